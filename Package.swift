@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+// The floors of the house: a target imports only from floors below its own (checked by Tests/check-layers).
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+  .treatWarning("DeprecatedDeclaration", as: .warning),
+]
+let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treatAllWarnings(as: .error)]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let package = Package(
+  name: "Outrider",
+  products: [
+    .library(name: "PluginHost", targets: ["PluginHost"]),
+    .library(name: "BackgroundAssets", targets: ["BackgroundAssets", "os", "OSLog", "ExtensionFoundation"]),
+    .library(name: "OutriderPreload", type: .dynamic, targets: ["Preload"]),
+    .executable(name: "outrider", targets: ["outrider"]),
+    .executable(name: "outrider-runner", targets: ["outrider-runner"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+  ],
+  targets: [
+    // Floor 0: C.
+    .target(name: "CExtension", cSettings: strictC),
+    .target(name: "CLinux", cSettings: strictC),
+    .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
+    .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    // Floor 1: the operating system and the asset vocabulary, as values and owners.
+    .target(name: "LinuxSystem", dependencies: ["CLinux", systemPackage], swiftSettings: strict),
+    .target(name: "AssetModel", swiftSettings: strict),
+    // Floor 2: pure values and codecs.
+    .target(name: "Sandbox", dependencies: ["CLinux", "CSeccomp", "LinuxSystem", yams], swiftSettings: strict),
+    .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
+    // Floor 3: the engines; they don't know each other.
+    .target(
+      name: "PluginHost", dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox", logging],
+      swiftSettings: strict),
+    .target(
+      name: "RunnerKit", dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
+      swiftSettings: strict),
+    // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
+    .target(name: "ExtensionFoundation", swiftSettings: strict),
+    .target(name: "os", dependencies: ["CExtension"], swiftSettings: strict),
+    .target(name: "OSLog", dependencies: ["os"], swiftSettings: strict),
+    .target(
+      name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation"],
+      swiftSettings: strict),
+    // Loaded by the fork server before its first fork, so that every runner shares the pages.
+    .target(name: "Preload", swiftSettings: strict),
+    // Floor 5: executables.
+    .executableTarget(
+      name: "outrider", dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", argumentParser],
+      swiftSettings: strict),
+    .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6],
+  cLanguageStandard: .gnu11
+)
