@@ -1,0 +1,91 @@
+/// Which of the downloads that an extension answered may be scheduled. A rejected one doesn't hold up the others (L3).
+public struct DownloadRules: Sendable {
+  /// Bytes of UTF-8 that an identifier may have.
+  public static let longestIdentifier = 1024
+  public static let longestURL = 8192
+  public static let priorities: ClosedRange<Int64> = -100...100
+
+  /// nil: the extension has no bundle, and every group maps to the one container that it was given.
+  public var applicationGroups: Set<String>?
+  public var request: ContentRequestKind?
+
+  public init(applicationGroups: Set<String>? = nil, request: ContentRequestKind?) {
+    self.applicationGroups = applicationGroups
+    self.request = request
+  }
+
+  public struct Verdict: Sendable, Equatable {
+    public var accepted: [Download] = []
+    public var rejected: [RejectedDownload] = []
+
+    public init() {}
+  }
+
+  /// Splits an answer. The accepted ones come in the order in which they would be transferred (B46, B51): essential
+  /// first, then by priority, then by identifier.
+  public func judge(_ answer: [Download]) -> Verdict {
+    var verdict = Verdict()
+    var seen: Set<String> = []
+    for download in answer {
+      if let rejection = objection(to: download) {
+        verdict.rejected.append(rejection)
+      } else if !seen.insert(download.identifier).inserted {
+        verdict.rejected.append(
+          RejectedDownload(
+            identifier: download.identifier, code: 100,
+            reason: "the identifier was answered twice; each download of an app needs its own"))
+      } else {
+        verdict.accepted.append(download)
+      }
+    }
+    verdict.accepted.sort {
+      ($0.isEssential ? 0 : 1, -$0.priority, $0.identifier) < ($1.isEssential ? 0 : 1, -$1.priority, $1.identifier)
+    }
+    return verdict
+  }
+
+  /// The first rule of the table of misuse (spec 6.2) that a download breaks.
+  public func objection(to download: Download) -> RejectedDownload? {
+    func reject(_ code: Int32, _ reason: String) -> RejectedDownload {
+      RejectedDownload(identifier: download.identifier, code: code, reason: reason)
+    }
+    if download.identifier.isEmpty { return reject(102, "the identifier is empty") }
+    if download.identifier.utf8.count > Self.longestIdentifier {
+      return reject(
+        102, "the identifier has \(download.identifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed")
+    }
+    if download.identifier.unicodeScalars.contains(where: Self.isDeceptive) {
+      return reject(102, "the identifier contains a control or a text-direction character")
+    }
+    if let reason = Self.objection(toURL: download.url) { return reject(102, reason) }
+    if let size = download.fileSize, size <= 0 { return reject(102, "fileSize is \(size); it must be greater than zero") }
+    if !Self.priorities.contains(download.priority) {
+      return reject(102, "priority \(download.priority) is outside -100...100")
+    }
+    if let groups = applicationGroups, !groups.contains(download.applicationGroupIdentifier) {
+      return reject(55, "the extension isn't a member of the app group \(download.applicationGroupIdentifier)")
+    }
+    if download.isEssential, request?.permitsEssential != true {
+      return reject(109, "an essential download is allowed for install and update only")
+    }
+    return nil
+  }
+
+  private static func objection(toURL url: String) -> String? {
+    if url.utf8.count > longestURL { return "the URL has \(url.utf8.count) bytes; at most \(longestURL) are allowed" }
+    if url.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) { return "the URL isn't one: \(Printable.text(url))" }
+    guard url.lowercased().hasPrefix("https://") else {
+      return "the URL isn't https: \(Printable.text(url))"
+    }
+    let host = url.dropFirst("https://".count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    return host.isEmpty ? "the URL names no host: \(Printable.text(url))" : nil
+  }
+
+  /// C0 and C1 controls, line and paragraph separators, and the marks that reorder text on a screen.
+  static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0...0x1f, 0x7f...0x9f, 0x200e, 0x200f, 0x061c, 0x2028...0x202e, 0x2066...0x2069, 0xfeff: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/// Makes hostile text fit for a terminal: nothing that it prints can move a cursor, reorder a line or fill a screen.
+public enum Printable {
+  /// `text` on one line, with control and direction characters as `\u{…}`, cut at `limit` characters.
+  public static func text(_ text: some StringProtocol, limit: Int = 200) -> String {
+    var result = ""
+    var count = 0
+    for scalar in text.unicodeScalars {
+      if count == limit { return result + "…" }
+      count += 1
+      if DownloadRules.isDeceptive(scalar) {
+        result += "\\u{\(String(scalar.value, radix: 16))}"
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,123 @@
+/// Why bytes aren't a frame. Everything that a runner sends goes through here, so each way to be wrong has a name.
+public enum ProtocolViolation: Error, Equatable, Sendable {
+  case truncated(wanted: Int, left: Int)
+  case trailing(bytes: Int)
+  case notUTF8
+  case notBoolean(UInt8)
+  case badMagic(UInt16)
+  case badVersion(UInt8)
+  case unknownKind(UInt8)
+  case frameTooLong(length: UInt32, limit: Int)
+  case tooMany(elements: UInt32)
+  case unknownCase(UInt8)
+  case unexpected(String)
+}
+
+/// Appends values in the wire's form: little endian, strings and bytes counted by 32 bits.
+public struct ByteWriter: Sendable {
+  public private(set) var bytes: [UInt8]
+
+  public init(capacity: Int = 256) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+  }
+
+  public mutating func integer<I: FixedWidthInteger>(_ value: I) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  public mutating func boolean(_ value: Bool) { bytes.append(value ? 1 : 0) }
+
+  public mutating func string(_ value: String) {
+    var value = value
+    value.withUTF8 { utf8 in
+      integer(UInt32(utf8.count))
+      bytes.append(contentsOf: utf8)
+    }
+  }
+
+  public mutating func data(_ value: some Collection<UInt8>) {
+    integer(UInt32(value.count))
+    bytes.append(contentsOf: value)
+  }
+
+  public mutating func optional<T>(_ value: T?, _ write: (inout ByteWriter, T) -> Void) {
+    boolean(value != nil)
+    if let value { write(&self, value) }
+  }
+
+  public mutating func array<T>(_ values: [T], _ write: (inout ByteWriter, T) -> Void) {
+    integer(UInt32(values.count))
+    for value in values { write(&self, value) }
+  }
+}
+
+/// Takes values from hostile bytes. Never allocates what a length merely claims: every count is checked against what
+/// is really there first.
+public struct ByteReader: Sendable {
+  private let bytes: ArraySlice<UInt8>
+  private var position: Int
+
+  public init(_ bytes: ArraySlice<UInt8>) {
+    self.bytes = bytes
+    position = bytes.startIndex
+  }
+
+  public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+  public var left: Int { bytes.endIndex - position }
+
+  private mutating func take(_ count: Int) throws(ProtocolViolation) -> ArraySlice<UInt8> {
+    guard count <= left else { throw .truncated(wanted: count, left: left) }
+    defer { position += count }
+    return bytes[position..<position + count]
+  }
+
+  public mutating func integer<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type = I.self) throws(ProtocolViolation) -> I {
+    let slice = try take(MemoryLayout<I>.size)
+    var value: I = 0
+    withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: slice) }
+    return I(littleEndian: value)
+  }
+
+  public mutating func boolean() throws(ProtocolViolation) -> Bool {
+    switch try integer(UInt8.self) {
+    case 0: false
+    case 1: true
+    case let other: throw .notBoolean(other)
+    }
+  }
+
+  public mutating func data() throws(ProtocolViolation) -> [UInt8] {
+    let count = try integer(UInt32.self)
+    return Array(try take(Int(count)))
+  }
+
+  public mutating func string() throws(ProtocolViolation) -> String {
+    let count = try integer(UInt32.self)
+    guard let text = String(validating: try take(Int(count)), as: UTF8.self) else { throw .notUTF8 }
+    return text
+  }
+
+  public mutating func optional<T>(
+    _ read: (inout ByteReader) throws(ProtocolViolation) -> T
+  ) throws(ProtocolViolation) -> T? {
+    try boolean() ? try read(&self) : nil
+  }
+
+  public mutating func array<T>(
+    _ read: (inout ByteReader) throws(ProtocolViolation) -> T
+  ) throws(ProtocolViolation) -> [T] {
+    let count = try integer(UInt32.self)
+    // Every element takes at least one byte, so a count beyond what is left is a lie.
+    guard Int(count) <= left else { throw .tooMany(elements: count) }
+    var values: [T] = []
+    for _ in 0..<count { values.append(try read(&self)) }
+    return values
+  }
+
+  /// A frame is read to its last byte: what is left over is a violation.
+  public func end() throws(ProtocolViolation) {
+    guard left == 0 else { throw .trailing(bytes: left) }
+  }
+}

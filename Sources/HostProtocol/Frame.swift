@@ -1,0 +1,72 @@
+/// One message on a channel: a header of 16 bytes, then `length` bytes of payload.
+///
+///     0  u16 magic "oR"    2  u8 version    3  u8 kind    4  u32 length    8  u64 id
+///
+/// `id` ties an answer to its question: a returned value to a call, a reply to a request. An answer with any other id
+/// than that of the one open question is a violation, so no late or early answer is ever taken for the right one.
+public struct Frame: Sendable, Equatable {
+  public static let headerSize = 16
+  public static let magic: UInt16 = 0x526f
+  public static let version: UInt8 = 1
+  /// Bytes that a payload may have unless a limit says less: room for an answer of some ten thousand downloads.
+  public static let longestPayload = 4 << 20
+
+  public var kind: UInt8
+  public var id: UInt64
+  public var payload: [UInt8]
+
+  public init(kind: UInt8, id: UInt64, payload: [UInt8]) {
+    self.kind = kind
+    self.id = id
+    self.payload = payload
+  }
+
+  public func encoded() -> [UInt8] {
+    var writer = ByteWriter(capacity: Self.headerSize + payload.count)
+    writer.integer(Self.magic)
+    writer.integer(Self.version)
+    writer.integer(kind)
+    writer.integer(UInt32(payload.count))
+    writer.integer(id)
+    return writer.bytes + payload
+  }
+}
+
+/// Cuts a stream into frames. Holds what hasn't arrived in full, never more than one frame of it.
+public struct FrameAssembler: Sendable {
+  private var buffer: [UInt8] = []
+  private var consumed = 0
+  public let longestPayload: Int
+
+  public init(longestPayload: Int = Frame.longestPayload) { self.longestPayload = longestPayload }
+
+  public mutating func append(_ bytes: some Collection<UInt8>) {
+    if consumed > 0 {
+      buffer.removeFirst(consumed)
+      consumed = 0
+    }
+    buffer.append(contentsOf: bytes)
+  }
+
+  /// Bytes that arrived and don't make a whole frame yet.
+  public var pending: Int { buffer.count - consumed }
+
+  /// The next whole frame; nil until more arrives. The header is judged as soon as it is there: a length beyond the
+  /// limit is refused before anything is reserved for it.
+  public mutating func next() throws(ProtocolViolation) -> Frame? {
+    guard pending >= Frame.headerSize else { return nil }
+    var reader = ByteReader(buffer[consumed..<consumed + Frame.headerSize])
+    let magic: UInt16 = try reader.integer()
+    guard magic == Frame.magic else { throw .badMagic(magic) }
+    let version: UInt8 = try reader.integer()
+    guard version == Frame.version else { throw .badVersion(version) }
+    let kind: UInt8 = try reader.integer()
+    let length: UInt32 = try reader.integer()
+    guard Int(length) <= longestPayload else { throw .frameTooLong(length: length, limit: longestPayload) }
+    let id: UInt64 = try reader.integer()
+    let end = consumed + Frame.headerSize + Int(length)
+    guard buffer.count >= end else { return nil }
+    defer { consumed = end }
+    return Frame(kind: kind, id: id, payload: Array(buffer[consumed + Frame.headerSize..<end]))
+  }
+}

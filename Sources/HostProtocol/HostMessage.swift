@@ -1,0 +1,125 @@
+public import AssetModel
+
+/// What the host says to a runner on the control channel.
+public enum HostMessage: Sendable, Equatable {
+  /// Every wall is closed and the host's meters are set: load the plugin.
+  case load(LoadRequest)
+  case call(Call)
+
+  public struct LoadRequest: Sendable, Equatable {
+    /// Where the plugin lies in the runner's view.
+    public var path: String
+    /// What the host hashed: the runner loads nothing else.
+    public var device: UInt64
+    public var inode: UInt64
+    /// Whether the library publishes a table of entry points, or is any library at all (`outrider call`).
+    public var isExtension: Bool
+    public var bundleIdentifier: String
+    public var bundlePath: String
+    /// The directories of app groups in the runner's view; the group "" stands for every group.
+    public var containers: [Container]
+
+    public struct Container: Sendable, Equatable {
+      public var group: String
+      public var path: String
+
+      public init(group: String, path: String) {
+        self.group = group
+        self.path = path
+      }
+    }
+
+    public init(
+      path: String, device: UInt64, inode: UInt64, isExtension: Bool, bundleIdentifier: String, bundlePath: String,
+      containers: [Container]
+    ) {
+      self.path = path
+      self.device = device
+      self.inode = inode
+      self.isExtension = isExtension
+      self.bundleIdentifier = bundleIdentifier
+      self.bundlePath = bundlePath
+      self.containers = containers
+    }
+  }
+
+  public enum Call: Sendable, Equatable {
+    case contentRequest(kind: ContentRequestKind, manifest: String, remaining: Int64, essentialRemaining: Int64)
+    case downloadFinished(Download, path: String)
+    case downloadFailed(Download, ErrorDescription)
+    case function(symbol: String, signature: String, arguments: [CallValue])
+    case willTerminate
+  }
+
+  public func frame(id: UInt64) -> Frame {
+    var writer = ByteWriter()
+    let kind: UInt8
+    switch self {
+    case .load(let request):
+      kind = 1
+      writer.string(request.path)
+      writer.integer(request.device)
+      writer.integer(request.inode)
+      writer.boolean(request.isExtension)
+      writer.string(request.bundleIdentifier)
+      writer.string(request.bundlePath)
+      writer.array(request.containers) { writer, container in
+        writer.string(container.group)
+        writer.string(container.path)
+      }
+    case .call(.contentRequest(let request, let manifest, let remaining, let essentialRemaining)):
+      kind = 2
+      writer.integer(request.rawValue)
+      writer.string(manifest)
+      writer.integer(remaining)
+      writer.integer(essentialRemaining)
+    case .call(.downloadFinished(let download, let path)):
+      kind = 3
+      writer.download(download)
+      writer.string(path)
+    case .call(.downloadFailed(let download, let error)):
+      kind = 4
+      writer.download(download)
+      writer.error(error)
+    case .call(.function(let symbol, let signature, let arguments)):
+      kind = 5
+      writer.string(symbol)
+      writer.string(signature)
+      writer.array(arguments) { $1.write(to: &$0) }
+    case .call(.willTerminate):
+      kind = 6
+    }
+    return Frame(kind: kind, id: id, payload: writer.bytes)
+  }
+
+  public init(_ frame: Frame) throws(ProtocolViolation) {
+    var reader = ByteReader(frame.payload)
+    switch frame.kind {
+    case 1:
+      self = .load(
+        LoadRequest(
+          path: try reader.string(), device: try reader.integer(), inode: try reader.integer(),
+          isExtension: try reader.boolean(), bundleIdentifier: try reader.string(), bundlePath: try reader.string(),
+          containers: try reader.array { (reader) throws(ProtocolViolation) in
+            LoadRequest.Container(group: try reader.string(), path: try reader.string())
+          }))
+    case 2:
+      let raw: Int32 = try reader.integer()
+      guard let request = ContentRequestKind(rawValue: raw) else { throw .unexpected("content request \(raw)") }
+      self = .call(
+        .contentRequest(
+          kind: request, manifest: try reader.string(), remaining: try reader.integer(),
+          essentialRemaining: try reader.integer()))
+    case 3: self = .call(.downloadFinished(try reader.download(), path: try reader.string()))
+    case 4: self = .call(.downloadFailed(try reader.download(), try reader.error()))
+    case 5:
+      self = .call(
+        .function(
+          symbol: try reader.string(), signature: try reader.string(),
+          arguments: try reader.array { (reader) throws(ProtocolViolation) in try CallValue(from: &reader) }))
+    case 6: self = .call(.willTerminate)
+    case let other: throw .unknownKind(other)
+    }
+    try reader.end()
+  }
+}

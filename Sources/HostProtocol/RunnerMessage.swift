@@ -1,0 +1,178 @@
+public import AssetModel
+
+/// What a runner says to the host on the control channel. Hostile from the moment the plugin is loaded.
+public enum RunnerMessage: Sendable, Equatable {
+  /// The last word of trusted code: every wall is closed (id 0, with the seccomp listener as its descriptor).
+  case wallsClosed(WallReport)
+  case loaded(LoadedImage)
+  case loadFailed(String)
+  case returned(CallResult)
+  case entryPointMissing(String)
+  /// The call was refused before anything was called: a signature that differs or an argument that doesn't fit.
+  case callRefused(String)
+  /// Written by the signal handler; the kernel's word on how the process ended comes separately.
+  case crashed(CrashSite)
+
+  /// How the runner fared with each step; a failed one carries its errno.
+  public struct WallReport: Sendable, Equatable {
+    public struct Failure: Sendable, Equatable {
+      public var step: String
+      public var code: Int32
+
+      public init(step: String, code: Int32) {
+        self.step = step
+        self.code = code
+      }
+    }
+    public var failures: [Failure]
+
+    public init(failures: [Failure]) { self.failures = failures }
+  }
+
+  public struct EntryPoint: Sendable, Equatable, Codable {
+    public var name: String
+    public var signature: String
+
+    public init(name: String, signature: String) {
+      self.name = name
+      self.signature = signature
+    }
+  }
+
+  public struct LoadedImage: Sendable, Equatable {
+    /// 0 for a library without a table.
+    public var abiVersion: UInt32
+    public var name: String
+    public var isSwift: Bool
+    public var entryPoints: [EntryPoint]
+
+    public init(abiVersion: UInt32, name: String, isSwift: Bool, entryPoints: [EntryPoint]) {
+      self.abiVersion = abiVersion
+      self.name = name
+      self.isSwift = isSwift
+      self.entryPoints = entryPoints
+    }
+  }
+
+  public struct CallResult: Sendable, Equatable {
+    /// What the function or entry point returned.
+    public var value: CallValue
+    /// The content of every `out(N)`, in order.
+    public var out: [[UInt8]]
+    /// What a content request answered; empty for every other call.
+    public var downloads: [Download]
+
+    public init(value: CallValue, out: [[UInt8]] = [], downloads: [Download] = []) {
+      self.value = value
+      self.out = out
+      self.downloads = downloads
+    }
+  }
+
+  public struct CrashSite: Sendable, Equatable {
+    public var signal: Int32
+    public var address: UInt64
+    public var instruction: UInt64
+    public var stackPointer: UInt64
+    public var library: String
+    public var symbol: String
+    public var offset: UInt64
+
+    public init(
+      signal: Int32, address: UInt64, instruction: UInt64, stackPointer: UInt64, library: String, symbol: String,
+      offset: UInt64
+    ) {
+      self.signal = signal
+      self.address = address
+      self.instruction = instruction
+      self.stackPointer = stackPointer
+      self.library = library
+      self.symbol = symbol
+      self.offset = offset
+    }
+  }
+
+  public func frame(id: UInt64) -> Frame {
+    var writer = ByteWriter()
+    let kind: UInt8
+    switch self {
+    case .wallsClosed(let report):
+      kind = 64
+      writer.array(report.failures) { writer, failure in
+        writer.string(failure.step)
+        writer.integer(failure.code)
+      }
+    case .loaded(let image):
+      kind = 65
+      writer.integer(image.abiVersion)
+      writer.string(image.name)
+      writer.boolean(image.isSwift)
+      writer.array(image.entryPoints) { writer, entry in
+        writer.string(entry.name)
+        writer.string(entry.signature)
+      }
+    case .loadFailed(let message):
+      kind = 66
+      writer.string(message)
+    case .returned(let result):
+      kind = 67
+      result.value.write(to: &writer)
+      writer.array(result.out) { $0.data($1) }
+      writer.array(result.downloads) { $0.download($1) }
+    case .entryPointMissing(let name):
+      kind = 68
+      writer.string(name)
+    case .callRefused(let message):
+      kind = 69
+      writer.string(message)
+    case .crashed(let site):
+      kind = Self.crashedKind
+      writer.integer(site.signal)
+      writer.integer(site.address)
+      writer.integer(site.instruction)
+      writer.integer(site.stackPointer)
+      writer.string(site.library)
+      writer.string(site.symbol)
+      writer.integer(site.offset)
+    }
+    return Frame(kind: kind, id: id, payload: writer.bytes)
+  }
+
+  static let crashedKind: UInt8 = 70
+
+  public init(_ frame: Frame) throws(ProtocolViolation) {
+    var reader = ByteReader(frame.payload)
+    switch frame.kind {
+    case 64:
+      self = .wallsClosed(
+        WallReport(
+          failures: try reader.array { (reader) throws(ProtocolViolation) in
+            WallReport.Failure(step: try reader.string(), code: try reader.integer())
+          }))
+    case 65:
+      self = .loaded(
+        LoadedImage(
+          abiVersion: try reader.integer(), name: try reader.string(), isSwift: try reader.boolean(),
+          entryPoints: try reader.array { (reader) throws(ProtocolViolation) in
+            EntryPoint(name: try reader.string(), signature: try reader.string())
+          }))
+    case 66: self = .loadFailed(try reader.string())
+    case 67:
+      self = .returned(
+        CallResult(
+          value: try CallValue(from: &reader),
+          out: try reader.array { (reader) throws(ProtocolViolation) in try reader.data() },
+          downloads: try reader.array { (reader) throws(ProtocolViolation) in try reader.download() }))
+    case 68: self = .entryPointMissing(try reader.string())
+    case 69: self = .callRefused(try reader.string())
+    case Self.crashedKind:
+      self = .crashed(
+        CrashSite(
+          signal: try reader.integer(), address: try reader.integer(), instruction: try reader.integer(),
+          stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
+          offset: try reader.integer()))
+    case let other: throw .unknownKind(other)
+    }
+    try reader.end()
+  }
+}
