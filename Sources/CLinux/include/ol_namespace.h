@@ -1,0 +1,42 @@
+/* Namespaces, mounts and privileges. Structures newer than Debian 12's headers are declared in the .c files.
+   0 or an errno value. */
+#ifndef OL_NAMESPACE_H
+#define OL_NAMESPACE_H
+#include <stdint.h>
+#include <sys/types.h>
+
+int ol_unshare(int flags);
+int ol_setns(int descriptor, int kind);
+/* The CLONE_NEW… values that Swift doesn't see. */
+extern const int ol_new_user, ol_new_mount, ol_new_pid, ol_new_network, ol_new_ipc, ol_new_uts;
+
+/* open_tree(2) with OPEN_TREE_CLONE: a detached copy of the mount at `path`, with what is mounted below it. */
+int ol_clone_mount(int directory, const char *_Nonnull path, int recursive, int *_Nonnull mount);
+/* mount_setattr(2) on a mount and what is below it. */
+#define OL_MOUNT_READ_ONLY 1u
+#define OL_MOUNT_NO_EXEC 8u
+int ol_restrict_mount(int mount, uint32_t attributes, int recursive);
+/* Maps the mount's ids by a user namespace (Linux 5.12, and the filesystem's support). */
+int ol_idmap_mount(int mount, int user_namespace);
+/* move_mount(2) of a detached mount onto `target`. */
+int ol_attach_mount(int mount, const char *_Nonnull target);
+int ol_mount_tmpfs(const char *_Nonnull target, const char *_Nonnull options, int no_exec);
+int ol_make_slave(void);
+int ol_mount_read_only(const char *_Nonnull target);
+/* pivot_root(2) into `root`, then the old root is gone. */
+int ol_pivot(const char *_Nonnull root);
+
+int ol_set_no_new_privileges(void);
+int ol_set_parent_death_signal(int signal);
+int ol_set_dumpable(int dumpable);
+int ol_disable_huge_pages(void);
+int ol_set_process_name(const char *_Nonnull name);
+int ol_become(uid_t uid, gid_t gid);
+int ol_drop_bounding_set(void);
+/* Empties the permitted, effective, inheritable and ambient sets. */
+int ol_drop_capabilities(void);
+int ol_close_from(int first);
+/* Moves `from` to `to`, which survives exec; `from` is closed. */
+int ol_move_descriptor(int from, int to);
+
+#endif

@@ -1,0 +1,27 @@
+/* Processes: spawn, fork, pidfds, clocks. Every function returns 0 or an errno value; results go to out-parameters. */
+#ifndef OL_PROCESS_H
+#define OL_PROCESS_H
+#include <stdint.h>
+#include <sys/types.h>
+
+/* posix_spawn(3) with descriptor `channel` as 3, /dev/null as 0, and every descriptor from 4 on closed. */
+int ol_spawn(const char *_Nonnull path, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull envp,
+             int channel, pid_t *_Nonnull pid);
+/* fork(2). `pid` is 0 in the child. Only for a process with one thread. */
+int ol_fork(pid_t *_Nonnull pid);
+int ol_pidfd_open(pid_t pid, int *_Nonnull pidfd);
+int ol_pidfd_signal(int pidfd, int signal);
+/* The pid that a pidfd names, as /proc/self/fdinfo shows it; ESRCH when it is gone. */
+int ol_pidfd_pid(int pidfd, pid_t *_Nonnull pid);
+/* waitid(2) on any child without blocking; pid 0 when none has changed. `code` is CLD_EXITED, CLD_KILLED or CLD_DUMPED. */
+int ol_reap(pid_t *_Nonnull pid, int *_Nonnull code, int *_Nonnull status, uint64_t *_Nonnull cpu_nanoseconds,
+            uint64_t *_Nonnull peak_bytes);
+/* waitid(2) for one child, blocking. */
+int ol_wait(pid_t pid, int *_Nonnull code, int *_Nonnull status);
+/* Nanoseconds of CPU that a process has used, all threads (clock_getcpuclockid(3)). */
+int ol_process_cpu(pid_t pid, uint64_t *_Nonnull nanoseconds);
+int ol_set_rlimit(int resource, uint64_t soft, uint64_t hard);
+int ol_get_rlimit(int resource, uint64_t *_Nonnull soft, uint64_t *_Nonnull hard);
+_Noreturn void ol_exit_now(int status);
+
+#endif

@@ -1,0 +1,35 @@
+/* Unix sockets that carry descriptors, pipes, epoll, timerfd, eventfd. 0 or an errno value. */
+#ifndef OL_SOCKET_H
+#define OL_SOCKET_H
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OL_MOST_DESCRIPTORS 128
+
+/* `kind` is SOCK_STREAM or SOCK_SEQPACKET; close-on-exec. */
+int ol_socketpair(int kind, int *_Nonnull first, int *_Nonnull second);
+int ol_pipe(int *_Nonnull reader, int *_Nonnull writer);
+/* One sendmsg(2) without SIGPIPE; `flags` may hold MSG_DONTWAIT. */
+int ol_send(int socket, const void *_Nullable bytes, size_t count, const int *_Nullable descriptors,
+            size_t descriptor_count, int flags, size_t *_Nonnull sent);
+/* One recvmsg(2). Received descriptors are close-on-exec; `*descriptor_count` says how many fit on the way in, how many
+   came on the way out. `*truncated` is 1 when data or descriptors were cut off; what was cut is closed. */
+int ol_receive(int socket, void *_Nonnull bytes, size_t capacity, int *_Nullable descriptors,
+               size_t *_Nonnull descriptor_count, int flags, size_t *_Nonnull received, int *_Nonnull truncated);
+int ol_set_nonblocking(int descriptor);
+int ol_epoll_create(int *_Nonnull epoll);
+/* Level-triggered EPOLLIN. `key` comes back from ol_epoll_wait. */
+int ol_epoll_add(int epoll, int descriptor, uint64_t key);
+int ol_epoll_remove(int epoll, int descriptor);
+/* Waits without a timeout. */
+int ol_epoll_wait(int epoll, uint64_t *_Nonnull keys, int capacity, int *_Nonnull count);
+int ol_timerfd(int *_Nonnull timer);
+/* Fires at `nanoseconds` of CLOCK_BOOTTIME; 0 disarms. */
+int ol_timerfd_set(int timer, uint64_t nanoseconds);
+int ol_eventfd(int *_Nonnull event);
+uint64_t ol_boottime(void);
+/* 1 when something is readable or hung up within `milliseconds`, else 0; -1 waits for ever. */
+int ol_poll_readable(int descriptor, int milliseconds);
+
+#endif

@@ -1,1 +1,0 @@
-#include "linux_shims.h"

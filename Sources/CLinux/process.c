@@ -1,0 +1,122 @@
+#include "ol_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int ol_spawn(const char *path, char *const *argv, char *const *envp, int channel, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error) return error;
+  error = posix_spawnattr_init(&attributes);
+  if (error) {
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+  }
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  /* A session of its own: Ctrl-C on the terminal is the host's to handle. */
+  if (!error) error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
+  if (!error) error = posix_spawnattr_setsigdefault(&attributes, &all);
+  if (!error) error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  /* dup2 onto itself keeps close-on-exec unless glibc clears it, which it does since 2.29. */
+  if (!error) error = posix_spawn_file_actions_adddup2(&actions, channel, 3);
+  if (!error) error = posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  if (!error) error = posix_spawn(pid, path, &actions, &attributes, argv, envp);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+int ol_fork(pid_t *pid) {
+  *pid = fork();
+  return *pid < 0 ? errno : 0;
+}
+
+int ol_pidfd_open(pid_t pid, int *pidfd) {
+  *pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+  return *pidfd < 0 ? errno : 0;
+}
+
+int ol_pidfd_signal(int pidfd, int signal) {
+  return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? errno : 0;
+}
+
+int ol_pidfd_pid(int pidfd, pid_t *pid) {
+  char path[64], text[1024];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  ssize_t count = read(file, text, sizeof text - 1);
+  int error = count < 0 ? errno : 0;
+  close(file);
+  if (error) return error;
+  text[count] = 0;
+  const char *line = strstr(text, "\nPid:");
+  if (!line) return ENOTSUP;
+  *pid = atoi(line + 5);
+  return *pid > 0 ? 0 : ESRCH;
+}
+
+int ol_reap(pid_t *pid, int *code, int *status, uint64_t *cpu_nanoseconds, uint64_t *peak_bytes) {
+  siginfo_t info;
+  struct rusage usage;
+  memset(&info, 0, sizeof info);
+  /* The system call, unlike glibc's waitid, also hands out the child's usage. */
+  if (syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG, &usage) < 0) return errno;
+  *pid = info.si_pid;
+  if (!info.si_pid) return 0;
+  *code = info.si_code;
+  *status = info.si_status;
+  *cpu_nanoseconds = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+                     (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+  *peak_bytes = (uint64_t)usage.ru_maxrss * 1024u;
+  return 0;
+}
+
+int ol_wait(pid_t pid, int *code, int *status) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  while (waitid(P_PID, (id_t)pid, &info, WEXITED) < 0)
+    if (errno != EINTR) return errno;
+  *code = info.si_code;
+  *status = info.si_status;
+  return 0;
+}
+
+int ol_process_cpu(pid_t pid, uint64_t *nanoseconds) {
+  clockid_t clock;
+  struct timespec time;
+  int error = clock_getcpuclockid(pid, &clock);
+  if (error) return error;
+  if (clock_gettime(clock, &time) < 0) return errno;
+  *nanoseconds = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+  return 0;
+}
+
+int ol_set_rlimit(int resource, uint64_t soft, uint64_t hard) {
+  struct rlimit limit = {soft, hard};
+  return setrlimit((__rlimit_resource_t)resource, &limit) < 0 ? errno : 0;
+}
+
+int ol_get_rlimit(int resource, uint64_t *soft, uint64_t *hard) {
+  struct rlimit limit;
+  if (getrlimit((__rlimit_resource_t)resource, &limit) < 0) return errno;
+  *soft = limit.rlim_cur;
+  *hard = limit.rlim_max;
+  return 0;
+}
+
+void ol_exit_now(int status) { _exit(status); }
