@@ -17,7 +17,7 @@ const int ol_new_user = CLONE_NEWUSER, ol_new_mount = CLONE_NEWNS, ol_new_pid = 
 struct ol_mount_attr {
   uint64_t attr_set, attr_clr, propagation, userns_fd;
 };
-enum { OL_ATTR_NOSUID = 2, OL_ATTR_NODEV = 4, OL_ATTR_IDMAP = 0x100000 };
+enum { OL_ATTR_NOSUID = 2, OL_ATTR_IDMAP = 0x100000 };
 
 static int failed(long result) { return result < 0 ? errno : 0; }
 
@@ -36,7 +36,7 @@ static int set_attributes(int mount, struct ol_mount_attr attributes, int recurs
 }
 
 int ol_restrict_mount(int mount, uint32_t attributes, int recursive) {
-  struct ol_mount_attr wanted = {.attr_set = attributes | OL_ATTR_NOSUID | OL_ATTR_NODEV};
+  struct ol_mount_attr wanted = {.attr_set = attributes | OL_ATTR_NOSUID};
   return set_attributes(mount, wanted, recursive);
 }
 

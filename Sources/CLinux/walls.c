@@ -8,6 +8,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <fcntl.h>
+
+const int ol_open_path = O_PATH | O_CLOEXEC;
 
 /* Landlock, Linux 5.13 to 6.14 (ABI 1 to 7). */
 enum { OL_LANDLOCK_CREATE = 444, OL_LANDLOCK_ADD = 445, OL_LANDLOCK_RESTRICT = 446 };

@@ -1,1 +1,3 @@
+import RunnerKit
 
+ForkServer.main(CommandLine.arguments)

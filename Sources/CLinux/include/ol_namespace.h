@@ -12,8 +12,9 @@ extern const int ol_new_user, ol_new_mount, ol_new_pid, ol_new_network, ol_new_i
 
 /* open_tree(2) with OPEN_TREE_CLONE: a detached copy of the mount at `path`, with what is mounted below it. */
 int ol_clone_mount(int directory, const char *_Nonnull path, int recursive, int *_Nonnull mount);
-/* mount_setattr(2) on a mount and what is below it. */
+/* mount_setattr(2) on a mount (`recursive`: and what is below it); set-user-id never works there. */
 #define OL_MOUNT_READ_ONLY 1u
+#define OL_MOUNT_NO_DEVICES 4u
 #define OL_MOUNT_NO_EXEC 8u
 int ol_restrict_mount(int mount, uint32_t attributes, int recursive);
 /* Maps the mount's ids by a user namespace (Linux 5.12, and the filesystem's support). */

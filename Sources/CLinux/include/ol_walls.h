@@ -1,6 +1,9 @@
 /* Landlock and seccomp. Landlock's structures are declared in walls.c: Debian 12's header knows ABI 2 only. */
 #ifndef OL_WALLS_H
 #define OL_WALLS_H
+
+/* O_PATH | O_CLOEXEC, which Swift does not see. */
+extern const int ol_open_path;
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

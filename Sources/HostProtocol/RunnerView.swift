@@ -1,0 +1,14 @@
+/// Where things lie in the root that a runner sees. Both sides build on it: the fork server makes the template, the host
+/// attaches each run's own on it.
+public enum RunnerView {
+  public static let bundle = "/bundle"
+  public static let container = "/container"
+  public static let manifest = "/manifest"
+  public static let temporary = "/tmp"
+
+  /// Directories and files of the machine that every runner sees, read-only. Those that a machine lacks are left out.
+  public static let runtime = ["/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
+  /// Symbolic links that many systems have in place of directories.
+  public static let links = ["/lib", "/lib64", "/lib32", "/usr/lib64", "/etc/localtime"]
+  public static let devices = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
+}

@@ -1,0 +1,96 @@
+/// What a fork server tells its host, one datagram each.
+public enum ServerEvent: Sendable, Equatable {
+  /// The server has left the host's user namespace and waits until the host has written its id maps.
+  case wantsIdentity
+  case ready(Hello)
+  /// The descriptor with it is the runner's pidfd.
+  case spawned(run: UInt64)
+  case spawnFailed(run: UInt64, step: String, code: Int32)
+  case exited(Exit)
+
+  public struct Hello: Sendable, Equatable {
+    /// Namespaces that couldn't be entered, with the errno: `user mount pid network ipc uts`.
+    public var missing: [RunnerMessage.WallReport.Failure]
+    /// Directories that hold what the runner has loaded.
+    public var runtime: [String]
+    public var hasPreloaded: Bool
+
+    public init(missing: [RunnerMessage.WallReport.Failure], runtime: [String], hasPreloaded: Bool) {
+      self.missing = missing
+      self.runtime = runtime
+      self.hasPreloaded = hasPreloaded
+    }
+  }
+
+  public struct Exit: Sendable, Equatable {
+    public var run: UInt64
+    /// The exit code, or the signal where `wasSignalled`.
+    public var status: Int32
+    public var wasSignalled: Bool
+    public var cpuNanoseconds: UInt64
+    public var peakResidentBytes: UInt64
+
+    public init(run: UInt64, status: Int32, wasSignalled: Bool, cpuNanoseconds: UInt64, peakResidentBytes: UInt64) {
+      self.run = run
+      self.status = status
+      self.wasSignalled = wasSignalled
+      self.cpuNanoseconds = cpuNanoseconds
+      self.peakResidentBytes = peakResidentBytes
+    }
+  }
+
+  public func encoded() -> [UInt8] {
+    var writer = ByteWriter()
+    switch self {
+    case .wantsIdentity: writer.integer(UInt8(0))
+    case .ready(let hello):
+      writer.integer(UInt8(1))
+      writer.array(hello.missing) { writer, failure in
+        writer.string(failure.step)
+        writer.integer(failure.code)
+      }
+      writer.array(hello.runtime) { $0.string($1) }
+      writer.boolean(hello.hasPreloaded)
+    case .spawned(let run):
+      writer.integer(UInt8(2))
+      writer.integer(run)
+    case .spawnFailed(let run, let step, let code):
+      writer.integer(UInt8(3))
+      writer.integer(run)
+      writer.string(step)
+      writer.integer(code)
+    case .exited(let exit):
+      writer.integer(UInt8(4))
+      writer.integer(exit.run)
+      writer.integer(exit.status)
+      writer.boolean(exit.wasSignalled)
+      writer.integer(exit.cpuNanoseconds)
+      writer.integer(exit.peakResidentBytes)
+    }
+    return writer.bytes
+  }
+
+  public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+    var reader = ByteReader(bytes)
+    switch try reader.integer(UInt8.self) {
+    case 0: self = .wantsIdentity
+    case 1:
+      self = .ready(
+        Hello(
+          missing: try reader.array { (reader) throws(ProtocolViolation) in
+            RunnerMessage.WallReport.Failure(step: try reader.string(), code: try reader.integer())
+          },
+          runtime: try reader.array { (reader) throws(ProtocolViolation) in try reader.string() },
+          hasPreloaded: try reader.boolean()))
+    case 2: self = .spawned(run: try reader.integer())
+    case 3: self = .spawnFailed(run: try reader.integer(), step: try reader.string(), code: try reader.integer())
+    case 4:
+      self = .exited(
+        Exit(
+          run: try reader.integer(), status: try reader.integer(), wasSignalled: try reader.boolean(),
+          cpuNanoseconds: try reader.integer(), peakResidentBytes: try reader.integer()))
+    case let other: throw .unknownCase(other)
+    }
+    try reader.end()
+  }
+}

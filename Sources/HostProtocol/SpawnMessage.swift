@@ -1,0 +1,181 @@
+/// Everything that a fork server needs to know to make one runner. It comes from the host, in one datagram, with its
+/// descriptors in this order: control channel, service channel, output pipe, the cgroup's `cgroup.procs` where
+/// `joinsCgroup`, then one for each attachment whose source is `descriptor`.
+public struct SpawnRequest: Sendable, Equatable {
+  public struct ResourceLimit: Sendable, Equatable {
+    public var resource: Int32
+    public var soft: UInt64
+    public var hard: UInt64
+
+    public init(resource: Int32, soft: UInt64, hard: UInt64) {
+      self.resource = resource
+      self.soft = soft
+      self.hard = hard
+    }
+  }
+
+  public struct PathRule: Sendable, Equatable {
+    public var path: String
+    public var rights: UInt64
+
+    public init(path: String, rights: UInt64) {
+      self.path = path
+      self.rights = rights
+    }
+  }
+
+  public struct Landlock: Sendable, Equatable {
+    public var filesystem: UInt64
+    public var network: UInt64
+    public var scoped: UInt64
+    public var rules: [PathRule]
+
+    public init(filesystem: UInt64, network: UInt64, scoped: UInt64, rules: [PathRule]) {
+      self.filesystem = filesystem
+      self.network = network
+      self.scoped = scoped
+      self.rules = rules
+    }
+  }
+
+  /// Something that appears in the runner's root.
+  public struct Attachment: Sendable, Equatable {
+    public enum Source: Sendable, Equatable {
+      /// A detached mount that the host made, the next of the request's descriptors.
+      case descriptor
+      /// A file or directory that the fork server clones; it must still be this device and inode.
+      case path(String, device: UInt64, inode: UInt64)
+      /// An empty memory filesystem of so many bytes.
+      case memory(bytes: UInt64)
+    }
+
+    public var source: Source
+    public var target: String
+    /// `MOUNT_ATTR_…` bits (mount_setattr(2)).
+    public var attributes: UInt32
+    /// Make an empty file at `target` first; the directory that it lies in is one of this run's own.
+    public var createsFile: Bool
+
+    public init(source: Source, target: String, attributes: UInt32, createsFile: Bool = false) {
+      self.source = source
+      self.target = target
+      self.attributes = attributes
+      self.createsFile = createsFile
+    }
+  }
+
+  public var run: UInt64
+  public var environment: [String]
+  public var limits: [ResourceLimit]
+  public var landlock: Landlock?
+  /// The seccomp program, or nothing where the kernel can't.
+  public var filter: [UInt8]
+  public var hasListener: Bool
+  public var isDumpable: Bool
+  public var joinsCgroup: Bool
+  /// nil: no mount namespace; the runner sees the machine's own paths.
+  public var attachments: [Attachment]?
+  /// Mount points beyond the template's that the attachments need; one that ends in `/` is a directory.
+  public var freshPoints: [String]
+
+  public init(
+    run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8], hasListener: Bool,
+    isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String]
+  ) {
+    self.run = run
+    self.environment = environment
+    self.limits = limits
+    self.landlock = landlock
+    self.filter = filter
+    self.hasListener = hasListener
+    self.isDumpable = isDumpable
+    self.joinsCgroup = joinsCgroup
+    self.attachments = attachments
+    self.freshPoints = freshPoints
+  }
+
+  public func encoded() -> [UInt8] {
+    var writer = ByteWriter(capacity: 8192)
+    writer.integer(run)
+    writer.array(environment) { $0.string($1) }
+    writer.array(limits) { writer, limit in
+      writer.integer(limit.resource)
+      writer.integer(limit.soft)
+      writer.integer(limit.hard)
+    }
+    writer.optional(landlock) { writer, plan in
+      writer.integer(plan.filesystem)
+      writer.integer(plan.network)
+      writer.integer(plan.scoped)
+      writer.array(plan.rules) { writer, rule in
+        writer.string(rule.path)
+        writer.integer(rule.rights)
+      }
+    }
+    writer.data(filter)
+    writer.boolean(hasListener)
+    writer.boolean(isDumpable)
+    writer.boolean(joinsCgroup)
+    writer.optional(attachments) { writer, list in
+      writer.array(list) { $1.write(to: &$0) }
+    }
+    writer.array(freshPoints) { $0.string($1) }
+    return writer.bytes
+  }
+
+  public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+    var reader = ByteReader(bytes)
+    run = try reader.integer()
+    environment = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
+    limits = try reader.array { (reader) throws(ProtocolViolation) in
+      ResourceLimit(resource: try reader.integer(), soft: try reader.integer(), hard: try reader.integer())
+    }
+    landlock = try reader.optional { (reader) throws(ProtocolViolation) in
+      Landlock(
+        filesystem: try reader.integer(), network: try reader.integer(), scoped: try reader.integer(),
+        rules: try reader.array { (reader) throws(ProtocolViolation) in
+          PathRule(path: try reader.string(), rights: try reader.integer())
+        })
+    }
+    filter = try reader.data()
+    hasListener = try reader.boolean()
+    isDumpable = try reader.boolean()
+    joinsCgroup = try reader.boolean()
+    attachments = try reader.optional { (reader) throws(ProtocolViolation) in
+      try reader.array { (reader) throws(ProtocolViolation) in try Attachment(from: &reader) }
+    }
+    freshPoints = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
+    try reader.end()
+  }
+}
+
+extension SpawnRequest.Attachment {
+  func write(to writer: inout ByteWriter) {
+    switch source {
+    case .descriptor: writer.integer(UInt8(0))
+    case .path(let path, let device, let inode):
+      writer.integer(UInt8(1))
+      writer.string(path)
+      writer.integer(device)
+      writer.integer(inode)
+    case .memory(let bytes):
+      writer.integer(UInt8(2))
+      writer.integer(bytes)
+    }
+    writer.string(target)
+    writer.integer(attributes)
+    writer.boolean(createsFile)
+  }
+
+  init(from reader: inout ByteReader) throws(ProtocolViolation) {
+    switch try reader.integer(UInt8.self) {
+    case 0: source = .descriptor
+    case 1: source = .path(try reader.string(), device: try reader.integer(), inode: try reader.integer())
+    case 2: source = .memory(bytes: try reader.integer())
+    case let other: throw .unknownCase(other)
+    }
+    target = try reader.string()
+    attributes = try reader.integer()
+    createsFile = try reader.boolean()
+  }
+}

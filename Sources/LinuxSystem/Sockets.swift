@@ -1,0 +1,93 @@
+internal import CLinux
+internal import Glibc
+
+/// Two descriptors that belong together, to be taken apart by consuming.
+package struct DescriptorPair: ~Copyable {
+  package var first: OwnedDescriptor
+  package var second: OwnedDescriptor
+}
+
+/// Connected Unix sockets, pipes, and the clock that doesn't stop when the machine sleeps.
+package enum Sockets {
+  package static func pair(
+    stream: Bool
+  ) throws(SystemCallError) -> DescriptorPair {
+    var first: Int32 = -1
+    var second: Int32 = -1
+    let kind = Int32(stream ? SOCK_STREAM.rawValue : SOCK_SEQPACKET.rawValue)
+    try check("socketpair", "AF_UNIX") { ol_socketpair(kind, &first, &second) }
+    return DescriptorPair(first: OwnedDescriptor(taking: first), second: OwnedDescriptor(taking: second))
+  }
+
+  /// `first` is the reading end.
+  package static func pipe() throws(SystemCallError) -> DescriptorPair {
+    var reader: Int32 = -1
+    var writer: Int32 = -1
+    try check("pipe2", "") { ol_pipe(&reader, &writer) }
+    return DescriptorPair(first: OwnedDescriptor(taking: reader), second: OwnedDescriptor(taking: writer))
+  }
+
+  /// Sends everything, with `descriptors` on the first part. Blocks when the socket does.
+  package static func send(
+    _ socket: Int32, _ bytes: [UInt8], descriptors: [Int32] = [], flags: Int32 = 0
+  ) throws(SystemCallError) {
+    var offset = 0
+    var descriptors = descriptors
+    repeat {
+      var sent = 0
+      try check("sendmsg", "socket \(socket)") {
+        bytes.withUnsafeBytes { buffer in
+          ol_send(
+            socket, buffer.baseAddress.map { $0 + offset }, buffer.count - offset, descriptors, descriptors.count, flags,
+            &sent)
+        }
+      }
+      offset += sent
+      descriptors = []
+    } while offset < bytes.count
+  }
+
+  package struct Received {
+    package var count: Int
+    package var descriptors: [Int32]
+    package var wasTruncated: Bool
+  }
+
+  /// One recvmsg(2) into `buffer`; nil when a non-blocking socket has nothing. The caller owns the descriptors.
+  package static func receive(
+    _ socket: Int32, into buffer: inout [UInt8], flags: Int32 = 0, mostDescriptors: Int = 0
+  ) throws(SystemCallError) -> Received? {
+    var descriptors = [Int32](repeating: -1, count: mostDescriptors)
+    while true {
+      var arrived = mostDescriptors
+      var count = 0
+      var truncated: Int32 = 0
+      let code = buffer.withUnsafeMutableBytes { bytes in
+        guard let base = bytes.baseAddress else { return EINVAL }
+        return ol_receive(socket, base, bytes.count, &descriptors, &arrived, flags, &count, &truncated)
+      }
+      switch code {
+      case 0: return Received(count: count, descriptors: Array(descriptors.prefix(arrived)), wasTruncated: truncated != 0)
+      case EINTR: continue
+      case EAGAIN: return nil
+      default: throw SystemCallError("recvmsg", code: code, subject: "socket \(socket)")
+      }
+    }
+  }
+}
+
+/// Time since boot, suspended time included: what limits are measured on (CLOCK_BOOTTIME, clock_gettime(2)).
+package enum BootClock {
+  package static var now: Duration { .nanoseconds(Int64(ol_boottime())) }
+}
+
+extension Duration {
+  /// Whole nanoseconds, saturating.
+  package var inNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? (seconds < 0 ? .min : .max) : product.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+  }
+
+  package var inSeconds: Double { Double(inNanoseconds) / 1e9 }
+}

@@ -1,0 +1,30 @@
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The runner's end of a channel: whole frames, blocking. The host trusted this code before the plugin came; from then
+/// on it trusts nothing that arrives.
+struct Channel {
+  let descriptor: Int32
+  private var assembler = FrameAssembler()
+  private var buffer = [UInt8](repeating: 0, count: 16384)
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  func send(_ frame: Frame) -> Bool {
+    (try? Sockets.send(descriptor, frame.encoded())) != nil
+  }
+
+  /// nil when the host has closed the channel or sent what isn't a frame.
+  mutating func receive() -> Frame? {
+    while true {
+      do {
+        if let frame = try assembler.next() { return frame }
+        guard let part = try Sockets.receive(descriptor, into: &buffer), part.count > 0 else { return nil }
+        assembler.append(buffer[0..<part.count])
+      } catch {
+        return nil
+      }
+    }
+  }
+}

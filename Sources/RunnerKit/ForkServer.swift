@@ -1,0 +1,184 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The process that has everything loaded and forks runners. One thread, no plugin code, no network; it ends when its
+/// host does, and as the first process of its pid namespace it takes every runner with it.
+public struct ForkServer {
+  private static let hostSocket: Int32 = 3
+  private let preloads: Bool
+  private var namespaces = ServerNamespaces()
+  private var children: [UInt64: Child] = [:]
+  private let epoll: Int32
+
+  private struct Child {
+    var pid: pid_t
+    var pidfd: Int32
+  }
+
+  /// Runs until the host goes. `arguments`: `--cold` leaves the preload out; `--preload PATH` names the library.
+  public static func main(_ arguments: [String]) -> Never {
+    guard fcntl(hostSocket, F_GETFD) >= 0 else {
+      let message = "outrider-runner is started by outrider; run 'outrider --help' instead.\n"
+      _ = write(2, message, message.utf8.count)
+      exit(64)
+    }
+    _ = fcntl(hostSocket, F_SETFD, FD_CLOEXEC)
+    signal(SIGPIPE, SIG_IGN)
+    umask(0o022)
+    _ = ol_set_process_name("outrider-runner")
+    var namespaces = ServerNamespaces()
+    namespaces.leave {
+      send(.wantsIdentity)
+      var answer: UInt8 = 0
+      return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
+    }
+    standIn(hasPidNamespace: !namespaces.lacks("pid"))
+    let preload = arguments.firstIndex(of: "--preload").flatMap { index in
+      arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
+    }
+    var server = ForkServer(namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload)
+    server.serve()
+  }
+
+  /// A new pid namespace begins with the next child: that becomes the server, and this process only waits for it, so
+  /// that the host has a child whose end it sees.
+  private static func standIn(hasPidNamespace: Bool) {
+    guard hasPidNamespace else { return }
+    var pid: pid_t = 0
+    guard ol_fork(&pid) == 0 else { ol_exit_now(71) }
+    if pid == 0 {
+      _ = ol_set_parent_death_signal(SIGKILL)
+      return
+    }
+    close(hostSocket)
+    var code: Int32 = 0
+    var status: Int32 = 0
+    _ = ol_wait(pid, &code, &status)
+    ol_exit_now(code == Int32(CLD_EXITED) ? status : 128 + status)
+  }
+
+  private init(namespaces: ServerNamespaces, preload: String?) {
+    self.namespaces = namespaces
+    _ = ol_set_no_new_privileges()
+    _ = ol_disable_huge_pages()
+    preloads = preload.map(Self.load) ?? false
+    Runner.warmUp()
+    let runtime = Self.runtimeDirectories()
+    self.namespaces.settle(runtime: runtime)
+    var epoll: Int32 = -1
+    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, .max) == 0 else { ol_exit_now(71) }
+    self.epoll = epoll
+    Self.send(
+      .ready(.init(missing: self.namespaces.missing, runtime: runtime, hasPreloaded: preloads)))
+  }
+
+  /// Loads the library of the package's `Preload` target and lets it touch what extensions usually need.
+  private static func load(_ path: String) -> Bool {
+    guard let library = ol_load(path, 0, 1) else { return false }
+    var address: UnsafeMutableRawPointer?
+    guard ol_symbol(library, "outrider_preload", &address) == OL_SYMBOL_FUNCTION, let address else { return false }
+    unsafeBitCast(address, to: (@convention(c) () -> Void).self)()
+    return true
+  }
+
+  private static func runtimeDirectories() -> [String] {
+    final class Found { var directories: Set<String> = [] }
+    let found = Found()
+    ol_loaded_objects(Unmanaged.passUnretained(found).toOpaque()) { context, path in
+      guard let context, let slash = strrchr(path, Int32(UInt8(ascii: "/"))) else { return }
+      let count = slash - UnsafeMutablePointer(mutating: path)
+      let directory = String(decoding: UnsafeRawBufferPointer(start: path, count: count), as: UTF8.self)
+      Unmanaged<Found>.fromOpaque(context).takeUnretainedValue().directories.insert(directory)
+    }
+    return found.directories.compactMap { try? Files.real($0) }.sorted()
+  }
+
+  private static func send(_ event: ServerEvent, descriptor: Int32? = nil) {
+    let bytes = event.encoded()
+    var sent = 0
+    var descriptors = descriptor.map { [$0] } ?? []
+    // Without a host there is nobody to serve.
+    if ol_send(hostSocket, bytes, bytes.count, &descriptors, descriptors.count, 0, &sent) != 0 { ol_exit_now(0) }
+  }
+
+  private mutating func serve() -> Never {
+    var keys = [UInt64](repeating: 0, count: 64)
+    while true {
+      var count: Int32 = 0
+      switch ol_epoll_wait(epoll, &keys, Int32(keys.count), &count) {
+      case 0: break
+      case EINTR: continue
+      default: ol_exit_now(71)
+      }
+      // Ends before beginnings: a descriptor number may be used again.
+      for key in keys.prefix(Int(count)) where key != .max { reap() }
+      if keys.prefix(Int(count)).contains(.max) { receive() }
+    }
+  }
+
+  private mutating func reap() {
+    while true {
+      var pid: pid_t = 0
+      var code: Int32 = 0
+      var status: Int32 = 0
+      var cpu: UInt64 = 0
+      var peak: UInt64 = 0
+      guard ol_reap(&pid, &code, &status, &cpu, &peak) == 0, pid != 0 else { return }
+      guard let (run, child) = children.first(where: { $0.value.pid == pid }) else { continue }
+      _ = ol_epoll_remove(epoll, child.pidfd)
+      close(child.pidfd)
+      children[run] = nil
+      Self.send(
+        .exited(
+          .init(
+            run: run, status: status, wasSignalled: code != Int32(CLD_EXITED), cpuNanoseconds: cpu,
+            peakResidentBytes: peak)))
+    }
+  }
+
+  private mutating func receive() {
+    var buffer = [UInt8](repeating: 0, count: 256 << 10)
+    guard
+      let message = try? Sockets.receive(
+        Self.hostSocket, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
+    else { return endIfHostIsGone() }
+    guard message.count > 0 else { return end() }
+    guard let request = try? SpawnRequest(decoding: buffer[0..<message.count]), !message.wasTruncated else {
+      return end()
+    }
+    spawn(request, message.descriptors)
+  }
+
+  private func endIfHostIsGone() {
+    if errno != EAGAIN && errno != 0 { end() }
+  }
+
+  private func end() {
+    for child in children.values { _ = ol_pidfd_signal(child.pidfd, SIGKILL) }
+    ol_exit_now(0)
+  }
+
+  private mutating func spawn(_ request: SpawnRequest, _ descriptors: [Int32]) {
+    var clones: [Int32] = []
+    var pid: pid_t = 0
+    defer { for descriptor in descriptors + clones { close(descriptor) } }
+    do throws(SystemCallError) {
+      clones = try namespaces.clonePaths(of: request.attachments ?? [])
+      let code = namespaces.fork(&pid)
+      guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
+      if pid == 0 {
+        Runner.live(request, descriptors: descriptors, clones: clones, template: namespaces.template, binding: !preloads)
+      }
+      var pidfd: Int32 = -1
+      try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }
+      try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, request.run) }
+      children[request.run] = Child(pid: pid, pidfd: pidfd)
+      Self.send(.spawned(run: request.run), descriptor: pidfd)
+    } catch {
+      if pid > 0 { kill(pid, SIGKILL) }
+      Self.send(.spawnFailed(run: request.run, step: "\(error.call) \(error.subject)", code: error.code))
+    }
+  }
+}

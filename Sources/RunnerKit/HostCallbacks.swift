@@ -1,0 +1,170 @@
+internal import AssetModel
+internal import CExtension
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Synchronization
+
+/// The `ba_host` that extensions get: its functions become requests on the service channel. Any thread may call them;
+/// one request is under way at a time.
+enum HostCallbacks {
+  /// Downloads that one content request may answer.
+  private static let mostDownloads = 10_000
+  /// How deep callbacks may call each other through visitors.
+  private static let deepest = 16
+
+  private struct State {
+    var channel = Channel(Runner.service)
+    var nextID: UInt64 = 1
+  }
+
+  private struct Answer {
+    var isOpen = false
+    var downloads: [Download] = []
+    var containers: [HostMessage.LoadRequest.Container] = []
+    var depth = 0
+  }
+
+  private static let state = Mutex(State())
+  private static let answer = Mutex(Answer())
+  /// Written once, before the first entry point is called, and never freed.
+  nonisolated(unsafe) private(set) static var host: UnsafeMutablePointer<ba_host>?
+
+  static func configure(_ request: HostMessage.LoadRequest) {
+    answer.withLock { $0.containers = request.containers }
+    var memory = ForeignMemory()
+    let table = UnsafeMutablePointer<ba_host>.allocate(capacity: 1)
+    table.initialize(
+      to: ba_host(
+        size: UInt32(MemoryLayout<ba_host>.size), abi_version: BA_ABI_VERSION, context: nil,
+        bundle_identifier: memory.string(request.bundleIdentifier), bundle_path: memory.string(request.bundlePath),
+        log: { _, level, subsystem, category, message in HostCallbacks.log(level, subsystem, category, message) }, answer: { _, download in HostCallbacks.add(download) },
+        schedule: { _, download in HostCallbacks.schedule(download) }, cancel: { _, identifier in HostCallbacks.cancel(identifier) },
+        current_downloads: { _, visit, context in HostCallbacks.visitCurrent(visit, context) },
+        acquire_exclusive_control: { _, timeout in HostCallbacks.acquire(timeout) },
+        release_exclusive_control: { _ in HostCallbacks.tell(.releaseExclusiveControl) },
+        begin_activity: { _ in HostCallbacks.tell(.beginActivity) },
+        end_activity: { _ in HostCallbacks.tell(.endActivity) },
+        container_path: { _, group, buffer, capacity, length in
+          HostCallbacks.containerPath(group, buffer, capacity, length)
+        }))
+    host = table
+  }
+
+  static func beginAnswer() {
+    answer.withLock {
+      $0.isOpen = true
+      $0.downloads = []
+    }
+  }
+
+  static func endAnswer() -> [Download] {
+    answer.withLock { answer in
+      answer.isOpen = false
+      return exchange(&answer.downloads, with: [])
+    }
+  }
+
+  private static func tell(_ request: ServiceRequest) {
+    state.withLock { _ = $0.channel.send(request.frame(id: 0)) }
+  }
+
+  private static func ask(_ request: ServiceRequest) -> ServiceReply? {
+    state.withLock { state in
+      let id = state.nextID
+      state.nextID += 1
+      guard state.channel.send(request.frame(id: id)), let frame = state.channel.receive(), frame.id == id else {
+        return nil
+      }
+      return try? ServiceReply(frame)
+    }
+  }
+
+  private static func status(_ request: ServiceRequest) -> ba_status {
+    if case .status(let status) = ask(request) { status } else { BA_CALLER_CONNECTION_INVALID }
+  }
+
+  private static func log(_ level: Int32, _ subsystem: ba_string, _ category: ba_string, _ message: ba_string) {
+    tell(
+      .log(
+        level: UInt8(clamping: min(max(level, 0), 4)), subsystem: text(subsystem, limit: 256),
+        category: text(category, limit: 256), message: text(message, limit: 16 << 10)))
+  }
+
+  private static func add(_ raw: UnsafePointer<ba_download>?) -> ba_status {
+    guard let download = download(raw) else { return BA_FAILED }
+    return answer.withLock {
+      guard $0.isOpen, $0.downloads.count < mostDownloads else { return BA_FAILED }
+      $0.downloads.append(download)
+      return BA_OK
+    }
+  }
+
+  private static func schedule(_ raw: UnsafePointer<ba_download>?) -> ba_status {
+    guard let download = download(raw) else { return BA_FAILED }
+    return status(.schedule(download))
+  }
+
+  private static func cancel(_ identifier: ba_string) -> ba_status { status(.cancel(identifier: text(identifier))) }
+
+  private static func visitCurrent(_ visit: ba_download_visitor?, _ context: UnsafeMutableRawPointer?) -> ba_status {
+    guard let visit else { return BA_FAILED }
+    let depth = answer.withLock {
+      $0.depth += 1
+      return $0.depth
+    }
+    defer { answer.withLock { $0.depth -= 1 } }
+    guard depth <= deepest else { return BA_FAILED }
+    guard case .downloads(let downloads) = ask(.currentDownloads) else { return BA_CALLER_CONNECTION_INVALID }
+    for download in downloads {
+      var memory = ForeignMemory()
+      defer { memory.release() }
+      withUnsafePointer(to: memory.download(download)) { visit(context, $0) }
+    }
+    return BA_OK
+  }
+
+  private static func acquire(_ timeout: Int64) -> ba_status {
+    status(.acquireExclusiveControl(timeout: timeout < 0 ? nil : timeout))
+  }
+
+  private static func containerPath(
+    _ group: ba_string, _ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int, _ length: UnsafeMutablePointer<Int>?
+  ) -> ba_status {
+    let name = text(group)
+    let path = answer.withLock { state in
+      state.containers.first { $0.group == name || $0.group.isEmpty }?.path
+    }
+    guard let path else { return BA_CALLER_CONNECTION_NOT_ACCEPTED }
+    let bytes = path.utf8CString
+    length?.pointee = bytes.count - 1
+    guard let buffer, capacity >= bytes.count else { return BA_FAILED }
+    bytes.withUnsafeBufferPointer { source in
+      if let base = source.baseAddress { buffer.update(from: base, count: source.count) }
+    }
+    return BA_OK
+  }
+
+  private static func text(_ string: ba_string, limit: Int = 1 << 20) -> String {
+    guard let bytes = string.bytes else { return "" }
+    return String(decoding: UnsafeRawBufferPointer(start: bytes, count: min(string.length, limit)), as: UTF8.self)
+  }
+
+  private static func download(_ raw: UnsafePointer<ba_download>?) -> Download? {
+    guard let raw, Int(raw.pointee.size) >= MemoryLayout<ba_download>.size else { return nil }
+    let value = raw.pointee
+    var headers: [Download.Header] = []
+    if let list = value.http_headers {
+      for index in 0..<min(value.http_header_count, 64) {
+        headers.append(.init(name: text(list[index].name), value: text(list[index].value)))
+      }
+    }
+    return Download(
+      identifier: text(value.identifier), uniqueIdentifier: text(value.unique_identifier), url: text(value.url),
+      method: text(value.http_method), body: Array(text(value.http_body).utf8), headers: headers,
+      applicationGroupIdentifier: text(value.application_group_identifier),
+      fileSize: value.flags & BA_DOWNLOAD_SIZE_UNKNOWN != 0 ? nil : value.file_size,
+      isEssential: value.flags & BA_DOWNLOAD_ESSENTIAL != 0, priority: value.priority,
+      isManifest: false, state: value.state)
+  }
+}

@@ -1,0 +1,79 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The sandboxed side: closes the walls, loads one plugin, answers calls until the host ends the process.
+enum Runner {
+  static let control: Int32 = 3
+  static let service: Int32 = 4
+
+  /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.
+  static func warmUp() {
+    FunctionCaller.warmUp()
+    let frame = RunnerMessage.returned(.init(value: .unsigned(1))).frame(id: 1)
+    var assembler = FrameAssembler()
+    assembler.append(frame.encoded())
+    if let frame = try? assembler.next() { _ = try? RunnerMessage(frame) }
+    _ = (try? CallSignature(parsing: "u64(u64,bytes,u32)"))?.description
+  }
+
+  /// Never returns into the server.
+  static func live(
+    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, binding deep: Bool
+  ) -> Never {
+    let fixed = request.joinsCgroup ? 4 : 3
+    guard descriptors.count >= fixed else { ol_exit_now(70) }
+    if request.joinsCgroup, write(descriptors[3], "0", 1) != 1 { fail(descriptors[0], "cgroup", errno) }
+    let walls = RunnerWalls(request: request, template: template)
+    do {
+      try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
+      try settle(control: descriptors[0], service: descriptors[1], output: descriptors[2])
+    } catch {
+      fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
+    }
+    setEnvironment(request.environment)
+    let listener: Int32
+    do {
+      listener = try walls.filter()
+    } catch {
+      fail(control, "\(error.call) \(error.subject)", error.code)
+    }
+    let report = RunnerMessage.wallsClosed(.init(failures: [])).frame(id: 0)
+    guard (try? Sockets.send(control, report.encoded(), descriptors: listener >= 0 ? [listener] : [])) != nil else {
+      ol_exit_now(70)
+    }
+    if listener >= 0 { close(listener) }
+    var loop = RunnerLoop(deep: deep)
+    loop.run()
+  }
+
+  /// Descriptors 0 to 4 in their places and none beside them.
+  private static func settle(control: Int32, service: Int32, output: Int32) throws(SystemCallError) {
+    // Out of the way first, so that no move closes another one's source.
+    let high = try [control, service, output].map { (descriptor) throws(SystemCallError) in
+      try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, Self.service + 1) }
+    }
+    for (source, target) in [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)] as [(Int32, Int32)] {
+      try checkErrno("dup2", "\(target)") { dup2(source, target) }
+    }
+    try check("close_range", "") { ol_close_from(Self.service + 1) }
+    try check("sigaction", "") { ol_install_crash_handlers(Self.control, 70) }
+    signal(SIGXFSZ, SIG_IGN)
+  }
+
+  private static func setEnvironment(_ entries: [String]) {
+    clearenv()
+    for entry in entries {
+      guard let equals = entry.firstIndex(of: "=") else { continue }
+      setenv(String(entry[..<equals]), String(entry[entry.index(after: equals)...]), 1)
+    }
+    tzset()
+  }
+
+  private static func fail(_ channel: Int32, _ step: String, _ code: Int32) -> Never {
+    let frame = RunnerMessage.wallsClosed(.init(failures: [.init(step: step, code: code)])).frame(id: 0)
+    try? Sockets.send(channel, frame.encoded())
+    ol_exit_now(70)
+  }
+}

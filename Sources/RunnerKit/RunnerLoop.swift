@@ -1,0 +1,44 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// Answers the host, one message at a time, on the process's first thread.
+struct RunnerLoop {
+  private var channel = Channel(Runner.control)
+  private var plugin: LoadedPlugin?
+  private let deep: Bool
+
+  init(deep: Bool) { self.deep = deep }
+
+  mutating func run() -> Never {
+    while let frame = channel.receive() {
+      guard let message = try? HostMessage(frame) else { break }
+      let answer: RunnerMessage
+      switch message {
+      case .load(let request): answer = load(request)
+      case .call(let call): answer = perform(call)
+      }
+      guard channel.send(answer.frame(id: frame.id)) else { break }
+    }
+    ol_exit_now(0)
+  }
+
+  private mutating func load(_ request: HostMessage.LoadRequest) -> RunnerMessage {
+    do {
+      let loaded = try LoadedPlugin(request, deep: deep)
+      plugin = loaded
+      return .loaded(loaded.description)
+    } catch {
+      return .loadFailed(error.message)
+    }
+  }
+
+  private func perform(_ call: HostMessage.Call) -> RunnerMessage {
+    guard let plugin else { return .callRefused("nothing is loaded") }
+    if case .function(let symbol, let signature, let arguments) = call {
+      return FunctionCaller.call(symbol, signature, arguments, in: plugin)
+    }
+    return EntryPointCaller(plugin: plugin).call(call)
+  }
+}

@@ -1,0 +1,105 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The namespaces that a fork server enters once, for all of its runners: a network namespace alone costs more than the
+/// rest of a wake.
+struct ServerNamespaces {
+  private(set) var missing: [RunnerMessage.WallReport.Failure] = []
+  private(set) var template: Template?
+  /// The mount namespace with the machine's whole tree, for opening what a run attaches.
+  private var machine: Int32 = -1
+  /// The mount namespace of the template, to come back to.
+  private var templateRoot: Int32 = -1
+  /// The server's own pid namespace, to come back to after each fork.
+  private var processes: Int32 = -1
+
+  var hasMounts: Bool { template != nil }
+  var hasProcesses: Bool { processes >= 0 }
+
+  private mutating func note(_ step: String, _ code: Int32) {
+    missing.append(.init(step: step, code: code))
+  }
+
+  /// Before the server's fork: leaves the host's namespaces. `identify` asks the host for the id maps, which only it
+  /// may write.
+  mutating func leave(identify: () -> Bool) {
+    var code = ol_unshare(ol_new_user)
+    guard code == 0, identify() else {
+      for name in ["user", "mount", "pid", "network", "ipc", "uts"] { note(name, code == 0 ? EPERM : code) }
+      return
+    }
+    code = ol_become(1000, 1000)
+    if code != 0 { note("identity", code) }
+    for (name, flag) in [
+      ("mount", ol_new_mount), ("pid", ol_new_pid), ("network", ol_new_network), ("ipc", ol_new_ipc), ("uts", ol_new_uts),
+    ] {
+      code = ol_unshare(flag)
+      if code != 0 { note(name, code) }
+    }
+    _ = ol_drop_bounding_set()
+  }
+
+  func lacks(_ name: String) -> Bool { missing.contains { $0.step == name } }
+
+  /// In the server: remembers where it is and leaves the machine's root.
+  mutating func settle(runtime: [String]) {
+    if !lacks("pid") {
+      processes = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)
+      if processes < 0 { note("pid", errno) }
+    }
+    guard !lacks("mount") else { return }
+    do {
+      // What is mounted on the machine later is seen here too; nothing goes the other way.
+      try check("mount", "/ as slave") { ol_make_slave() }
+      machine = try checkErrno("open", "/proc/self/ns/mnt") { open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC) }
+      // The template has no /proc; a descriptor of this one still finds the namespace that we will be in then.
+      let own = try checkErrno("open", "/proc/self/ns") { open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+      defer { close(own) }
+      template = try Template.enter(runtime: runtime)
+      templateRoot = try checkErrno("openat", "/proc/self/ns/mnt") { openat(own, "mnt", O_RDONLY | O_CLOEXEC) }
+    } catch {
+      note("mount: \(error.call) \(error.subject)", error.code)
+    }
+  }
+
+  /// Clones what the request names by path, while visiting the machine's mount namespace. Returns one descriptor for
+  /// each attachment with a path source, in order.
+  func clonePaths(of attachments: [SpawnRequest.Attachment]) throws(SystemCallError) -> [Int32] {
+    let wanted = attachments.compactMap { attachment in
+      if case .path(let path, let device, let inode) = attachment.source { (path, device, inode) } else { nil }
+    }
+    if wanted.isEmpty { return [] }
+    try check("setns", "mount") { ol_setns(machine, ol_new_mount) }
+    defer {
+      // Coming back resets root and working directory to the namespace's own, which is the template's.
+      if ol_setns(templateRoot, ol_new_mount) != 0 { ol_exit_now(71) }
+    }
+    var mounts: [Int32] = []
+    for (path, device, inode) in wanted {
+      var mount: Int32 = -1
+      try check("open_tree", path) { ol_clone_mount(AT_FDCWD, path, 1, &mount) }
+      mounts.append(mount)
+      var status = stat()
+      fstat(mount, &status)
+      guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {
+        throw SystemCallError("open_tree", code: ESTALE, subject: "\(path) (replaced since the host opened it)")
+      }
+    }
+    return mounts
+  }
+
+  /// fork(2); the child is the first process of a pid namespace of its own where there is one.
+  func fork(_ pid: inout pid_t) -> Int32 {
+    if hasProcesses {
+      let code = ol_unshare(ol_new_pid)
+      if code != 0 { return code }
+    }
+    let code = ol_fork(&pid)
+    if code == 0, pid == 0 { return 0 }
+    // Only the next child is born into the new namespace; back to our own, or the next fork fails.
+    if hasProcesses, ol_setns(processes, ol_new_pid) != 0 { ol_exit_now(71) }
+    return code
+  }
+}

@@ -1,0 +1,111 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The root that every runner starts from: a memory filesystem with the runtime, read-only, and empty places for what is
+/// a run's own. It is built once; a run's mount namespace is a copy of these few mounts instead of the whole machine's.
+struct Template {
+  private let paths: [String]
+  private let links: [(String, String)]
+
+  /// Leaves the machine's root for the template, in a new mount namespace.
+  static func enter(runtime: [String]) throws(SystemCallError) -> Template {
+    // Cloned while the machine's mounts are still ours: a clone is only possible in the namespace that one is in.
+    let readOnly = UInt32(OL_MOUNT_READ_ONLY | OL_MOUNT_NO_DEVICES)
+    var parts: [(path: String, mount: Int32)] = []
+    for path in covering(RunnerView.runtime + runtime) where target(of: path) == nil {
+      if let mount = try clone(path, attributes: readOnly) { parts.append((path, mount)) }
+    }
+    for path in RunnerView.devices {
+      if let mount = try clone(path, attributes: UInt32(OL_MOUNT_NO_EXEC)) { parts.append((path, mount)) }
+    }
+    let template = Template(
+      paths: parts.map(\.path), links: RunnerView.links.compactMap { path in target(of: path).map { (path, $0) } })
+    try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) }
+    try template.build(at: "/tmp", parts: parts)
+    try check("pivot_root", "/tmp") { ol_pivot("/tmp") }
+    try check("mount", "/ read-only") { ol_mount_read_only("/") }
+    return template
+  }
+
+  /// The same root once more, with further mount points, for a run whose policy grants paths of its own. A point that
+  /// ends in `/` is a directory. Called in the run's own mount namespace.
+  func rebuild(points: [String]) throws(SystemCallError) {
+    var parts: [(path: String, mount: Int32)] = []
+    for path in paths {
+      if let mount = try Self.clone(path, attributes: 0) { parts.append((path, mount)) }
+    }
+    try build(at: RunnerView.temporary, parts: parts, points: points)
+    try check("pivot_root", RunnerView.temporary) { ol_pivot(RunnerView.temporary) }
+    // Read-only once everything is attached: see RunnerWalls.
+  }
+
+  private func build(
+    at root: String, parts: [(path: String, mount: Int32)], points: [String] = []
+  ) throws(SystemCallError) {
+    try check("mount tmpfs", root) { ol_mount_tmpfs(root, "mode=755,size=1m,nr_inodes=512", 1) }
+    for directory in [RunnerView.bundle, RunnerView.container, RunnerView.temporary, "/dev", "/etc"] {
+      mkdir(root + directory, 0o755)
+    }
+    try Self.place(root + RunnerView.manifest, isDirectory: false)
+    for (path, target) in links {
+      Self.makeParents(of: root + path)
+      symlink(target, root + path)
+    }
+    for (path, mount) in parts {
+      var status = stat()
+      fstat(mount, &status)
+      try Self.place(root + path, isDirectory: status.st_mode & S_IFMT == S_IFDIR)
+      try check("move_mount", path) { ol_attach_mount(mount, root + path) }
+      close(mount)
+    }
+    for point in points { try Self.place(root + point, isDirectory: point.hasSuffix("/")) }
+  }
+
+  private static func place(_ path: String, isDirectory: Bool) throws(SystemCallError) {
+    makeParents(of: path)
+    if isDirectory {
+      if mkdir(path, 0o755) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: path) }
+    } else {
+      let file = open(path, O_CREAT | O_RDONLY | O_CLOEXEC, 0o644)
+      if file < 0 { throw SystemCallError("open", code: errno, subject: path) }
+      close(file)
+    }
+  }
+
+  private static func makeParents(of path: String) {
+    var index = path.startIndex
+    while let slash = path[path.index(after: index)...].firstIndex(of: "/") {
+      mkdir(String(path[..<slash]), 0o755)
+      index = slash
+    }
+  }
+
+  private static func clone(_ path: String, attributes: UInt32) throws(SystemCallError) -> Int32? {
+    var mount: Int32 = -1
+    switch ol_clone_mount(AT_FDCWD, path, 1, &mount) {
+    case 0: break
+    case ENOENT: return nil
+    case let code: throw SystemCallError("open_tree", code: code, subject: path)
+    }
+    if attributes != 0 { try check("mount_setattr", path) { ol_restrict_mount(mount, attributes, 1) } }
+    return mount
+  }
+
+  /// Drops paths that lie below another one.
+  private static func covering(_ paths: [String]) -> [String] {
+    var kept: [String] = []
+    for path in Set(paths).sorted() where !kept.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+      kept.append(path)
+    }
+    return kept
+  }
+
+  /// Where a symbolic link leads; nil for anything else.
+  private static func target(of path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink(path, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+}

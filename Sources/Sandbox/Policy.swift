@@ -1,0 +1,24 @@
+/// What a plugin may do beyond nothing. `Policy()` denies everything but the plugin's own bundle, its container, the
+/// manifest and the runtime.
+public struct Policy: Sendable, Equatable {
+  public enum DeniedAction: String, Sendable, Codable {
+    /// The call fails with the errno that the kernel would give, and is recorded.
+    case deny
+    /// The run ends with `policyViolation`.
+    case kill
+  }
+
+  /// Absolute paths that may be read, beside the bundle and the runtime.
+  public var read: [String] = []
+  /// Absolute paths that may be read and written, beside the container.
+  public var write: [String] = []
+  /// Walls without which the run doesn't start.
+  public var require: Set<Wall> = []
+  /// What a denied system call leads to, by its name; `deny` for those that aren't named.
+  public var onDenied: [String: DeniedAction] = [:]
+  public var limits = Limits()
+  /// Also record every path that the plugin names. Costs about 10 µs for each such call.
+  public var observesFiles = false
+
+  public init(limits: Limits = Limits()) { self.limits = limits }
+}

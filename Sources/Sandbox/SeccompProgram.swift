@@ -1,0 +1,147 @@
+internal import CSeccomp
+internal import Glibc
+public import LinuxSystem
+
+/// The filter that a runner installs: compiled here, on the host's side, by libseccomp. The runner only installs bytes.
+///
+/// One filter, one listener. Denied calls are notified, so that they are seen; a few that libraries probe are answered
+/// by the filter itself (`clone3`, and the sockets of name lookup).
+public struct SeccompProgram: Sendable, Equatable {
+  public let bytes: [UInt8]
+
+  public struct Options: Sendable, Hashable {
+    /// Notify calls that name a path.
+    public var observesFiles = false
+    /// Another mount namespace hides the machine's files: only then may modes and times of files be changed.
+    public var hidesFiles = true
+    /// Signals can't reach another process.
+    public var isolatesProcesses = true
+
+    public init() {}
+  }
+
+  public enum CompileError: Error, Sendable {
+    case unavailable
+    case rule(String, code: Int32)
+    case export(SystemCallError)
+  }
+
+  public init(_ options: Options) throws(CompileError) {
+    guard let context = seccomp_init(ol_scmp_notify) else { throw .unavailable }
+    defer { seccomp_release(context) }
+    // Another architecture's calls end the process before anything else is looked at; x32 counts as one.
+    try Self.set(context, SCMP_FLTATR_ACT_BADARCH, ol_scmp_kill_process)
+    try Self.set(context, SCMP_FLTATR_CTL_NNP, 0)
+    try Self.set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2)
+    var builder = Builder(context: context)
+    for name in SystemCalls.allowed { try builder.allow(name) }
+    for name in SystemCalls.paths where !options.observesFiles { try builder.allow(name) }
+    if options.isolatesProcesses {
+      try builder.allow("kill")
+      try builder.allow("tkill")
+    }
+    try builder.arguments(options)
+    bytes = try Self.export(context)
+  }
+
+  private static func set(
+    _ context: scmp_filter_ctx, _ attribute: scmp_filter_attr, _ value: UInt32
+  ) throws(CompileError) {
+    let code = seccomp_attr_set(context, attribute, value)
+    guard code == 0 else { throw .rule("attribute \(attribute.rawValue)", code: -code) }
+  }
+
+  private static func export(_ context: scmp_filter_ctx) throws(CompileError) -> [UInt8] {
+    do {
+      let pipe = try Sockets.pipe()
+      // A program has at most 4,096 instructions of 8 bytes, which fit into a pipe.
+      let code = seccomp_export_bpf(context, pipe.second.number)
+      guard code == 0 else { throw SystemCallError("seccomp_export_bpf", code: -code, subject: "") }
+      // The reader needs no end of file: the whole program is in the pipe already.
+      var bytes = [UInt8](repeating: 0, count: 1 << 15)
+      let count = try checkErrno("read", "pipe") { read(pipe.first.number, &bytes, bytes.count) }
+      return Array(bytes.prefix(count))
+    } catch let error as SystemCallError {
+      throw .export(error)
+    } catch {
+      throw .unavailable
+    }
+  }
+
+  private struct Builder {
+    let context: scmp_filter_ctx
+
+    /// `argument & mask == value`, with masks of 32 bits where the kernel reads no more.
+    struct Test {
+      var argument: UInt32
+      var mask: UInt64
+      var value: UInt64
+    }
+
+    mutating func allow(_ name: String, _ tests: [Test] = []) throws(CompileError) {
+      try rule(ol_scmp_allow, name, tests)
+    }
+
+    mutating func rule(_ action: UInt32, _ name: String, _ tests: [Test]) throws(CompileError) {
+      // A call that this architecture or this libseccomp doesn't have can't be made either.
+      guard let number = SystemCalls.number(of: name) else { return }
+      let comparisons = tests.map {
+        scmp_arg_cmp(arg: $0.argument, op: SCMP_CMP_MASKED_EQ, datum_a: $0.mask, datum_b: $0.value)
+      }
+      let code = seccomp_rule_add_array(context, action, number, UInt32(comparisons.count), comparisons)
+      guard code == 0 else { throw .rule(name, code: -code) }
+    }
+
+    mutating func arguments(_ options: Options) throws(CompileError) {
+      let word: UInt64 = 0xffff_ffff
+      let execute = UInt64(PROT_EXEC)
+      // Executable, locked (0x2000) and huge (0x40000) mappings are notified.
+      try allow("mmap", [Test(argument: 2, mask: execute, value: 0), Test(argument: 3, mask: 0x42000, value: 0)])
+      try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
+      // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
+      try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", [])
+      for command in [0x541b, 0x5401, 0x5413, 0x5450, 0x5451, 0x5421] as [UInt64] {
+        // FIONREAD, TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX, FIONBIO
+        try allow("ioctl", [Test(argument: 1, mask: word, value: command)])
+      }
+      for command in [0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032] as [UInt64] {
+        // F_DUPFD to F_SETLKW, the F_OFD_ locks, F_DUPFD_CLOEXEC, F_GETPIPE_SZ
+        try allow("fcntl", [Test(argument: 1, mask: word, value: command)])
+      }
+      for option in [3, 15, 16, 21, 23, 38, 39, 0x5356_4d41] as [UInt64] {
+        // GET_DUMPABLE, SET_NAME, GET_NAME, GET_SECCOMP, CAPBSET_READ, SET_ and GET_NO_NEW_PRIVS, SET_VMA
+        try allow("prctl", [Test(argument: 0, mask: word, value: option)])
+      }
+      // Reading one's own limits: no process named, no new value given.
+      try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
+      try allow("personality", [Test(argument: 0, mask: word, value: word)])
+      try nameLookup()
+      if options.hidesFiles {
+        for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)] {
+          try allow(name, [Test(argument: argument, mask: 0o6000, value: 0)])
+        }
+      }
+    }
+
+    /// What getaddrinfo(3) tries before it gives up: the sockets of nscd, of the interface list and of the resolver.
+    private mutating func nameLookup() throws(CompileError) {
+      let word: UInt64 = 0xffff_ffff
+      let closing: UInt64 = 0o2000000
+      let nonblocking: UInt64 = 0o4000
+      let probes: [(UInt64, UInt64)] = [
+        (1, 1 | closing | nonblocking),  // AF_UNIX, SOCK_STREAM: nscd
+        (16, 3 | closing),  // AF_NETLINK, SOCK_RAW: interfaces
+        (2, 2 | closing | nonblocking), (10, 2 | closing | nonblocking),  // AF_INET and AF_INET6, SOCK_DGRAM: the resolver
+        (2, 2 | closing), (10, 2 | closing),  // the same: address sorting
+      ]
+      for (family, kind) in probes {
+        try rule(
+          ol_scmp_errno(UInt16(EAFNOSUPPORT)), "socket",
+          [
+            Test(argument: 0, mask: word, value: family), Test(argument: 1, mask: word, value: kind),
+            Test(argument: 2, mask: word, value: 0),
+          ])
+      }
+    }
+  }
+}

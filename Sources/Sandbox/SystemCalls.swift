@@ -1,0 +1,88 @@
+internal import CSeccomp
+internal import Glibc
+
+/// The allow-list, and the errno with which everything else is answered.
+///
+/// What a library expects decides the errno: ENOSYS for calls that it probes, EACCES for files and code, EPERM for
+/// privileges, EAFNOSUPPORT for sockets.
+public enum SystemCalls {
+  static let allowed: [String] = [
+    // Files by descriptor.
+    "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "close",
+    "close_range", "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fsync", "fdatasync", "fadvise64",
+    "sync_file_range", "copy_file_range", "sendfile", "splice", "tee", "readahead", "dup", "dup2", "dup3", "fstatfs",
+    "fgetxattr", "flistxattr", "umask", "fchdir",
+    // Memory. mmap and mprotect are decided by argument.
+    "munmap", "mremap", "brk", "madvise", "msync", "mincore", "membarrier",
+    // Threads. clone is decided by argument.
+    "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "futex", "exit", "exit_group", "gettid", "getpid",
+    "getppid", "tgkill", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
+    "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "getpriority", "getcpu",
+    // Signals.
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait", "rt_sigsuspend",
+    "sigaltstack", "signalfd", "signalfd4", "pause", "restart_syscall",
+    // Time.
+    "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times", "alarm",
+    "getitimer", "setitimer", "timer_create", "timer_settime", "timer_gettime", "timer_getoverrun", "timer_delete",
+    "timerfd_create", "timerfd_settime", "timerfd_gettime",
+    // Waiting.
+    "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
+    "epoll_pwait2", "eventfd", "eventfd2", "pipe", "pipe2",
+    // The channels to the host, and nothing else: no socket can be made or connected.
+    "sendto", "recvfrom", "sendmsg", "recvmsg", "getsockopt", "getsockname", "getpeername", "shutdown",
+    // Who and where am I.
+    "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid", "getgroups", "getpgrp", "getpgid", "getsid",
+    "uname", "sysinfo", "getrusage", "getrlimit", "getrandom", "getcwd",
+  ]
+
+  /// Calls that name a file. Which file is the mount namespace's and Landlock's affair; they are notified when paths are
+  /// observed.
+  static let paths: [String] = [
+    "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
+    "readlink", "readlinkat", "statfs", "chdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat",
+    "renameat2", "link", "linkat", "symlink", "symlinkat", "truncate", "getxattr", "lgetxattr", "listxattr",
+    "llistxattr", "utime", "utimes", "utimensat", "futimesat",
+  ]
+
+  /// Which argument of a path call is the path (the first, where there are two).
+  public static func pathArgument(of name: String) -> Int? {
+    guard paths.contains(name) else { return nil }
+    let second = ["openat", "openat2", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat",
+      "unlinkat", "renameat", "renameat2", "linkat", "utimensat", "futimesat"]
+    if name == "symlinkat" { return 2 }
+    return second.contains(name) ? 1 : (name == "symlink" ? 1 : 0)
+  }
+
+  private static let executing: Set<String> = ["execve", "execveat", "mmap", "mprotect", "pkey_mprotect", "uselib"]
+  private static let sockets: Set<String> = ["socket", "socketpair"]
+  /// Probed by libraries, which fall back when the kernel doesn't have them.
+  private static let probed: Set<String> = [
+    "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "futex_waitv", "set_mempolicy_home_node",
+    "map_shadow_stack", "cachestat", "arch_prctl", "get_mempolicy", "landlock_create_ruleset", "landlock_add_rule",
+    "landlock_restrict_self",
+  ]
+
+  /// The errno of a denied call.
+  public static func denial(of name: String?) -> Int32 {
+    guard let name else { return ENOSYS }
+    if executing.contains(name) { return EACCES }
+    if sockets.contains(name) { return EAFNOSUPPORT }
+    if probed.contains(name) { return ENOSYS }
+    return EPERM
+  }
+
+  /// The name of a native system call, or nil where libseccomp doesn't know the number.
+  public static func name(of number: Int32) -> String? {
+    guard let name = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), number) else { return nil }
+    defer { free(name) }
+    return String(cString: name)
+  }
+
+  static func number(of name: String) -> Int32? {
+    let number = seccomp_syscall_resolve_name(name)
+    return number >= 0 ? number : nil
+  }
+
+  /// Whether a policy may name this call.
+  public static func isKnown(_ name: String) -> Bool { number(of: name) != nil }
+}
