@@ -65,6 +65,9 @@ let package = Package(
       name: "outrider", dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", argumentParser],
       swiftSettings: strict),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
+    // Tests. Without the strict settings: they hold samples of what others write.
+    .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
+    .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu11

@@ -1,26 +1,22 @@
-import CExtension
-import Glibc
 
 /// Where messages go: to the host that has loaded the extension, or to standard error in any other process.
 enum LogSink {
   static func write(_ type: OSLogType, subsystem: String, category: String, message: String) {
-    guard let host = ba_current_host(), let log = host.pointee.log else {
-      return writeToStandardError(line(type, subsystem: subsystem, category: category, message: message))
-    }
-    borrowing(subsystem) { subsystem in
-      borrowing(category) { category in
-        borrowing(message) { message in log(host, level(of: type), subsystem, category, message) }
-      }
+    var text = message
+    let isTaken = text.withUTF8 { hostLog(level(of: type), subsystem, category, $0.baseAddress, $0.count) } != 0
+    if !isTaken {
+      writeToStandardError(line(type, subsystem: subsystem, category: category, message: message))
     }
   }
 
+  /// The numbers of `BA_LOG_DEBUG` to `BA_LOG_FAULT`.
   private static func level(of type: OSLogType) -> Int32 {
     switch type {
-    case .debug: BA_LOG_DEBUG
-    case .info: BA_LOG_INFO
-    case .error: BA_LOG_ERROR
-    case .fault: BA_LOG_FAULT
-    default: BA_LOG_DEFAULT
+    case .debug: 0
+    case .info: 1
+    case .error: 3
+    case .fault: 4
+    default: 2
     }
   }
 
@@ -41,11 +37,12 @@ enum LogSink {
       }
     }
   }
-
-  private static func borrowing(_ text: String, _ body: (ba_string) -> Void) {
-    var text = text
-    text.withUTF8 { utf8 in
-      utf8.withMemoryRebound(to: CChar.self) { body(ba_string(bytes: $0.baseAddress, length: $0.count)) }
-    }
-  }
 }
+
+// Bound by name and not imported: whoever finds this module with `#if canImport(os)`, a dependency that has nothing to do
+// with extensions for one, would otherwise need the C module's headers to compile.
+@_silgen_name("ba_host_log")
+private func hostLog(
+  _ level: Int32, _ subsystem: UnsafePointer<CChar>, _ category: UnsafePointer<CChar>, _ message: UnsafePointer<UInt8>?,
+  _ length: Int
+) -> Int32

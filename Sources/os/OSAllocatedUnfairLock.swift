@@ -1,4 +1,3 @@
-import Glibc
 
 /// A lock with the state that it protects. Corresponds to Apple's `OSAllocatedUnfairLock`.
 ///

@@ -1,4 +1,3 @@
-import Glibc
 
 /// How an integer is written. Corresponds to Apple's `OSLogIntegerFormatting`.
 public struct OSLogIntegerFormatting: Sendable {

@@ -13,17 +13,16 @@ enum Blocking {
       let value = await work()
       box.value.withLock { $0 = value }
       finished.signal()
-      // Wakes the run loop below, should it be asleep.
-      RunLoop.main.perform {}
+      // Wakes the run loop below, should it be asleep: RunLoop.perform only queues.
+      DispatchQueue.main.async {}
     }
     while true {
-      if Thread.isMainThread {
-        _ = RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 1))
-        guard finished.wait(timeout: .now()) == .success else { continue }
-      } else {
-        finished.wait()
+      if finished.wait(timeout: Thread.isMainThread ? .now() : .distantFuture) == .success,
+        let value = box.value.withLock({ $0 })
+      {
+        return value
       }
-      if let value = box.value.withLock({ $0 }) { return value }
+      _ = RunLoop.main.run(mode: .default, before: .distantFuture)
     }
   }
 
