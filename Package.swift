@@ -53,7 +53,8 @@ let package = Package(
       swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
-    .target(name: "os", dependencies: ["CExtension"], swiftSettings: strict),
+    .target(name: "COSModules", cSettings: strictC),
+    .target(name: "os", dependencies: ["CExtension", "COSModules"], swiftSettings: strict),
     .target(name: "OSLog", dependencies: ["os"], swiftSettings: strict),
     .target(
       name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation"],
