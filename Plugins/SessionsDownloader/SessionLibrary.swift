@@ -16,7 +16,9 @@ struct SessionLibrary: Sendable {
     !id.isEmpty && id.utf8.count <= 200 && !id.hasPrefix(".") && !id.contains("/") && !id.contains("\0")
   }
 
-  func contains(_ id: String) -> Bool { FileManager.default.fileExists(atPath: directory.appendingPathComponent(id).path) }
+  func contains(_ id: String) -> Bool {
+    FileManager.default.fileExists(atPath: directory.appendingPathComponent(id).path)
+  }
 
   /// Moves a finished file to a hidden name beside its place, on the same volume.
   func rescue(_ file: URL, as id: String) throws -> URL {

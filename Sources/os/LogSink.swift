@@ -1,4 +1,3 @@
-
 /// Where messages go: to the host that has loaded the extension, or to standard error in any other process.
 enum LogSink {
   static func write(_ type: OSLogType, subsystem: String, category: String, message: String) {

@@ -1,4 +1,3 @@
-
 /// A lock with the state that it protects. Corresponds to Apple's `OSAllocatedUnfairLock`.
 ///
 /// Copies share the lock. Not recursive.

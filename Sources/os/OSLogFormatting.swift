@@ -1,4 +1,3 @@
-
 /// How an integer is written. Corresponds to Apple's `OSLogIntegerFormatting`.
 public struct OSLogIntegerFormatting: Sendable {
   private var radix = 10

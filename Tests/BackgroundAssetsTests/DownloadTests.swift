@@ -56,7 +56,8 @@ import Testing
   @Test func rawValues() {
     #expect(BADownload.State(rawValue: -1) == .failed && BADownload.State(rawValue: 3) == .finished)
     #expect(BAContentRequest(rawValue: 4) == .languageChange && BAContentRequest(rawValue: 0) == nil)
-    #expect(BAErrorDomain == "BAErrorDomain" && BAErrorCode(rawValue: 206) == .sessionDownloadNotPermittedBeforeAppLaunch)
+    #expect(
+      BAErrorDomain == "BAErrorDomain" && BAErrorCode(rawValue: 206) == .sessionDownloadNotPermittedBeforeAppLaunch)
   }
 }
 
@@ -89,7 +90,7 @@ import Testing
   @Test func bothSpellingsOfTheChallengeAreOneMethod() async {
     func ask(_ delegate: any BADownloadManagerDelegate) async -> (Bool, URLSession.AuthChallengeDisposition?) {
       var answer: URLSession.AuthChallengeDisposition?
-      let handled = await DelegateEvent.isHandled {
+      let handled = await DelegateEvent.isAnswered {
         answer = await delegate.download(download, didReceive: URLAuthenticationChallenge(copying: .init())).0
       }
       return (handled, answer)

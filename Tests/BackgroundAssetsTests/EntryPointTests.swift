@@ -57,6 +57,7 @@ extension HostSuite {
     @Test func unknownRequestAndShortStructAreRefused() throws {
       let table = try #require(Table(of: MinimalDownloader.self))
       #expect(table.contentRequest(host, kind: 99) == BA_FAILED)
+      #expect(table.contentRequest(host, kind: BA_REQUEST_INSTALL, size: 8) == BA_FAILED)
     }
 
     @Test func refusedAnswerIsLoggedAndTheRequestGoesOn() throws {
@@ -91,9 +92,11 @@ extension HostSuite {
       let table = try #require(Table(of: BackgroundDownloadHandler.self))
       var (status, answer) = table.challenge(host, "a")
       #expect(status == BA_OK && answer.disposition == BA_USE_CREDENTIAL)
-      #expect(withUnsafeBytes(of: &answer.user) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) } == "player")
       #expect(
-        withUnsafeBytes(of: &answer.password) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) } == "secret")
+        withUnsafeBytes(of: &answer.user) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) } == "player")
+      #expect(
+        withUnsafeBytes(of: &answer.password) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
+          == "secret")
     }
 
     @Test func credentialThatDoesNotFitCancels() throws {

@@ -39,7 +39,7 @@ final class FakeHost: Sendable {
         size: UInt32(MemoryLayout<ba_host>.size), abi_version: BA_ABI_VERSION, context: nil,
         bundle_identifier: literal("com.example.downloader"), bundle_path: literal("/nowhere"),
         log: { host, level, subsystem, category, message in
-          FakeHost.of(host).state.withLock { 
+          FakeHost.of(host).state.withLock {
             $0.log.append("\(subsystem.text):\(category.text) \(message.text)")
             $0.levels.append(level)
           }
@@ -88,7 +88,9 @@ final class FakeHost: Sendable {
 
   func event(_ name: String) { state.withLock { $0.events.append(name) } }
 
-  private func record(_ download: UnsafePointer<ba_download>?, at list: WritableKeyPath<State, [Download]> & Sendable) -> ba_status {
+  private func record(_ download: UnsafePointer<ba_download>?, at list: WritableKeyPath<State, [Download]> & Sendable)
+    -> ba_status
+  {
     let copy = download.map { Download(copying: $0.pointee) }
     return state.withLock {
       if let copy, $0.status == BA_OK { $0[keyPath: list].append(copy) }

@@ -32,7 +32,8 @@ extension HostSuite {
     @Test func downloadOfUnknownSizeSaysSo() throws {
       try manager.scheduleDownload(
         BAURLDownload(
-          identifier: "old", request: URLRequest(url: URL(string: "https://e.com/a")!), applicationGroupIdentifier: "group"))
+          identifier: "old", request: URLRequest(url: URL(string: "https://e.com/a")!),
+          applicationGroupIdentifier: "group"))
       #expect(host.state.withLock { $0.scheduled.first?.flags } == BA_DOWNLOAD_SIZE_UNKNOWN)
     }
 
@@ -78,7 +79,9 @@ extension HostSuite {
       #expect(fetched.map(\.identifier) == ["a", "b"] && fetched[0].state == .downloading && fetched[0].isEssential)
       #expect(try await manager.currentDownloads.count == 2)
       let count = await withCheckedContinuation { continuation in
-        manager.fetchCurrentDownloads { downloads, error in continuation.resume(returning: error == nil ? downloads.count : -1) }
+        manager.fetchCurrentDownloads { downloads, error in
+          continuation.resume(returning: error == nil ? downloads.count : -1)
+        }
       }
       #expect(count == 2)
     }
@@ -104,7 +107,9 @@ extension HostSuite {
 
     @Test func controlThatIsNotAcquiredIsNotReleased() async throws {
       host.state.withLock { $0.acquireStatus = BA_FAILED }
-      await #expect(throws: NSError.self) { try await manager.withExclusiveControl(before: .now) { host.event("body") } }
+      await #expect(throws: NSError.self) {
+        try await manager.withExclusiveControl(before: .now) { host.event("body") }
+      }
       #expect(host.state.withLock { $0.events } == ["begin", "acquire", "end"])
       #expect(host.state.withLock { $0.timeouts } == [0])
     }
@@ -142,7 +147,8 @@ extension HostSuite {
     @Test func containerComesFromTheHost() {
       let long = "/" + String(repeating: "x", count: 6000)
       host.state.withLock { $0.containers = ["group": "/srv/container", "long": long] }
-      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group")?.path == "/srv/container")
+      #expect(
+        FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group")?.path == "/srv/container")
       #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "long")?.path == long)
       #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "other") == nil)
     }

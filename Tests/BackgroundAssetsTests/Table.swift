@@ -16,11 +16,16 @@ struct Table {
 
   var signatures: [String: String] { entries.mapValues { String(cString: $0.signature) } }
 
-  func contentRequest(_ host: FakeHost, kind: Int32, manifest: String = "/dev/null", remaining: Int64 = BA_UNRESTRICTED) -> ba_status {
+  func contentRequest(
+    _ host: FakeHost, kind: Int32, manifest: String = "/dev/null", remaining: Int64 = BA_UNRESTRICTED,
+    size: Int = MemoryLayout<ba_content_request>.size
+  )
+    -> ba_status
+  {
     let call = function(BA_CONTENT_REQUEST, as: ba_content_request_function.self)
     return manifest.withCString { path in
       var request = ba_content_request(
-        size: UInt32(MemoryLayout<ba_content_request>.size), kind: kind, manifest_path: ba_text(path),
+        size: UInt32(size), kind: kind, manifest_path: ba_text(path),
         restricted_download_size_remaining: remaining, restricted_essential_download_size_remaining: remaining)
       return call(host.table, &request)
     }

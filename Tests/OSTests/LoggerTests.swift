@@ -9,12 +9,20 @@ import Testing
   private func message(_ message: OSLogMessage) -> String { message.text }
 
   @Test func values() {
-    let name = "n", count = 3, size: Int64 = -4, ratio = 0.5, flag = true
+    let name = "n"
+    let count = 3
+    let size: Int64 = -4
+    let ratio = 0.5
+    let flag = true
     let error: any Error = CocoaError(.fileNoSuchFile)
     let missing: String? = nil
     #expect(message("\(name) \(count) \(size) \(flag)") == "n 3 -4 true")
-    #expect(message("\(ratio, format: .fixed(precision: 2)) \(Float(1), format: .exponential(precision: 1))") == "0.50 1.0e+00")
-    #expect(message("\(255, format: .hex) \(255, format: .hex(includePrefix: true, uppercase: true, minDigits: 4))") == "ff 0x00FF")
+    #expect(
+      message("\(ratio, format: .fixed(precision: 2)) \(Float(1), format: .exponential(precision: 1))")
+        == "0.50 1.0e+00")
+    #expect(
+      message("\(255, format: .hex) \(255, format: .hex(includePrefix: true, uppercase: true, minDigits: 4))")
+        == "ff 0x00FF")
     #expect(message("[\(name, align: .right(columns: 3))] [\(count, align: .left(columns: 3))]") == "[  n] [3  ]")
     #expect(message("\(flag, format: .answer) \(Int.self)") == "yes Int")
     #expect(message("\(URL(string: "https://e.com")!) \(error as NSError)").hasPrefix("https://e.com"))
@@ -27,15 +35,17 @@ import Testing
     let secret = "secret"
     #expect(message("\(secret) \(secret, privacy: .public) \(secret, privacy: .auto)") == "secret secret secret")
     #expect(message("\(secret, privacy: .private) \(7, privacy: .sensitive)") == "<private> <private>")
-    let hashes = message("\(secret, privacy: .private(mask: .hash)) \(secret, privacy: .sensitive(mask: .hash))").split(separator: " ")
+    let hashes = message("\(secret, privacy: .private(mask: .hash)) \(secret, privacy: .sensitive(mask: .hash))").split(
+      separator: " ")
     #expect(hashes.count == 4 && hashes[1] == hashes[3] && !hashes[1].contains(secret))
   }
 
-  @Test(arguments: [
-    ("plain", [], "plain"), ("%d%%", [7], "7%"), ("%{public}@, %{private}s", ["text", "hidden"], "text, <private>"),
-    ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%d %@ %q", ["not a number"], "not a number %@ %q"),
-    ("%", [], "%"), ("%999999999d", [1], "%999999999d"), ("%*d", [1], "%*d"), ("%{public", [], "%{public"),
-  ] as [(String, [any Sendable], String)])
+  @Test(
+    arguments: [
+      ("plain", [], "plain"), ("%d%%", [7], "7%"), ("%{public}@, %{private}s", ["text", "hidden"], "text, <private>"),
+      ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%d %@ %q", ["not a number"], "not a number %@ %q"),
+      ("%", [], "%"), ("%999999999d", [1], "%999999999d"), ("%*d", [1], "%*d"), ("%{public", [], "%{public"),
+    ] as [(String, [any Sendable], String)])
   func formats(format: String, arguments: [any Sendable], expected: String) {
     #expect(FormattedMessage.text(format, arguments) == expected)
   }

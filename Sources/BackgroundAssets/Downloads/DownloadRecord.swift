@@ -24,6 +24,7 @@ extension DownloadRecord {
     self.init(
       identifier: identifier, isEssential: essential, priority: priority.rawValue, fileSize: fileSize,
       applicationGroupIdentifier: applicationGroupIdentifier, url: request.url?.absoluteString ?? "",
-      httpMethod: request.httpMethod ?? "GET", httpHeaders: request.allHTTPHeaderFields ?? [:], httpBody: request.httpBody)
+      httpMethod: request.httpMethod ?? "GET", httpHeaders: request.allHTTPHeaderFields ?? [:],
+      httpBody: request.httpBody)
   }
 }

@@ -34,7 +34,8 @@ enum FrameworkError {
     make(
       .downloadEssentialDownloadNotPermitted,
       "The download '\(identifier)' is essential and can't be scheduled by the manager. Return it from "
-        + "downloads(for:manifestURL:extensionInfo:) for an install or update request, or schedule removingEssential().")
+        + "downloads(for:manifestURL:extensionInfo:) for an install or update request, or schedule removingEssential()."
+    )
   }
 
   static func exclusiveControlTimedOut(_ date: Date) -> NSError {

@@ -51,7 +51,9 @@ enum EntryPoints {
     let call = ChallengeCall(target: target, download: download, challenge: question)
     let (disposition, credential) = Blocking.run { await call.ask() }
     guard answer.pointee.fill(disposition, credential) else {
-      host.log(BA_LOG_ERROR, "The credential for '\(download.identifier)' is too long: 255 bytes for the user, 1023 for the password.")
+      host.log(
+        BA_LOG_ERROR,
+        "The credential for '\(download.identifier)' is too long: 255 bytes for the user, 1023 for the password.")
       return BA_FAILED
     }
     return BA_OK

@@ -78,7 +78,8 @@ public class BADownloadManager: NSObject, @unchecked Sendable {
     let status = host.schedule(download)
     guard status == BA_OK else {
       throw FrameworkError.answered(
-        status, to: "Scheduling the download '\(download.identifier)' for '\(download.record.applicationGroupIdentifier)'",
+        status,
+        to: "Scheduling the download '\(download.identifier)' for '\(download.record.applicationGroupIdentifier)'",
         fallback: .downloadFailedToStart)
     }
     download.move(to: .waiting)

@@ -20,7 +20,7 @@ final class DelegateEvent: Sendable {
   }
 
   /// As above, for the challenge.
-  static func isHandled(delivering deliver: () async -> Void) async -> Bool {
+  static func isAnswered(asking deliver: () async -> Void) async -> Bool {
     let event = DelegateEvent()
     await $inProgress.withValue(event, operation: deliver)
     return !event.unhandled.load(ordering: .relaxed)

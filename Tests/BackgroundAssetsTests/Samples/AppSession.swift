@@ -31,7 +31,9 @@ class DownloadSession: NSObject, BADownloadManagerDelegate {
 
   func tidy(in directory: URL) async throws -> Int {
     BADownloadManager.shared.withExclusiveControl { acquired, error in _ = (acquired, error) }
-    BADownloadManager.shared.withExclusiveControl(beforeDate: Date(timeIntervalSinceNow: 1)) { acquired, _ in _ = acquired }
+    BADownloadManager.shared.withExclusiveControl(beforeDate: Date(timeIntervalSinceNow: 1)) { acquired, _ in
+      _ = acquired
+    }
     try await BADownloadManager.shared.withExclusiveControl {
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }

@@ -3,7 +3,7 @@ import BackgroundAssets
 import ExtensionFoundation
 import os
 
-fileprivate let logger = Logger(subsystem: "com.example.game.downloader", category: "downloader")
+private let logger = Logger(subsystem: "com.example.game.downloader", category: "downloader")
 
 struct BackgroundDownloadHandler: BADownloaderExtension {
   static let groupIdentifier = "group.com.example.game"
@@ -37,7 +37,8 @@ struct BackgroundDownloadHandler: BADownloaderExtension {
       essentialsAllowed = false
     }
     if let remaining = extensionInfo.restrictedDownloadSizeRemaining {
-      logger.debug("Remaining: \(remaining) of \(extensionInfo.restrictedEssentialDownloadSizeRemaining ?? 0, format: .decimal)")
+      logger.debug(
+        "Remaining: \(remaining) of \(extensionInfo.restrictedEssentialDownloadSizeRemaining ?? 0, format: .decimal)")
     }
     for asset in assets {
       var urlRequest = URLRequest(url: asset.url)

@@ -13,7 +13,8 @@ final class RogueDownloader: NSObject, BADownloaderExtension, BADownloadManagerD
     BADownloadManager.shared.delegate = self
   }
 
-  func downloads(for request: BAContentRequest, manifestURL: URL, extensionInfo: BAAppExtensionInfo) -> Set<BADownload> {
+  func downloads(for request: BAContentRequest, manifestURL: URL, extensionInfo: BAAppExtensionInfo) -> Set<BADownload>
+  {
     let download = BAURLDownload(
       identifier: "rogue", request: URLRequest(url: URL(string: "https://example.com/rogue")!), fileSize: 1,
       applicationGroupIdentifier: "group")
