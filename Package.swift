@@ -53,7 +53,8 @@ let package = Package(
       swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
-    .target(name: "os", dependencies: ["CExtension"], swiftSettings: strict),
+    .target(name: "COSModules", cSettings: strictC),
+    .target(name: "os", dependencies: ["CExtension", "COSModules"], swiftSettings: strict),
     .target(name: "OSLog", dependencies: ["os"], swiftSettings: strict),
     .target(
       name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation"],
@@ -65,6 +66,9 @@ let package = Package(
       name: "outrider", dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", argumentParser],
       swiftSettings: strict),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
+    // Tests. Without the strict settings: they hold samples of what others write.
+    .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
+    .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu11

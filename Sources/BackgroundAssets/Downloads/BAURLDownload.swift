@@ -1,0 +1,62 @@
+/// A download of one URL into an app group. Corresponds to Apple's `BAURLDownload`.
+///
+/// The initializers check nothing: an invalid value is reported when the download is scheduled, as an error, or to
+/// `backgroundDownload(_:failedWithError:)` when it was returned from `downloads(for:manifestURL:extensionInfo:)`.
+public class BAURLDownload: BADownload, @unchecked Sendable {
+  /// Creates a download.
+  ///
+  /// - Parameters:
+  ///   - identifier: Names the download for both the app and the extension.
+  ///   - request: https; URL, method, header fields and body are used.
+  ///   - essential: Whether it is part of the installation. Only for install and update requests.
+  ///   - fileSize: The exact size of the transfer in bytes, greater than zero.
+  ///   - applicationGroupIdentifier: The app group in whose container the finished file is stored.
+  ///   - priority: The rank among the downloads of the app.
+  public init(
+    identifier: String, request: URLRequest, essential: Bool, fileSize: Int, applicationGroupIdentifier: String,
+    priority: BADownload.Priority
+  ) {
+    super.init(
+      record: DownloadRecord(
+        identifier: identifier, request: request, essential: essential, fileSize: fileSize,
+        applicationGroupIdentifier: applicationGroupIdentifier, priority: priority),
+      state: .created)
+  }
+
+  /// Creates a download that isn't essential, with the default priority.
+  public convenience init(
+    identifier: String, request: URLRequest, fileSize: Int, applicationGroupIdentifier: String
+  ) {
+    self.init(
+      identifier: identifier, request: request, essential: false, fileSize: fileSize,
+      applicationGroupIdentifier: applicationGroupIdentifier, priority: .default)
+  }
+
+  /// Creates a download of unknown size with the default priority.
+  @available(*, deprecated, message: "Use init(identifier:request:fileSize:applicationGroupIdentifier:)")
+  public convenience init(identifier: String, request: URLRequest, applicationGroupIdentifier: String) {
+    self.init(
+      record: DownloadRecord(
+        identifier: identifier, request: request, essential: false, fileSize: nil,
+        applicationGroupIdentifier: applicationGroupIdentifier, priority: .default),
+      state: .created)
+  }
+
+  /// Creates a download of unknown size.
+  @available(
+    *, deprecated, message: "Use init(identifier:request:essential:fileSize:applicationGroupIdentifier:priority:)"
+  )
+  public convenience init(
+    identifier: String, request: URLRequest, applicationGroupIdentifier: String, priority: BADownload.Priority
+  ) {
+    self.init(
+      record: DownloadRecord(
+        identifier: identifier, request: request, essential: false, fileSize: nil,
+        applicationGroupIdentifier: applicationGroupIdentifier, priority: priority),
+      state: .created)
+  }
+
+  required init(record: DownloadRecord, state: BADownload.State) { super.init(record: record, state: state) }
+
+  public required init?(coder: NSCoder) { super.init(coder: coder) }
+}

@@ -1,0 +1,47 @@
+/// Makes the `NSError` values of ``BAErrorDomain``.
+///
+/// Every one says what was refused, which value was to blame and, where there is one, the remedy: an app's log is often all
+/// that its author ever sees of a failure.
+enum FrameworkError {
+  static func make(_ code: BAErrorCode, _ description: String, underlying: NSError? = nil) -> NSError {
+    var userInfo: [String: Any] = [NSLocalizedDescriptionKey: description]
+    userInfo[NSUnderlyingErrorKey] = underlying
+    return NSError(domain: BAErrorDomain, code: code.rawValue, userInfo: userInfo)
+  }
+
+  static func serviceNotRunning(_ operation: String) -> NSError {
+    make(
+      .callerConnectionInvalid,
+      "\(operation) failed: the Background Assets service isn't running, or this process isn't connected to it. "
+        + "Start the service, or make the call from a downloader extension that a host has loaded.")
+  }
+
+  static func schedulingDuringContentRequest(_ identifier: String) -> NSError {
+    make(
+      .callFromExtensionNotAllowed,
+      "The download '\(identifier)' can't be scheduled while downloads(for:manifestURL:extensionInfo:) runs. "
+        + "Return it from that function instead.")
+  }
+
+  static func foregroundFromExtension(_ identifier: String) -> NSError {
+    make(
+      .callFromExtensionNotAllowed,
+      "The download '\(identifier)' can't start in the foreground: an extension schedules background downloads only. "
+        + "Use scheduleDownload(_:).")
+  }
+
+  static func essentialNotPermitted(_ identifier: String) -> NSError {
+    make(
+      .downloadEssentialDownloadNotPermitted,
+      "The download '\(identifier)' is essential and can't be scheduled by the manager. Return it from "
+        + "downloads(for:manifestURL:extensionInfo:) for an install or update request, or schedule removingEssential()."
+    )
+  }
+
+  static func exclusiveControlTimedOut(_ date: Date) -> NSError {
+    make(
+      .downloadInvalid,
+      "Exclusive control wasn't acquired before \(date): the app or its extension still holds it. Try again later.",
+      underlying: NSError(domain: NSPOSIXErrorDomain, code: Int(ETIMEDOUT)))
+  }
+}

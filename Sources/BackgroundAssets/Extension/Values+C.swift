@@ -1,0 +1,65 @@
+import CExtension
+
+extension BAAppExtensionInfo {
+  convenience init(_ request: ba_content_request) {
+    func bytes(_ count: Int64) -> Int? { count == BA_UNRESTRICTED ? nil : Int(count) }
+    self.init(
+      restrictedDownloadSizeRemaining: bytes(request.restricted_download_size_remaining),
+      restrictedEssentialDownloadSizeRemaining: bytes(request.restricted_essential_download_size_remaining))
+  }
+}
+
+extension NSError {
+  convenience init(copying error: ba_error) {
+    let description = error.description.text
+    self.init(
+      domain: error.domain.text, code: Int(error.code),
+      userInfo: description.isEmpty ? nil : [NSLocalizedDescriptionKey: description])
+  }
+}
+
+extension URLAuthenticationChallenge {
+  convenience init(copying challenge: ba_challenge) {
+    let method = challenge.authentication_method.text
+    let realm = challenge.realm.text
+    self.init(
+      protectionSpace: URLProtectionSpace(
+        host: challenge.host.text, port: Int(challenge.port), protocol: challenge.protocol.text,
+        realm: realm.isEmpty ? nil : realm,
+        authenticationMethod: method.isEmpty ? NSURLAuthenticationMethodDefault : method),
+      proposedCredential: nil, previousFailureCount: Int(challenge.previous_failure_count), failureResponse: nil,
+      error: nil, sender: UnusedSender())
+  }
+}
+
+/// The answer is what the extension's function returns; the calls of the older protocol have no effect.
+private final class UnusedSender: NSObject, URLAuthenticationChallengeSender {
+  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+  func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+  func cancel(_ challenge: URLAuthenticationChallenge) {}
+  func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
+}
+
+extension ba_challenge_answer {
+  /// False if the credential doesn't fit; the answer is then to cancel.
+  mutating func fill(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) -> Bool {
+    self.disposition = Int32(disposition.rawValue)
+    guard disposition == .useCredential, let credential else { return true }
+    guard write(credential.user ?? "", to: &user), write(credential.password ?? "", to: &password) else {
+      self.disposition = Int32(BA_CANCEL_CHALLENGE)
+      return false
+    }
+    return true
+  }
+
+  /// Writes NUL-terminated text into a fixed array, which C imports as a tuple.
+  private func write<Array>(_ text: String, to array: inout Array) -> Bool {
+    withUnsafeMutableBytes(of: &array) { bytes in
+      guard text.utf8.count < bytes.count, !text.utf8.contains(0) else { return false }
+      bytes.copyBytes(from: text.utf8)
+      bytes[text.utf8.count] = 0
+      return true
+    }
+  }
+}

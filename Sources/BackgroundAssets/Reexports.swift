@@ -1,0 +1,4 @@
+// Sources for Apple platforms import BackgroundAssets alone and expect `URL`, `URLRequest` and `AppExtension` with it.
+@_exported public import ExtensionFoundation
+@_exported public import Foundation
+@_exported public import FoundationNetworking

@@ -1,0 +1,5 @@
+/// How a host and an extension are connected.
+///
+/// Corresponds to Apple's `AppExtensionConfiguration`. There is no `accept(connection:)`: Linux has no XPC, and a host
+/// calls an extension through its table of entry points instead.
+public protocol AppExtensionConfiguration {}

@@ -1,0 +1,66 @@
+/// A log message with interpolated values. Corresponds to Apple's `OSLogMessage`.
+///
+/// Composed at once, when it is created: there is no separate store of formats, and a host gets finished text.
+public struct OSLogMessage: ExpressibleByStringInterpolation, Sendable {
+  let text: String
+
+  public init(stringLiteral value: String) { text = value }
+  public init(stringInterpolation: OSLogInterpolation) { text = stringInterpolation.text }
+}
+
+/// Collects the parts of an ``OSLogMessage``. Corresponds to Apple's `OSLogInterpolation`.
+public struct OSLogInterpolation: StringInterpolationProtocol, Sendable {
+  private(set) var text: String
+
+  public init(literalCapacity: Int, interpolationCount: Int) {
+    text = ""
+    text.reserveCapacity(literalCapacity + interpolationCount * 8)
+  }
+
+  public mutating func appendLiteral(_ literal: String) { text += literal }
+
+  public mutating func appendInterpolation(
+    _ argumentString: @autoclosure () -> String, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) { append(argumentString(), align, privacy) }
+
+  public mutating func appendInterpolation<Number: FixedWidthInteger>(
+    _ number: @autoclosure () -> Number, format: OSLogIntegerFormatting = .decimal,
+    align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) { append(format.text(of: number()), align, privacy) }
+
+  public mutating func appendInterpolation(
+    _ number: @autoclosure () -> Double, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
+    privacy: OSLogPrivacy = .auto
+  ) { append(format.text(of: number()), align, privacy) }
+
+  public mutating func appendInterpolation(
+    _ number: @autoclosure () -> Float, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
+    privacy: OSLogPrivacy = .auto
+  ) { append(format.text(of: Double(number())), align, privacy) }
+
+  public mutating func appendInterpolation(
+    _ boolean: @autoclosure () -> Bool, format: OSLogBoolFormat = .truth, privacy: OSLogPrivacy = .auto
+  ) { append(format.text(of: boolean()), .none, privacy) }
+
+  public mutating func appendInterpolation(
+    _ pointer: @autoclosure () -> UnsafeRawPointer, privacy: OSLogPrivacy = .auto
+  ) { append("0x" + String(UInt(bitPattern: pointer()), radix: 16), .none, privacy) }
+
+  public mutating func appendInterpolation(
+    _ type: @autoclosure () -> any Any.Type, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) { append(String(describing: type()), align, privacy) }
+
+  public mutating func appendInterpolation<Value: CustomStringConvertible>(
+    _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) { append(value().description, align, privacy) }
+
+  /// Errors, optionals and everything else: as `String(describing:)` writes them.
+  @_disfavoredOverload
+  public mutating func appendInterpolation<Value>(
+    _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) { append(String(describing: value()), align, privacy) }
+
+  private mutating func append(_ value: String, _ align: OSLogStringAlignment, _ privacy: OSLogPrivacy) {
+    text += align.applied(to: privacy.applied(to: value))
+  }
+}

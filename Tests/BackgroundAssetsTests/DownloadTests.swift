@@ -1,0 +1,111 @@
+import Testing
+
+@testable import BackgroundAssets
+
+@Suite struct DownloadTests {
+  private func make() -> BAURLDownload {
+    var request = URLRequest(url: URL(string: "https://e.com/a?b=c")!)
+    request.httpMethod = "POST"
+    request.httpBody = Data([0, 1, 255])
+    request.setValue("v", forHTTPHeaderField: "H")
+    return BAURLDownload(
+      identifier: "name", request: request, essential: true, fileSize: 9, applicationGroupIdentifier: "group",
+      priority: .init(7))
+  }
+
+  @Test func newDownloadIsCreated() {
+    let download = make()
+    #expect(download.state == .created && download.identifier == "name" && download.priority.rawValue == 7)
+    #expect(UUID(uuidString: download.uniqueIdentifier) != nil)
+    #expect(BADownload.Priority.min.rawValue == -100 && BADownload.Priority.max.rawValue == 100)
+  }
+
+  @Test func archiveRoundTrip() throws {
+    let download = make()
+    download.move(to: .downloading)
+    let data = try NSKeyedArchiver.archivedData(withRootObject: download, requiringSecureCoding: true)
+    let copy = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: BAURLDownload.self, from: data))
+    #expect(copy == download && copy !== download && copy.state == .downloading && copy.isEssential)
+    #expect(copy.record.httpBody == Data([0, 1, 255]) && copy.record.httpHeaders == ["H": "v"])
+    #expect(type(of: copy) == BAURLDownload.self)
+  }
+
+  @Test func infoRoundTrip() throws {
+    let info = BAAppExtensionInfo(restrictedDownloadSizeRemaining: 5, restrictedEssentialDownloadSizeRemaining: nil)
+    let data = try NSKeyedArchiver.archivedData(withRootObject: info, requiringSecureCoding: true)
+    let copy = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: BAAppExtensionInfo.self, from: data))
+    #expect(copy.restrictedDownloadSizeRemaining == 5 && copy.restrictedEssentialDownloadSizeRemaining == nil)
+  }
+
+  @Test func removingEssentialMakesANewDownload() throws {
+    let download = make()
+    download.move(to: .failed)
+    let again = download.removingEssential()
+    #expect(!again.isEssential && again.state == .created && again.identifier == "name")
+    #expect(again.uniqueIdentifier != download.uniqueIdentifier && Set<BADownload>([download, again]).count == 2)
+    #expect(try #require(download.copy() as? BAURLDownload) == download)
+  }
+
+  @Test func manifestIsASubclass() {
+    let manifest: BADownload = ManifestDownload(record: make().record, state: .failed)
+    #expect(type(of: manifest) != BAURLDownload.self)
+    #expect(manifest is BAURLDownload)
+    #expect(type(of: manifest.removingEssential()) == ManifestDownload.self)
+  }
+
+  @Test func rawValues() {
+    #expect(BADownload.State(rawValue: -1) == .failed && BADownload.State(rawValue: 3) == .finished)
+    #expect(BAContentRequest(rawValue: 4) == .languageChange && BAContentRequest(rawValue: 0) == nil)
+    #expect(
+      BAErrorDomain == "BAErrorDomain" && BAErrorCode(rawValue: 206) == .sessionDownloadNotPermittedBeforeAppLaunch)
+  }
+}
+
+@Suite struct DelegateTests {
+  private let download = BAURLDownload(
+    identifier: "name", request: URLRequest(url: URL(string: "https://e.com/a")!), fileSize: 1,
+    applicationGroupIdentifier: "group")
+
+  private final class Silent: NSObject, BADownloadManagerDelegate {}
+
+  private final class Closure: NSObject, BADownloadManagerDelegate {
+    func download(
+      _ download: BADownload, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) { completionHandler(.rejectProtectionSpace, nil) }
+  }
+
+  @Test func defaultsMarkTheEventUnhandled() {
+    let session = DownloadSession()
+    let silent: any BADownloadManagerDelegate = Silent()
+    let error = NSError(domain: NSURLErrorDomain, code: -999)
+    #expect(DelegateEvent.isHandled { session.download(download, failedWithError: error) })
+    #expect(session.failures == ["name": -999])
+    let file = URL(fileURLWithPath: "/nowhere")
+    #expect(!DelegateEvent.isHandled { session.download(download, finishedWithFileURL: file) })
+    #expect(!DelegateEvent.isHandled { silent.download(download, failedWithError: error) })
+    #expect(!DelegateEvent.isHandled { silent.downloadDidBegin(download) })
+  }
+
+  @Test func bothSpellingsOfTheChallengeAreOneMethod() async {
+    func ask(_ delegate: any BADownloadManagerDelegate) async -> (Bool, URLSession.AuthChallengeDisposition?) {
+      var answer: URLSession.AuthChallengeDisposition?
+      let handled = await DelegateEvent.isAnswered {
+        answer = await delegate.download(download, didReceive: URLAuthenticationChallenge(copying: .init())).0
+      }
+      return (handled, answer)
+    }
+    #expect(await ask(Silent()) == (false, .performDefaultHandling))
+    #expect(await ask(Closure()) == (true, .rejectProtectionSpace))
+    #expect(await ask(DownloadSession()) == (true, .cancelAuthenticationChallenge))
+  }
+
+  @Test func managerHoldsItsDelegateWeakly() {
+    var delegate: Silent? = Silent()
+    let manager = BADownloadManager()
+    manager.delegate = delegate
+    #expect(manager.delegate === delegate)
+    delegate = nil
+    #expect(manager.delegate == nil)
+  }
+}

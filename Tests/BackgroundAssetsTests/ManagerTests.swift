@@ -1,0 +1,179 @@
+import BackgroundAssets
+import CExtension
+import Testing
+
+extension HostSuite {
+  @Suite struct Manager {
+    private let host = FakeHost()
+    private let manager = BADownloadManager.shared
+
+    init() { ba_set_current_host(host.table) }
+
+    private func download(
+      _ url: String = "https://e.com/a", size: Int = 5, essential: Bool = false, priority: Int = 0
+    ) -> BAURLDownload {
+      BAURLDownload(
+        identifier: "name", request: URLRequest(url: URL(string: url)!), essential: essential, fileSize: size,
+        applicationGroupIdentifier: "group", priority: .init(priority))
+    }
+
+    private func error(_ body: () throws -> Void) -> NSError? {
+      do { try body() } catch { return error as NSError }
+      return nil
+    }
+
+    @Test func schedulingGoesToTheHost() throws {
+      let download = download()
+      try manager.scheduleDownload(download)
+      #expect(download.state == .waiting)
+      #expect(host.state.withLock { $0.scheduled.map(\.identifier) } == ["name"])
+    }
+
+    @Test func downloadOfUnknownSizeSaysSo() throws {
+      try manager.scheduleDownload(
+        BAURLDownload(
+          identifier: "old", request: URLRequest(url: URL(string: "https://e.com/a")!),
+          applicationGroupIdentifier: "group"))
+      #expect(host.state.withLock { $0.scheduled.first?.flags } == BA_DOWNLOAD_SIZE_UNKNOWN)
+    }
+
+    @Test func misuseThrowsAndNamesTheValue() throws {
+      let essential = error { try manager.scheduleDownload(download(essential: true)) }
+      #expect(essential?.domain == BAErrorDomain && essential?.code == 109)
+      #expect(essential?.localizedDescription.contains("'name'") == true)
+      let size = error { try manager.scheduleDownload(download(size: -3)) }
+      #expect(size?.code == 102 && size?.localizedDescription.contains("-3") == true)
+      let priority = error { try manager.scheduleDownload(download(priority: 101)) }
+      #expect(priority?.code == 102 && priority?.localizedDescription.contains("101") == true)
+      let scheme = error { try manager.scheduleDownload(download("http://e.com/a")) }
+      #expect(scheme?.code == 102 && scheme?.localizedDescription.contains("http://e.com/a") == true)
+      let underlying = scheme?.userInfo[NSUnderlyingErrorKey] as? NSError
+      #expect(underlying?.domain == NSURLErrorDomain && underlying?.code == -1002)
+      #expect(error { try manager.startForegroundDownload(download()) }?.code == 50)
+      #expect(host.state.withLock { $0.scheduled.isEmpty })
+    }
+
+    @Test func loopbackHTTPIsForTheHostToDecide() throws {
+      try manager.scheduleDownload(download("http://127.0.0.1:8080/a"))
+      #expect(host.state.withLock { $0.scheduled.count } == 1)
+    }
+
+    @Test(arguments: [55, 56, 100, 102, 111, 112, 202])
+    func refusalsOfTheHostKeepTheirCode(code: Int32) {
+      host.state.withLock { $0.status = code }
+      let refusal = error { try manager.scheduleDownload(download()) }
+      #expect(refusal?.domain == BAErrorDomain && refusal?.code == Int(code))
+      #expect(refusal?.localizedDescription.contains("'name'") == true)
+    }
+
+    @Test func cancellingGoesToTheHost() throws {
+      try manager.cancel(download())
+      #expect(host.state.withLock { $0.cancelled } == ["name"])
+      host.state.withLock { $0.status = BA_DOWNLOAD_NOT_SCHEDULED }
+      #expect(error { try manager.cancel(download()) }?.code == BAErrorCode.downloadNotScheduled.rawValue)
+    }
+
+    @Test func currentDownloadsInAllThreeForms() async throws {
+      host.state.withLock { $0.current = ["a", "b"] }
+      let fetched = try manager.fetchCurrentDownloads()
+      #expect(fetched.map(\.identifier) == ["a", "b"] && fetched[0].state == .downloading && fetched[0].isEssential)
+      #expect(try await manager.currentDownloads.count == 2)
+      let count = await withCheckedContinuation { continuation in
+        manager.fetchCurrentDownloads { downloads, error in
+          continuation.resume(returning: error == nil ? downloads.count : -1)
+        }
+      }
+      #expect(count == 2)
+    }
+
+    @Test func asynchronousControlReturnsAfterTheRelease() async throws {
+      let value = try await manager.withExclusiveControl {
+        host.event("body")
+        return 42
+      }
+      #expect(value == 42)
+      #expect(host.state.withLock { $0.events } == ["begin", "acquire", "body", "release", "end"])
+      #expect(host.state.withLock { $0.timeouts } == [BA_NO_TIMEOUT])
+    }
+
+    @Test func asynchronousControlHandsErrorsThrough() async throws {
+      await #expect(throws: CocoaError.self) {
+        try await manager.withExclusiveControl(before: .now + 10) { throw CocoaError(.fileNoSuchFile) }
+      }
+      #expect(host.state.withLock { $0.events } == ["begin", "acquire", "release", "end"])
+      let timeout = host.state.withLock { $0.timeouts[0] }
+      #expect(timeout > 5_000_000_000 && timeout <= 10_000_000_000)
+    }
+
+    @Test func controlThatIsNotAcquiredIsNotReleased() async throws {
+      host.state.withLock { $0.acquireStatus = BA_FAILED }
+      await #expect(throws: NSError.self) {
+        try await manager.withExclusiveControl(before: .now) { host.event("body") }
+      }
+      #expect(host.state.withLock { $0.events } == ["begin", "acquire", "end"])
+      #expect(host.state.withLock { $0.timeouts } == [0])
+    }
+
+    @Test func closureControlReportsTheFailure() async throws {
+      host.state.withLock { $0.acquireStatus = BA_CALLER_CONNECTION_INVALID }
+      let (acquired, code) = await withCheckedContinuation { continuation in
+        manager.withExclusiveControl { acquired, error in
+          continuation.resume(returning: (acquired, (error as NSError?)?.code))
+        }
+      }
+      #expect(!acquired && code == 56)
+    }
+
+    @Test func turnsDoNotOverlap() async throws {
+      let manager = self.manager
+      let host = self.host
+      await withTaskGroup(of: Void.self) { group in
+        for index in 0..<20 {
+          group.addTask {
+            if index.isMultiple(of: 2) {
+              try? await manager.withExclusiveControl { host.event("body") }
+            } else {
+              manager.withExclusiveControl { _, _ in host.event("body") }
+            }
+          }
+        }
+      }
+      try await manager.withExclusiveControl {}
+      let events = host.state.withLock { $0.events }.filter { $0 != "begin" && $0 != "end" }
+      let turns = stride(from: 0, to: 60, by: 3).map { Array(events[$0..<$0 + 3]) }
+      #expect(turns.allSatisfy { $0 == ["acquire", "body", "release"] })
+    }
+
+    @Test func containerComesFromTheHost() {
+      let long = "/" + String(repeating: "x", count: 6000)
+      host.state.withLock { $0.containers = ["group": "/srv/container", "long": long] }
+      #expect(
+        FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group")?.path == "/srv/container")
+      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "long")?.path == long)
+      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "other") == nil)
+    }
+  }
+
+  @Suite struct WithoutHost {
+    init() { ba_set_current_host(nil) }
+
+    @Test func everyCallSaysThatTheServiceIsNotRunning() async throws {
+      let download = BAURLDownload(
+        identifier: "name", request: URLRequest(url: URL(string: "https://e.com/a")!), fileSize: 1,
+        applicationGroupIdentifier: "group")
+      let manager = BADownloadManager.shared
+      let calls: [() throws -> Void] = [
+        { try manager.scheduleDownload(download) }, { try manager.startForegroundDownload(download) },
+        { try manager.cancel(download) }, { _ = try manager.fetchCurrentDownloads() },
+      ]
+      for call in calls {
+        let error = #expect(throws: NSError.self) { try call() }
+        #expect(error?.domain == BAErrorDomain && error?.code == 56)
+        #expect(error?.localizedDescription.contains("service isn't running") == true)
+      }
+      await #expect(throws: NSError.self) { try await manager.withExclusiveControl { 1 } }
+      await #expect(throws: NSError.self) { try await manager.currentDownloads }
+      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group") == nil)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import OSLog
+import Testing
+
+@testable import os
+
+// What reaches a host is tested with the extension's entry points: a process has but one host.
+@Suite struct LoggerTests {
+  private func message(_ message: OSLogMessage) -> String { message.text }
+
+  @Test func values() {
+    let name = "n"
+    let count = 3
+    let size: Int64 = -4
+    let ratio = 0.5
+    let flag = true
+    let error: any Error = CocoaError(.fileNoSuchFile)
+    let missing: String? = nil
+    #expect(message("\(name) \(count) \(size) \(flag)") == "n 3 -4 true")
+    #expect(
+      message("\(ratio, format: .fixed(precision: 2)) \(Float(1), format: .exponential(precision: 1))")
+        == "0.50 1.0e+00")
+    #expect(
+      message("\(255, format: .hex) \(255, format: .hex(includePrefix: true, uppercase: true, minDigits: 4))")
+        == "ff 0x00FF")
+    #expect(message("[\(name, align: .right(columns: 3))] [\(count, align: .left(columns: 3))]") == "[  n] [3  ]")
+    #expect(message("\(flag, format: .answer) \(Int.self)") == "yes Int")
+    #expect(message("\(URL(string: "https://e.com")!) \(error as NSError)").hasPrefix("https://e.com"))
+    #expect(!message("\(error)").isEmpty)
+    #expect(message("\(String(describing: missing)) \(missing) \([1, 2])") == "nil nil [1, 2]")
+    #expect(message("\(error.localizedDescription, privacy: .public)") == error.localizedDescription)
+  }
+
+  @Test func privacy() {
+    let secret = "secret"
+    #expect(message("\(secret) \(secret, privacy: .public) \(secret, privacy: .auto)") == "secret secret secret")
+    #expect(message("\(secret, privacy: .private) \(7, privacy: .sensitive)") == "<private> <private>")
+    let hashes = message("\(secret, privacy: .private(mask: .hash)) \(secret, privacy: .sensitive(mask: .hash))").split(
+      separator: " ")
+    #expect(hashes.count == 4 && hashes[1] == hashes[3] && !hashes[1].contains(secret))
+  }
+
+  @Test(
+    arguments: [
+      ("plain", [], "plain"), ("%d%%", [7], "7%"), ("%{public}@, %{private}s", ["text", "hidden"], "text, <private>"),
+      ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%d %@ %q", ["not a number"], "not a number %@ %q"),
+      ("%", [], "%"), ("%999999999d", [1], "%999999999d"), ("%*d", [1], "%*d"), ("%{public", [], "%{public"),
+    ] as [(String, [any Sendable], String)])
+  func formats(format: String, arguments: [any Sendable], expected: String) {
+    #expect(FormattedMessage.text(format, arguments) == expected)
+  }
+
+  @Test func formsOfTheCallCompile() {
+    let log = OSLog(subsystem: "com.example", category: "c")
+    let silent = OSLog.disabled
+    os_log("interpolated %d", log: silent, type: .error, 3)
+    os_log(.info, log: silent, "interpolated \(3)")
+    os_log(.info, log: silent, "plain")
+    #expect(log.isEnabled(type: .debug) && !silent.isEnabled(type: .fault))
+  }
+
+  @Test func unfairLock() {
+    var lock = os_unfair_lock()
+    os_unfair_lock_lock(&lock)
+    #expect(!os_unfair_lock_trylock(&lock))
+    os_unfair_lock_unlock(&lock)
+  }
+
+  @Test func lock() async {
+    let lock = OSAllocatedUnfairLock(initialState: 0)
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 { group.addTask { for _ in 0..<1000 { lock.withLock { $0 += 1 } } } }
+    }
+    #expect(lock.withLock { $0 } == 8000)
+    #expect(OSAllocatedUnfairLock().withLock { 1 } == 1)
+  }
+}
