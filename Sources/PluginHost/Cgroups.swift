@@ -1,0 +1,170 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+
+/// Memory cgroups, version 2 or 1, one for each run at a time. They lie in a directory that names this host's process,
+/// are used again, and go with the host; what a killed host left, the next one removes.
+final class Cgroups {
+  enum Version: Sendable { case one, two }
+
+  let version: Version
+  private let directory: String
+  private var free: [String] = []
+  private var serial = 0
+
+  /// nil when this user can't have one; `reason` says why.
+  init?(reason: inout String) {
+    guard let (version, parent) = Self.parent(&reason) else { return nil }
+    Self.removeLeftovers(in: parent)
+    self.version = version
+    directory = "\(parent)/outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)"
+    if mkdir(directory, 0o755) != 0, errno != EEXIST {
+      reason = "mkdir \(directory): \(SystemCallError.message(errno))"
+      return nil
+    }
+    if version == .two {
+      try? Files.control("\(parent)/cgroup.subtree_control", "+memory")
+      do {
+        try Files.control("\(directory)/cgroup.subtree_control", "+memory")
+      } catch {
+        reason = "the memory controller isn't delegated: \(error.description)"
+        rmdir(directory)
+        return nil
+      }
+    }
+  }
+
+  deinit {
+    for path in free { rmdir(path) }
+    rmdir(directory)
+  }
+
+  private static func parent(_ reason: inout String) -> (Version, String)? {
+    guard let own = try? Files.text(of: "/proc/self/cgroup") else {
+      reason = "/proc/self/cgroup can't be read"
+      return nil
+    }
+    var candidates: [(Version, String)] = []
+    for line in own.split(separator: "\n") {
+      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard parts.count == 3 else { continue }
+      let isSecond = parts[1].isEmpty
+      guard isSecond || parts[1].split(separator: ",").contains("memory") else { continue }
+      for root in isSecond ? ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] : ["/sys/fs/cgroup/memory"] {
+        candidates.append((isSecond ? .two : .one, root + (parts[2] == "/" ? "" : parts[2])))
+        candidates.append((isSecond ? .two : .one, root))
+      }
+    }
+    reason = "no memory cgroup is mounted"
+    for (version, path) in candidates {
+      if version == .two {
+        guard let controllers = try? Files.text(of: path + "/cgroup.controllers"),
+          controllers.split(whereSeparator: { " \n".contains($0) }).contains("memory")
+        else { continue }
+      } else if !Files.exists(path + "/memory.limit_in_bytes") {
+        continue
+      }
+      if access(path, W_OK) == 0 { return (version, path) }
+      reason = "\(path) isn't writable by this user"
+    }
+    return nil
+  }
+
+  /// Removes the directories of hosts that are gone, recognised by process id and start time, and nothing else.
+  private static func removeLeftovers(in parent: String) {
+    for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix("outrider-") {
+      let parts = name.split(separator: "-")
+      guard parts.count == 3, let pid = pid_t(parts[1]), let start = UInt64(parts[2]) else { continue }
+      if ProcessStart.time(of: pid) == start { continue }
+      for child in (try? Files.names(in: "\(parent)/\(name)")) ?? [] { rmdir("\(parent)/\(name)/\(child)") }
+      rmdir("\(parent)/\(name)")
+    }
+  }
+
+  func take() throws(SystemCallError) -> RunCgroup {
+    if let path = free.popLast() { return RunCgroup(path: path, version: version) }
+    serial += 1
+    let path = "\(directory)/\(serial)"
+    guard mkdir(path, 0o755) == 0 else { throw SystemCallError("mkdir", code: errno, subject: path) }
+    return RunCgroup(path: path, version: version)
+  }
+
+  /// Takes one back, empty and without a limit.
+  func giveBack(_ cgroup: RunCgroup) {
+    cgroup.lift()
+    free.append(cgroup.path)
+  }
+}
+
+struct RunCgroup {
+  let path: String
+  let version: Cgroups.Version
+  private let killsBefore: Int
+
+  init(path: String, version: Cgroups.Version) {
+    self.path = path
+    self.version = version
+    killsBefore = Self.kills(path, version)
+  }
+
+  func procs() throws(SystemCallError) -> OwnedDescriptor { try OwnedDescriptor.open(path + "/cgroup.procs", O_WRONLY) }
+
+  /// Sets the limit to what is used now, page cache apart, and `bytes` more.
+  func limit(beyondBaseline bytes: Int) throws(SystemCallError) -> Int {
+    let baseline = usage()
+    switch version {
+    case .one: try Files.control(path + "/memory.limit_in_bytes", "\(baseline + bytes)")
+    case .two:
+      try? Files.control(path + "/memory.swap.max", "0")
+      try Files.control(path + "/memory.max", "\(baseline + bytes)")
+    }
+    return baseline
+  }
+
+  func lift() {
+    switch version {
+    case .one:
+      try? Files.control(path + "/memory.limit_in_bytes", "-1")
+      // What the last run read stays in the page cache; it isn't the next one's.
+      try? Files.control(path + "/memory.force_empty", "0")
+    case .two: try? Files.control(path + "/memory.max", "max")
+    }
+  }
+
+  /// Anonymous, shared and kernel memory; never page cache.
+  func usage() -> Int {
+    let statistics = (try? Files.text(of: path + "/memory.stat")) ?? ""
+    var total = 0
+    for line in statistics.split(separator: "\n") {
+      let parts = line.split(separator: " ")
+      guard parts.count == 2, let value = Int(parts[1]) else { continue }
+      switch (version, parts[0]) {
+      case (.one, "rss"), (.one, "shmem"), (.two, "anon"), (.two, "shmem"), (.two, "kernel"): total += value
+      default: break
+      }
+    }
+    if version == .one, let kernel = try? Files.text(of: path + "/memory.kmem.usage_in_bytes") {
+      total += Int(kernel.filter(\.isNumber)) ?? 0
+    }
+    return total
+  }
+
+  /// Whether the kernel killed here because of the limit since this run began.
+  var hasKilled: Bool { Self.kills(path, version) > killsBefore }
+
+  private static func kills(_ path: String, _ version: Cgroups.Version) -> Int {
+    let file = version == .one ? "/memory.oom_control" : "/memory.events"
+    let text = (try? Files.text(of: path + file)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("oom_kill ") }
+    return line.flatMap { Int($0.dropFirst("oom_kill ".count)) } ?? 0
+  }
+}
+
+/// When a process began, in clock ticks since boot (proc_pid_stat(5), field 22): with the id it names a process for good.
+enum ProcessStart {
+  static func time(of pid: pid_t) -> UInt64? {
+    guard let text = try? Files.text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+    let fields = text[text.index(after: end)...].split(separator: " ")
+    return fields.count > 19 ? UInt64(fields[19]) : nil
+  }
+}

@@ -1,0 +1,118 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+internal import Synchronization
+
+/// The watchdog's thread: epoll over every channel, listener and pidfd of a host, and one timer for the next deadline.
+///
+/// @unchecked Sendable: `handlers`, `timers` and everything that they reach are touched on the loop's own thread only;
+/// other threads hand work over through `pending`.
+final class EventLoop: @unchecked Sendable {
+  private let epoll: Int32
+  private let timer: Int32
+  private let wakeup: Int32
+  private let pending = Mutex<[@Sendable () -> Void]>([])
+  private var handlers: [UInt64: (descriptor: Int32, body: () -> Void)] = [:]
+  private var timers: [UInt64: (due: Duration, body: () -> Void)] = [:]
+  private var nextKey: UInt64 = 2
+  private var armed: Duration?
+  private var isRunning = true
+
+  init() throws(SystemCallError) {
+    var epoll: Int32 = -1
+    var timer: Int32 = -1
+    var wakeup: Int32 = -1
+    try check("epoll_create1", "") { ol_epoll_create(&epoll) }
+    try check("timerfd_create", "") { ol_timerfd(&timer) }
+    try check("eventfd", "") { ol_eventfd(&wakeup) }
+    try check("epoll_ctl", "timer") { ol_epoll_add(epoll, timer, 0) }
+    try check("epoll_ctl", "eventfd") { ol_epoll_add(epoll, wakeup, 1) }
+    self.epoll = epoll
+    self.timer = timer
+    self.wakeup = wakeup
+    var thread = pthread_t()
+    let context = Unmanaged.passRetained(self).toOpaque()
+    let code = pthread_create(&thread, nil, { raw in
+      guard let raw else { return nil }
+      Unmanaged<EventLoop>.fromOpaque(raw).takeRetainedValue().run()
+      return nil
+    }, context)
+    guard code == 0 else { throw SystemCallError("pthread_create", code: code, subject: "watchdog") }
+    pthread_detach(thread)
+  }
+
+  /// Runs `work` on the loop's thread, in order. Any thread.
+  func submit(_ work: @escaping @Sendable () -> Void) {
+    pending.withLock { $0.append(work) }
+    var one: UInt64 = 1
+    _ = write(wakeup, &one, 8)
+  }
+
+  /// Calls `body` when `descriptor` is readable or hung up, until `stop`. Loop thread only.
+  func watch(_ descriptor: Int32, _ body: @escaping () -> Void) throws(SystemCallError) -> UInt64 {
+    nextKey += 1
+    let key = nextKey
+    try check("epoll_ctl", "\(descriptor)") { ol_epoll_add(epoll, descriptor, key) }
+    handlers[key] = (descriptor, body)
+    return key
+  }
+
+  func stop(_ key: UInt64) {
+    guard let (descriptor, _) = handlers.removeValue(forKey: key) else { return }
+    _ = ol_epoll_remove(epoll, descriptor)
+  }
+
+  /// Sets, moves or (nil) removes the one timer of an owner. Loop thread only.
+  func setTimer(_ owner: UInt64, at due: Duration?, _ body: @escaping () -> Void) {
+    timers[owner] = due.map { ($0, body) }
+  }
+
+  /// Ends the thread after what was submitted before.
+  func shutDown() { submit { [self] in isRunning = false } }
+
+  private func run() {
+    _ = ol_set_process_name("watchdog")
+    var keys = [UInt64](repeating: 0, count: 64)
+    while isRunning {
+      arm()
+      var count: Int32 = 0
+      let code = ol_epoll_wait(epoll, &keys, Int32(keys.count), &count)
+      if code != 0, code != EINTR { break }
+      fire()
+      for key in keys.prefix(Int(count)) {
+        switch key {
+        case 0: drain(timer)
+        case 1:
+          drain(wakeup)
+          let work = pending.withLock { exchange(&$0, with: []) }
+          for item in work { item() }
+        default: handlers[key]?.body()
+        }
+      }
+      fire()
+    }
+    for descriptor in [epoll, timer, wakeup] { close(descriptor) }
+  }
+
+  private func drain(_ descriptor: Int32) {
+    var value: UInt64 = 0
+    _ = read(descriptor, &value, 8)
+    if descriptor == timer { armed = nil }
+  }
+
+  private func arm() {
+    let next = timers.values.map(\.due).min()
+    guard next != armed else { return }
+    armed = next
+    _ = ol_timerfd_set(timer, next.map { UInt64(max($0.inNanoseconds, 1)) } ?? 0)
+  }
+
+  private func fire() {
+    guard !timers.isEmpty else { return }
+    let now = BootClock.now
+    for (owner, entry) in timers where entry.due <= now {
+      timers[owner] = nil
+      entry.body()
+    }
+  }
+}

@@ -1,0 +1,66 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+
+/// Reads what one runner uses, from outside: nothing that it says of itself counts.
+struct Meters: ~Copyable {
+  let pid: pid_t
+  private let status: OwnedDescriptor
+  /// What the runner used with the walls closed and nothing loaded.
+  private(set) var baseline = 0
+
+  init(pid: pid_t) throws(SystemCallError) {
+    self.pid = pid
+    status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
+  }
+
+  mutating func takeBaseline() { baseline = memory() ?? 0 }
+
+  /// CPU time of all threads. A runner can't make processes, so the process is the tree.
+  func cpu() -> Duration? {
+    var nanoseconds: UInt64 = 0
+    return ol_process_cpu(pid, &nanoseconds) == 0 ? .nanoseconds(Int64(nanoseconds)) : nil
+  }
+
+  /// Bytes beyond the baseline.
+  func memoryBeyondBaseline() -> Int? { memory().map { max($0 - baseline, 0) } }
+
+  /// Anonymous and shared pages, swap and page tables (proc_pid_status(5)).
+  private func memory() -> Int? {
+    fields().map { $0.anonymous + $0.shared + $0.swap + $0.tables }
+  }
+
+  func threads() -> Int? { fields()?.threads }
+
+  private struct Fields {
+    var anonymous = 0
+    var shared = 0
+    var swap = 0
+    var tables = 0
+    var threads = 0
+  }
+
+  private func fields() -> Fields? {
+    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer -> Fields? in
+      let count = pread(status.number, buffer.baseAddress, buffer.count, 0)
+      guard count > 0 else { return nil }
+      var fields = Fields()
+      var index = 0
+      while index < count {
+        let end = (index..<count).first { buffer[$0] == 0x0a } ?? count
+        func value(_ name: StaticString) -> Int? {
+          let length = name.utf8CodeUnitCount
+          guard end - index > length, memcmp(buffer.baseAddress! + index, name.utf8Start, length) == 0 else { return nil }
+          return buffer[(index + length)..<end].reduce(0) { $1 >= 0x30 && $1 <= 0x39 ? $0 * 10 + Int($1 - 0x30) : $0 }
+        }
+        if let kibibytes = value("RssAnon:") { fields.anonymous = kibibytes << 10 }
+        if let kibibytes = value("RssShmem:") { fields.shared = kibibytes << 10 }
+        if let kibibytes = value("VmPTE:") { fields.tables = kibibytes << 10 }
+        if let kibibytes = value("VmSwap:") { fields.swap = kibibytes << 10 }
+        if let threads = value("Threads:") { fields.threads = threads }
+        index = end + 1
+      }
+      return fields
+    }
+  }
+}

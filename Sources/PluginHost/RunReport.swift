@@ -1,0 +1,69 @@
+public import AssetModel
+public import Sandbox
+
+/// Everything that is known about a run once it has ended.
+public struct RunReport: Sendable {
+  public var outcome: Outcome
+  public var usage: Usage
+  public var denials: [Denial]
+  /// Refusals beyond the most distinct ones that a report keeps.
+  public var droppedDenials: Int
+  public var log: [LogLine]
+  /// Bytes of log text beyond the limit.
+  public var droppedLogBytes: Int
+  public var walls: [Wall: WallState]
+  /// How each meter measured, by its name: `cpu`, `memory`, `wall`.
+  public var meters: [String: String]
+  /// What the plugin scheduled beside its answer.
+  public var scheduled: [Download]
+
+  /// What a run used. Seconds are of the boot-time clock.
+  public struct Usage: Sendable, Codable, Equatable {
+    /// Inside calls, loading included.
+    public var wallSeconds = 0.0
+    /// The whole tree, walls and loading included.
+    public var cpuSeconds = 0.0
+    /// The most that was seen beyond the baseline; at least the limit where that ended the run.
+    public var peakMemoryBytes = 0
+    /// From the request to the plugin being loaded.
+    public var wakeSeconds = 0.0
+    /// From the kill to the process being gone.
+    public var goneSeconds = 0.0
+    /// From the limit's deadline to the process being gone; nil when no deadline ended the run.
+    public var overrunSeconds: Double?
+  }
+
+  /// Something that a plugin tried and didn't get.
+  public struct Denial: Sendable, Codable, Equatable {
+    /// The wall that stopped it: `seccomp`, `limits` or `files`.
+    public var layer: String
+    public var operation: String
+    public var target: String
+    public var count: Int
+  }
+
+  public struct LogLine: Sendable, Codable, Equatable {
+    public var level: String
+    public var subsystem: String
+    public var category: String
+    public var message: String
+  }
+}
+
+/// Why a host, not a plugin, couldn't do what it was asked.
+public enum HostError: Error, Sendable, CustomStringConvertible {
+  /// The run has ended; its report says how. Thrown by a load or a call that the end cut short.
+  case ended(RunReport)
+  /// The library, the manifest or another file isn't there or isn't what it must be.
+  case input(String)
+  /// The arguments don't fit the signature.
+  case usage(String)
+  case failed(String)
+
+  public var description: String {
+    switch self {
+    case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
+    case .input(let text), .usage(let text), .failed(let text): text
+    }
+  }
+}
