@@ -9,14 +9,13 @@ package struct DescriptorPair: ~Copyable {
 
 /// Connected Unix sockets, pipes, and the clock that doesn't stop when the machine sleeps.
 package enum Sockets {
-  package static func pair(
-    stream: Bool
-  ) throws(SystemCallError) -> DescriptorPair {
+  /// Two connected sockets, close-on-exec. The caller closes them.
+  package static func pair(stream: Bool) throws(SystemCallError) -> (Int32, Int32) {
     var first: Int32 = -1
     var second: Int32 = -1
     let kind = Int32(stream ? SOCK_STREAM.rawValue : SOCK_SEQPACKET.rawValue)
     try check("socketpair", "AF_UNIX") { ol_socketpair(kind, &first, &second) }
-    return DescriptorPair(first: OwnedDescriptor(taking: first), second: OwnedDescriptor(taking: second))
+    return (first, second)
   }
 
   /// `first` is the reading end.

@@ -26,6 +26,7 @@ public struct ForkServer {
     }
     _ = fcntl(hostSocket, F_SETFD, FD_CLOEXEC)
     signal(SIGPIPE, SIG_IGN)
+    if arguments.contains("--user-namespace") { holdNamespace() }
     umask(0o022)
     _ = ol_set_process_name("outrider-runner")
     var namespaces = ServerNamespaces()
@@ -40,6 +41,15 @@ public struct ForkServer {
     }
     var server = ForkServer(namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload)
     server.serve()
+  }
+
+  /// A process whose only purpose is its user namespace, which the host maps and takes hold of.
+  private static func holdNamespace() -> Never {
+    var answer: UInt8 = ol_unshare(ol_new_user) == 0 ? 1 : 0
+    Glibc.send(hostSocket, &answer, 1, 0)
+    // Until the host closes the socket or kills this process.
+    _ = recv(hostSocket, &answer, 1, 0)
+    ol_exit_now(0)
   }
 
   /// A new pid namespace begins with the next child: that becomes the server, and this process only waits for it, so

@@ -1,0 +1,91 @@
+internal import HostProtocol
+
+/// An argument as callers write it; the signature says what it becomes.
+public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByFloatLiteral {
+  case integer(Int64)
+  case unsigned(UInt64)
+  case double(Double)
+  case text(String)
+  case bytes([UInt8])
+  case null
+
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(stringLiteral value: String) { self = .text(value) }
+
+  public struct MisfitError: Error, Sendable, CustomStringConvertible {
+    public var description: String
+  }
+
+  /// The values for each argument that isn't an `out(N)`.
+  static func values(of arguments: [CallArgument], for signature: CallSignature) throws(MisfitError) -> [CallValue] {
+    let wanted = signature.arguments.filter { if case .out = $0 { false } else { true } }
+    guard wanted.count == arguments.count else {
+      throw MisfitError(description: "\(signature) takes \(wanted.count) arguments (out(N) takes none); \(arguments.count) were given")
+    }
+    var values: [CallValue] = []
+    for (index, (argument, kind)) in zip(arguments, wanted).enumerated() {
+      guard let value = argument.value(for: kind) else {
+        throw MisfitError(description: "argument \(index + 1) doesn't fit \(kind)")
+      }
+      values.append(value)
+    }
+    return values
+  }
+
+  private func value(for kind: CallSignature.Kind) -> CallValue? {
+    switch kind {
+    case .i8: signed(Int64(Int8.min)...Int64(Int8.max))
+    case .i16: signed(Int64(Int16.min)...Int64(Int16.max))
+    case .i32: signed(Int64(Int32.min)...Int64(Int32.max))
+    case .i64: signed(.min ... .max)
+    case .u8: unsigned(0xff)
+    case .u16: unsigned(0xffff)
+    case .u32: unsigned(0xffff_ffff)
+    case .u64: unsigned(.max)
+    case .pointer: self == .null ? .pointer(0) : whole.map { .pointer($0) }
+    case .f32: number.map { .single(Float($0)) }
+    case .f64: number.map { .double($0) }
+    case .cstring, .bytes: raw(kind)
+    case .void, .out: nil
+    }
+  }
+
+  private func signed(_ range: ClosedRange<Int64>) -> CallValue? {
+    switch self {
+    case .integer(let value) where range.contains(value): .signed(value)
+    case .unsigned(let value): Int64(exactly: value).flatMap { range.contains($0) ? .signed($0) : nil }
+    default: nil
+    }
+  }
+
+  private func unsigned(_ highest: UInt64) -> CallValue? {
+    whole.flatMap { $0 <= highest ? .unsigned($0) : nil }
+  }
+
+  private var whole: UInt64? {
+    switch self {
+    case .integer(let value): UInt64(exactly: value)
+    case .unsigned(let value): value
+    default: nil
+    }
+  }
+
+  private var number: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .unsigned(let value): Double(value)
+    case .double(let value): value
+    default: nil
+    }
+  }
+
+  private func raw(_ kind: CallSignature.Kind) -> CallValue? {
+    switch self {
+    case .text(let text): kind == .cstring ? (text.utf8.contains(0) ? nil : .cstring(Array(text.utf8))) : .bytes(Array(text.utf8))
+    case .bytes(let bytes): kind == .cstring ? (bytes.contains(0) ? nil : .cstring(bytes)) : .bytes(bytes)
+    case .null: .cstring(nil)
+    default: nil
+    }
+  }
+}

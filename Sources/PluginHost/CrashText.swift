@@ -1,0 +1,29 @@
+internal import AssetModel
+internal import Glibc
+internal import HostProtocol
+
+/// A crash in one sentence. What the runner wrote of it is the plugin's word as much as its handler's.
+enum CrashText {
+  static func signal(_ number: Int32) -> String {
+    let names: [Int32: String] = [
+      SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGILL: "SIGILL", SIGFPE: "SIGFPE", SIGTRAP: "SIGTRAP", SIGABRT: "SIGABRT",
+      SIGSYS: "SIGSYS", SIGKILL: "SIGKILL", SIGXFSZ: "SIGXFSZ", SIGXCPU: "SIGXCPU",
+    ]
+    return names[number] ?? "signal \(number)"
+  }
+
+  static func describe(_ site: RunnerMessage.CrashSite) -> String {
+    var text = signal(site.signal)
+    if site.signal == SIGSEGV, isStackOverflow(site) { text += " (stack overflow)" }
+    guard !site.library.isEmpty else { return text }
+    let library = site.library.split(separator: "/").last.map(String.init) ?? site.library
+    let place = site.symbol.isEmpty ? "" : "\(Printable.text(site.symbol, limit: 120)) "
+    return "\(text) in \(place)+0x\(String(site.offset, radix: 16)) of \(Printable.text(library, limit: 80))"
+  }
+
+  /// The faulting address lies within some pages of the stack pointer.
+  private static func isStackOverflow(_ site: RunnerMessage.CrashSite) -> Bool {
+    let distance = site.address > site.stackPointer ? site.address - site.stackPointer : site.stackPointer - site.address
+    return distance < 64 << 10 && site.address != 0
+  }
+}

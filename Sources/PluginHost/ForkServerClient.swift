@@ -1,0 +1,148 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The host's end of one fork server: starts it, gives it an identity, asks it for runners, hears of their ends.
+///
+/// Loop thread only, but for `start`, which runs before the loop knows of it.
+final class ForkServerClient {
+  struct Handlers {
+    var spawned: (_ run: UInt64, _ pidfd: Int32) -> Void
+    var spawnFailed: (_ run: UInt64, _ reason: String) -> Void
+    var exited: (ServerEvent.Exit) -> Void
+    /// The server is gone; every run of it has to be reported.
+    var died: (_ reason: String) -> Void
+  }
+
+  let hello: ServerEvent.Hello
+  /// The kernel's uid of its runners.
+  let uid: UInt32
+  let gid: UInt32
+  private let socket: OwnedDescriptor
+  let process: pid_t
+  private var key: UInt64?
+  private(set) var isAlive = true
+
+  /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
+  init(runner: String, preload: String?, patience: Duration) throws(HostError) {
+    do {
+      let (mine, theirs) = try Sockets.pair(stream: false)
+      let first = OwnedDescriptor(taking: mine)
+      defer { close(theirs) }
+      let pid = try Self.spawn(runner, preload: preload, channel: theirs)
+      process = pid
+      (uid, gid) = geteuid() == 0 ? (2_000_000_000 + UInt32(pid), 2_000_000_000 + UInt32(pid)) : (geteuid(), getegid())
+      hello = try Self.greet(first.number, pid: pid, uid: uid, gid: gid, patience: patience)
+      socket = first
+    } catch let error as SystemCallError {
+      throw .failed("the fork server doesn't start: \(error.description)")
+    } catch {
+      throw .failed("the fork server doesn't start: \(error)")
+    }
+  }
+
+  private static func spawn(_ runner: String, preload: String?, channel: Int32) throws(SystemCallError) -> pid_t {
+    let arguments = [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"])
+    var argv = arguments.map { strdup($0) }
+    argv.append(nil)
+    var environment: [UnsafeMutablePointer<CChar>?] = [strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), nil]
+    defer {
+      for pointer in argv { free(pointer) }
+      for pointer in environment { free(pointer) }
+    }
+    var pid: pid_t = 0
+    try check("posix_spawn", runner) { ol_spawn(runner, &argv, &environment, channel, &pid) }
+    return pid
+  }
+
+  private static func greet(
+    _ socket: Int32, pid: pid_t, uid: UInt32, gid: UInt32, patience: Duration
+  ) throws -> ServerEvent.Hello {
+    let deadline = BootClock.now + patience
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let left = deadline - BootClock.now
+      guard left > .zero, ol_poll_readable(socket, Int32(left.inNanoseconds / 1_000_000)) == 1,
+        let message = try Sockets.receive(socket, into: &buffer), message.count > 0
+      else {
+        kill(pid, SIGKILL)
+        var code: Int32 = 0
+        var status: Int32 = 0
+        _ = ol_wait(pid, &code, &status)
+        throw HostError.failed("it said nothing (ended with \(status))")
+      }
+      switch try ServerEvent(decoding: buffer[0..<message.count]) {
+      case .wantsIdentity:
+        let mapped = mapIdentity(pid: pid, uid: uid, gid: gid)
+        try Sockets.send(socket, [mapped ? 1 : 0])
+      case .ready(let hello): return hello
+      default: throw HostError.failed("it spoke out of turn")
+      }
+    }
+  }
+
+  /// One unprivileged id inside and outside (user_namespaces(7)).
+  static func mapIdentity(pid: pid_t, uid: UInt32, gid: UInt32) -> Bool {
+    do {
+      if geteuid() != 0 { try Files.control("/proc/\(pid)/setgroups", "deny") }
+      try Files.control("/proc/\(pid)/uid_map", "1000 \(uid) 1")
+      try Files.control("/proc/\(pid)/gid_map", "1000 \(gid) 1")
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  func attach(to loop: EventLoop, _ handlers: Handlers) throws(SystemCallError) {
+    let number = socket.number
+    key = try loop.watch(number) { [unowned self] in receive(loop, handlers) }
+  }
+
+  func spawn(_ request: SpawnRequest, descriptors: [Int32]) throws(SystemCallError) {
+    try Sockets.send(socket.number, request.encoded(), descriptors: descriptors)
+  }
+
+  private func receive(_ loop: EventLoop, _ handlers: Handlers) {
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    do {
+      guard let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
+      else { return }
+      guard message.count > 0 else { return end(loop, handlers, "the fork server ended") }
+      switch try ServerEvent(decoding: buffer[0..<message.count]) {
+      case .spawned(let run): handlers.spawned(run, message.descriptors.first ?? -1)
+      case .spawnFailed(let run, let step, let code):
+        handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))")
+      case .exited(let exit): handlers.exited(exit)
+      case .wantsIdentity, .ready: end(loop, handlers, "the fork server spoke out of turn")
+      }
+    } catch {
+      end(loop, handlers, "the fork server can't be understood: \(error)")
+    }
+  }
+
+  private func end(_ loop: EventLoop, _ handlers: Handlers, _ reason: String) {
+    if let key { loop.stop(key) }
+    key = nil
+    stop()
+    handlers.died(reason)
+  }
+
+  /// Kills the server, and with it every runner, and waits until they are gone.
+  func stop() {
+    guard isAlive else { return }
+    isAlive = false
+    // Not reaped yet, so the number still names it.
+    kill(process, SIGKILL)
+    var code: Int32 = 0
+    var status: Int32 = 0
+    _ = ol_wait(process, &code, &status)
+  }
+
+  func detach(from loop: EventLoop) {
+    if let key { loop.stop(key) }
+    key = nil
+  }
+
+  deinit { stop() }
+}

@@ -1,0 +1,73 @@
+internal import CLinux
+internal import Glibc
+internal import Sandbox
+
+/// Decides about one notified system call. Only values are judged, never what a pointer points to: the plugin could
+/// change that between our look and the kernel's.
+struct NotificationPolicy {
+  enum Decision: Equatable {
+    case proceed
+    /// The kernel decides; the path in that argument is noted.
+    case note(String, argument: Int)
+    case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
+  }
+
+  let policy: Policy
+  /// The host's own knowledge of the phase, not the runner's word.
+  let isLoading: Bool
+  /// Threads that the runner has now; asked only when it wants another.
+  let threads: () -> Int
+
+  func decide(_ call: ol_notification) -> Decision {
+    let name = SystemCalls.name(of: call.number)
+    let arguments = call.arguments
+    switch name {
+    case "mmap": return map(protection: arguments.2, flags: arguments.3, call)
+    case "mprotect":
+      let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
+      return isLoading && isCode ? .proceed : deny(name, call, EACCES)
+    case "clone":
+      // CLONE_THREAD without any new namespace, and with nothing in the high half.
+      let isThread = arguments.0 & 0x10000 != 0 && arguments.0 & ~0xffff_ffff == 0 && arguments.0 & 0x7e02_0080 == 0
+      guard isThread else { return deny(name, call, EPERM) }
+      return threads() <= policy.limits.threads ? .proceed : deny(name, call, EAGAIN, layer: "limits")
+    case let name?:
+      if let argument = SystemCalls.pathArgument(of: name) { return .note(name, argument: argument) }
+      return deny(name, call, SystemCalls.denial(of: name))
+    case nil: return deny(nil, call, ENOSYS)
+    }
+  }
+
+  /// Code comes from files while the plugin is loaded, is never writable, and never huge or locked memory.
+  private func map(protection: UInt64, flags: UInt64, _ call: ol_notification) -> Decision {
+    if flags & 0x42000 != 0 { return deny("mmap", call, EPERM) }
+    let isAnonymous = flags & 0x20 != 0
+    let isWritable = protection & UInt64(PROT_WRITE) != 0
+    return isLoading && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
+  }
+
+  private func deny(_ name: String?, _ call: ol_notification, _ code: Int32, layer: String = "seccomp") -> Decision {
+    let name = name ?? "syscall \(call.number)"
+    return .deny(
+      layer: layer, name: name, target: Self.arguments(call, of: name), code: code,
+      kills: policy.onDenied[name] == .kill)
+  }
+
+  /// The arguments that are values, in hexadecimal; addresses would make every call a different one.
+  private static func arguments(_ call: ol_notification, of name: String) -> String {
+    let values = [call.arguments.0, call.arguments.1, call.arguments.2, call.arguments.3]
+    let shown: [Int] =
+      switch name {
+      case "socket", "socketpair": [0, 1, 2]
+      case "mmap": [2, 3]
+      case "mprotect": [2]
+      case "clone", "unshare", "personality": [0]
+      case "ioctl", "fcntl": [0, 1]
+      case "prctl", "ptrace", "bpf": [0]
+      case "kill", "setns", "flock": [0, 1]
+      case "prlimit64": [0, 1]
+      default: []
+      }
+    return shown.map { "0x" + String(values[$0], radix: 16) }.joined(separator: ", ")
+  }
+}

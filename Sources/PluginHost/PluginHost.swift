@@ -1,0 +1,124 @@
+public import AssetModel
+internal import CLinux
+internal import Foundation
+internal import Glibc
+public import HostProtocol
+internal import LinuxSystem
+public import Logging
+public import Sandbox
+internal import Synchronization
+
+/// Loads third-party libraries, each in a sandboxed process of its own, and calls their functions under a watchdog.
+///
+/// A host owns one fork server, started with the first load, and one thread for all of its watchdogs. Any task may use
+/// it. When the last reference goes, every runner goes with it.
+public final class PluginHost: Sendable {
+  public struct Configuration: Sendable {
+    /// The `outrider-runner` executable; found beside this program, or by `OUTRIDER_RUNNER`, when nil.
+    public var runner: String?
+    /// A fresh process without Foundation for every load, for plugins that bring another runtime.
+    public var isCold = false
+    public var logger = Logger(label: "outrider.host")
+
+    public init() {}
+  }
+
+  private let core: HostCore
+
+  /// Throws where the runner can't be found or the kernel lacks something that there is no way around.
+  public init(configuration: Configuration = Configuration()) throws(HostError) {
+    core = try HostCore(configuration)
+  }
+
+  deinit { core.shutDown() }
+
+  /// What a load needs besides the policy.
+  public struct LoadOptions: Sendable {
+    /// The directory that the plugin may write; an empty one that is removed afterwards when nil.
+    public var container: String?
+    /// A regular file that the plugin reads as its manifest.
+    public var manifest: String?
+    /// Whether the library must publish a table of entry points.
+    public var isExtension = false
+
+    public init() {}
+  }
+
+  /// Starts a runner and loads a library into it: any `.so` by path, a system library by its name (`libz.so.1`), or an
+  /// `.appex` folder. Throws `HostError.ended` with the report of a plugin that doesn't load.
+  public func load(
+    _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
+  ) async throws(HostError) -> Plugin {
+    try await core.load(try PluginImage(opening: library, searching: !options.isExtension), policy: policy, options: options)
+  }
+
+  /// Every wall and meter of this machine, as a run with `policy` would have them.
+  public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
+    try await core.walls(policy)
+  }
+
+  /// The fork server's process, for those who watch it; nil before the first load.
+  public func forkServerProcess() async -> Int32? { await core.serverProcess() }
+}
+
+/// One loaded library in its runner. Calls go one at a time.
+public final class Plugin: Sendable {
+  private let core: HostCore
+  private let run: UInt64
+  public let image: RunnerMessage.LoadedImage
+  /// Where the host sees the plugin's container.
+  public let container: String
+
+  init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, container: String) {
+    self.core = core
+    self.run = run
+    self.image = image
+    self.container = container
+  }
+
+  /// Calls a function by name: `try await plugin.call("pow", "f64(f64,f64)", .double(2), .double(10))`.
+  /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit.
+  public func call(
+    _ symbol: String, _ signature: String, _ arguments: CallArgument...
+  ) async throws(HostError) -> RunnerMessage.CallResult {
+    try await call(symbol, signature, arguments: arguments)
+  }
+
+  public func call(
+    _ symbol: String, _ signature: String, arguments: [CallArgument]
+  ) async throws(HostError) -> RunnerMessage.CallResult {
+    let values: [CallValue]
+    do {
+      values = try CallArgument.values(of: arguments, for: try CallSignature(parsing: signature))
+    } catch let error as CallSignature.ParseError {
+      throw .usage(error.description)
+    } catch {
+      throw .usage("\(error)")
+    }
+    return try await core.call(run, .function(symbol: symbol, signature: signature, arguments: values))
+  }
+
+  /// What the extension answers to a content request, judged by the rules (spec, 6.2).
+  public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
+    let result = try await core.call(
+      run, .contentRequest(kind: kind, manifest: core.manifestPath(run), remaining: -1, essentialRemaining: -1))
+    return DownloadRules(request: kind).judge(result.downloads)
+  }
+
+  /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed.
+  public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
+    let staged = try StagedFile(copying: file, into: container)
+    defer { staged.remove() }
+    _ = try await core.call(run, .downloadFinished(download, path: core.viewPath(run, of: staged.relativePath)))
+  }
+
+  public func downloadFailed(_ download: Download, error: ErrorDescription) async throws(HostError) {
+    _ = try await core.call(run, .downloadFailed(download, error))
+  }
+
+  /// Ends the runner and waits until it is gone.
+  public func end() async -> RunReport { await core.end(run) }
+
+  /// Kills the runner at once, as for an interrupt from the keyboard.
+  public func abandon() { core.abandon(run) }
+}

@@ -1,0 +1,166 @@
+internal import Foundation
+internal import Glibc
+public import LinuxSystem
+
+/// The files of one plugin as the host opened them: what is loaded is these inodes and nothing else.
+public struct PluginImage: Sendable {
+  public struct File: Sendable {
+    public let path: String
+    public let identity: FileIdentity
+    var name: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+  }
+
+  /// The library that is loaded.
+  public let library: File
+  /// Libraries beside it that it needs, directly or through each other.
+  public let neighbours: [File]
+  /// The `.appex` folder; nil for a bare library.
+  public let bundle: File?
+  public let bundleIdentifier: String
+  /// Found by the loader's search rather than by a path: it lies in the runtime that every runner sees.
+  public let isSystemLibrary: Bool
+  public let elf: ELFFile?
+  /// Why `elf` is nil, as the end of a sentence that begins with the file's name.
+  public let formatError: String?
+
+  /// Opens a `.so`, an `.appex` folder, or (`searching`) a library that the system's loader would find by its name.
+  public init(opening name: String, searching: Bool = false) throws(HostError) {
+    var path = name
+    var isInRuntime = false
+    if searching, !name.contains("/") {
+      guard let found = LibrarySearch.find(name) else {
+        throw .input("\(name): the system's loader finds no such library; a path needs a '/', for example ./\(name)")
+      }
+      path = found
+      isInRuntime = (try? Files.real(found)).map { $0.hasPrefix("/usr/lib") } ?? false
+    }
+    isSystemLibrary = isInRuntime
+    let top = try Self.open(path)
+    if top.identity.isDirectory {
+      bundle = top
+      let facts = try BundleFacts(readingFrom: top.path)
+      bundleIdentifier = facts.identifier
+      library = try Self.open(top.path + "/" + facts.executable)
+      guard library.path.hasPrefix(top.path + "/") else {
+        throw .input("\(name): CFBundleExecutable '\(facts.executable)' lies outside the bundle")
+      }
+    } else {
+      bundle = nil
+      bundleIdentifier = ""
+      library = top
+    }
+    guard library.identity.isRegularFile else { throw .input("\(library.path): not a regular file") }
+    let bytes = try Self.bytes(of: library)
+    do throws(ELFFile.FormatError) {
+      elf = try ELFFile(bytes)
+      formatError = nil
+    } catch {
+      // The loader has the last word, inside the walls.
+      elf = nil
+      formatError = error.description
+    }
+    neighbours =
+      isSystemLibrary ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
+  }
+
+  static func directory(of path: String) -> String {
+    let slash = path.lastIndex(of: "/") ?? path.startIndex
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func open(_ path: String) throws(HostError) -> File {
+    do {
+      let real = try Files.real(path)
+      return File(path: real, identity: try Files.identity(of: real))
+    } catch {
+      throw .input("\(path): \(SystemCallError.message(error.code))")
+    }
+  }
+
+  private static func bytes(of file: File) throws(HostError) -> [UInt8] {
+    do {
+      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY)
+      return try descriptor.readAll(limit: 256 << 20)
+    } catch {
+      throw .input("\(file.path): \(SystemCallError.message(error.code))")
+    }
+  }
+
+  /// What DT_NEEDED reaches in the library's own directory.
+  private static func closure(of needed: [String], in directory: String, itself: String) -> [File] {
+    var wanted = needed
+    var seen: Set<String> = [itself]
+    var found: [File] = []
+    while let name = wanted.popLast(), found.count < 64 {
+      guard !name.contains("/"), seen.insert(name).inserted, Files.exists("\(directory)/\(name)"),
+        let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
+        let bytes = try? bytes(of: file), let elf = try? ELFFile(bytes)
+      else { continue }
+      found.append(File(path: file.path, identity: file.identity))
+      wanted += elf.needed
+    }
+    return found
+  }
+}
+
+/// What the host reads of an extension's `Info.plist` (spec, section 3.2).
+public struct BundleFacts: Sendable {
+  public let executable: String
+  public let identifier: String
+  public let extensionPoint: String?
+
+  public static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
+
+  public init(readingFrom bundle: String) throws(HostError) {
+    let path = bundle + "/Info.plist"
+    guard let data = FileManager.default.contents(atPath: path), data.count <= 1 << 20 else {
+      throw .input("\(path): no Info.plist of at most 1 MiB")
+    }
+    guard let plist = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any] else {
+      throw .input("\(path): not a property list")
+    }
+    guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
+      throw .input("\(path): CFBundleExecutable must name the extension's .so")
+    }
+    self.executable = executable
+    identifier = plist["CFBundleIdentifier"] as? String ?? ""
+    extensionPoint = (plist["EXAppExtensionAttributes"] as? [String: Any])?["EXExtensionPointIdentifier"] as? String
+    if let extensionPoint, extensionPoint != Self.requiredExtensionPoint {
+      throw .input("\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
+    }
+  }
+}
+
+/// Finds a library by its name as the system's loader does (ld.so(8)): LD_LIBRARY_PATH, the cache, the default paths.
+enum LibrarySearch {
+  static func find(_ name: String) -> String? {
+    guard !name.isEmpty, !name.utf8.contains(0) else { return nil }
+    var directories: [String] = []
+    if let path = getenv("LD_LIBRARY_PATH") { directories += String(cString: path).split(separator: ":").map(String.init) }
+    if let cached = cache(name) { return cached }
+    directories += ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+    return directories.map { "\($0)/\(name)" }.first(where: Files.exists)
+  }
+
+  /// Looks into /etc/ld.so.cache: a header of 48 bytes, then entries of 24 (flags, key, value, …) with offsets from the
+  /// start of the file.
+  private static func cache(_ name: String) -> String? {
+    guard let file = try? OwnedDescriptor.open("/etc/ld.so.cache", O_RDONLY),
+      let bytes = try? file.readAll(limit: 16 << 20), bytes.count > 48,
+      bytes[0..<17] == Array("glibc-ld.so.cache".utf8)[...]
+    else { return nil }
+    func word(_ at: Int) -> Int { (0..<4).reversed().reduce(0) { $0 << 8 | Int(bytes[at + $1]) } }
+    func text(_ at: Int) -> String? {
+      guard at < bytes.count, let end = bytes[at...].prefix(4096).firstIndex(of: 0) else { return nil }
+      return String(decoding: bytes[at..<end], as: UTF8.self)
+    }
+    let count = min(word(20), (bytes.count - 48) / 24)
+    for index in 0..<max(count, 0) {
+      let entry = 48 + index * 24
+      // 0x0303: x86-64 ELF; 0x0a03: AArch64.
+      guard [0x0303, 0x0a03].contains(word(entry)), text(word(entry + 4)) == name else { continue }
+      if let path = text(word(entry + 8)), Files.exists(path) { return path }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,192 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// What the host found out about its machine and its fork server, once.
+struct Machine {
+  var landlockABI: Int
+  var hasListener: Bool
+  var hello: ServerEvent.Hello
+
+  var hidesFiles: Bool { !lacks("mount") }
+  var isolatesProcesses: Bool { !lacks("pid") }
+
+  func failure(_ name: String) -> RunnerMessage.WallReport.Failure? {
+    hello.missing.first { $0.step == name || $0.step.hasPrefix(name + ":") }
+  }
+
+  func lacks(_ name: String) -> Bool { failure(name) != nil }
+}
+
+/// Turns a policy into what a fork server is told: the pure part of a wake.
+struct SpawnPlan {
+  var image: PluginImage
+  var policy: Policy
+  var container: String
+  var manifest: PluginImage.File?
+  var machine: Machine
+  /// Paths in the runner's view.
+  var view: View
+
+  struct View {
+    var library: String
+    var bundle: String
+    var container: String
+    var manifest: String
+    var temporary: String
+  }
+
+  init(image: PluginImage, policy: Policy, container: String, manifest: PluginImage.File?, machine: Machine) {
+    self.image = image
+    self.policy = policy
+    self.container = container
+    self.manifest = manifest
+    self.machine = machine
+    if machine.hidesFiles {
+      let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
+      let inside = String(image.library.path.dropFirst(root.count))
+      view = View(
+        library: image.isSystemLibrary ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
+        bundle: RunnerView.bundle, container: RunnerView.container, manifest: RunnerView.manifest,
+        temporary: RunnerView.temporary)
+    } else {
+      view = View(
+        library: image.library.path, bundle: image.bundle?.path ?? PluginImage.directory(of: image.library.path),
+        container: container, manifest: manifest?.path ?? "", temporary: container)
+    }
+  }
+
+  private static let readOnly = UInt32(OL_MOUNT_READ_ONLY | OL_MOUNT_NO_DEVICES)
+  private static let data = UInt32(OL_MOUNT_NO_EXEC | OL_MOUNT_NO_DEVICES)
+
+  /// One thing to attach, before it is known whether the host or the fork server clones it.
+  struct Part {
+    var file: PluginImage.File?
+    var target: String
+    var attributes: UInt32
+    var memory: UInt64 = 0
+    var createsFile = false
+    var mustMap = false
+  }
+
+  func parts(container: PluginImage.File) throws(SystemCallError) -> [Part] {
+    var parts: [Part] = []
+    if let bundle = image.bundle {
+      parts.append(Part(file: bundle, target: view.bundle, attributes: Self.readOnly))
+      parts.append(Part(file: image.library, target: view.library, attributes: Self.readOnly))
+      for file in image.neighbours {
+        let target = view.bundle + file.path.dropFirst(bundle.path.count)
+        if file.path.hasPrefix(bundle.path + "/") { parts.append(Part(file: file, target: target, attributes: Self.readOnly)) }
+      }
+    } else if !image.isSystemLibrary {
+      // A directory of this run's own that holds nothing but the library and what it needs of its neighbours.
+      parts.append(Part(file: nil, target: view.bundle, attributes: Self.readOnly, memory: 65536))
+      for file in [image.library] + image.neighbours {
+        parts.append(
+          Part(file: file, target: "\(view.bundle)/\(file.name)", attributes: Self.readOnly, createsFile: true))
+      }
+    }
+    parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: UInt64(max(policy.limits.memory, 65536))))
+    parts.append(Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
+    if let manifest {
+      parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
+    }
+    for (paths, attributes) in [(policy.read, Self.readOnly), (policy.write, Self.data)] {
+      for path in paths {
+        let file = PluginImage.File(path: path, identity: try Files.identity(of: path))
+        parts.append(Part(file: file, target: path, attributes: attributes, mustMap: attributes == Self.data))
+      }
+    }
+    return parts
+  }
+
+  var freshPoints: [String] {
+    (policy.read + policy.write).map { path in
+      (try? Files.identity(of: path))?.isDirectory == true ? path + "/" : path
+    }
+  }
+
+  func landlock() -> SpawnRequest.Landlock? {
+    guard machine.landlockABI > 0 else { return nil }
+    let rights = LandlockRights(abi: machine.landlockABI)
+    var rules: [SpawnRequest.PathRule] = []
+    for path in RunnerView.runtime + RunnerView.links.dropLast() + machine.hello.runtime {
+      let isFile = path.hasSuffix(".cache")
+      rules.append(.init(path: path, rights: isFile ? rights.forFile(rights.readable) : rights.readable))
+    }
+    for path in RunnerView.devices {
+      rules.append(.init(path: path, rights: LandlockRights.readFile | LandlockRights.writeFile))
+    }
+    rules.append(.init(path: view.bundle, rights: rights.readable))
+    rules.append(.init(path: view.container, rights: rights.writable))
+    if view.temporary != view.container { rules.append(.init(path: view.temporary, rights: rights.writable)) }
+    if manifest != nil { rules.append(.init(path: view.manifest, rights: LandlockRights.readFile)) }
+    for (paths, granted) in [(policy.read, rights.readable), (policy.write, rights.writable)] {
+      for path in paths {
+        let isDirectory = (try? Files.identity(of: path))?.isDirectory == true
+        rules.append(.init(path: path, rights: isDirectory ? granted : rights.forFile(granted)))
+      }
+    }
+    return .init(filesystem: rights.filesystem, network: rights.network, scoped: rights.scoped, rules: rules)
+  }
+
+  func limits() -> [SpawnRequest.ResourceLimit] {
+    let limits = policy.limits
+    func fixed(_ resource: Int32, _ value: UInt64) -> SpawnRequest.ResourceLimit {
+      .init(resource: resource, soft: value, hard: value)
+    }
+    // A backstop only: the watchdog ends a run long before.
+    let cpu = UInt64(max(limits.cpuTotal.inSeconds.rounded(.up), 1)) + 2
+    return [
+      fixed(0, cpu), fixed(1, UInt64(limits.fileSize)), fixed(2, UInt64(max(4 << 30, limits.memory * 2))), fixed(4, 0),
+      fixed(7, UInt64(limits.openFiles)), fixed(8, 0), fixed(12, 0), fixed(13, 0), fixed(14, 0),
+    ]
+  }
+
+  var environment: [String] {
+    var entries = [
+      "HOME=\(view.container)", "TMPDIR=\(view.temporary)", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
+      // As many arenas as threads would each reserve, and touch, memory of their own.
+      "MALLOC_ARENA_MAX=4",
+    ]
+    if let zone = getenv("TZ") { entries.append("TZ=\(String(cString: zone))") }
+    return entries
+  }
+
+  var programOptions: SeccompProgram.Options {
+    var options = SeccompProgram.Options()
+    options.observesFiles = policy.observesFiles
+    options.hidesFiles = machine.hidesFiles
+    options.isolatesProcesses = machine.isolatesProcesses || machine.landlockABI >= 6
+    return options
+  }
+
+  /// What is in force, wall by wall.
+  func walls(cgroup: WallState) -> [Wall: WallState] {
+    func namespace(_ name: String, _ full: String) -> WallState {
+      guard let failure = machine.failure(name) else { return WallState(.full, full) }
+      return WallState(.absent, "\(failure.step): \(SystemCallError.message(failure.code))")
+    }
+    let rights = machine.landlockABI
+    return [
+      .userNamespace: namespace("user", "one unprivileged id, no capabilities"),
+      .mountNamespace: namespace("mount", "an empty root with the run's own files and the runtime, read-only"),
+      .pidNamespace: namespace("pid", "the runner is its only process"),
+      .networkNamespace: namespace("network", "no interface but a loopback that is down"),
+      .ipcNamespace: namespace("ipc", "shared among runners; no call that reaches it is allowed"),
+      .utsNamespace: namespace("uts", "shared among runners"),
+      .landlock: rights == 0
+        ? WallState(.absent, "the kernel has no Landlock")
+        : WallState(rights >= 6 ? .full : .partial, "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
+      .seccomp: WallState(
+        machine.hasListener ? .full : .partial,
+        machine.hasListener ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
+      .rlimits: WallState(.full, "open files, file size, memory locks, core, CPU backstop, data at 4 GiB"),
+      .cgroup: cgroup,
+      .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
+      .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),
+    ]
+  }
+}
