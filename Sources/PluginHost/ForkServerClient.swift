@@ -25,12 +25,12 @@ final class ForkServerClient {
   private(set) var isAlive = true
 
   /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
-  init(runner: String, preload: String?, patience: Duration) throws(HostError) {
+  init(runner: String, preload: String?, isBare: Bool = false, patience: Duration) throws(HostError) {
     do {
       let (mine, theirs) = try Sockets.pair(stream: false)
       let first = OwnedDescriptor(taking: mine)
       defer { close(theirs) }
-      let pid = try Self.spawn(runner, preload: preload, channel: theirs)
+      let pid = try Self.spawn(runner, preload: preload, isBare: isBare, channel: theirs)
       process = pid
       (uid, gid) = geteuid() == 0 ? (2_000_000_000 + UInt32(pid), 2_000_000_000 + UInt32(pid)) : (geteuid(), getegid())
       hello = try Self.greet(first.number, pid: pid, uid: uid, gid: gid, patience: patience)
@@ -42,8 +42,10 @@ final class ForkServerClient {
     }
   }
 
-  private static func spawn(_ runner: String, preload: String?, channel: Int32) throws(SystemCallError) -> pid_t {
-    let arguments = [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"])
+  private static func spawn(
+    _ runner: String, preload: String?, isBare: Bool, channel: Int32
+  ) throws(SystemCallError) -> pid_t {
+    let arguments = [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"]) + (isBare ? ["--bare"] : [])
     var argv = arguments.map { strdup($0) }
     argv.append(nil)
     var environment: [UnsafeMutablePointer<CChar>?] = [strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), nil]

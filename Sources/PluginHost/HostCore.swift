@@ -14,17 +14,21 @@ internal import Synchronization
 /// `loop.submit` and continuations.
 final class HostCore: @unchecked Sendable {
   private let loop: EventLoop
+  private let isRunning = Atomic(true)
   private let runner: String
   private let preload: String?
   private let isCold: Bool
   private let logger: Logger
   private var server: ForkServerClient?
+  private var bareServer: ForkServerClient?
   private var mounts: DetachedMounts?
   private var machine: Machine?
   private var cgroups: Cgroups?
   private var cgroupReason = ""
   private var runs: [UInt64: Run] = [:]
   private var folders: [UInt64: String] = [:]
+  /// Reports of plugins that were ended and are still referred to.
+  private var ended: [UInt64: RunReport] = [:]
   /// A cold run's fork server serves it alone.
   private var coldServers: [UInt64: ForkServerClient] = [:]
   private var nextRun: UInt64 = 16
@@ -46,15 +50,17 @@ final class HostCore: @unchecked Sendable {
   }
 
   func shutDown() {
+    guard isRunning.exchange(false, ordering: .relaxed) else { return }
     let done = DispatchSemaphore(value: 0)
     loop.submit { [self] in
       server?.detach(from: loop)
       server?.stop()
-      for cold in coldServers.values {
+      for cold in Array(coldServers.values) + [bareServer].compactMap({ $0 }) {
         cold.detach(from: loop)
         cold.stop()
       }
       for run in Array(runs.values) { run.serverDied("the host was shut down") }
+      for run in Array(folders.keys) { forget(run) }
       server = nil
       mounts = nil
       cgroups = nil
@@ -66,11 +72,13 @@ final class HostCore: @unchecked Sendable {
 
   // MARK: For any task
 
-  func load(_ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions) async throws(HostError) -> Plugin {
+  func load(
+    _ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions, isBare: Bool = false
+  ) async throws(HostError) -> Plugin {
     let requested = BootClock.now
     let result: Result<Plugin, HostError> = await withCheckedContinuation { continuation in
       loop.submit { [self] in
-        begin(image, policy, options, requested) { continuation.resume(returning: $0) }
+        begin(image, policy, options, isBare, requested) { continuation.resume(returning: $0) }
       }
     }
     return try result.get()
@@ -89,17 +97,31 @@ final class HostCore: @unchecked Sendable {
   func end(_ run: UInt64) async -> RunReport {
     await withCheckedContinuation { continuation in
       loop.submit { [self] in
-        if let found = runs[run] {
-          found.end { [self] in
-            forget(run)
-            continuation.resume(returning: $0)
-          }
+        guard let found = runs[run] else {
+          return continuation.resume(returning: ended[run] ?? .empty(Outcome(.hostFailed, "the run had ended before")))
+        }
+        found.end { [self] report in
+          forget(run)
+          ended[run] = report
+          continuation.resume(returning: report)
         }
       }
     }
   }
 
-  func abandon(_ run: UInt64) { loop.submit { [self] in runs[run]?.abandon("interrupted") } }
+  /// Seconds of the last call, from its frame being sent to its answer being understood.
+  func lastCallSeconds(_ run: UInt64) async -> Double {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: runs[run]?.lastCall.inSeconds ?? 0) }
+    }
+  }
+
+  func discard(_ run: UInt64) {
+    loop.submit { [self] in
+      ended[run] = nil
+      runs[run]?.end { [self] _ in forget(run) }
+    }
+  }
 
   func serverProcess() async -> Int32? {
     await withCheckedContinuation { continuation in
@@ -146,6 +168,19 @@ final class HostCore: @unchecked Sendable {
     return fresh
   }
 
+  /// A server without a wall, only for the baseline of a benchmark.
+  private func bareForkServer() throws(HostError) -> ForkServerClient {
+    if let bareServer { return bareServer }
+    let fresh = try ForkServerClient(runner: runner, preload: preload, isBare: true, patience: .seconds(20))
+    do throws(SystemCallError) {
+      try fresh.attach(to: loop, handlers(of: fresh))
+    } catch {
+      throw .failed(error.description)
+    }
+    bareServer = fresh
+    return fresh
+  }
+
   private func startServer(preload: String?) throws(HostError) -> ForkServerClient {
     let fresh = try ForkServerClient(runner: runner, preload: preload, patience: .seconds(20))
     do throws(SystemCallError) {
@@ -175,17 +210,22 @@ final class HostCore: @unchecked Sendable {
   }
 
   private func begin(
-    _ image: PluginImage, _ policy: Policy, _ options: PluginHost.LoadOptions, _ requested: Duration,
+    _ image: PluginImage, _ policy: Policy, _ options: PluginHost.LoadOptions, _ isBare: Bool, _ requested: Duration,
     _ completion: @escaping (Result<Plugin, HostError>) -> Void
   ) {
     let id = nextRun
     nextRun += 1
     do throws(HostError) {
-      let server = isCold ? try startServer(preload: nil) : try forkServer()
-      if isCold { coldServers[id] = server }
+      let server = isBare ? try bareForkServer() : isCold ? try startServer(preload: nil) : try forkServer()
+      if isCold, !isBare { coldServers[id] = server }
       let container = try prepareContainer(options.container, run: id, server: server)
       let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
-      let plan = self.plan(image, policy, container: container, manifest: manifest)
+      var plan = self.plan(image, policy, container: container, manifest: manifest)
+      if isBare {
+        plan = SpawnPlan(
+          image: image, policy: policy, container: container, manifest: manifest,
+          machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
+      }
       let walls = plan.walls(cgroup: cgroupState)
       try require(policy, walls)
       let run = try spawn(id, plan, server, walls, requested)
@@ -248,9 +288,9 @@ final class HostCore: @unchecked Sendable {
       let pipe = try Sockets.pipe()
       mine.append(try pipe.first.duplicate().release())
       theirs.append(try pipe.second.duplicate().release())
-      let cgroup = try cgroups?.take()
+      let cgroup = server === bareServer ? nil : try cgroups?.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
-      let request = try self.request(id, plan, hasCgroup: cgroup != nil, &theirs)
+      let request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
       let run = Run(
         id: id, plan: plan, loop: loop, cgroup: cgroup, walls: walls, control: mine[0], service: mine[1],
         output: mine[2], requested: requested)
@@ -266,7 +306,7 @@ final class HostCore: @unchecked Sendable {
   }
 
   private func request(
-    _ id: UInt64, _ plan: SpawnPlan, hasCgroup: Bool, _ descriptors: inout [Int32]
+    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ descriptors: inout [Int32]
   ) throws(SystemCallError) -> SpawnRequest {
     var attachments: [SpawnRequest.Attachment]?
     if plan.machine.hidesFiles {
@@ -291,6 +331,11 @@ final class HostCore: @unchecked Sendable {
         list.append(.init(source: source, target: part.target, attributes: part.attributes, createsFile: part.createsFile))
       }
       attachments = list
+    }
+    if server === bareServer {
+      return SpawnRequest(
+        run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
+        isDumpable: false, joinsCgroup: false, attachments: nil, freshPoints: [])
     }
     return SpawnRequest(
       run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),

@@ -32,6 +32,10 @@ public final class PluginHost: Sendable {
 
   deinit { core.shutDown() }
 
+  /// Kills every runner and the fork server, removes what they used, and returns when they are gone. For an interrupt
+  /// from the keyboard; runs in flight end as `hostFailed`.
+  public func stop() { core.shutDown() }
+
   /// What a load needs besides the policy.
   public struct LoadOptions: Sendable {
     /// The directory that the plugin may write; an empty one that is removed afterwards when nil.
@@ -50,6 +54,18 @@ public final class PluginHost: Sendable {
     _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
   ) async throws(HostError) -> Plugin {
     try await core.load(try PluginImage(opening: library, searching: !options.isExtension), policy: policy, options: options)
+  }
+
+  /// Seconds of one whole wake of the same plugin without a single wall: what a benchmark compares with.
+  package func bareWake(_ library: String, manifest: String) async throws(HostError) -> Double {
+    let start = BootClock.now
+    var options = LoadOptions()
+    options.isExtension = true
+    options.manifest = manifest
+    let plugin = try await core.load(try PluginImage(opening: library), policy: Policy(), options: options, isBare: true)
+    _ = try await plugin.contentRequest(.install)
+    _ = await plugin.end()
+    return (BootClock.now - start).inSeconds
   }
 
   /// Every wall and meter of this machine, as a run with `policy` would have them.
@@ -98,6 +114,12 @@ public final class Plugin: Sendable {
     return try await core.call(run, .function(symbol: symbol, signature: signature, arguments: values))
   }
 
+  /// A call, and the seconds between its frame and its answer on the watchdog's thread.
+  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError) -> Double {
+    _ = try await call(symbol, signature, arguments: arguments)
+    return await core.lastCallSeconds(run)
+  }
+
   /// What the extension answers to a content request, judged by the rules (spec, 6.2).
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
     let result = try await core.call(
@@ -116,9 +138,9 @@ public final class Plugin: Sendable {
     _ = try await core.call(run, .downloadFailed(download, error))
   }
 
+  /// A plugin that nobody ended goes with its last reference.
+  deinit { core.discard(run) }
+
   /// Ends the runner and waits until it is gone.
   public func end() async -> RunReport { await core.end(run) }
-
-  /// Kills the runner at once, as for an interrupt from the keyboard.
-  public func abandon() { core.abandon(run) }
 }

@@ -91,6 +91,7 @@ final class Run {
     if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) }
     watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
     nextCall += 1
+    sentAt = BootClock.now
     send(HostMessage.call(call).frame(id: nextCall), on: control)
     arm()
   }
@@ -100,9 +101,6 @@ final class Run {
     endings.append(completion)
     kill(Outcome(.returned, ""))
   }
-
-  /// SIGINT and the like: ends the run without a cause of the plugin's own.
-  func abandon(_ reason: String) { kill(Outcome(.hostFailed, reason)) }
 
   // MARK: What the fork server says
 
@@ -253,9 +251,13 @@ final class Run {
     }
   }
 
+  private(set) var lastCall = Duration.zero
+  private var sentAt = Duration.zero
+
   private func complete(_ result: Result<RunnerMessage.CallResult, HostError>) {
     guard case .call(_, let completion) = waiting else { return }
     waiting = nil
+    lastCall = BootClock.now - sentAt
     callOver()
     completion(result)
   }

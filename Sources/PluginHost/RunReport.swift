@@ -60,6 +60,11 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   case usage(String)
   case failed(String)
 
+  /// The report of the run that ended, where that is the reason.
+  public var report: RunReport? {
+    if case .ended(let report) = self { report } else { nil }
+  }
+
   public var description: String {
     switch self {
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"

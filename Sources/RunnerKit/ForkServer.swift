@@ -17,7 +17,8 @@ public struct ForkServer {
     var pidfd: Int32
   }
 
-  /// Runs until the host goes. `arguments`: `--cold` leaves the preload out; `--preload PATH` names the library.
+  /// Runs until the host goes. `arguments`: `--cold` leaves the preload out; `--preload PATH` names the library;
+  /// `--bare` enters no namespace, for the baseline that a benchmark compares with.
   public static func main(_ arguments: [String]) -> Never {
     guard fcntl(hostSocket, F_GETFD) >= 0 else {
       let message = "outrider-runner is started by outrider; run 'outrider --help' instead.\n"
@@ -30,10 +31,14 @@ public struct ForkServer {
     umask(0o022)
     _ = ol_set_process_name("outrider-runner")
     var namespaces = ServerNamespaces()
-    namespaces.leave {
-      send(.wantsIdentity)
-      var answer: UInt8 = 0
-      return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
+    if arguments.contains("--bare") {
+      namespaces.stay()
+    } else {
+      namespaces.leave {
+        send(.wantsIdentity)
+        var answer: UInt8 = 0
+        return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
+      }
     }
     standIn(hasPidNamespace: !namespaces.lacks("pid"))
     let preload = arguments.firstIndex(of: "--preload").flatMap { index in

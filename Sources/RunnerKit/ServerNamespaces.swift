@@ -41,6 +41,11 @@ struct ServerNamespaces {
     _ = ol_drop_bounding_set()
   }
 
+  /// Enters none, and says so.
+  mutating func stay() {
+    for name in ["user", "mount", "pid", "network", "ipc", "uts"] { note(name, ENOTSUP) }
+  }
+
   func lacks(_ name: String) -> Bool { missing.contains { $0.step == name } }
 
   /// In the server: remembers where it is and leaves the machine's root.

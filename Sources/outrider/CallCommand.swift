@@ -1,0 +1,159 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+struct CallCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "call", abstract: "Calls any function of any shared library, inside the walls.",
+    discussion: """
+      SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes and
+      out(N). 'bytes' takes text, hex:0a1b or @FILE and passes its address; out(N) takes no argument, and its N bytes
+      follow the result as hex. A LIBRARY without '/' is looked up as the system's loader does.
+
+      EXAMPLES
+        outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5        907060870
+        outrider call libm.so.6 pow 'f64(f64,f64)' 2 10                     1024.0
+        outrider call libc.so.6 abs 'i32(i32)' -5                           5
+        outrider call libc.so.6 sleep 'u32(u32)' 30 --wall 300ms            killed, exit status 12
+      """)
+
+  @OptionGroup var sandbox: SandboxOptions
+  @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
+  @Argument(help: "The function's name.") var symbol: String
+  @Argument(help: "RETURN(ARGUMENTS), for example 'i32(i32)'.") var signature: String
+  @Argument(parsing: .allUnrecognized, help: "One for each argument that isn't out(N).") var arguments: [String] = []
+
+  func run() async {
+    do {
+      let policy = try sandbox.makePolicy()
+      let values = try Self.arguments(arguments, signature)
+      let host = try sandbox.makeHost()
+      var options = PluginHost.LoadOptions()
+      options.container = sandbox.container
+      let (report, result) = try await perform(host, policy, options, values)
+      host.stop()
+      if sandbox.json {
+        try JSONReport(report, result: result).print()
+      } else if let result {
+        Output.result(result)
+      }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, limits: LimitsText(policy)) }
+      Exit.leave(report.outcome.kind.exitStatus)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  private func perform(
+    _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ values: [CallArgument]
+  ) async throws -> (RunReport, RunnerMessage.CallResult?) {
+    let plugin: Plugin
+    do {
+      plugin = try await host.load(library, policy: policy, options: options)
+    } catch {
+      guard let report = error.report else { throw error }
+      return (report, nil)
+    }
+    var result: RunnerMessage.CallResult?
+    var failure: HostError?
+    do {
+      result = try await plugin.call(symbol, signature, arguments: values)
+    } catch {
+      failure = error
+    }
+    let report = await plugin.end()
+    if let failure, failure.report == nil { throw failure }
+    return (report, result)
+  }
+
+  /// Words to arguments, by the signature's types.
+  static func arguments(_ words: [String], _ text: String) throws -> [CallArgument] {
+    let signature: CallSignature
+    do {
+      signature = try CallSignature(parsing: text)
+    } catch {
+      throw Failure(64, "\(error)")
+    }
+    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
+    if let option = words.first(where: { $0.hasPrefix("--") }), words.count != kinds.count {
+      throw Failure(64, "unknown option '\(option)'; 'outrider call --help' lists them")
+    }
+    guard kinds.count == words.count else {
+      throw Failure(64, "\(signature) takes \(kinds.count) arguments (out(N) takes none); \(words.count) were given")
+    }
+    return try zip(words, kinds).enumerated().map { index, pair in
+      guard let value = try argument(pair.0, pair.1) else {
+        throw Failure(64, "argument \(index + 1), '\(pair.0.prefix(60))', doesn't fit \(pair.1)")
+      }
+      return value
+    }
+  }
+
+  private static func argument(_ word: String, _ kind: CallSignature.Kind) throws -> CallArgument? {
+    switch kind {
+    case .i8, .i16, .i32, .i64: return fits(integer(word), kind)
+    case .u8, .u16, .u32, .u64: return fits(integer(word), kind)
+    case .pointer: return word == "null" ? .null : integer(word)
+    case .f32, .f64: return Double(word).map { .double($0) }
+    case .cstring: return word.utf8.contains(0) ? nil : .text(word)
+    case .bytes:
+      if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
+      guard word.hasPrefix("@") else { return .text(word) }
+      let path = String(word.dropFirst())
+      guard let data = FileManager.default.contents(atPath: path) else { throw Failure(66, "\(path): can't be read") }
+      guard data.count <= 1 << 20 else { throw Failure(64, "\(path): \(data.count) bytes; an argument has at most 1 MiB") }
+      return .bytes([UInt8](data))
+    case .void, .out: return nil
+    }
+  }
+
+  private static func integer(_ word: String) -> CallArgument? {
+    if word.hasPrefix("0x") { return UInt64(word.dropFirst(2), radix: 16).map { .unsigned($0) } }
+    if let value = Int64(word) { return .integer(value) }
+    return UInt64(word).map { .unsigned($0) }
+  }
+
+  private static func fits(_ argument: CallArgument?, _ kind: CallSignature.Kind) -> CallArgument? {
+    guard let argument else { return nil }
+    let (low, high): (Int64, UInt64) =
+      switch kind {
+      case .i8: (-128, 127)
+      case .i16: (-32768, 32767)
+      case .i32: (Int64(Int32.min), UInt64(Int32.max))
+      case .i64: (.min, UInt64(Int64.max))
+      case .u8: (0, 0xff)
+      case .u16: (0, 0xffff)
+      case .u32: (0, 0xffff_ffff)
+      default: (0, .max)
+      }
+    switch argument {
+    case .integer(let value): return value >= low && (value < 0 || UInt64(value) <= high) ? argument : nil
+    case .unsigned(let value): return value <= high ? argument : nil
+    default: return nil
+    }
+  }
+
+  private static func hex(_ text: Substring) -> [UInt8]? {
+    guard text.utf8.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    var rest = text
+    while !rest.isEmpty {
+      guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
+      bytes.append(byte)
+      rest = rest.dropFirst(2)
+    }
+    return bytes
+  }
+}
+
+extension LimitsText {
+  init(_ policy: Policy) {
+    func text(_ duration: Duration) -> String {
+      let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+      return seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : "\(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") s"
+    }
+    self.init(wall: text(policy.limits.wall), cpu: text(policy.limits.cpu), memory: "\(policy.limits.memory >> 10) KiB")
+  }
+}

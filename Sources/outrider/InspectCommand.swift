@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Foundation
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+struct InspectCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect", abstract: "Says what an extension is: ABI, entry points, what it needs, its bundle.",
+    discussion: """
+      The file is read without loading it; the table of entry points is then asked for inside the walls.
+
+      EXAMPLE
+        outrider inspect SessionsDownloader.appex
+      """)
+
+  @Argument(help: "A .so or an .appex folder.") var `extension`: String
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  struct Facts: Encodable {
+    var file: String
+    var bundleIdentifier: String?
+    var kind: String
+    var abiVersion: UInt32?
+    var name: String?
+    var entryPoints: [RunnerMessage.EntryPoint]
+    var needed: [String]
+    var neighbours: [String]
+    var runpath: [String]
+    var exports: Int
+    var problem: String?
+  }
+
+  func run() async {
+    do {
+      let image = try PluginImage(opening: `extension`)
+      var facts = Facts(
+        file: image.library.path, bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
+        kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
+        runpath: image.elf?.runpath ?? [], exports: image.elf?.exports.count ?? 0,
+        problem: image.formatError.map { "the file \($0)" })
+      var status: Int32 = 0
+      if image.elf?.exports.contains("background_assets_extension") == true {
+        facts.kind = "extension"
+        status = await ask(&facts)
+      } else if image.formatError != nil {
+        status = Outcome.Kind.loadFailed.exitStatus
+      }
+      if json {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
+      } else {
+        show(facts)
+      }
+      Exit.leave(status, facts.problem)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  private func ask(_ facts: inout Facts) async -> Int32 {
+    do {
+      let host = try SandboxOptions.parse([]).makeHost()
+      defer { host.stop() }
+      var options = PluginHost.LoadOptions()
+      options.isExtension = true
+      let plugin = try await host.load(`extension`, options: options)
+      facts.kind = plugin.image.isSwift ? "Swift extension" : "extension"
+      facts.abiVersion = plugin.image.abiVersion
+      facts.name = plugin.image.name
+      facts.entryPoints = plugin.image.entryPoints
+      _ = await plugin.end()
+      return 0
+    } catch let HostError.ended(report) {
+      facts.problem = "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
+      return report.outcome.kind.exitStatus
+    } catch {
+      facts.problem = "\(error)"
+      return 70
+    }
+  }
+
+  private func show(_ facts: Facts) {
+    var rows = [["file", facts.file], ["kind", facts.kind]]
+    if let identifier = facts.bundleIdentifier { rows.append(["bundle", identifier]) }
+    if let name = facts.name { rows.append(["name", name]) }
+    if let version = facts.abiVersion { rows.append(["ABI", "\(version)"]) }
+    for entry in facts.entryPoints { rows.append(["entry point", "\(entry.name)  \(entry.signature)"]) }
+    for needed in facts.needed { rows.append(["needs", needed]) }
+    for path in facts.neighbours { rows.append(["beside it", path]) }
+    for path in facts.runpath { rows.append(["run path", path]) }
+    rows.append(["exports", "\(facts.exports) symbols"])
+    for row in rows { Output.line(row[0].padding(toLength: 13, withPad: " ", startingAt: 0) + Printable.text(row[1], limit: 300)) }
+  }
+}

@@ -1,0 +1,93 @@
+internal import AssetModel
+internal import Foundation
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+/// The one object that `--json` prints.
+struct JSONReport: Encodable {
+  var outcome: Outcome
+  var result: JSONValue?
+  var out: [String]?
+  var downloads: [Item]?
+  var rejected: [RejectedDownload]?
+  var scheduled: [Item]?
+  var usage: RunReport.Usage
+  var denials: [RunReport.Denial]
+  var log: [RunReport.LogLine]
+  var droppedLogBytes: Int
+  var droppedDenials: Int
+  var sandbox: [String: WallState]
+  var meters: [String: String]
+
+  struct Item: Encodable {
+    var identifier: String
+    var url: String
+    var fileSize: Int64?
+    var essential: Bool
+    var priority: Int64
+    var applicationGroupIdentifier: String
+
+    init(_ download: Download) {
+      identifier = download.identifier
+      url = download.url
+      fileSize = download.fileSize
+      essential = download.isEssential
+      priority = download.priority
+      applicationGroupIdentifier = download.applicationGroupIdentifier
+    }
+  }
+
+  init(_ report: RunReport, result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil) {
+    outcome = report.outcome
+    self.result = result.map { JSONValue($0.value) }
+    out = result.map { $0.out.map { $0.map { String(format: "%02x", $0) }.joined() } }
+    downloads = verdict.map { $0.accepted.map(Item.init) }
+    rejected = verdict?.rejected
+    scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
+    usage = report.usage
+    denials = report.denials
+    log = report.log
+    droppedLogBytes = report.droppedLogBytes
+    droppedDenials = report.droppedDenials
+    sandbox = Dictionary(uniqueKeysWithValues: report.walls.map { ($0.key.rawValue, $0.value) })
+    meters = report.meters
+  }
+
+  func print() throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+    Output.line(String(decoding: try encoder.encode(self), as: UTF8.self))
+  }
+}
+
+/// A value that any JSON reader keeps exactly: integers beyond 2^53 and floats that aren't finite become strings.
+enum JSONValue: Encodable {
+  case null
+  case integer(Int64)
+  case number(Double)
+  case text(String)
+
+  init(_ value: CallValue) {
+    let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
+    switch value {
+    case .void, .cstring(nil): self = .null
+    case .signed(let value): self = exact.contains(value) ? .integer(value) : .text("\(value)")
+    case .unsigned(let value): self = value <= 1 << 53 ? .integer(Int64(value)) : .text("\(value)")
+    case .single(let value): self = value.isFinite ? .number(Double(value)) : .text("\(value)")
+    case .double(let value): self = value.isFinite ? .number(value) : .text("\(value)")
+    case .pointer, .bytes: self = .text(Output.text(of: value))
+    case .cstring(let bytes?): self = .text(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .integer(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .text(let value): try container.encode(value)
+    }
+  }
+}

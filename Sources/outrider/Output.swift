@@ -1,0 +1,90 @@
+internal import AssetModel
+internal import Foundation
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+/// What people read: results on standard output, everything else on standard error.
+enum Output {
+  static func line(_ text: String) { print(text) }
+
+  static func error(_ text: String) {
+    FileHandle.standardError.write(Data("outrider: \(Printable.text(text, limit: 1000))\n".utf8))
+  }
+
+  static func note(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+
+  static func result(_ result: RunnerMessage.CallResult) {
+    line(text(of: result.value))
+    for out in result.out { line(out.map { String(format: "%02x", $0) }.joined()) }
+  }
+
+  static func text(of value: CallValue) -> String {
+    switch value {
+    case .void: "void"
+    case .signed(let value): "\(value)"
+    case .unsigned(let value): "\(value)"
+    case .single(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .pointer(let value): "0x" + String(value, radix: 16)
+    case .cstring(nil): "null"
+    case .cstring(let bytes?): Printable.text(String(decoding: bytes, as: UTF8.self), limit: 65536)
+    case .bytes(let bytes): bytes.map { String(format: "%02x", $0) }.joined()
+    }
+  }
+
+  static func downloads(_ verdict: DownloadRules.Verdict) {
+    let rows = verdict.accepted.map { download in
+      [
+        Printable.text(download.identifier, limit: 40), download.isEssential ? "essential" : "",
+        "\(download.priority)", download.fileSize.map { "\($0)" } ?? "?", Printable.text(download.url, limit: 70),
+      ]
+    }
+    table(["IDENTIFIER", "", "PRIORITY", "BYTES", "URL"], rows)
+    line("\(verdict.accepted.count) downloads" + (verdict.rejected.isEmpty ? "" : ", \(verdict.rejected.count) rejected"))
+    for rejected in verdict.rejected {
+      line("  rejected \(Printable.text(rejected.identifier, limit: 60)): \(rejected.code), \(Printable.text(rejected.reason))")
+    }
+  }
+
+  static func table(_ head: [String], _ rows: [[String]]) {
+    let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+    for row in rows.isEmpty ? [] : [head] + rows {
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: max($1 - $0.count, 0)) }
+      var text = cells.joined(separator: "  ")
+      while text.hasSuffix(" ") { text.removeLast() }
+      line(text)
+    }
+  }
+
+  /// Outcome, usage against each limit, what was tried and said. Nothing of it is the command's result, so it goes to
+  /// standard error.
+  static func report(_ report: RunReport, limits: LimitsText) {
+    let outcome = report.outcome
+    note(outcome.detail.isEmpty ? outcome.kind.rawValue : "\(outcome.kind.rawValue): \(outcome.detail)")
+    let usage = report.usage
+    note(
+      String(
+        format: "wall %.1f ms of %@, cpu %.1f ms of %@, memory %d KiB of %@, wake %.1f ms", usage.wallSeconds * 1e3,
+        limits.wall, usage.cpuSeconds * 1e3, limits.cpu, usage.peakMemoryBytes >> 10, limits.memory,
+        usage.wakeSeconds * 1e3))
+    for denial in report.denials {
+      let target = denial.target.isEmpty ? "" : "(\(denial.target))"
+      note("denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : ""))
+    }
+    if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }
+    for entry in report.log {
+      let origin = [entry.subsystem, entry.category].filter { !$0.isEmpty }.joined(separator: ":")
+      note("log \(entry.level) \(Printable.text(origin, limit: 80)): \(Printable.text(entry.message, limit: 400))")
+    }
+    if report.droppedLogBytes > 0 { note("… and \(report.droppedLogBytes) bytes of log beyond the limit") }
+    let missing = report.walls.filter { $0.value.state != .full }.sorted { $0.key.rawValue < $1.key.rawValue }
+    for (wall, state) in missing { note("wall \(wall.rawValue) is \(state.state.rawValue): \(state.detail)") }
+  }
+}
+
+struct LimitsText {
+  var wall: String
+  var cpu: String
+  var memory: String
+}

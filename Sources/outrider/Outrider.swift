@@ -1,0 +1,24 @@
+internal import ArgumentParser
+
+@main
+struct Outrider: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "outrider",
+    abstract: "Loads third-party extensions in a sandboxed process, calls them under a watchdog, and says what they did.",
+    discussion: """
+      EXAMPLES
+        outrider run SessionsDownloader.appex --request install --manifest sessions.json
+        outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5
+        outrider call ./plugin.so work 'void()' --wall 300ms --memory 16MiB --json
+        outrider inspect plugin.so
+        outrider doctor
+
+      EXIT STATUS
+        0 returned          10 loadFailed        11 crashed           12 wallTimeExceeded
+        13 cpuTimeExceeded  14 memoryExceeded    15 policyViolation   16 protocolViolation
+        17 runtimeBudgetExhausted  18 entryPointMissing  64 usage  66 no input
+        69 wallUnavailable  70 hostFailed  130 interrupted
+      """,
+    version: "0.1.0",
+    subcommands: [RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self])
+}

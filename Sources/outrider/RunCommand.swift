@@ -1,0 +1,120 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Foundation
+internal import PluginHost
+internal import Sandbox
+
+enum RequestName: String, ExpressibleByArgument, CaseIterable {
+  case install, update, periodic
+  case languageChange = "language-change"
+
+  var kind: ContentRequestKind {
+    switch self {
+    case .install: .install
+    case .update: .update
+    case .periodic: .periodic
+    case .languageChange: .languageChange
+    }
+  }
+}
+
+struct RunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Wakes an extension: hands it a content request and shows the downloads that it asks for.",
+    discussion: """
+      EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control
+      is granted, what the extension schedules is listed.
+
+      EXAMPLES
+        outrider run SessionsDownloader.appex --request install --manifest sessions.json
+        outrider run catalog.so --request periodic --manifest m.json --container ./group --json
+        outrider run catalog.so --request install --manifest m.json --container ./group --finished talk-1=talk-1.mp4
+      """)
+
+  @OptionGroup var sandbox: SandboxOptions
+  @Argument(help: "A .so or an .appex folder.") var `extension`: String
+  @Option(help: "install, update, periodic or language-change.") var request: RequestName
+  @Option(help: "Any regular file of at most 64 MiB; its content is the extension's affair.") var manifest: String
+  @Option(help: "ID=FILE: then hand this file over as the finished download ID.") var finished: [String] = []
+  @Option(help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code.") var failed: [String] = []
+
+  func run() async {
+    do {
+      let policy = try sandbox.makePolicy()
+      let finished = try self.finished.map { try Self.pair($0, "--finished ID=FILE") }
+      let failed = try self.failed.map { text in
+        let (identifier, code) = try Self.pair(text, "--failed ID=CODE")
+        guard let number = Int64(code) else { throw Failure(64, "--failed '\(text)': the code isn't a number") }
+        return (identifier, number)
+      }
+      for (_, file) in finished where !FileManager.default.isReadableFile(atPath: file) {
+        throw Failure(66, "\(file): can't be read")
+      }
+      let host = try sandbox.makeHost()
+      var options = PluginHost.LoadOptions()
+      options.container = sandbox.container
+      options.manifest = manifest
+      options.isExtension = true
+      let (report, verdict) = try await wake(host, policy, options, finished, failed)
+      host.stop()
+      if sandbox.json {
+        try JSONReport(report, verdict: verdict).print()
+      } else {
+        Output.downloads(verdict)
+        for download in report.scheduled { Output.line("scheduled \(Printable.text(download.identifier, limit: 60))") }
+      }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, limits: LimitsText(policy)) }
+      Exit.leave(report.outcome.kind.exitStatus)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  private func wake(
+    _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ finished: [(String, String)],
+    _ failed: [(String, Int64)]
+  ) async throws -> (RunReport, DownloadRules.Verdict) {
+    let plugin: Plugin
+    do {
+      plugin = try await host.load(`extension`, policy: policy, options: options)
+    } catch {
+      guard let report = error.report else { throw error }
+      return (report, DownloadRules.Verdict())
+    }
+    var verdict = DownloadRules.Verdict()
+    var failure: HostError?
+    do throws(HostError) {
+      verdict = try await plugin.contentRequest(request.kind)
+      for (identifier, file) in finished {
+        try await plugin.downloadFinished(Self.download(identifier, verdict, state: 3), file: file)
+      }
+      for (identifier, code) in failed {
+        try await plugin.downloadFailed(
+          Self.download(identifier, verdict, state: -1),
+          error: ErrorDescription(domain: "NSURLErrorDomain", code: code, description: "the download failed with \(code)"))
+      }
+    } catch {
+      failure = error
+    }
+    let report = await plugin.end()
+    if let failure, failure.report == nil { throw failure }
+    return (report, verdict)
+  }
+
+  private static func pair(_ text: String, _ form: String) throws -> (String, String) {
+    guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex else {
+      throw Failure(64, "'\(text)' isn't \(form)")
+    }
+    return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+  }
+
+  /// The download as it was answered, or one of that name for a file that the extension didn't ask for in this run.
+  private static func download(_ identifier: String, _ verdict: DownloadRules.Verdict, state: Int32) -> Download {
+    var download =
+      verdict.accepted.first { $0.identifier == identifier }
+      ?? Download(identifier: identifier, url: "https://localhost/\(identifier)", applicationGroupIdentifier: "", fileSize: nil)
+    download.state = state
+    if download.uniqueIdentifier.isEmpty { download.uniqueIdentifier = UUID().uuidString }
+    return download
+  }
+}

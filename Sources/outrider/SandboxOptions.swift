@@ -1,0 +1,113 @@
+internal import ArgumentParser
+internal import Foundation
+internal import PluginHost
+internal import Sandbox
+
+/// The options of every command that starts a runner.
+struct SandboxOptions: ParsableArguments {
+  @Option(help: "A directory that the plugin may write; without it an empty one that is removed afterwards.")
+  var container: String?
+  @Option(help: "A YAML file that says what the plugin may do; the options below override its limits.")
+  var policy: String?
+  @Flag(help: "Also record the paths that the plugin named and wasn't granted.")
+  var observe = false
+  @Option(help: "Wall time of one call, for example 300ms (default: 30s).")
+  var wall: String?
+  @Option(help: "CPU time of one call, all threads (default: 10s).")
+  var cpu: String?
+  @Option(help: "Memory beyond the runner's own, for example 16MiB (default: 8MiB).")
+  var memory: String?
+  @Flag(help: "A fresh process without Foundation, for plugins that bring another runtime.")
+  var cold = false
+  @Flag(help: "Print one JSON object on standard output.")
+  var json = false
+
+  func makePolicy() throws -> Policy {
+    var result = Policy()
+    if let policy {
+      guard let data = FileManager.default.contents(atPath: policy) else { throw Failure(66, "\(policy): can't be read") }
+      do {
+        result = try Policy(parsing: String(decoding: data, as: UTF8.self), file: policy)
+      } catch {
+        throw Failure(64, "\(error)")
+      }
+    }
+    if let wall { result.limits.wall = try Self.duration(wall, "--wall") }
+    if let cpu { result.limits.cpu = try Self.duration(cpu, "--cpu") }
+    if let memory {
+      guard let bytes = Quantity.bytes(memory) else {
+        throw Failure(64, "--memory '\(memory)' isn't a size, for example 8MiB")
+      }
+      result.limits.memory = bytes
+    }
+    if observe { result.observesFiles = true }
+    return result
+  }
+
+  private static func duration(_ text: String, _ option: String) throws -> Duration {
+    guard let value = Quantity.duration(text) else { throw Failure(64, "\(option) '\(text)' isn't a time, for example 300ms") }
+    return value
+  }
+
+  /// A host that an interrupt from the keyboard takes down with everything that it runs.
+  func makeHost() throws -> PluginHost {
+    var configuration = PluginHost.Configuration()
+    configuration.isCold = cold
+    let host = try PluginHost(configuration: configuration)
+    Interrupts.onInterrupt { host.stop() }
+    return host
+  }
+}
+
+/// A sentence for standard error and an exit status.
+struct Failure: Error {
+  let status: Int32
+  let message: String
+
+  init(_ status: Int32, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+}
+
+enum Interrupts {
+  /// Runs `cleanUp` on SIGINT or SIGTERM, then exits as a shell expects.
+  static func onInterrupt(_ cleanUp: @escaping @Sendable () -> Void) {
+    for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        cleanUp()
+        exit(status)
+      }
+      source.resume()
+      sources.append(source)
+    }
+  }
+
+  /// Written before the first signal can arrive, on one thread.
+  nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
+}
+
+/// Ends a command: prints the sentence, leaves with the status.
+enum Exit {
+  static func with(_ error: any Error) -> Never {
+    switch error {
+    case let failure as Failure: leave(failure.status, failure.message)
+    case let error as HostError:
+      switch error {
+      case .input(let text): leave(66, text)
+      case .usage(let text): leave(64, text)
+      case .failed(let text): leave(70, text)
+      case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")
+      }
+    default: leave(70, "\(error)")
+    }
+  }
+
+  static func leave(_ status: Int32, _ message: String? = nil) -> Never {
+    if let message { Output.error(message) }
+    fflush(nil)
+    exit(status)
+  }
+}
