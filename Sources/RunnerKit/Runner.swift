@@ -35,6 +35,7 @@ enum Runner {
     setEnvironment(request.environment)
     let listener: Int32
     do {
+      try walls.limitResources()
       listener = try walls.filter()
     } catch {
       fail(control, "\(error.call) \(error.subject)", error.code)

@@ -19,10 +19,14 @@ struct RunnerWalls {
     // After the change of credentials, which forgets it. The sender is the server, which has one thread.
     try check("prctl", "PR_SET_PDEATHSIG") { ol_set_parent_death_signal(SIGKILL) }
     try check("prctl", "PR_SET_DUMPABLE") { ol_set_dumpable(request.isDumpable ? 1 : 0) }
+    try restrictFiles()
+  }
+
+  /// After the descriptors of the setup are gone: the limit on open files is the plugin's.
+  func limitResources() throws(SystemCallError) {
     for limit in request.limits {
       try check("setrlimit", "\(limit.resource)") { ol_set_rlimit(limit.resource, limit.soft, limit.hard) }
     }
-    try restrictFiles()
   }
 
   private func enterRoot(

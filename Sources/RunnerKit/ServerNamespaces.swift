@@ -32,6 +32,8 @@ struct ServerNamespaces {
     }
     code = ol_become(1000, 1000)
     if code != 0 { note("identity", code) }
+    // The change of ids took /proc/self away from us; runners give it up again.
+    _ = ol_set_dumpable(1)
     for (name, flag) in [
       ("mount", ol_new_mount), ("pid", ol_new_pid), ("network", ol_new_network), ("ipc", ol_new_ipc), ("uts", ol_new_uts),
     ] {
