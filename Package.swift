@@ -68,6 +68,11 @@ let package = Package(
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
+    .testTarget(name: "AssetModelTests", dependencies: ["AssetModel"]),
+    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol"]),
+    .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
+    .testTarget(
+      name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

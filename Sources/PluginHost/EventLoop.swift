@@ -17,6 +17,8 @@ final class EventLoop: @unchecked Sendable {
   private var nextKey: UInt64 = 2
   private var armed: Duration?
   private var isRunning = true
+  /// For whatever handler runs: one at a time, on this thread.
+  var buffer = [UInt8](repeating: 0, count: 65536)
 
   init() throws(SystemCallError) {
     var epoll: Int32 = -1

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 public import LinuxSystem
+internal import Synchronization
 
 /// The files of one plugin as the host opened them: what is loaded is these inodes and nothing else.
 public struct PluginImage: Sendable {
@@ -50,15 +51,8 @@ public struct PluginImage: Sendable {
       library = top
     }
     guard library.identity.isRegularFile else { throw .input("\(library.path): not a regular file") }
-    let bytes = try Self.bytes(of: library)
-    do throws(ELFFile.FormatError) {
-      elf = try ELFFile(bytes)
-      formatError = nil
-    } catch {
-      // The loader has the last word, inside the walls.
-      elf = nil
-      formatError = error.description
-    }
+    // A file that the host can't read as ELF is left to the loader, which has the last word, inside the walls.
+    (elf, formatError) = try Self.parse(library)
     neighbours =
       isSystemLibrary ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
   }
@@ -86,6 +80,26 @@ public struct PluginImage: Sendable {
     }
   }
 
+  private typealias Parsed = (elf: ELFFile?, formatError: String?)
+  /// A host wakes the same few files again and again; one that has changed in any way is read anew.
+  private static let parsed = Mutex<[FileIdentity: Parsed]>([:])
+
+  private static func parse(_ file: File) throws(HostError) -> (ELFFile?, String?) {
+    if let known = parsed.withLock({ $0[file.identity] }) { return known }
+    let bytes = try bytes(of: file)
+    var result: Parsed
+    do throws(ELFFile.FormatError) {
+      result = (try ELFFile(bytes), nil)
+    } catch {
+      result = (nil, error.description)
+    }
+    parsed.withLock { cache in
+      if cache.count >= 256 { cache.removeAll() }
+      cache[file.identity] = result
+    }
+    return result
+  }
+
   /// What DT_NEEDED reaches in the library's own directory.
   private static func closure(of needed: [String], in directory: String, itself: String) -> [File] {
     var wanted = needed
@@ -94,7 +108,7 @@ public struct PluginImage: Sendable {
     while let name = wanted.popLast(), found.count < 64 {
       guard !name.contains("/"), seen.insert(name).inserted, Files.exists("\(directory)/\(name)"),
         let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
-        let bytes = try? bytes(of: file), let elf = try? ELFFile(bytes)
+        let elf = try? parse(file).0
       else { continue }
       found.append(File(path: file.path, identity: file.identity))
       wanted += elf.needed

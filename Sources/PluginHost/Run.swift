@@ -42,12 +42,15 @@ final class Run {
   private var crash: RunnerMessage.CrashSite?
   private var killedAt: Duration?
   private var deadline: Duration?
+  private var earlyWalls: RunnerMessage.WallReport?
   private var usage = RunReport.Usage()
   private var endings: [(RunReport) -> Void] = []
   private(set) var report: RunReport?
   private let walls: [Wall: WallState]
   var onEnd: (() -> Void)?
   weak var server: ForkServerClient?
+
+  private static let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
   init(
     id: UInt64, plan: SpawnPlan, loop: EventLoop, cgroup: RunCgroup?, walls: [Wall: WallState], control: Int32,
@@ -64,7 +67,7 @@ final class Run {
     self.requested = requested
     let limits = plan.policy.limits
     watchdog = Watchdog(
-      limits: limits, cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)), hasMemoryCgroup: cgroup != nil, now: requested)
+      limits: limits, cores: Self.cores, hasMemoryCgroup: cgroup != nil, now: requested)
     controlFrames = FrameAssembler(longestPayload: limits.frameBytes)
     serviceFrames = FrameAssembler(longestPayload: limits.frameBytes)
     log = LogRecorder(limit: limits.logBytes)
@@ -107,6 +110,10 @@ final class Run {
   func spawned(pidfd: Int32) {
     self.pidfd = pidfd
     if cause != nil { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+    if let early = earlyWalls {
+      earlyWalls = nil
+      wallsClosed(early)
+    }
   }
 
   func spawnFailed(_ reason: String) {
@@ -148,25 +155,24 @@ final class Run {
     _ next: () throws(ProtocolViolation) -> Frame?, _ handle: (Frame) throws(ProtocolViolation) -> Void
   ) {
     guard !isClosed else { return }
-    var buffer = [UInt8](repeating: 0, count: 65536)
     // A flood is read in portions, so that one plugin can't keep the thread from the others.
     for _ in 0..<16 {
       let part: Sockets.Received?
       do {
-        part = try Sockets.receive(descriptor, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
+        part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
       } catch {
         return violate("the channel broke: \(error.description)")
       }
       guard let part else { return }
       if part.count == 0 { return closed(descriptor) }
       accept(part.descriptors)
-      append(buffer[0..<part.count])
+      append(loop.buffer[0..<part.count])
       do throws(ProtocolViolation) {
         while cause == nil || descriptor == control, let frame = try next() { try handle(frame) }
       } catch {
         return violate("\(error)")
       }
-      if part.count < buffer.count { return }
+      if part.count < loop.buffer.count { return }
     }
   }
 
@@ -225,7 +231,8 @@ final class Run {
     switch message {
     case .wallsClosed(let report):
       guard isLoading, meters == nil, id == 0 else { throw .unexpected("wallsClosed") }
-      wallsClosed(report)
+      // The runner may be faster than its server's word of it.
+      if pidfd < 0 { earlyWalls = report } else { wallsClosed(report) }
     case .loaded(let image):
       guard case .load(let completion) = waiting, id == 1, meters != nil else { throw .unexpected("loaded") }
       isLoading = false

@@ -11,6 +11,8 @@ public struct ForkServer {
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
   private let epoll: Int32
+  /// Longer than any request; allocated once, because every fork copies what the server has touched.
+  private var inbox = [UInt8](repeating: 0, count: 64 << 10)
 
   private struct Child {
     var pid: pid_t
@@ -154,13 +156,12 @@ public struct ForkServer {
   }
 
   private mutating func receive() {
-    var buffer = [UInt8](repeating: 0, count: 256 << 10)
     guard
       let message = try? Sockets.receive(
-        Self.hostSocket, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
+        Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
     else { return endIfHostIsGone() }
     guard message.count > 0 else { return end() }
-    guard let request = try? SpawnRequest(decoding: buffer[0..<message.count]), !message.wasTruncated else {
+    guard let request = try? SpawnRequest(decoding: inbox[0..<message.count]), !message.wasTruncated else {
       return end()
     }
     spawn(request, message.descriptors)

@@ -114,6 +114,8 @@ public struct SeccompProgram: Sendable, Equatable {
       }
       // Reading one's own limits: no process named, no new value given.
       try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
+      // Making oneself less urgent, which libdispatch does; more urgent is notified.
+      try allow("setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       try nameLookup()
       if options.hidesFiles {

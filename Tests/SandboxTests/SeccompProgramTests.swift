@@ -1,0 +1,128 @@
+import Glibc
+import Testing
+
+@testable import Sandbox
+
+@Suite struct SeccompProgramTests {
+  static let everyOption: [SeccompProgram.Options] = (0..<8).map {
+    var options = SeccompProgram.Options()
+    options.observesFiles = $0 & 1 != 0
+    options.hidesFiles = $0 & 2 != 0
+    options.isolatesProcesses = $0 & 4 != 0
+    return options
+  }
+
+  static let writable = UInt64(PROT_READ | PROT_WRITE)
+  static let executable = UInt64(PROT_READ | PROT_EXEC)
+  static let garbage: UInt64 = 0xdead_beef_0000_0000
+
+  private func verdict(
+    _ name: String, _ arguments: [UInt64] = [], _ options: SeccompProgram.Options = .init()
+  ) throws -> FilterMachine.Verdict {
+    let number = try #require(SystemCalls.number(of: name))
+    return try FilterMachine(SeccompProgram(options).bytes).run(.init(number: UInt32(number), arguments: arguments))
+  }
+
+  @Test(arguments: everyOption) func compiles(_ options: SeccompProgram.Options) throws {
+    let program = try SeccompProgram(options)
+    #expect(program.bytes.count % 8 == 0)
+    #expect((16...4096).contains(FilterMachine(program.bytes).count))
+    #expect(try SeccompProgram(options) == program, "the same options give the same program")
+  }
+
+  /// Every number with every option ends in a verdict; none is let through that isn't on a list.
+  @Test(arguments: everyOption) func decidesEveryNumber(_ options: SeccompProgram.Options) throws {
+    let machine = FilterMachine(try SeccompProgram(options).bytes)
+    let byArgument = [
+      "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill",
+    ]
+    let open = Set((SystemCalls.allowed + SystemCalls.paths + byArgument).compactMap(SystemCalls.number(of:)))
+    for number in Int32(0)...700 {
+      let verdict = machine.run(.init(number: UInt32(number)))
+      switch verdict {
+      case .allow: #expect(open.contains(number), "\(SystemCalls.name(of: number) ?? "\(number)")")
+      case .notify, .errno: break
+      default: Issue.record("\(number): \(verdict)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("read", []), ("write", []), ("openat", []), ("futex", []), ("exit_group", []), ("sendmsg", []), ("tgkill", []),
+    ("mmap", [0, 4096, writable, 0x22]), ("mmap", [0, 4096, UInt64(PROT_READ), 2]), ("mmap", [0, 4096, 0, 0x4022]),
+    ("mprotect", [0, 4096, writable]),
+    ("ioctl", [0, 0x5401]), ("ioctl", [0, garbage | 0x5401]), ("ioctl", [1, 0x5413]),
+    ("fcntl", [3, 1030]), ("prctl", [15]), ("prlimit64", [0, 7, 0, 0xdead]), ("personality", [0xffff_ffff]),
+    ("chmod", [0, 0o755]), ("kill", []),
+  ] as [(String, [UInt64])])
+  func allows(_ name: String, _ arguments: [UInt64]) throws {
+    #expect(try verdict(name, arguments) == .allow)
+  }
+
+  @Test(arguments: [
+    ("execve", []), ("execveat", []), ("fork", []), ("vfork", []), ("clone", [0x3d0f00]), ("ptrace", []), ("bpf", []),
+    ("mmap", [0, 4096, executable, 2]), ("mmap", [0, 4096, garbage | executable, 2]),
+    ("mmap", [0, 4096, UInt64(PROT_EXEC), 0x22]), ("mmap", [0, 4096, writable, 0x40022]),
+    ("mmap", [0, 4096, writable, 0x2022]), ("mprotect", [0, 4096, executable]), ("pkey_mprotect", [0, 4096, writable]),
+    // TIOCSTI and TIOCLINUX: the kernel looks at the low half alone.
+    ("ioctl", [0, 0x5412]), ("ioctl", [0, garbage | 0x5412]), ("ioctl", [0, 0x541c]),
+    ("fcntl", [0, 8]), ("fcntl", [0, 1024]), ("prctl", [22]), ("prctl", [8]),
+    ("prlimit64", [0, 7, 0xdead]), ("prlimit64", [1, 7, 0]), ("prlimit64", [0, 7, 0xdead_0000_0000]), ("personality", [0]),
+    ("chmod", [0, 0o4755]), ("fchmodat", [0, 0, 0o2755]),
+    ("socket", [1, 1, 0]), ("socket", [2, 1, 0]), ("socket", [1, 0o2004001, 1]), ("socket", [40, 1, 0]),
+    ("socketpair", [1, 1, 0]), ("connect", []), ("bind", []), ("unshare", []), ("setns", []), ("mount", []),
+    ("io_uring_setup", []), ("userfaultfd", []), ("perf_event_open", []), ("process_vm_writev", []), ("mlock", []),
+    ("setrlimit", []), ("memfd_create", []), ("shmget", []), ("pidfd_getfd", []), ("seccomp", []),
+  ] as [(String, [UInt64])])
+  func notifies(_ name: String, _ arguments: [UInt64]) throws {
+    guard SystemCalls.isKnown(name) else { return }
+    #expect(try verdict(name, arguments) == .notify)
+  }
+
+  @Test func answersWhatLibrariesProbe() throws {
+    #expect(try verdict("clone3") == .errno(UInt16(ENOSYS)))
+    for (family, kind) in [(1, 0o2004001), (16, 0o2000003), (2, 0o2004002), (10, 0o2000002)] as [(UInt64, UInt64)] {
+      #expect(try verdict("socket", [family, kind, 0]) == .errno(UInt16(EAFNOSUPPORT)))
+      #expect(try verdict("socket", [Self.garbage | family, Self.garbage | kind, 0]) == .errno(UInt16(EAFNOSUPPORT)))
+    }
+  }
+
+  @Test(arguments: everyOption) func killsOtherArchitectures(_ options: SeccompProgram.Options) throws {
+    let machine = FilterMachine(try SeccompProgram(options).bytes)
+    for architecture in [0x4000_0003, 0x4000_0028, 0xc000_00b7, 0xc000_003e, 0] as [UInt32]
+    where architecture != FilterMachine.native {
+      for number in 0...20 as ClosedRange<UInt32> {
+        #expect(machine.run(.init(number: number, architecture: architecture)) == .killProcess)
+      }
+    }
+  }
+
+  #if arch(x86_64)
+    @Test func killsX32() throws {
+      let machine = FilterMachine(try SeccompProgram(.init()).bytes)
+      for number in [0, 1, 59, 520] as [UInt32] {
+        #expect(machine.run(.init(number: number | 0x4000_0000)) == .killProcess)
+      }
+    }
+  #endif
+
+  @Test func notifiesUnknownNumbers() throws {
+    let machine = FilterMachine(try SeccompProgram(.init()).bytes)
+    for number in [600, 1023, 0x3fff_ffff] as [UInt32] { #expect(machine.run(.init(number: number)) == .notify) }
+    // -1 is a call that a tracer skips: anything but letting it through.
+    #expect(machine.run(.init(number: .max)) != .allow)
+  }
+
+  @Test func optionsDecide() throws {
+    var options = SeccompProgram.Options()
+    options.observesFiles = true
+    for name in SystemCalls.paths where SystemCalls.isKnown(name) { #expect(try verdict(name, [], options) == .notify) }
+    options = .init()
+    options.hidesFiles = false
+    #expect(try verdict("chmod", [0, 0o755], options) == .notify)
+    options = .init()
+    options.isolatesProcesses = false
+    #expect(try verdict("kill", [], options) == .notify)
+    #expect(try verdict("tkill", [], options) == .notify)
+  }
+}
