@@ -73,6 +73,9 @@ let package = Package(
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(
       name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox"]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+
+/// What people type, right and wrong: the result on standard output, one sentence on standard error, the exit status.
+@Suite struct CommandLineTests {
+  @Test(arguments: [
+    (["libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "hello", "5"], "907060870"),
+    (["libm.so.6", "pow", "f64(f64,f64)", "2", "10"], "1024.0"),
+    (["libc.so.6", "abs", "i32(i32)", "-5"], "5"),
+    (["libc.so.6", "strlen", "u64(cstring)", "naïve"], "6"),
+    (["libc.so.6", "getenv", "cstring(cstring)", "NOT_THERE"], "null"),
+    (["libc.so.6", "getenv", "cstring(cstring)", "LANG", "--wall", "5s"], "C.UTF-8"),
+    (["libc.so.6", "memcpy", "pointer(out(4),bytes,u64)", "hex:0a0b0c0d", "4"], "0a0b0c0d"),
+  ])
+  func calls(_ arguments: [String], _ expected: String) throws {
+    let finished = try Workspace.run(["call"] + arguments)
+    #expect(finished.status == 0, "\(finished.errors)")
+    #expect(finished.output.split(separator: "\n").last.map(String.init) == expected)
+  }
+
+  @Test(arguments: [
+    (["call", "libc.so.6", "abs", "i32(", "1"], 64), (["call", "libc.so.6", "abs", "i32(i33)", "1"], 64),
+    (["call", "libc.so.6", "abs", "i32(i32)", "x"], 64), (["call", "libc.so.6", "abs", "i32(i32)", "2147483648"], 64),
+    (["call", "libc.so.6", "abs", "i32(i32)"], 64), (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wall", "soon"], 64),
+    (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wal", "1s"], 64),
+    (["call", "libc.so.6", "no_such_function", "i32()"], 18), (["call", "libc.so.6", "environ", "i32()"], 64),
+    (["call", "libnothing.so.9", "abs", "i32(i32)", "1"], 66), (["call", "/nonexistent.so", "abs", "i32(i32)", "1"], 66),
+    (["call", "/etc/hostname", "abs", "i32(i32)", "1"], 10),
+    (["call", "libc.so.6", "abs", "i32(i32)", "1", "--policy", "/nonexistent.yaml"], 66),
+    (["run", "/nonexistent.so", "--request", "install", "--manifest", "/etc/hostname"], 66),
+    (["run", "/etc", "--request", "install", "--manifest", "/etc/hostname"], 66),
+    (["run", "/etc/hostname", "--request", "sometimes", "--manifest", "/etc/hostname"], 64),
+    (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/nonexistent"], 66),
+    (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/etc"], 66),
+    (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/etc/hostname"], 10),
+    (["inspect", "/nonexistent"], 66), (["inspect", "/etc/hostname"], 10), (["nonsense"], 64),
+  ] as [([String], Int32)])
+  func refuses(_ arguments: [String], _ status: Int32) throws {
+    let finished = try Workspace.run(arguments)
+    #expect(finished.status == status, "\(finished.errors)")
+    #expect(!finished.errors.isEmpty)
+    #expect(!finished.errors.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
+  }
+
+  @Test func printsOneObject() throws {
+    let finished = try Workspace.run(["call", "libc.so.6", "socket", "i32(i32,i32,i32)", "2", "1", "0", "--json"])
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    #expect(object["result"] as? Int == -1)
+    let denials = try #require(object["denials"] as? [[String: Any]])
+    #expect(denials.contains { $0["operation"] as? String == "socket" && $0["layer"] as? String == "seccomp" })
+    let walls = try #require(object["sandbox"] as? [String: [String: String]])
+    #expect(walls.count == 12)
+    for wall in ["userNamespace", "mountNamespace", "pidNamespace", "networkNamespace", "landlock", "seccomp", "rlimits"] {
+      #expect(walls[wall]?["state"] == "full", "\(wall): \(walls[wall] ?? [:])")
+    }
+  }
+
+  @Test func keepsLargeIntegersExact() throws {
+    let finished = try Workspace.run([
+      "call", "libc.so.6", "strtoull", "u64(cstring,pointer,i32)", "18446744073709551615", "null", "10", "--json",
+    ])
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    #expect(object["result"] as? String == "18446744073709551615")
+  }
+
+  @Test func stopsASleeper() throws {
+    let finished = try Workspace.run(["call", "libc.so.6", "sleep", "u32(u32)", "30", "--wall", "200ms"])
+    #expect(finished.status == 12, "\(finished.errors)")
+  }
+
+  @Test func readsAPolicy() throws {
+    let policy = try Workspace.temporaryFile(
+      "version: 1\nonDenied:\n  socket: kill\nlimits:\n  wall: 5s\n  memory: 4MiB\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    let finished = try Workspace.run(["call", "libc.so.6", "socket", "i32(i32,i32,i32)", "2", "1", "0", "--policy", policy])
+    #expect(finished.status == 15, "\(finished.errors)")
+    let unknown = try Workspace.temporaryFile("version: 1\nlimit: {}\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: unknown) }
+    let refused = try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "1", "--policy", unknown])
+    #expect(refused.status == 64)
+    #expect(refused.errors.contains("2:"), "\(refused.errors)")
+  }
+
+  @Test func grantsWhatAPolicyNames() throws {
+    let file = try Workspace.temporaryFile("granted", suffix: ".txt")
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let policy = try Workspace.temporaryFile("version: 1\nread: [\"\(file)\"]\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    let granted = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", file, "0", "--policy", policy])
+    #expect((Int32(granted.output.split(separator: "\n").first ?? "") ?? -1) >= 0, "\(granted.output) \(granted.errors)")
+    let written = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", file, "1", "--policy", policy])
+    #expect(written.output.hasPrefix("-1"), "\(written.output) \(written.errors)")
+    let refused = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", file, "0", "--observe"])
+    #expect(refused.output.hasPrefix("-1"))
+    #expect(refused.errors.contains(file), "\(refused.errors)")
+  }
+
+  @Test func doctorProvesEveryLimit() throws {
+    let finished = try Workspace.run(["doctor", "--json"])
+    #expect(finished.status == 0, "\(finished.output)")
+  }
+
+  @Test func interruptsLeaveNothing() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let runners = try Runners.waitForOne(of: process.processIdentifier)
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    #expect(Runners.stillThere(runners).isEmpty)
+  }
+
+  @Test func aKilledHostLeavesNothing() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let runners = try Runners.waitForOne(of: process.processIdentifier)
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    // The kernel takes the tree down on its own time; the test watches until it has.
+    let deadline = ContinuousClock.now + .seconds(5)
+    while !Runners.stillThere(runners).isEmpty, ContinuousClock.now < deadline { sched_yield() }
+    #expect(Runners.stillThere(runners).isEmpty)
+    // The next host's janitor removes the folder that the killed one left.
+    let prefix = "outrider-run-\(process.processIdentifier)-"
+    _ = try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "1"])
+    let left = try FileManager.default.contentsOfDirectory(atPath: "/tmp").filter { $0.hasPrefix(prefix) }
+    #expect(left.isEmpty)
+  }
+}
+
+/// The processes that a host started, found in /proc.
+enum Runners {
+  struct NoneError: Error {}
+
+  private static func children(of parent: Int32) -> [Int32] {
+    let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return all.compactMap { Int32($0) }.filter { pid in
+      guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return false }
+      return status.contains("\nPPid:\t\(parent)\n")
+    }
+  }
+
+  static func descendants(of parent: Int32) -> [Int32] {
+    children(of: parent).flatMap { [$0] + descendants(of: $0) }
+  }
+
+  /// Waits until stand-in, server and a runner are there.
+  static func waitForOne(of host: Int32) throws -> [Int32] {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < deadline {
+      let found = descendants(of: host)
+      if found.count >= 3 { return found }
+      sched_yield()
+    }
+    throw NoneError()
+  }
+
+  static func stillThere(_ pids: [Int32]) -> [Int32] {
+    pids.filter { pid in
+      guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return false }
+      return !status.contains("State:\tZ")
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import PluginHost
+import Sandbox
+import Testing
+
+@Suite(.serialized) struct HostTests {
+  /// The example of the README, word for word.
+  @Test func readmeExample() async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load("libz.so.1", policy: Policy(limits: Limits(wall: .seconds(1))))
+    let reply = try await plugin.call("crc32", "u64(u64,bytes,u32)", 0, "hello", 5)
+    #expect(reply.value == .unsigned(907_060_870))
+    #expect(await plugin.end().outcome.kind == .returned)
+  }
+
+  @Test func coldRunsWork() async throws {
+    let host = try Workspace.host(isCold: true)
+    let plugin = try await host.load("libm.so.6")
+    #expect(try await plugin.call("pow", "f64(f64,f64)", 2.0, 10.0).value == .double(1024))
+    #expect(await plugin.end().outcome.kind == .returned)
+  }
+
+  @Test func aDeadForkServerIsReplaced() async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load("libc.so.6")
+    let server = try #require(await host.forkServerProcess())
+    async let sleeping = plugin.call("sleep", "u32(u32)", 30)
+    kill(server, SIGKILL)
+    do {
+      _ = try await sleeping
+      Issue.record("the call returned")
+    } catch {
+      #expect((error as? HostError)?.report?.outcome.kind == .hostFailed)
+    }
+    _ = await plugin.end()
+    let next = try await host.load("libc.so.6")
+    #expect(try await next.call("abs", "i32(i32)", -7).value == .signed(7))
+    _ = await next.end()
+    #expect(await host.forkServerProcess() != server)
+  }
+
+  @Test func requiredWallsFailClosed() async throws {
+    let host = try Workspace.host()
+    var policy = Policy()
+    policy.require = Set(Wall.allCases)
+    let walls = try await host.walls(policy: policy)
+    if walls.values.allSatisfy({ $0.state == .full }) {
+      _ = await (try await host.load("libc.so.6", policy: policy)).end()
+    } else {
+      do {
+        _ = try await host.load("libc.so.6", policy: policy)
+        Issue.record("a missing wall was silently accepted")
+      } catch {
+        #expect(error.report?.outcome.kind == .wallUnavailable)
+      }
+    }
+  }
+
+  @Test func manyWakesLeaveNothing() async throws {
+    let host = try Workspace.host()
+    func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+    _ = await (try await host.load("libc.so.6")).end()
+    let server = try #require(await host.forkServerProcess())
+    let before = try descriptors()
+    for _ in 0..<200 {
+      let plugin = try await host.load("libc.so.6")
+      _ = try await plugin.call("abs", "i32(i32)", -1)
+      #expect(await plugin.end().outcome.kind == .returned)
+    }
+    // Other suites open descriptors at the same time; a leak of one for each wake would stand out.
+    #expect(try descriptors() < before + 100)
+    #expect(Runners.descendants(of: server).count <= 1)
+  }
+
+  @Test func concurrentRunsDontMix() async throws {
+    let host = try Workspace.host()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 1...16 {
+        group.addTask {
+          let plugin = try await host.load("libc.so.6")
+          for round in 1...10 {
+            let reply = try await plugin.call("abs", "i32(i32)", .integer(Int64(-index * 100 - round)))
+            #expect(reply.value == .signed(Int64(index * 100 + round)))
+          }
+          #expect(await plugin.end().outcome.kind == .returned)
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func aCallAfterTheEndSaysSo() async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load("libc.so.6")
+    await #expect(throws: HostError.self) { try await plugin.call("_exit", "void(i32)", 3) }
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .crashed)
+    #expect(report.outcome.detail.contains("status 3"))
+    await #expect(throws: HostError.self) { try await plugin.call("abs", "i32(i32)", 1) }
+  }
+}
