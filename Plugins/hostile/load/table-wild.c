@@ -1,0 +1,10 @@
+/* H117: entry points at an address that is not mapped */
+#include "hostile.h"
+#include "background_assets_extension.h"
+static ba_status content_request(const ba_host *host, const ba_content_request *request) { return host && request ? BA_OK : BA_FAILED; }
+__attribute__((unused)) static const ba_entry_point entries[] = {{BA_CONTENT_REQUEST, BA_CONTENT_REQUEST_SIGNATURE, (void (*)(void))content_request}};
+BA_EXPORT const ba_extension *background_assets_extension(uint32_t host_abi_version) {
+  static const ba_extension extension = {sizeof extension, BA_ABI_VERSION, "table-wild", (const ba_entry_point *)(uintptr_t)0x10000, 1};
+  (void)host_abi_version;
+  return &extension;
+}

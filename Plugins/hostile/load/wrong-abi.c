@@ -1,0 +1,10 @@
+/* H116: speaks a version that does not exist */
+#include "hostile.h"
+#include "background_assets_extension.h"
+static ba_status content_request(const ba_host *host, const ba_content_request *request) { return host && request ? BA_OK : BA_FAILED; }
+static const ba_entry_point entries[] = {{BA_CONTENT_REQUEST, BA_CONTENT_REQUEST_SIGNATURE, (void (*)(void))content_request}};
+BA_EXPORT const ba_extension *background_assets_extension(uint32_t host_abi_version) {
+  static const ba_extension extension = {sizeof extension, 99, "wrong-abi", entries, 1};
+  (void)host_abi_version;
+  return &extension;
+}
