@@ -134,8 +134,14 @@ final class ForkServerClient {
   func stop() {
     guard isAlive else { return }
     isAlive = false
-    // Not reaped yet, so the number still names it.
-    kill(process, SIGKILL)
+    // The server ends when it reads the end of this socket, takes its pid namespace with it, and only then does the
+    // process that stands in for it end. One that is wedged is killed.
+    shutdown(socket.number, Int32(SHUT_RDWR))
+    var pidfd: Int32 = -1
+    if ol_pidfd_open(process, &pidfd) == 0 {
+      if ol_poll_readable(pidfd, 2000) == 0 { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+      close(pidfd)
+    }
     var code: Int32 = 0
     var status: Int32 = 0
     _ = ol_wait(process, &code, &status)

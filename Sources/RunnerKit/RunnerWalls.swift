@@ -33,7 +33,7 @@ struct RunnerWalls {
     _ attachments: [SpawnRequest.Attachment], mounts: [Int32], clones: [Int32], template: Template
   ) throws(SystemCallError) {
     try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) }
-    if !request.freshPoints.isEmpty { try template.rebuild(points: request.freshPoints) }
+    if !request.freshPoints.isEmpty { try template.rebuild() }
     var mounts = mounts[...]
     var clones = clones[...]
     var scratch: [String] = []
@@ -44,6 +44,9 @@ struct RunnerWalls {
         }
         Glibc.close(file)
       }
+      // One by one, because a point may lie in what was attached before.
+      if request.freshPoints.contains(attachment.target) { try Template.place(attachment.target, isDirectory: false) }
+      if request.freshPoints.contains(attachment.target + "/") { try Template.place(attachment.target, isDirectory: true) }
       let mount: Int32?
       switch attachment.source {
       case .memory(let bytes):

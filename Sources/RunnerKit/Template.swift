@@ -29,20 +29,19 @@ struct Template {
     return template
   }
 
-  /// The same root once more, with further mount points, for a run whose policy grants paths of its own. A point that
-  /// ends in `/` is a directory. Called in the run's own mount namespace.
-  func rebuild(points: [String]) throws(SystemCallError) {
+  /// The same root once more and writable, for a run whose policy grants paths of its own: they need mount points.
+  /// Called in the run's own mount namespace, which makes it read-only in the end.
+  func rebuild() throws(SystemCallError) {
     var parts: [(path: String, mount: Int32)] = []
     for path in paths {
       if let mount = try Self.clone(path, attributes: 0) { parts.append((path, mount)) }
     }
-    try build(at: RunnerView.temporary, parts: parts, points: points)
+    try build(at: RunnerView.temporary, parts: parts)
     try check("pivot_root", RunnerView.temporary) { ol_pivot(RunnerView.temporary) }
-    // Read-only once everything is attached: see RunnerWalls.
   }
 
   private func build(
-    at root: String, parts: [(path: String, mount: Int32)], points: [String] = []
+    at root: String, parts: [(path: String, mount: Int32)]
   ) throws(SystemCallError) {
     try check("mount tmpfs", root) { ol_mount_tmpfs(root, "mode=755,size=1m,nr_inodes=512", 1) }
     for directory in [RunnerView.bundle, RunnerView.container, RunnerView.temporary, "/dev", "/etc"] {
@@ -60,10 +59,10 @@ struct Template {
       try check("move_mount", path) { ol_attach_mount(mount, root + path) }
       close(mount)
     }
-    for point in points { try Self.place(root + point, isDirectory: point.hasSuffix("/")) }
   }
 
-  private static func place(_ path: String, isDirectory: Bool) throws(SystemCallError) {
+  /// Makes an empty file or directory, and what leads to it.
+  static func place(_ path: String, isDirectory: Bool) throws(SystemCallError) {
     makeParents(of: path)
     if isDirectory {
       if mkdir(path, 0o755) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: path) }

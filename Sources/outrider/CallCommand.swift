@@ -34,6 +34,7 @@ struct CallCommand: AsyncParsableCommand {
       options.container = sandbox.container
       let (report, result) = try await perform(host, policy, options, values)
       host.stop()
+      Interrupts.yieldToHandler()
       if sandbox.json {
         try JSONReport(report, result: result).print()
       } else if let result {

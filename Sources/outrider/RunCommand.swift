@@ -57,6 +57,7 @@ struct RunCommand: AsyncParsableCommand {
       options.isExtension = true
       let (report, verdict) = try await wake(host, policy, options, finished, failed)
       host.stop()
+      Interrupts.yieldToHandler()
       if sandbox.json {
         try JSONReport(report, verdict: verdict).print()
       } else {

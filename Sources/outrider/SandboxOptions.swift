@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import PluginHost
 internal import Sandbox
+internal import Synchronization
 
 /// The options of every command that starts a runner.
 struct SandboxOptions: ParsableArguments {
@@ -77,12 +78,21 @@ enum Interrupts {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
+        interrupted.store(status, ordering: .relaxed)
         cleanUp()
         exit(status)
       }
       source.resume()
       sources.append(source)
     }
+  }
+
+  /// The exit status of an interrupt that is being answered; 0 when there is none.
+  private static let interrupted = Atomic<Int32>(0)
+
+  /// Whoever finds its run ended by the interrupt waits here for the handler's exit.
+  static func yieldToHandler() {
+    while interrupted.load(ordering: .relaxed) != 0 { pause() }
   }
 
   /// Written before the first signal can arrive, on one thread.
@@ -106,6 +116,7 @@ enum Exit {
   }
 
   static func leave(_ status: Int32, _ message: String? = nil) -> Never {
+    Interrupts.yieldToHandler()
     if let message { Output.error(message) }
     fflush(nil)
     exit(status)
