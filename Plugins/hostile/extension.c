@@ -104,7 +104,8 @@ static ba_status bad_values(const ba_host *host) {
 static ba_status log_flood(const ba_host *host) {
   static char line[4096];
   memset(line, 'l', sizeof line);
-  for (;;) say(host, counted(line, sizeof line));
+  for (volatile int on = 1; on;) say(host, counted(line, sizeof line));
+  return BA_OK;
 }
 
 /* H14: a log line that would change a terminal or look like another line */
@@ -162,10 +163,11 @@ static ba_status wrong_thread_callback(const ba_host *host) {
 
 /* H15: lets time pass in the host: waits for a lock that it holds */
 static ba_status slow_callbacks(const ba_host *host) {
-  for (;;) {
+  for (volatile int on = 1; on;) {
     host->acquire_exclusive_control(host, BA_NO_TIMEOUT);
     host->current_downloads(host, visit, (void *)(uintptr_t)host);
   }
+  return BA_OK;
 }
 
 /* H70: answers outside of a request, from a thread that outlives it */

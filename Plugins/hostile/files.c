@@ -239,7 +239,7 @@ EXPORT int32_t h109_mknodat(void) {
 }
 /* H110: watches a directory */
 EXPORT int32_t h110_inotify(void) { const int file = inotify_init1(IN_CLOEXEC); return file < 0 ? errno : TRY(close(file)); }
-/* H31: its own directory takes a small file, as it must */
+/* H38: its own directory takes a small file, as it must */
 EXPORT int32_t h38_container(void) {
   const int32_t code = new_file("h38");
   unlink(in_container("h38"));

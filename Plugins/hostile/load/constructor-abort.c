@@ -1,4 +1,5 @@
 /* H78: a constructor that crashes */
 #include "hostile.h"
-__attribute__((constructor)) static void begin(void) { *(volatile int *)(uintptr_t)0 = 1; }
+#include <signal.h>
+__attribute__((constructor)) static void begin(void) { raise(SIGSEGV); abort(); }
 EXPORT int32_t ok(void) { return 0; }
