@@ -19,18 +19,25 @@ enum FunctionCaller {
     _ symbol: String, _ text: String, _ arguments: [CallValue], in plugin: LoadedPlugin
   ) -> RunnerMessage {
     let signature: CallSignature
-    do {
-      signature = try CallSignature(parsing: text)
-    } catch {
-      return .callRefused(error.description)
+    let address: UnsafeMutableRawPointer
+    if let known = plugin.resolved.functions[symbol], known.text == text {
+      (signature, address) = (known.signature, known.address)
+    } else {
+      do {
+        signature = try CallSignature(parsing: text)
+      } catch {
+        return .callRefused(error.description)
+      }
+      var found: UnsafeMutableRawPointer?
+      switch ol_symbol(plugin.library, symbol, &found) {
+      case OL_SYMBOL_MISSING: return .entryPointMissing(symbol)
+      case OL_SYMBOL_DATA: return .callRefused("\(symbol) is data, not a function")
+      default: break
+      }
+      guard let found else { return .entryPointMissing(symbol) }
+      address = found
+      plugin.resolved.functions[symbol] = .init(text: text, signature: signature, address: found)
     }
-    var address: UnsafeMutableRawPointer?
-    switch ol_symbol(plugin.library, symbol, &address) {
-    case OL_SYMBOL_MISSING: return .entryPointMissing(symbol)
-    case OL_SYMBOL_DATA: return .callRefused("\(symbol) is data, not a function")
-    default: break
-    }
-    guard let address else { return .entryPointMissing(symbol) }
     let given = signature.arguments.filter { if case .out = $0 { false } else { true } }
     guard given.count == arguments.count else {
       return .callRefused("\(symbol) takes \(given.count) arguments; \(arguments.count) were given")

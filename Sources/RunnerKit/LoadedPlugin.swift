@@ -16,6 +16,18 @@ struct LoadedPlugin {
     let function: @convention(c) () -> Void
   }
 
+  /// Functions that were called before: looking a symbol's type up walks the library's whole table.
+  final class Resolved {
+    struct Function {
+      let text: String
+      let signature: CallSignature
+      let address: UnsafeMutableRawPointer
+    }
+
+    var functions: [String: Function] = [:]
+  }
+
+  let resolved = Resolved()
   let library: UnsafeMutableRawPointer
   let description: RunnerMessage.LoadedImage
   let entryPoints: [EntryPoint]
