@@ -13,7 +13,7 @@ public struct ELFFile: Sendable, Equatable {
   }
 
   private static let mostEntries = 1 << 20
-  /// Bytes that all exported names may have together: entries can share one name, and so be more than the file.
+  /// Bytes of names that are read: all entries can share one long name, and so be many times the file.
   private static let mostNameBytes = 1 << 26
   private static let mostDirectories = 4096
 
@@ -110,22 +110,30 @@ public struct ELFFile: Sendable, Equatable {
     }
   }
 
-  /// DT_GNU_HASH holds the exported symbols from `first` on.
+  /// DT_GNU_HASH holds the exported symbols, and only it says how many there are: the last chain's last entry is odd.
   private mutating func readExports(_ view: View, _ symbols: UInt64, _ strings: UInt64, _ hash: UInt64) {
-    guard let first = view.read(hash &+ 4, 4) else { return }
-    var index = first
+    guard let buckets = view.read(hash, 4), let first = view.read(hash &+ 4, 4), let words = view.read(hash &+ 8, 4)
+    else { return }
+    let table = hash &+ 16 &+ words &* 8
+    let chains = table &+ buckets &* 4
+    var last: UInt64 = 0
+    for index in 0..<buckets {
+      guard let symbol = view.read(table &+ index &* 4, 4) else { return }
+      last = max(last, symbol)
+    }
+    guard last >= first else { return }
+    while let link = view.read(chains &+ (last - first) &* 4, 4), link & 1 == 0 { last += 1 }
+    var names: Set<String> = []
     var room = Self.mostNameBytes
-    while exports.count < Self.mostEntries, let name = view.read(symbols &+ index &* 24, 4),
-      let section = view.read(symbols &+ index &* 24 &+ 6, 2), let text = view.text(strings &+ name)
-    {
-      // The table of names ends where the entries stop making sense; sections are small numbers.
-      if section >= 0xff00 || text.isEmpty || index - first > UInt64(Self.mostEntries) { break }
+    for index in first...last {
+      guard names.count < Self.mostEntries, let name = view.read(symbols &+ index &* 24, 4),
+        let section = view.read(symbols &+ index &* 24 &+ 6, 2), let text = view.text(strings &+ name)
+      else { break }
       room -= text.utf8.count
       if room < 0 { break }
-      if section != 0 { exports.append(text) }
-      index += 1
-      if symbols < strings, symbols &+ index &* 24 >= strings { break }
+      // Neither undefined nor reserved: absolute symbols are the names of versions. A function has one entry per version.
+      if (1..<0xff00).contains(section), !text.isEmpty { names.insert(text) }
     }
-    exports.sort()
+    exports = names.sorted()
   }
 }
