@@ -131,7 +131,7 @@ import Testing
     for (index, value) in [1, 1, 0, 0, 1].enumerated() { put(value, 4, at: hash + 4 * index) }
     put(1, 4, at: hash + 20 + (entries - 2) * 4)
     for index in 1..<entries {
-      put(nameLength - min(index, nameLength), 4, at: symbols + index * 24)
+      put(nameLength - 1 - index % min(nameLength, 4000), 4, at: symbols + index * 24)
       put(1, 2, at: symbols + index * 24 + 6)
     }
     return bytes

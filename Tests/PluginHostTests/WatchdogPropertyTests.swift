@@ -91,10 +91,11 @@ private struct Simulation {
       // Ticks are asked at the deadline itself, so nothing is over it.
       return limit == limits.wall && wall == limit ? nil : "killed after \(wall) of \(limit)"
     case .kill(.cpuTimeExceeded(let limit, let shown)):
-      let isRight = limit == limits.cpu && shown == used || limit == limits.cpuTotal && shown == cpu
-      // At most what all cores burn between two samples.
-      return isRight && shown >= limit && (shown - limit <= sampling * cores || cpu - shown > .zero || limit == limits.cpuTotal)
-        ? nil : "killed for \(shown) of \(limit)"
+      let isOfCall = limit == limits.cpu && shown == used
+      let isOfRun = limit == limits.cpuTotal && shown == cpu
+      guard shown >= limit, isOfCall || isOfRun else { return "killed for \(shown) of \(limit)" }
+      // At most what all cores burn from one sample to the next.
+      return isOfCall && shown - limit > sampling * cores ? "killed too late, for \(shown) of \(limit)" : nil
     }
   }
 }

@@ -137,6 +137,25 @@ import Testing
     #expect(dog.nextTick(after: .zero) == sampling)
   }
 
+  /// Calls shorter than the sampling, one right after the other.
+  @Test(arguments: [true, false]) func shortCallsDontPutOffTheNextSample(_ hasCgroup: Bool) throws {
+    let step = Duration.microseconds(400)
+    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: hasCgroup, now: .zero)
+    var now = Duration.zero
+    var samples = 0
+    for index in 0..<1000 {
+      if index.isMultiple(of: 2) { dog.callBegan(at: now, cpu: .zero) } else { dog.callEnded(at: now) }
+      let due = try #require(dog.nextTick(after: now))
+      now += step
+      if due <= now {
+        #expect(dog.tick(at: now, cpu: .zero, memory: 0) == .none)
+        samples += 1
+      }
+    }
+    // 400 ms: a sample every 1 ms or 10 ms, but for what the calls' own rhythm rounds up.
+    #expect(samples >= (hasCgroup ? 35 : 130))
+  }
+
   @Test func asksInTimeForTheLastOfTheCPUTime() {
     var dog = calling(cores: 4)
     #expect(dog.tick(at: .seconds(3), cpu: .milliseconds(9_980), memory: 0) == .none)
