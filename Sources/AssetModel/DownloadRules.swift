@@ -77,8 +77,10 @@ public struct DownloadRules: Sendable {
     guard url.lowercased().hasPrefix("https://") else {
       return "the URL isn't https: \(Printable.text(url))"
     }
-    let host = url.dropFirst("https://".count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-    return host.isEmpty ? "the URL names no host: \(Printable.text(url))" : nil
+    let authority = url.dropFirst("https://".count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    // Neither a user nor a port is a host.
+    let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    return host.isEmpty || host.hasPrefix(":") ? "the URL names no host: \(Printable.text(url))" : nil
   }
 
   /// C0 and C1 controls, line and paragraph separators, and the marks that reorder text on a screen.

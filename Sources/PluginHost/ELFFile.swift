@@ -13,6 +13,9 @@ public struct ELFFile: Sendable, Equatable {
   }
 
   private static let mostEntries = 1 << 20
+  /// Bytes of names that are read: all entries can share one long name, and so be many times the file.
+  private static let mostNameBytes = 1 << 26
+  private static let mostDirectories = 4096
 
   /// Parses a 64-bit little-endian x86-64 or AArch64 file (elf(5)).
   public init(_ bytes: [UInt8]) throws(FormatError) {
@@ -78,47 +81,59 @@ public struct ELFFile: Sendable, Equatable {
         .map { $0.offset &+ (address - $0.address) }
     }
     var names: [(UInt64, UInt64)] = []
-    var strings: UInt64?
-    var symbols: UInt64?
-    var hash: UInt64?
+    var addresses: (strings: UInt64?, symbols: UInt64?, hash: UInt64?)
     for index in 0..<min(dynamic.length / 16, 4096) {
       guard let tag = view.read(dynamic.offset &+ index &* 16, 8), let value = view.read(dynamic.offset &+ index &* 16 &+ 8, 8)
       else { throw FormatError(description: "has a dynamic section beyond its end") }
       switch tag {
       case 0: break
       case 1, 14, 15, 29: names.append((tag, value))
-      case 5: strings = offset(of: value)
-      case 6: symbols = offset(of: value)
-      case 0x6fff_fef5: hash = offset(of: value)
+      case 5: addresses.strings = value
+      case 6: addresses.symbols = value
+      case 0x6fff_fef5: addresses.hash = value
       default: continue
       }
       if tag == 0 { break }
     }
-    guard let strings else { return }
+    // Looked up once, not for each entry: a file may have thousands of entries and of segments.
+    guard let strings = addresses.strings.flatMap(offset(of:)) else { return }
     for (tag, value) in names {
       guard let text = view.text(strings &+ value) else { continue }
       switch tag {
       case 1: needed.append(text)
       case 14: soname = text
-      default: runpath += text.split(separator: ":").map(String.init)
+      default: runpath += text.split(separator: ":").prefix(Self.mostDirectories - runpath.count).map(String.init)
       }
     }
-    if let symbols, let hash { readExports(view, symbols, strings, hash) }
+    if let symbols = addresses.symbols.flatMap(offset(of:)), let hash = addresses.hash.flatMap(offset(of:)) {
+      readExports(view, symbols, strings, hash)
+    }
   }
 
-  /// DT_GNU_HASH holds the exported symbols from `first` on.
+  /// DT_GNU_HASH holds the exported symbols, and only it says how many there are: the last chain's last entry is odd.
   private mutating func readExports(_ view: View, _ symbols: UInt64, _ strings: UInt64, _ hash: UInt64) {
-    guard let first = view.read(hash &+ 4, 4) else { return }
-    var index = first
-    while exports.count < Self.mostEntries, let name = view.read(symbols &+ index &* 24, 4),
-      let section = view.read(symbols &+ index &* 24 &+ 6, 2), let text = view.text(strings &+ name)
-    {
-      // The table of names ends where the entries stop making sense; sections are small numbers.
-      if section >= 0xff00 || text.isEmpty || index - first > UInt64(Self.mostEntries) { break }
-      if section != 0 { exports.append(text) }
-      index += 1
-      if symbols < strings, symbols &+ index &* 24 >= strings { break }
+    guard let buckets = view.read(hash, 4), let first = view.read(hash &+ 4, 4), let words = view.read(hash &+ 8, 4)
+    else { return }
+    let table = hash &+ 16 &+ words &* 8
+    let chains = table &+ buckets &* 4
+    var last: UInt64 = 0
+    for index in 0..<buckets {
+      guard let symbol = view.read(table &+ index &* 4, 4) else { return }
+      last = max(last, symbol)
     }
-    exports.sort()
+    guard last >= first else { return }
+    while let link = view.read(chains &+ (last - first) &* 4, 4), link & 1 == 0 { last += 1 }
+    var names: Set<String> = []
+    var room = Self.mostNameBytes
+    for index in first...last {
+      guard names.count < Self.mostEntries, let name = view.read(symbols &+ index &* 24, 4),
+        let section = view.read(symbols &+ index &* 24 &+ 6, 2), let text = view.text(strings &+ name)
+      else { break }
+      room -= text.utf8.count
+      if room < 0 { break }
+      // Neither undefined nor reserved: absolute symbols are the names of versions. A function has one entry per version.
+      if (1..<0xff00).contains(section), !text.isEmpty { names.insert(text) }
+    }
+    exports = names.sorted()
   }
 }

@@ -53,7 +53,8 @@ struct Watchdog: Sendable {
   mutating func callBegan(at now: Duration, cpu: Duration) {
     guard state != .over else { return }
     self.cpu = max(self.cpu, cpu)
-    lastSample = now
+    // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
+    if state == .frozen { lastSample = now }
     state = .calling(since: now, cpu: self.cpu)
   }
 
@@ -78,7 +79,7 @@ struct Watchdog: Sendable {
       // However many cores it burns, no limit of CPU time can be reached before this.
       let left = min(limits.cpu - (cpu - cpuAtStart), limits.cpuTotal - cpu)
       let earliestCPU = now + max(left / cores, .milliseconds(1))
-      return min(since + limits.wall, min(earliestCPU, lastSample + sampling))
+      return max(now, min(since + limits.wall, earliestCPU, lastSample + sampling))
     }
   }
 

@@ -1,0 +1,98 @@
+import CLinux
+import Glibc
+import Sandbox
+import Testing
+
+@testable import PluginHost
+
+@Suite struct NotificationPolicyTests {
+  private static let numbers: [String: Int32] = Dictionary(
+    (0..<600).compactMap { number in SystemCalls.name(of: number).map { ($0, number) } }, uniquingKeysWith: { first, _ in first })
+
+  static let readBits = UInt64(PROT_READ)
+  static let codeBits = UInt64(PROT_READ | PROT_EXEC)
+  static let writableCodeBits = UInt64(PROT_READ | PROT_WRITE | PROT_EXEC)
+  static let threadFlags: UInt64 = 0x3d0f00
+
+  private func decide(
+    _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init()
+  ) throws -> NotificationPolicy.Decision {
+    var call = ol_notification()
+    call.number = try #require(Self.numbers[name])
+    let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
+    call.arguments = (padded[0], padded[1], padded[2], padded[3], padded[4], padded[5])
+    return NotificationPolicy(policy: policy, isLoading: loading, threads: { threads }).decide(call)
+  }
+
+  private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
+    if case .deny(_, _, _, let code, _) = decision { code } else { nil }
+  }
+
+  @Test(arguments: [
+    // Protection, flags; the verdict while loading, and after.
+    (codeBits, 2, nil, EACCES), (UInt64(PROT_EXEC), 0x812, nil, EACCES), (writableCodeBits, 2, EACCES, EACCES),
+    (codeBits, 0x22, EACCES, EACCES), (codeBits, 0x40002, EPERM, EPERM), (readBits, 0x42022, EPERM, EPERM),
+    (UInt64(PROT_READ), 0x2022, EPERM, EPERM),
+  ] as [(UInt64, UInt64, Int32?, Int32?)])
+  func mappings(_ protection: UInt64, _ flags: UInt64, _ loading: Int32?, _ later: Int32?) throws {
+    #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], loading: true)) == loading)
+    #expect(errno(of: try decide("mmap", [0, 4096, protection, flags])) == later)
+  }
+
+  @Test func protections() throws {
+    #expect(try decide("mprotect", [0, 4096, Self.codeBits], loading: true) == .proceed)
+    #expect(errno(of: try decide("mprotect", [0, 4096, Self.codeBits])) == EACCES)
+    #expect(errno(of: try decide("mprotect", [0, 4096, Self.writableCodeBits], loading: true)) == EACCES)
+    #expect(errno(of: try decide("pkey_mprotect", [0, 4096, Self.readBits], loading: true)) == EACCES)
+  }
+
+  @Test func threads() throws {
+    var policy = Policy()
+    policy.limits.threads = 2
+    #expect(try decide("clone", [Self.threadFlags], threads: 2, policy: policy) == .proceed)
+    #expect(
+      try decide("clone", [Self.threadFlags], threads: 3, policy: policy)
+        == .deny(layer: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
+  }
+
+  @Test(arguments: [
+    0x11, 0x0120_0011, 0x4111, threadFlags | 1 << 32, threadFlags | 0x1000_0000, threadFlags | 0x2000_0000, threadFlags | 0x0002_0000,
+    threadFlags | 0x0200_0000, threadFlags | 0x80,
+  ] as [UInt64])
+  func processesAndNamespacesAreNoThreads(_ flags: UInt64) throws {
+    #expect(errno(of: try decide("clone", [flags])) == EPERM)
+  }
+
+  @Test(arguments: [
+    ("execve", EACCES), ("execveat", EACCES), ("socket", EAFNOSUPPORT), ("socketpair", EAFNOSUPPORT), ("connect", EPERM),
+    ("ptrace", EPERM), ("io_uring_setup", ENOSYS), ("mount", EPERM), ("bpf", EPERM),
+  ] as [(String, Int32)])
+  func otherCalls(_ name: String, _ wanted: Int32) throws { #expect(errno(of: try decide(name, loading: true)) == wanted) }
+
+  @Test func pathsAreNoted() throws {
+    #expect(try decide("openat") == .note("openat", argument: 1))
+    #expect(try decide("readlinkat") == .note("readlinkat", argument: 1))
+    #expect(try decide("symlinkat") == .note("symlinkat", argument: 2))
+  }
+
+  @Test func numbersWithoutNames() {
+    var call = ol_notification()
+    for number in [600, 1 << 20, -1, .max, .min] as [Int32] {
+      call.number = number
+      let policy = NotificationPolicy(policy: .init(), isLoading: true, threads: { 1 })
+      #expect(
+        policy.decide(call) == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
+    }
+  }
+
+  @Test func killsWhereThePolicySays() throws {
+    var policy = Policy()
+    policy.onDenied = ["socket": .kill, "execve": .deny]
+    #expect(
+      try decide("socket", [2, 1, 0], policy: policy)
+        == .deny(layer: "seccomp", name: "socket", target: "0x2, 0x1, 0x0", code: EAFNOSUPPORT, kills: true))
+    #expect(
+      try decide("execve", [0xdead_beef], policy: policy)
+        == .deny(layer: "seccomp", name: "execve", target: "", code: EACCES, kills: false))
+  }
+}

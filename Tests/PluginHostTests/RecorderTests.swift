@@ -1,0 +1,60 @@
+import Testing
+
+@testable import PluginHost
+
+@Suite struct DenialRecorderTests {
+  @Test func countsTheSameAsOne() {
+    var recorder = DenialRecorder()
+    for _ in 0..<10_000 { recorder.record(layer: "seccomp", operation: "socket", target: "0x2") }
+    recorder.record(layer: "limits", operation: "socket", target: "0x2")
+    #expect(
+      recorder.denials == [
+        .init(layer: "seccomp", operation: "socket", target: "0x2", count: 10_000),
+        .init(layer: "limits", operation: "socket", target: "0x2", count: 1),
+      ])
+    #expect(recorder.dropped == 0)
+  }
+
+  @Test func keepsAsManyRowsAsThereIsRoom() {
+    var recorder = DenialRecorder()
+    for index in 0..<10_000 { recorder.record(layer: "seccomp", operation: "ioctl", target: "\(index)") }
+    #expect(recorder.denials.count == DenialRecorder.mostRows)
+    #expect(recorder.dropped == 10_000 - DenialRecorder.mostRows)
+    // A row that is there goes on counting.
+    recorder.record(layer: "seccomp", operation: "ioctl", target: "0")
+    #expect(recorder.denials.first?.count == 2)
+    #expect(recorder.denials.map(\.target) == (0..<DenialRecorder.mostRows).map(String.init), "in their order")
+  }
+}
+
+@Suite struct LogRecorderTests {
+  @Test func keepsToItsLimit() {
+    var recorder = LogRecorder(limit: 1000)
+    for _ in 0..<10_000 { recorder.record(level: 3, subsystem: "s", category: "c", message: "0123456789") }
+    #expect(recorder.lines.count == 1000 / 28)
+    #expect(recorder.dropped == (10_000 - 1000 / 28) * 10)
+    #expect(recorder.lines.first == .init(level: "error", subsystem: "s", category: "c", message: "0123456789"))
+  }
+
+  @Test func emptyLinesTakeRoomToo() {
+    var recorder = LogRecorder(limit: 160)
+    for _ in 0..<1000 { recorder.record(level: 0, subsystem: "", category: "", message: "") }
+    #expect(recorder.lines.count == 10)
+  }
+
+  @Test(arguments: [(0, "debug"), (1, "info"), (2, "default"), (3, "error"), (4, "fault"), (5, "fault"), (255, "fault")])
+  func levels(_ level: UInt8, _ name: String) {
+    var recorder = LogRecorder(limit: 100)
+    recorder.record(level: level, subsystem: "", category: "", message: "x")
+    #expect(recorder.lines.map(\.level) == [name])
+  }
+
+  @Test func output() {
+    var recorder = LogRecorder(limit: 1000)
+    recorder.recordOutput(Array("one\n\ntwo\n".utf8) + [0xff, 0x41])
+    #expect(recorder.lines.map(\.message) == ["one", "two", "\u{fffd}A"])
+    #expect(recorder.lines.allSatisfy { $0.category == "output" && $0.level == "default" })
+    recorder.recordOutput(Array(repeating: 0x41, count: 10_000))
+    #expect(recorder.dropped == 10_000)
+  }
+}

@@ -1,0 +1,164 @@
+import Sandbox
+import Testing
+
+@testable import PluginHost
+
+@Suite struct WatchdogTests {
+  private static let second = Duration.seconds(1)
+  private let limits: Limits = {
+    var limits = Limits(wall: .seconds(30), cpu: .seconds(10), memory: 1 << 20)
+    limits.cpuTotal = .seconds(25)
+    return limits
+  }()
+
+  private func calling(cores: Int = 2, at start: Duration = .zero) -> Watchdog {
+    var dog = Watchdog(limits: limits, cores: cores, hasMemoryCgroup: true, now: start)
+    dog.callBegan(at: start, cpu: .zero)
+    return dog
+  }
+
+  @Test func wallTimeEndsACall() {
+    var dog = calling(at: .seconds(100))
+    #expect(dog.wallDeadline == .seconds(130))
+    #expect(dog.tick(at: .milliseconds(129_999), cpu: .zero, memory: 0) == .none)
+    #expect(dog.nextTick(after: .milliseconds(129_999)) == .seconds(130))
+    #expect(dog.tick(at: .seconds(130), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
+  }
+
+  @Test func wallTimeIsThatOfOneCall() {
+    var dog = calling()
+    dog.callEnded(at: .seconds(29))
+    dog.callBegan(at: .seconds(29), cpu: .zero)
+    #expect(dog.tick(at: .seconds(58), cpu: .zero, memory: nil) == .none)
+    dog.callEnded(at: .seconds(58))
+    #expect(dog.wall == .seconds(58))
+    #expect(dog.wallDeadline == nil)
+    #expect(dog.tick(at: .seconds(58), cpu: .zero, memory: nil) == .none, "between calls no time is counted")
+  }
+
+  @Test func cpuTimeOfOneCall() {
+    var dog = calling()
+    #expect(dog.tick(at: .seconds(5), cpu: .milliseconds(9999), memory: 0) == .none)
+    let verdict = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))
+    #expect(dog.tick(at: .seconds(6), cpu: .seconds(10), memory: 0) == .kill(verdict))
+  }
+
+  @Test func cpuTimeOfTheRun() {
+    var dog = calling()
+    for call in 1...2 {
+      let now = Duration.seconds(10 * call)
+      #expect(dog.tick(at: now, cpu: .seconds(9 * call), memory: 0) == .none)
+      dog.callEnded(at: now)
+      dog.callBegan(at: now, cpu: .seconds(9 * call))
+    }
+    let verdict = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(25), used: .seconds(25))
+    #expect(dog.tick(at: .seconds(25), cpu: .milliseconds(24_999), memory: 0) == .none)
+    #expect(dog.tick(at: .seconds(26), cpu: .seconds(25), memory: 0) == .kill(verdict))
+  }
+
+  @Test func aMeterThatGoesBackIsntBelieved() {
+    var dog = calling()
+    _ = dog.tick(at: .seconds(1), cpu: .seconds(9), memory: 0)
+    dog.callEnded(at: .seconds(1))
+    dog.callBegan(at: .seconds(1), cpu: .seconds(2))
+    #expect(dog.tick(at: .seconds(2), cpu: .seconds(18), memory: 0) == .none, "this call used 9, not 16")
+  }
+
+  @Test func memory() {
+    var dog = calling()
+    #expect(dog.tick(at: Self.second, cpu: .zero, memory: 1 << 20) == .none, "the limit itself is allowed")
+    #expect(dog.tick(at: Self.second, cpu: .zero, memory: nil) == .none)
+    let verdict = Watchdog.Verdict.memoryExceeded(limit: 1 << 20, used: 1 << 20 | 1)
+    #expect(dog.tick(at: Self.second, cpu: .zero, memory: 1 << 20 | 1) == .kill(verdict))
+    #expect(dog.peakMemory == 1 << 20 | 1)
+  }
+
+  @Test func memoryIsJudgedBetweenCallsToo() {
+    var dog = calling()
+    dog.callEnded(at: Self.second)
+    #expect(dog.tick(at: Self.second, cpu: .zero, memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
+  }
+
+  @Test func memoryIsTheCauseWhenAllIsOver() {
+    var dog = calling()
+    #expect(dog.tick(at: .seconds(60), cpu: .seconds(60), memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
+  }
+
+  @Test func sleepsAfterItsGrace() {
+    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: false, now: .seconds(5))
+    let due = Duration.seconds(5) + Watchdog.graceBeforeFreeze
+    #expect(dog.nextTick(after: .seconds(5)) == due)
+    #expect(dog.tick(at: .seconds(5), cpu: .zero, memory: 0) == .none)
+    #expect(dog.tick(at: due, cpu: .zero, memory: 0) == .freeze)
+    #expect(dog.isFrozen)
+    #expect(dog.nextTick(after: due) == nil, "one that sleeps costs nothing")
+  }
+
+  @Test func aCallWithinTheGraceFindsItAwake() {
+    var dog = calling()
+    dog.callEnded(at: Self.second)
+    dog.callBegan(at: Self.second + .microseconds(500), cpu: .zero)
+    #expect(dog.tick(at: Self.second + Watchdog.graceBeforeFreeze, cpu: .zero, memory: 0) == .none)
+    #expect(!dog.isFrozen)
+  }
+
+  /// Suspended for a day, nothing counts; then a call has all of its time.
+  @Test func sleepIsNoTime() {
+    var dog = calling()
+    dog.callEnded(at: Self.second)
+    #expect(dog.tick(at: .seconds(2), cpu: .zero, memory: 0) == .freeze)
+    let day = Duration.seconds(86_400)
+    #expect(dog.tick(at: day, cpu: .seconds(9), memory: 9 << 20) == .none)
+    dog.callBegan(at: day, cpu: .zero)
+    #expect(!dog.isFrozen)
+    #expect(dog.wallDeadline == day + .seconds(30))
+    #expect(dog.tick(at: day + .seconds(29), cpu: .zero, memory: 0) == .none)
+    dog.callEnded(at: day + .seconds(29))
+    #expect(dog.wall == .seconds(30))
+  }
+
+  @Test func theFirstVerdictStands() {
+    var dog = calling()
+    #expect(dog.tick(at: .seconds(30), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
+    dog.end(at: .seconds(30))
+    #expect(dog.tick(at: .seconds(31), cpu: .seconds(99), memory: 9 << 20) == .none)
+    #expect(dog.nextTick(after: .seconds(31)) == nil)
+    dog.callBegan(at: .seconds(32), cpu: .zero)
+    dog.callEnded(at: .seconds(99))
+    #expect(dog.tick(at: .seconds(99), cpu: .zero, memory: 9 << 20) == .none)
+    #expect(dog.wall == .seconds(30))
+    #expect(dog.wallDeadline == nil)
+  }
+
+  @Test(arguments: [(true, Watchdog.samplingWithCgroup), (false, Watchdog.samplingWithoutCgroup)])
+  func samples(_ hasCgroup: Bool, _ sampling: Duration) {
+    var dog = Watchdog(limits: limits, cores: 4, hasMemoryCgroup: hasCgroup, now: .zero)
+    dog.callBegan(at: .zero, cpu: .zero)
+    #expect(dog.nextTick(after: .zero) == sampling)
+  }
+
+  /// Calls shorter than the sampling, one right after the other.
+  @Test(arguments: [true, false]) func shortCallsDontPutOffTheNextSample(_ hasCgroup: Bool) throws {
+    let step = Duration.microseconds(400)
+    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: hasCgroup, now: .zero)
+    var now = Duration.zero
+    var samples = 0
+    for index in 0..<1000 {
+      if index.isMultiple(of: 2) { dog.callBegan(at: now, cpu: .zero) } else { dog.callEnded(at: now) }
+      let due = try #require(dog.nextTick(after: now))
+      now += step
+      if due <= now {
+        #expect(dog.tick(at: now, cpu: .zero, memory: 0) == .none)
+        samples += 1
+      }
+    }
+    // 400 ms: a sample every 1 ms or 10 ms, but for what the calls' own rhythm rounds up.
+    #expect(samples >= (hasCgroup ? 35 : 130))
+  }
+
+  @Test func asksInTimeForTheLastOfTheCPUTime() {
+    var dog = calling(cores: 4)
+    #expect(dog.tick(at: .seconds(3), cpu: .milliseconds(9_980), memory: 0) == .none)
+    #expect(dog.nextTick(after: .seconds(3)) == .seconds(3) + .milliseconds(5), "four cores burn 20 ms in 5")
+  }
+}
