@@ -147,7 +147,7 @@ CALL(h64_capset, SYS_capset, NONE, NONE)
 /* H64: message queues */
 CALL(h64_mq_open, SYS_mq_open, BAD, NONE, NONE, NONE)
 /* H64: System V messages */
-CALL(h64_msgget, SYS_msgget, NONE, NONE)
+CALL(h64_msgget, SYS_msgget, 0x7e57L, NONE)
 /* H64: System V semaphores */
 CALL(h64_semget, SYS_semget, NONE, BAD, NONE)
 /* H64: asynchronous input and output of old */
