@@ -146,7 +146,8 @@ enum HostCallbacks {
   }
 
   private static func text(_ string: ba_string, limit: Int = 1 << 20) -> String {
-    guard let bytes = string.bytes else { return "" }
+    // A length beyond Int.max arrives as a negative number.
+    guard let bytes = string.bytes, string.length >= 0 else { return "" }
     return String(decoding: UnsafeRawBufferPointer(start: bytes, count: min(string.length, limit)), as: UTF8.self)
   }
 
@@ -155,7 +156,7 @@ enum HostCallbacks {
     let value = raw.pointee
     var headers: [Download.Header] = []
     if let list = value.http_headers {
-      for index in 0..<min(value.http_header_count, 64) {
+      for index in 0..<max(0, min(value.http_header_count, 64)) {
         headers.append(.init(name: text(list[index].name), value: text(list[index].value)))
       }
     }

@@ -113,7 +113,7 @@ struct LoadedPlugin {
 
   private static func entryPoints(of table: UnsafePointer<ba_extension>) throws(LoadError) -> [EntryPoint] {
     let count = table.pointee.entry_point_count
-    guard count <= 64 else { throw LoadError(message: "the extension's table claims \(count) entry points; at most 64 are allowed") }
+    guard (0...64).contains(count) else { throw LoadError(message: "the extension's table claims \(count) entry points; at most 64 are allowed") }
     guard let list = table.pointee.entry_points else {
       guard count == 0 else { throw LoadError(message: "the extension's table has \(count) entry points at NULL") }
       return []
