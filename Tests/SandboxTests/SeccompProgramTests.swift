@@ -34,7 +34,7 @@ import Testing
   @Test(arguments: everyOption) func decidesEveryNumber(_ options: SeccompProgram.Options) throws {
     let machine = FilterMachine(try SeccompProgram(options).bytes)
     let byArgument = [
-      "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill",
+      "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill", "setpriority",
     ]
     let open = Set((SystemCalls.allowed + SystemCalls.paths + byArgument).compactMap(SystemCalls.number(of:)))
     for number in Int32(0)...700 {
@@ -68,7 +68,7 @@ import Testing
     ("ioctl", [0, 0x5412]), ("ioctl", [0, garbage | 0x5412]), ("ioctl", [0, 0x541c]),
     ("fcntl", [0, 8]), ("fcntl", [0, 1024]), ("prctl", [22]), ("prctl", [8]),
     ("prlimit64", [0, 7, 0xdead]), ("prlimit64", [1, 7, 0]), ("prlimit64", [0, 7, 0xdead_0000_0000]), ("personality", [0]),
-    ("chmod", [0, 0o4755]), ("fchmodat", [0, 0, 0o2755]),
+    ("setpriority", [0, 0, 0xffff_fff6]), ("setpriority", [1, 7, 5]), ("chmod", [0, 0o4755]), ("fchmodat", [0, 0, 0o2755]),
     ("socket", [1, 1, 0]), ("socket", [2, 1, 0]), ("socket", [1, 0o2004001, 1]), ("socket", [40, 1, 0]),
     ("socketpair", [1, 1, 0]), ("connect", []), ("bind", []), ("unshare", []), ("setns", []), ("mount", []),
     ("io_uring_setup", []), ("userfaultfd", []), ("perf_event_open", []), ("process_vm_writev", []), ("mlock", []),
