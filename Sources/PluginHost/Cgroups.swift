@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
+internal import Synchronization
 
 /// Memory cgroups, version 2 or 1, one for each run at a time. They lie in a directory that names this host's process,
 /// are used again, and go with the host; what a killed host left, the next one removes.
@@ -10,6 +11,8 @@ final class Cgroups {
   let version: Version
   private let directory: String
   private var free: [String] = []
+  /// One process may have several hosts.
+  private static let hosts = Atomic(0)
   private var serial = 0
 
   /// nil when this user can't have one; `reason` says why.
@@ -17,7 +20,8 @@ final class Cgroups {
     guard let (version, parent) = Self.parent(&reason) else { return nil }
     Self.removeLeftovers(in: parent)
     self.version = version
-    directory = "\(parent)/outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)"
+    let serial = Self.hosts.add(1, ordering: .relaxed).newValue
+    directory = "\(parent)/outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-\(serial)"
     if mkdir(directory, 0o755) != 0, errno != EEXIST {
       reason = "mkdir \(directory): \(SystemCallError.message(errno))"
       return nil
@@ -74,7 +78,7 @@ final class Cgroups {
   private static func removeLeftovers(in parent: String) {
     for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix("outrider-") {
       let parts = name.split(separator: "-")
-      guard parts.count == 3, let pid = pid_t(parts[1]), let start = UInt64(parts[2]) else { continue }
+      guard parts.count == 4, let pid = pid_t(parts[1]), let start = UInt64(parts[2]) else { continue }
       if ProcessStart.time(of: pid) == start { continue }
       for child in (try? Files.names(in: "\(parent)/\(name)")) ?? [] { rmdir("\(parent)/\(name)/\(child)") }
       rmdir("\(parent)/\(name)")

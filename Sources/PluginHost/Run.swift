@@ -314,13 +314,22 @@ final class Run {
     case .currentDownloads: reply(id, .downloads(scheduled))
     case .acquireExclusiveControl: reply(id, .status(0))
     case .releaseExclusiveControl: break
-    case .beginActivity: activities += 1
+    case .beginActivity:
+      activities += 1
+      // Begun after the entry point had returned: the clocks go on as in a call.
+      if activities == 1, waiting == nil {
+        watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
+        arm()
+      }
     case .endActivity:
       guard activities > 0 else { throw .unexpected("endActivity without an activity") }
       activities -= 1
-      if activities == 0, let result = heldResult {
+      guard activities == 0 else { break }
+      if let result = heldResult {
         heldResult = nil
         complete(.success(result))
+      } else if waiting == nil {
+        callOver()
       }
     }
   }
@@ -408,7 +417,7 @@ final class Run {
     let memory = cgroup == nil ? meters?.memoryBeyondBaseline() : meters?.memoryBeyondBaseline().map { min($0, plan.policy.limits.memory) }
     switch watchdog.tick(at: now, cpu: cpu, memory: memory) {
     case .none: break
-    case .freeze: if activities == 0 { _ = ol_pidfd_signal(pidfd, SIGSTOP) }
+    case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
     case .kill(let verdict):
       let phase = isLoading ? " while loading" : ""
       switch verdict {
