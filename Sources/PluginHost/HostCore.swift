@@ -226,6 +226,7 @@ final class HostCore: @unchecked Sendable {
           image: image, policy: policy, container: container, manifest: manifest,
           machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
       }
+      plan.open = options.withoutWalls
       let walls = plan.walls(cgroup: cgroupState)
       try require(policy, walls)
       let run = try spawn(id, plan, server, walls, requested)
@@ -288,7 +289,7 @@ final class HostCore: @unchecked Sendable {
       let pipe = try Sockets.pipe()
       mine.append(try pipe.first.duplicate().release())
       theirs.append(try pipe.second.duplicate().release())
-      let cgroup = server === bareServer ? nil : try cgroups?.take()
+      let cgroup = server === bareServer || plan.open.contains(.cgroup) ? nil : try cgroups?.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
       let request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
       let run = Run(
@@ -339,7 +340,8 @@ final class HostCore: @unchecked Sendable {
     }
     return SpawnRequest(
       run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),
-      filter: try program(plan.programOptions), hasListener: plan.machine.hasListener,
+      filter: plan.open.contains(.seccomp) ? [] : try program(plan.programOptions),
+      hasListener: plan.machine.hasListener && !plan.open.contains(.seccomp),
       isDumpable: plan.policy.observesFiles && geteuid() != 0, joinsCgroup: hasCgroup, attachments: attachments,
       freshPoints: plan.freshPoints)
   }

@@ -30,6 +30,14 @@ struct Meters: ~Copyable {
     fields().map { $0.anonymous + $0.shared + $0.swap + $0.tables }
   }
 
+  /// Whether the process is on its way out or gone: PF_EXITING of its flags (proc_pid_stat(5), field 9).
+  func isExiting() -> Bool {
+    guard let text = try? Files.text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return true }
+    let fields = text[text.index(after: end)...].split(separator: " ")
+    guard fields.count > 6, let flags = UInt64(fields[6]) else { return true }
+    return flags & 0x4 != 0 || fields[0] == "Z"
+  }
+
   func threads() -> Int? { fields()?.threads }
 
   private struct Fields {

@@ -44,6 +44,8 @@ public final class PluginHost: Sendable {
     public var manifest: String?
     /// Whether the library must publish a table of entry points.
     public var isExtension = false
+    /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup.
+    package var withoutWalls: Set<Wall> = []
 
     public init() {}
   }

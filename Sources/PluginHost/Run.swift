@@ -42,6 +42,7 @@ final class Run {
   private var crash: RunnerMessage.CrashSite?
   private var killedAt: Duration?
   private var deadline: Duration?
+  private var outbox: [(channel: Int32, bytes: ArraySlice<UInt8>)] = []
   private var earlyWalls: RunnerMessage.WallReport?
   private var usage = RunReport.Usage()
   private var endings: [(RunReport) -> Void] = []
@@ -190,11 +191,14 @@ final class Run {
 
   private func closed(_ descriptor: Int32) {
     unwatch(descriptor)
-    // A runner that exits closes its channels too: only the fork server's word tells the two apart. If the process is
-    // still there shortly after, the plugin closed a channel and goes on.
-    loop.setTimer(id | 1 << 63, at: BootClock.now + .milliseconds(20)) { [weak self] in
+    judgeClosing()
+  }
+
+  /// A runner that exits closes its channels too. One that isn't on its way out has closed them and goes on.
+  private func judgeClosing() {
+    loop.setTimer(id | 1 << 63, at: BootClock.now + .milliseconds(2)) { [weak self] in
       guard let self, self.report == nil else { return }
-      self.violate("the plugin closed its channel")
+      if self.meters?.isExiting() ?? true { self.judgeClosing() } else { self.violate("the plugin closed its channel") }
     }
   }
 
@@ -216,12 +220,25 @@ final class Run {
   }
 
   private func send(_ frame: Frame, on channel: Int32) {
-    let bytes = frame.encoded()
-    do {
-      try Sockets.send(channel, bytes, flags: Int32(MSG_DONTWAIT))
-    } catch {
-      // A full or closed channel of a runner that doesn't read; the end, if there is one, is told by the server.
-      if error.code == EAGAIN { violate("the plugin doesn't read its channel") }
+    outbox.append((channel, frame.encoded()[...]))
+    if outbox.count == 1 { flush() }
+  }
+
+  /// Sends what the channels take. A runner that doesn't read keeps only itself waiting: its wall clock goes on.
+  private func flush() {
+    while let (channel, bytes) = outbox.first {
+      var sent = 0
+      let code = bytes.withUnsafeBytes { ol_send(channel, $0.baseAddress, $0.count, nil, 0, Int32(MSG_DONTWAIT), &sent) }
+      switch code {
+      case 0 where sent == bytes.count: outbox.removeFirst()
+      case 0: outbox[0].bytes = bytes.dropFirst(sent)
+      case EINTR: continue
+      case EAGAIN:
+        guard outbox.count < 1024 else { return violate("the plugin doesn't read its channel") }
+        return loop.setTimer(id | 1 << 62, at: BootClock.now + .milliseconds(1)) { [weak self] in self?.flush() }
+      // Closed: how the process ended is the server's to tell.
+      default: return outbox.removeAll()
+      }
     }
   }
 
@@ -498,6 +515,7 @@ final class Run {
     isClosed = true
     loop.setTimer(id, at: nil) {}
     loop.setTimer(id | 1 << 63, at: nil) {}
+    loop.setTimer(id | 1 << 62, at: nil) {}
     for key in keys { loop.stop(key) }
     keys = []
     for descriptor in [control, service, output, pidfd, listener] where descriptor >= 0 { close(descriptor) }

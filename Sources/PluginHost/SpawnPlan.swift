@@ -29,6 +29,8 @@ struct SpawnPlan {
   var machine: Machine
   /// Paths in the runner's view.
   var view: View
+  /// Left open on purpose (`LoadOptions.withoutWalls`).
+  var open: Set<Wall> = []
 
   struct View {
     var library: String
@@ -109,7 +111,7 @@ struct SpawnPlan {
   }
 
   func landlock() -> SpawnRequest.Landlock? {
-    guard machine.landlockABI > 0 else { return nil }
+    guard machine.landlockABI > 0, !open.contains(.landlock) else { return nil }
     let rights = LandlockRights(abi: machine.landlockABI)
     var rules: [SpawnRequest.PathRule] = []
     // What lies below another rule needs none of its own; each costs the run some microseconds.
@@ -139,6 +141,7 @@ struct SpawnPlan {
   }
 
   func limits() -> [SpawnRequest.ResourceLimit] {
+    if open.contains(.rlimits) { return [] }
     let limits = policy.limits
     func fixed(_ resource: Int32, _ value: UInt64) -> SpawnRequest.ResourceLimit {
       .init(resource: resource, soft: value, hard: value)
@@ -176,7 +179,7 @@ struct SpawnPlan {
       return WallState(.absent, "\(failure.step): \(SystemCallError.message(failure.code))")
     }
     let rights = machine.landlockABI
-    return [
+    let states: [Wall: WallState] = [
       .userNamespace: namespace("user", "one unprivileged id, no capabilities"),
       .mountNamespace: namespace("mount", "an empty root with the run's own files and the runtime, read-only"),
       .pidNamespace: namespace("pid", "the runner is its only process"),
@@ -194,5 +197,6 @@ struct SpawnPlan {
       .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
       .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),
     ]
+    return states.merging(open.map { ($0, WallState(.absent, "left open on purpose")) }) { $1 }
   }
 }

@@ -2,39 +2,57 @@ internal import Glibc
 internal import LinuxSystem
 
 /// A finished download in a folder of its own inside the container, so that moving it stays on one filesystem.
-struct StagedFile {
-  let relativePath: String
-  private let directory: String
+///
+/// The container is the plugin's to change at any moment: behind its root everything goes through descriptors and no
+/// symbolic link is followed.
+struct StagedFile: ~Copyable {
+  private static let name = "file"
 
-  init(copying source: String, into container: String) throws(HostError) {
+  /// From the container's root, with a leading `/`.
+  let relativePath: String
+  private let folderName: String
+  private let container: OwnedDescriptor
+  private let folder: OwnedDescriptor
+
+  init(copying source: String, into path: String) throws(HostError) {
     do throws(SystemCallError) {
-      let input = try OwnedDescriptor.open(source, O_RDONLY)
-      guard try input.identity().isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: "\(source) (not a regular file)") }
-      directory = try Files.temporaryDirectory(in: container, prefix: ".incoming-")
-      relativePath = String(directory.dropFirst(container.count)) + "/file"
-      let owner = try Files.identity(of: container)
-      do throws(SystemCallError) {
-        let output = try OwnedDescriptor.open(container + relativePath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
-        var left = try input.identity().size
-        while left > 0 {
-          let count = try checkErrno("copy_file_range", source) {
-            sendfile(output.number, input.number, nil, Int(min(left, 1 << 30)))
-          }
-          if count == 0 { break }
-          left -= Int64(count)
-        }
-        if geteuid() == 0 {
-          try checkErrno("fchown", container) { fchown(output.number, owner.owner, owner.group) }
-          try checkErrno("chown", directory) { chown(directory, owner.owner, owner.group) }
-        }
-      } catch {
-        Files.removeTree(directory)
-        throw error
+      let input = try OwnedDescriptor.open(source, O_RDONLY | O_NONBLOCK)
+      let identity = try input.identity()
+      guard identity.isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: source) }
+      let container = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+      let owner = try container.identity()
+      let name = ".incoming-\(UInt64.random(in: 0 ... .max))"
+      try checkErrno("mkdirat", name) { mkdirat(container.number, name, 0o700) }
+      let folder = OwnedDescriptor(
+        taking: try checkErrno("openat", name) {
+          openat(container.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        })
+      let output = OwnedDescriptor(
+        taking: try checkErrno("openat", Self.name) {
+          openat(folder.number, Self.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        })
+      var left = identity.size
+      while left > 0 {
+        let count = try checkErrno("sendfile", source) { sendfile(output.number, input.number, nil, Int(min(left, 1 << 30))) }
+        if count == 0 { break }
+        left -= Int64(count)
       }
+      if geteuid() == 0 {
+        try checkErrno("fchown", source) { fchown(output.number, owner.owner, owner.group) }
+        try checkErrno("fchown", name) { fchown(folder.number, owner.owner, owner.group) }
+      }
+      relativePath = "/\(name)/\(Self.name)"
+      folderName = name
+      self.container = container
+      self.folder = folder
     } catch {
-      throw .input("\(source): \(SystemCallError.message(error.code))")
+      throw .input("\(source): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
     }
   }
 
-  func remove() { Files.removeTree(directory) }
+  /// Removes what the plugin left where it was put.
+  func remove() {
+    unlinkat(folder.number, Self.name, 0)
+    unlinkat(container.number, folderName, AT_REMOVEDIR)
+  }
 }

@@ -63,6 +63,14 @@ import Testing
     #expect(object["result"] as? String == "18446744073709551615")
   }
 
+  /// Larger than any socket's buffer.
+  @Test func passesLargeArguments() throws {
+    let file = try Workspace.temporaryFile(String(repeating: "outrider", count: 100_000), suffix: ".bin")
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let finished = try Workspace.run(["call", "libc.so.6", "strnlen", "u64(bytes,u64)", "@" + file, "800000"])
+    #expect(finished.output.hasPrefix("800000"), "\(finished.errors)")
+  }
+
   @Test func stopsASleeper() throws {
     let finished = try Workspace.run(["call", "libc.so.6", "sleep", "u32(u32)", "30", "--wall", "200ms"])
     #expect(finished.status == 12, "\(finished.errors)")

@@ -1,0 +1,92 @@
+import Foundation
+import PluginHost
+import Testing
+
+/// The example extensions at their whole job: answer, receive a file, hear of a failure.
+@Suite struct ExtensionTests {
+  static let extensions = [
+    Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so", Workspace.root + "/Plugins/catalog-c/catalog.so",
+    Workspace.root + "/Plugins/packs-rust/packs.so",
+  ]
+
+  private static func manifest(_ count: Int) -> String {
+    let sessions = (1...count).map { index in
+      #"{"id":"talk-\#(index)","title":"T","url":"https://assets.example.com/\#(index).mp4","size":5,"essential":\#(index == 1)}"#
+    }
+    return #"{"sessions":[\#(sessions.joined(separator: ","))]}"#
+  }
+
+  @Test(arguments: extensions) func answersAndReceives(_ library: String) async throws {
+    let container = NSTemporaryDirectory() + "outrider-group-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: container) }
+    let manifest = try Workspace.temporaryFile(Self.manifest(200))
+    let file = try Workspace.temporaryFile("12345", suffix: ".mp4")
+    defer {
+      try? FileManager.default.removeItem(atPath: manifest)
+      try? FileManager.default.removeItem(atPath: file)
+    }
+    let host = try Workspace.host()
+    var options = PluginHost.LoadOptions()
+    options.container = container
+    options.manifest = manifest
+    options.isExtension = true
+    let plugin = try await host.load(library, options: options)
+    let verdict = try await plugin.contentRequest(.install)
+    #expect(verdict.accepted.count == 200)
+    #expect(verdict.rejected.isEmpty)
+    #expect(verdict.accepted.first?.isEssential == true)
+    let first = try #require(verdict.accepted.first)
+    try await plugin.downloadFinished(first, file: file)
+    try await plugin.downloadFailed(
+      verdict.accepted[1], error: .init(domain: "NSURLErrorDomain", code: -1001, description: "timed out"))
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .returned)
+    #expect(report.denials.isEmpty, "\(report.denials)")
+    let found = FileManager.default.enumerator(atPath: container)?.compactMap { $0 as? String } ?? []
+    let moved = try #require(found.first { $0.hasSuffix(first.identifier) }, "\(found)")
+    #expect(!found.contains { $0.contains(".incoming") })
+    #expect(try String(contentsOfFile: container + "/" + moved, encoding: .utf8) == "12345")
+    let owner = try FileManager.default.attributesOfItem(atPath: container + "/" + moved)[.ownerAccountID] as? NSNumber
+    #expect(owner?.uint32Value == geteuid())
+
+    // What is in the container isn't asked for again.
+    let again = try await host.load(library, options: options)
+    #expect(try await again.contentRequest(.periodic).accepted.count == 199)
+    _ = await again.end()
+  }
+
+  @Test(arguments: extensions, ["", "not JSON", "[]"])
+  func reportsABadManifest(_ library: String, _ text: String) async throws {
+    let manifest = try Workspace.temporaryFile(text)
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let host = try Workspace.host()
+    var options = PluginHost.LoadOptions()
+    options.manifest = manifest
+    options.isExtension = true
+    let plugin = try await host.load(library, options: options)
+    #expect(try await plugin.contentRequest(.install).accepted.isEmpty)
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .returned)
+    #expect(!report.log.isEmpty)
+  }
+
+  /// The kernel's word for a runner between calls, whose plugin left a thread that spins.
+  @Test func freezesBetweenCalls() async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load(Workspace.hostile + "/libhostile.so")
+    _ = try await plugin.call("h07_leaves_thread", "i32()")
+    let server = try #require(await host.forkServerProcess())
+    let deadline = ContinuousClock.now + .seconds(5)
+    var isStopped = false
+    while !isStopped, ContinuousClock.now < deadline {
+      isStopped = Runners.descendants(of: server).contains { pid in
+        (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8))?.contains("State:\tT") == true
+      }
+    }
+    #expect(isStopped)
+    // And it thaws.
+    _ = try await plugin.call("h07_leaves_thread", "i32()")
+    _ = await plugin.end()
+  }
+}
