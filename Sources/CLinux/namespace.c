@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -65,6 +66,15 @@ int ol_pivot(const char *root) {
   if (syscall(SYS_pivot_root, ".", ".") < 0) return errno;
   if (umount2(".", MNT_DETACH) < 0) return errno;
   return failed(chdir("/"));
+}
+
+int ol_own_mount_namespace(int *descriptor) {
+  int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+  if (self < 0) return errno;
+  *descriptor = ioctl(self, 0xff03, 0);
+  int error = *descriptor < 0 ? errno : 0;
+  close(self);
+  return error;
 }
 
 int ol_set_no_new_privileges(void) { return failed(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)); }

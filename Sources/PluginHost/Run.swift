@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import CLinux
+internal import Dispatch
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
@@ -25,6 +26,7 @@ final class Run {
   private var keys: [UInt64] = []
   private var pidfd: Int32 = -1
   private var listener: Int32 = -1
+  private var namespace: Int32 = -1
   private var meters: Meters?
   private var watchdog: Watchdog
   private var controlFrames: FrameAssembler
@@ -160,7 +162,7 @@ final class Run {
     for _ in 0..<16 {
       let part: Sockets.Received?
       do {
-        part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
+        part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 2)
       } catch {
         return violate("the channel broke: \(error.description)")
       }
@@ -177,11 +179,13 @@ final class Run {
     }
   }
 
-  /// The listener, once, from trusted code; any other descriptor is a violation.
+  /// The listener and the mount namespace, once, from trusted code; any other descriptor is a violation.
   private func accept(_ descriptors: [Int32]) {
     for descriptor in descriptors {
-      if isLoading, listener < 0, meters == nil, descriptor >= 0 {
+      if isLoading, meters == nil, listener < 0, expectsListener {
         listener = descriptor
+      } else if isLoading, meters == nil, namespace < 0 {
+        namespace = descriptor
       } else {
         close(descriptor)
         violate("the plugin sent a descriptor")
@@ -520,7 +524,14 @@ final class Run {
     keys = []
     for descriptor in [control, service, output, pidfd, listener] where descriptor >= 0 { close(descriptor) }
     meters = nil
+    if namespace >= 0 {
+      // Taking it apart waits for the kernel; this thread has deadlines to keep.
+      let namespace = namespace
+      DispatchQueue.global().async { close(namespace) }
+    }
   }
+
+  private var expectsListener: Bool { plan.machine.hasListener && !plan.open.contains(.seccomp) }
 }
 
 extension Duration {

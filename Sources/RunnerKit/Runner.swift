@@ -34,17 +34,20 @@ enum Runner {
     }
     setEnvironment(request.environment)
     let listener: Int32
+    var namespace: Int32 = -1
     do {
       try walls.limitResources()
+      // With the host holding on to it, the namespace is taken apart after the process is gone and not before: an RCU
+      // grace period that would be the longest part of its end.
+      if template != nil { _ = ol_own_mount_namespace(&namespace) }
       listener = try walls.filter()
     } catch {
       fail(control, "\(error.call) \(error.subject)", error.code)
     }
     let report = RunnerMessage.wallsClosed(.init(failures: [])).frame(id: 0)
-    guard (try? Sockets.send(control, report.encoded(), descriptors: listener >= 0 ? [listener] : [])) != nil else {
-      ol_exit_now(70)
-    }
-    if listener >= 0 { close(listener) }
+    let handed = [listener, namespace].filter { $0 >= 0 }
+    guard (try? Sockets.send(control, report.encoded(), descriptors: handed)) != nil else { ol_exit_now(70) }
+    for descriptor in handed { close(descriptor) }
     var loop = RunnerLoop(deep: deep)
     loop.run()
   }

@@ -27,6 +27,9 @@ int ol_mount_read_only(const char *_Nonnull target);
 /* pivot_root(2) into `root`, then the old root is gone. */
 int ol_pivot(const char *_Nonnull root);
 
+/* A descriptor of the caller's own mount namespace, without /proc (PIDFD_GET_MNT_NAMESPACE, Linux 6.11). */
+int ol_own_mount_namespace(int *_Nonnull descriptor);
+
 int ol_set_no_new_privileges(void);
 int ol_set_parent_death_signal(int signal);
 int ol_set_dumpable(int dumpable);
