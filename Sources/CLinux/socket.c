@@ -134,6 +134,11 @@ uint64_t ol_boottime(void) {
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+int ol_is_hung_up(int descriptor) {
+  struct pollfd entry = {descriptor, POLLIN, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLIN)) == POLLHUP;
+}
+
 int ol_poll_readable(int descriptor, int milliseconds) {
   struct pollfd entry = {descriptor, POLLIN, 0};
   int result;

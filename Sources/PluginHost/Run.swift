@@ -26,6 +26,7 @@ final class Run {
   private var keys: [UInt64] = []
   private var pidfd: Int32 = -1
   private var listener: Int32 = -1
+  private var listenerKey: UInt64?
   private var namespace: Int32 = -1
   private var meters: Meters?
   private var watchdog: Watchdog
@@ -308,7 +309,7 @@ final class Run {
       meters.takeBaseline()
       self.meters = consume meters
       if let cgroup { _ = try cgroup.limit(beyondBaseline: plan.policy.limits.memory) }
-      if listener >= 0 { keys.append(try loop.watch(listener) { [unowned self] in receiveNotification() }) }
+      if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
     } catch {
       return failHost(error.description)
     }
@@ -371,11 +372,18 @@ final class Run {
   private func receiveNotification() {
     // A flood is answered in portions; between them the deadline is looked at.
     for _ in 0..<32 {
+      // Hung up for as long as the process takes to end: nothing to be woken for.
+      if ol_is_hung_up(listener) == 1 { return stopListening() }
       guard ol_poll_readable(listener, 0) == 1, answerNotification() else { return }
     }
   }
 
-  private func drainListener() { while ol_poll_readable(listener, 0) == 1, answerNotification() {} }
+  private func stopListening() {
+    if let listenerKey { loop.stop(listenerKey) }
+    listenerKey = nil
+  }
+
+  private func drainListener() { while ol_is_hung_up(listener) == 0, ol_poll_readable(listener, 0) == 1, answerNotification() {} }
 
   private func answerNotification() -> Bool {
     var call = ol_notification()
@@ -522,6 +530,7 @@ final class Run {
     loop.setTimer(id | 1 << 62, at: nil) {}
     for key in keys { loop.stop(key) }
     keys = []
+    stopListening()
     for descriptor in [control, service, output, pidfd, listener] where descriptor >= 0 { close(descriptor) }
     meters = nil
     if namespace >= 0 {

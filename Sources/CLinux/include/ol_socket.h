@@ -31,5 +31,7 @@ int ol_eventfd(int *_Nonnull event);
 uint64_t ol_boottime(void);
 /* 1 when something is readable or hung up within `milliseconds`, else 0; -1 waits for ever. */
 int ol_poll_readable(int descriptor, int milliseconds);
+/* 1 when nothing is left to read and nobody is left to write. */
+int ol_is_hung_up(int descriptor);
 
 #endif
