@@ -13,6 +13,7 @@ let strict: [SwiftSetting] = [
 let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treatAllWarnings(as: .error)]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -28,6 +29,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -46,7 +48,8 @@ let package = Package(
     .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
     // Floor 3: the engines; they don't know each other.
     .target(
-      name: "PluginHost", dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox", logging],
+      name: "PluginHost",
+      dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox", crypto, logging],
       swiftSettings: strict),
     .target(
       name: "RunnerKit", dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],

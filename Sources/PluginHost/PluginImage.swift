@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Foundation
 internal import Glibc
 public import LinuxSystem
@@ -21,6 +22,8 @@ public struct PluginImage: Sendable {
   /// Found by the loader's search rather than by a path: it lies in the runtime that every runner sees.
   public let isSystemLibrary: Bool
   public let elf: ELFFile?
+  /// SHA-256 of the library as the host read it, in hexadecimal.
+  public let digest: String
   /// Why `elf` is nil, as the end of a sentence that begins with the file's name.
   public let formatError: String?
 
@@ -52,7 +55,8 @@ public struct PluginImage: Sendable {
     }
     guard library.identity.isRegularFile else { throw .input("\(library.path): not a regular file") }
     // A file that the host can't read as ELF is left to the loader, which has the last word, inside the walls.
-    (elf, formatError) = try Self.parse(library)
+    let parsed = try Self.parse(library)
+    (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
     neighbours =
       isSystemLibrary ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
   }
@@ -80,18 +84,23 @@ public struct PluginImage: Sendable {
     }
   }
 
-  private typealias Parsed = (elf: ELFFile?, formatError: String?)
+  private struct Parsed {
+    var elf: ELFFile?
+    var formatError: String?
+    var digest: String
+  }
+
   /// A host wakes the same few files again and again; one that has changed in any way is read anew.
   private static let parsed = Mutex<[FileIdentity: Parsed]>([:])
 
-  private static func parse(_ file: File) throws(HostError) -> (ELFFile?, String?) {
+  private static func parse(_ file: File) throws(HostError) -> Parsed {
     if let known = parsed.withLock({ $0[file.identity] }) { return known }
     let bytes = try bytes(of: file)
-    var result: Parsed
+    var result = Parsed(digest: SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined())
     do throws(ELFFile.FormatError) {
-      result = (try ELFFile(bytes), nil)
+      result.elf = try ELFFile(bytes)
     } catch {
-      result = (nil, error.description)
+      result.formatError = error.description
     }
     parsed.withLock { cache in
       if cache.count >= 256 { cache.removeAll() }
@@ -108,7 +117,7 @@ public struct PluginImage: Sendable {
     while let name = wanted.popLast(), found.count < 64 {
       guard !name.contains("/"), seen.insert(name).inserted, Files.exists("\(directory)/\(name)"),
         let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
-        let elf = try? parse(file).0
+        let elf = try? parse(file).elf
       else { continue }
       found.append(File(path: file.path, identity: file.identity))
       wanted += elf.needed

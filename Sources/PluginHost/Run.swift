@@ -257,6 +257,10 @@ final class Run {
       if pidfd < 0 { earlyWalls = report } else { wallsClosed(report) }
     case .loaded(let image):
       guard case .load(let completion) = waiting, id == 1, meters != nil else { throw .unexpected("loaded") }
+      // The inode is pinned by the mount; that nobody wrote into it since it was hashed is seen by its times.
+      guard (try? Files.identity(of: plan.image.library.path)) == plan.image.library.identity else {
+        return kill(Outcome(.loadFailed, "\(plan.image.library.path) was changed while it was loaded"))
+      }
       isLoading = false
       waiting = nil
       callOver()

@@ -18,7 +18,23 @@ struct DoctorCommand: AsyncParsableCommand {
 
   struct Facts: Encodable {
     var sandbox: [String: WallState]
+    var meters: [String: String]
     var limits: [Canary.Finding]
+  }
+
+  /// What each meter measures with here.
+  private static func meters(_ walls: [Wall: WallState]) -> [String: String] {
+    [
+      "wall": "timerfd on CLOCK_BOOTTIME, on a thread of its own",
+      "cpu": "the process's CPU clock, all threads; RLIMIT_CPU behind it",
+      "memory": walls[.cgroup]?.state == .full
+        ? "the kernel, to the page, and a sampler for the report"
+        : "a sampler of RssAnon + RssShmem + VmSwap + VmPTE, every millisecond of a call; RLIMIT_DATA bounds bursts",
+      "freezing": "SIGSTOP through the pidfd, 1 ms after a call",
+      "killing": walls[.pidNamespace]?.state == .full
+        ? "SIGKILL through the pidfd of the namespace's first process, which takes the tree" : "SIGKILL through the pidfd",
+      "denials": walls[.seccomp]?.state == .full ? "seccomp's user notification" : "not seen on this kernel",
+    ]
   }
 
   func run() async {
@@ -31,12 +47,15 @@ struct DoctorCommand: AsyncParsableCommand {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let facts = Facts(
-          sandbox: Dictionary(uniqueKeysWithValues: walls.map { ($0.key.rawValue, $0.value) }), limits: findings)
+          sandbox: Dictionary(uniqueKeysWithValues: walls.map { ($0.key.rawValue, $0.value) }), meters: Self.meters(walls),
+          limits: findings)
         Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
       } else {
         Output.table(
           ["WALL", "STATE", "DETAIL"],
           Wall.allCases.map { [$0.rawValue, walls[$0]?.state.rawValue ?? "absent", walls[$0]?.detail ?? ""] })
+        Output.line("")
+        Output.table(["METER", "BY"], Self.meters(walls).sorted { $0.key < $1.key }.map { [$0.key, $0.value] })
         Output.line("")
         Output.table(
           ["LIMIT", "IN FORCE", "PROOF"], findings.map { [$0.limit, $0.isInForce ? "yes" : "NO", $0.detail] })

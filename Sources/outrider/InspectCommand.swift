@@ -20,6 +20,7 @@ struct InspectCommand: AsyncParsableCommand {
 
   struct Facts: Encodable {
     var file: String
+    var sha256: String
     var bundleIdentifier: String?
     var kind: String
     var abiVersion: UInt32?
@@ -36,7 +37,7 @@ struct InspectCommand: AsyncParsableCommand {
     do {
       let image = try PluginImage(opening: `extension`)
       var facts = Facts(
-        file: image.library.path, bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
+        file: image.library.path, sha256: image.digest, bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
         kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
         runpath: image.elf?.runpath ?? [], exports: image.elf?.exports.count ?? 0,
         problem: image.formatError.map { "the file \($0)" })
@@ -83,7 +84,7 @@ struct InspectCommand: AsyncParsableCommand {
   }
 
   private func show(_ facts: Facts) {
-    var rows = [["file", facts.file], ["kind", facts.kind]]
+    var rows = [["file", facts.file], ["sha256", facts.sha256], ["kind", facts.kind]]
     if let identifier = facts.bundleIdentifier { rows.append(["bundle", identifier]) }
     if let name = facts.name { rows.append(["name", name]) }
     if let version = facts.abiVersion { rows.append(["ABI", "\(version)"]) }
