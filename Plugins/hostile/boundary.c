@@ -1,186 +1,459 @@
-/* The boundary to the host: the channels, the ways to end, and one good citizen. */
+/* The boundary to the host: its channels, ends and crashes, what it leaks, sockets: H70 to H86. */
 #include "hostile.h"
-#include <locale.h>
-#include <netdb.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdbool.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
-#include <time.h>
+#include <sys/un.h>
 
-/* What a plugin finds out by trying: the descriptors of the two channels. */
-enum { CONTROL = 3, SERVICE = 4 };
-struct __attribute__((packed)) header { uint16_t magic; uint8_t version, kind; uint32_t length; uint64_t id; };
-_Static_assert(sizeof(struct header) == 16, "a header has 16 bytes");
-static void stay(void) { for (;;) pause(); }
-static void say(int channel, const void *bytes, size_t size) { if (send(channel, bytes, size, MSG_NOSIGNAL) < 0) {} }
-static void forge(int channel, uint8_t kind, uint32_t length, uint64_t id) {
-  const struct header frame = {0x526f, 1, kind, length, id};
-  say(channel, &frame, sizeof frame);
+extern char **environ;
+
+/* --- The channels ------------------------------------------------------------------------------------------------- */
+
+/* The sockets that the runner inherited: first the one that carries calls, then the one that carries requests. */
+enum { CALLS = 0, REQUESTS = 1 };
+
+static int channel(int which) {
+  struct stat status;
+  for (int descriptor = 0; descriptor < 64; descriptor++)
+    if (fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode) && which-- == 0) return descriptor;
+  return -1;
 }
 
-/* H70: garbage on the control channel */
-EXPORT void h70_garbage(void) { char bytes[64]; memset(bytes, 'A', sizeof bytes); say(CONTROL, bytes, sizeof bytes); stay(); }
-/* H70: garbage on the service channel */
-EXPORT void h70_service_garbage(void) { char bytes[64]; memset(bytes, 'A', sizeof bytes); say(SERVICE, bytes, sizeof bytes); stay(); }
-/* H70: a forged answer to a call that was never made */
-EXPORT void h70_forged_reply(void) { forge(CONTROL, 67, 0, UINT64_C(1) << 63); stay(); }
-/* H70: says a second time that it was loaded */
-EXPORT void h70_forged_loaded(void) { forge(CONTROL, 65, 0, 1); stay(); }
-/* H70: says a second time that the walls are closed */
-EXPORT void h70_forged_walls(void) { const char empty[4] = {0}; forge(CONTROL, 64, sizeof empty, 0); say(CONTROL, empty, sizeof empty); stay(); }
-/* H70: a kind of message that doesn't exist */
-EXPORT void h70_unknown_kind(void) { forge(CONTROL, 255, 0, 1); stay(); }
-/* H70: a version of the protocol that doesn't exist */
-EXPORT void h70_wrong_version(void) { const struct header frame = {0x526f, 99, 67, 0, 1}; say(CONTROL, &frame, sizeof frame); stay(); }
-/* H70: a forged answer, then the true one */
-EXPORT int32_t h70_two_replies(void) { forge(CONTROL, 67, 0, 12345); return 0; }
-/* H71: a length of four gibibytes */
-EXPORT void h71_length_max(void) { forge(CONTROL, 67, UINT32_MAX, 1); stay(); }
-/* H71: a length of two gibibytes */
-EXPORT void h71_length_sign(void) { forge(CONTROL, 67, UINT32_C(1) << 31, 1); stay(); }
-/* H71: one byte more than a frame may have, on the service channel */
-EXPORT void h71_service_length(void) { forge(SERVICE, 1, (4u << 20) + 1, 1); stay(); }
-/* H71: an unfinished frame that swallows the true answer */
-EXPORT int32_t h71_truncated(void) { forge(CONTROL, 67, 8, 1); return 0; }
-/* H71: a header of which half never comes */
-EXPORT void h71_half_header(void) { const struct header frame = {0x526f, 1, 67, 0, 1}; say(CONTROL, &frame, 7); stay(); }
-static void send_descriptors(int channel) {
-  union { char bytes[CMSG_SPACE(8 * sizeof(int))]; struct cmsghdr align; } room = {{0}};
-  const struct header frame = {0x526f, 1, 67, 0, 1};
-  struct iovec part = {(void *)&frame, sizeof frame};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
-  struct cmsghdr *each = CMSG_FIRSTHDR(&message);
-  each->cmsg_level = SOL_SOCKET;
-  each->cmsg_type = SCM_RIGHTS;
-  each->cmsg_len = CMSG_LEN(8 * sizeof(int));
-  for (int n = 0; n < 8; n++) { const int file = open("/dev/null", O_RDONLY | O_CLOEXEC); memcpy(CMSG_DATA(each) + (size_t)n * sizeof file, &file, sizeof file); }
-  if (sendmsg(channel, &message, MSG_NOSIGNAL) < 0) {}
-}
-/* H72: descriptors that nobody asked for */
-EXPORT void h72_descriptors(void) { send_descriptors(CONTROL); stay(); }
-/* H72: the same on the service channel */
-EXPORT void h72_service_descriptors(void) { send_descriptors(SERVICE); stay(); }
-/* H75: a flood of requests whose answers it never reads */
-EXPORT void h75_flood_requests(void) { for (;;) forge(SERVICE, 255, 0, 1); }
-/* H75: reads the host's words away from the runner for ever */
-EXPORT void h75_reads_channel(void) { char bytes[256]; for (;;) if (recv(CONTROL, bytes, sizeof bytes, 0) <= 0) stay(); }
-/* H76: closes the control channel and goes on */
-EXPORT void h76_close(void) { close(CONTROL); stay(); }
-/* H76: ends what it says on the control channel */
-EXPORT void h76_shutdown(void) { shutdown(CONTROL, SHUT_WR); stay(); }
-/* H76: puts something else in the control channel's place */
-EXPORT void h76_replace(void) { const int file = open("/dev/null", O_RDWR | O_CLOEXEC); dup2(file, CONTROL); stay(); }
-/* H76: closes every descriptor and goes on */
-EXPORT void h76_close_all(void) { syscall(SYS_close_range, 3L, (long)UINT32_MAX, 0L); stay(); }
+/* A frame's header: magic, version, kind, length of what follows, id; little endian. */
+struct header {
+  uint16_t magic;
+  uint8_t version, kind;
+  uint32_t length;
+  uint64_t id;
+};
 
-/* H77: ends well in the middle of a call */
+enum { WALLS_CLOSED = 64, LOADED, LOAD_FAILED, RETURNED, ENTRY_POINT_MISSING, CALL_REFUSED, CRASHED };
+enum { LOG = 128, SCHEDULE, CANCEL, CURRENT_DOWNLOADS, ACQUIRE, RELEASE, BEGIN_ACTIVITY, END_ACTIVITY };
+
+/* Sends a frame whose header may claim something else than what follows. */
+static void send_frame(int which, uint8_t kind, uint64_t id, uint32_t claimed, const void *body, size_t length) {
+  char bytes[4096];
+  struct header header = {0x526f, 1, kind, claimed, id};
+  memcpy(bytes, &header, sizeof header);
+  memcpy(bytes + sizeof header, body, length);
+  send(channel(which), bytes, sizeof header + length, MSG_NOSIGNAL);
+}
+
+/* Forges a frame and never returns, so that nothing else is what the host ends the run for. */
+static void forge(int which, uint8_t kind, uint64_t id, const void *body, size_t length) {
+  send_frame(which, kind, id, (uint32_t)length, body, length);
+  wait_forever();
+}
+
+/* H70: noise on one of the channels (0: calls, 1: requests). */
+EXPORT void h70_noise(int32_t which) {
+  static char noise[4096];
+  memset(noise, 0xa5, sizeof noise);
+  send(channel(which), noise, sizeof noise, MSG_NOSIGNAL);
+  wait_forever();
+}
+
+/* H70: an answer to a call that is none: a late or an early one. Its value is void, without buffers or downloads. */
+EXPORT void h70_forged_return(uint64_t id) { forge(CALLS, RETURNED, id, "\0\0\0\0\0\0\0\0\0", 9); }
+
+/* H70: what only the runner says, and only once: the walls are closed. */
+EXPORT void h70_walls_again(void) { forge(CALLS, WALLS_CLOSED, 0, "\0\0\0\0", 4); }
+
+/* H70: loaded a second time. */
+EXPORT void h70_loaded_again(void) { forge(CALLS, LOADED, 1, "\1\0\0\0\0\0\0\0\0\0\0\0\0", 13); }
+
+/* H70: a load that failed, long after it succeeded. */
+EXPORT void h70_load_failed_now(void) { forge(CALLS, LOAD_FAILED, 1, "\0\0\0\0", 4); }
+
+/* H70: a kind of frame that doesn't exist. */
+EXPORT void h70_unknown_kind(int32_t which) { forge(which, 255, 1, "", 0); }
+
+/* H70: another version of the protocol. */
+EXPORT void h70_other_version(int32_t which) {
+  struct header header = {0x526f, 2, RETURNED, 0, 1};
+  send(channel(which), &header, sizeof header, MSG_NOSIGNAL);
+  wait_forever();
+}
+
+/* H70: a request that expects a reply and names none. */
+EXPORT void h70_request_without_id(void) { forge(REQUESTS, CURRENT_DOWNLOADS, 0, "", 0); }
+
+/* H70: the end of an activity that never began. */
+EXPORT void h70_activity_underflow(void) { forge(REQUESTS, END_ACTIVITY, 0, "", 0); }
+
+/* H70: a log line that isn't UTF-8. */
+EXPORT void h70_log_not_utf8(void) { forge(REQUESTS, LOG, 0, "\0\0\0\0\0\0\0\0\0\2\0\0\0\xff\xfe", 15); }
+
+/* H70: a log level that doesn't exist. */
+EXPORT void h70_log_level(void) { forge(REQUESTS, LOG, 0, "\x7f\0\0\0\0\0\0\0\0\0\0\0\0", 13); }
+
+/* H70: a confession to a crash that isn't one; the kernel's word counts, so it changes nothing but the text. */
+EXPORT int32_t h70_forged_crash(void) {
+  static const char site[44] = {11};
+  send_frame(CALLS, CRASHED, 0, sizeof site, site, sizeof site);
+  return 0;
+}
+
+/* H71: a length that nobody has room for, in the header. */
+EXPORT void h71_length(uint32_t length) {
+  send_frame(CALLS, RETURNED, 1, length, "", 0);
+  wait_forever();
+}
+
+/* H71: a length that nobody has room for, inside a frame: a text, or a list, of so many elements. */
+EXPORT void h71_inner_length(uint32_t length) { forge(CALLS, LOAD_FAILED, 1, &length, sizeof length); }
+
+/* H71: a frame that is announced and never arrives in full. The clock ends that. */
+EXPORT void h71_half_a_frame(void) {
+  send_frame(CALLS, RETURNED, 1, 1000, "half", 4);
+  wait_forever();
+}
+
+/* H71: bytes after the end of a frame's content. */
+EXPORT void h71_trailing(void) { forge(REQUESTS, BEGIN_ACTIVITY, 0, "more", 4); }
+
+static long send_descriptors(int which, int count, size_t control_length) {
+  static char body[16], control[4096];
+  struct header header = {0x526f, 1, BEGIN_ACTIVITY, 0, 0};
+  struct iovec vector = {body, sizeof body};
+  struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
+  struct cmsghdr first = {.cmsg_len = control_length, .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  memcpy(body, &header, sizeof header);
+  memcpy(control, &first, sizeof first);
+  for (int index = 0; index < count; index++) memcpy(control + CMSG_LEN((size_t)index * 4), &file, sizeof file);
+  message.msg_controllen = CMSG_SPACE((size_t)count * 4);
+  return sendmsg(channel(which), &message, MSG_NOSIGNAL);
+}
+
+/* H72: so many descriptors with a valid frame, on one of the channels. */
+EXPORT void h72_send_descriptors(int32_t which, int32_t count) {
+  send_descriptors(which, count, CMSG_LEN((size_t)count * 4));
+  wait_forever();
+}
+
+/* H72: ancillary data that contradicts itself. The kernel refuses it. */
+EXPORT int32_t h72_malformed(void) { return outcome(send_descriptors(REQUESTS, 1, 3)); }
+
+static void *scribbling_thread(void *buffer) {
+  for (unsigned turns = 0;; turns++) memset(buffer, (int)turns, 64);
+  return buffer;
+}
+
+/* H73: goes on writing what it returned. The host has its own copy, or none. */
+EXPORT int32_t h73_scribble(unsigned char *out) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, scribbling_thread, out);
+}
+
+/* H75: asks without end and never reads an answer. */
+EXPORT void h75_never_reads(void) {
+  for (uint64_t id = 1u << 20;; id++) send_frame(REQUESTS, CURRENT_DOWNLOADS, id, 0, "", 0);
+}
+
+static void *eating_thread(void *unused) {
+  char bytes[4096];
+  while (recv(channel(CALLS), bytes, sizeof bytes, 0) > 0) {
+  }
+  return unused;
+}
+
+/* H75: a thread that reads the host's next calls away. This call succeeds; a next one runs into its deadline. */
+EXPORT int32_t h75_eats_calls(void) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, eating_thread, NULL);
+}
+
+/* H76: closes every channel and goes on. */
+EXPORT void h76_close(void) {
+  for (int descriptor; (descriptor = channel(CALLS)) >= 0;) close(descriptor);
+  wait_forever();
+}
+
+/* H76: shuts them down and keeps them. */
+EXPORT void h76_shut_down(void) {
+  for (int which = 0; channel(which) >= 0; which++) shutdown(channel(which), SHUT_RDWR);
+  wait_forever();
+}
+
+/* H76: puts something else in their place. */
+EXPORT void h76_replace(void) {
+  int file = open("/dev/null", O_RDWR);
+  for (int descriptor; (descriptor = channel(CALLS)) >= 0;) dup2(file, descriptor);
+  wait_forever();
+}
+
+/* --- Ends --------------------------------------------------------------------------------------------------------- */
+
+/* H77: ends the process in mid-call, as if all were well. */
 EXPORT void h77_exit(void) { exit(0); }
-/* H77: ends well without the last rites */
-EXPORT void h77_exit_now(void) { _exit(0); }
-/* H77: ends quickly */
+EXPORT void h77__exit(void) { _exit(0); }
 EXPORT void h77_quick_exit(void) { quick_exit(0); }
-/* H77: ends with the first thread alone */
-EXPORT void h77_thread_exit(void) { for (;;) syscall(SYS_exit, 0L); }
-/* H77: ends with a status of its own */
-EXPORT void h77_exit_42(void) { _exit(42); }
-/* H60: ends the thread that was called */
-EXPORT void h60_pthread_exit(void) { pthread_exit(NULL); }
-static void again(int signal) { (void)signal; }
-/* H60: handles its own faults, for ever */
-EXPORT void h60_segv_loop(void) {
-  const struct sigaction action = {.sa_handler = again};
-  sigaction(SIGSEGV, &action, NULL);
-  *(volatile int *)(uintptr_t)8 = 1;
-  stay();
-}
-/* H60: blocks the signal of its own fault */
-EXPORT void h60_segv_blocked(void) {
-  sigset_t all;
-  sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, NULL);
-  *(volatile int *)(uintptr_t)8 = 1;
-}
-static void *fault(void *unused) { (void)unused; *(volatile int *)(uintptr_t)16 = 1; return NULL; }
-/* H60: a fault in another thread */
-EXPORT void h60_thread_segv(void) { pthread_t thread; pthread_create(&thread, NULL, fault, NULL); stay(); }
-/* H78: aborts */
-EXPORT void h78_abort(void) { abort(); }
-/* H78: writes to no address */
-EXPORT void h78_segv(void) { *(volatile int *)(uintptr_t)0 = 1; }
-/* H78: jumps to no address */
-EXPORT void h78_jump(void) { void (*volatile nowhere)(void) = (void (*)(void))(uintptr_t)0x10; nowhere(); }
-/* H78: divides by zero */
-EXPORT void h78_division(void) {
-  int dividend = 1, rest;
-  __asm__ volatile("cltd\n\tidivl %2" : "+a"(dividend), "=&d"(rest) : "r"(0) : "cc");
-}
-/* H78: an instruction that doesn't exist */
-EXPORT void h78_illegal(void) { __builtin_trap(); }
-/* H78: reads a mapped file beyond its end */
-EXPORT void h78_bus(void) {
-  const int file = open(in_container("h78"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  volatile char *bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
-  if (bytes != MAP_FAILED) (void)bytes[0];
-}
-extern void __stack_chk_fail(void);
-/* H78: finds its stack smashed */
-EXPORT void h78_stack_smash(void) { __stack_chk_fail(); }
-/* H78: frees what it never had */
-EXPORT void h78_bad_free(void) {
-  void *volatile pointer = (void *)(uintptr_t)0x1234560;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wfree-nonheap-object"
-  free(pointer);
-#pragma GCC diagnostic pop
-}
-/* H78: kills itself, which the first process of a namespace can't */
-EXPORT int32_t h78_kill_self(void) { return TRY(syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), SIGKILL)); }
 
-static __thread int own = 7;
-static void *work(void *unused) {
-  (void)unused;
-  char *bytes = malloc(100000);
-  if (!bytes) return (void *)1;
-  touch(bytes, 100000);
-  own++;
-  free(bytes);
-  return own == 8 ? NULL : (void *)1;
+static void *exiting_thread(void *unused) {
+  _exit(0);
+  return unused;
 }
-/* H120: an ordinary library: threads, arenas, locale, time zone, name lookup, storage per thread, a big file mapped */
-EXPORT int32_t h120_good_citizen(void) {
-  pthread_t threads[4];
-  void *result;
-  int32_t code = 0;
-  for (int n = 0; n < 4; n++) if ((code = pthread_create(&threads[n], NULL, work, NULL))) return code;
-  for (int n = 0; n < 4; n++) if (pthread_join(threads[n], &result) || result) code = EINVAL;
-  setlocale(LC_ALL, "");
-  tzset();
-  const time_t now = time(NULL);
-  struct tm parts;
-  if (!localtime_r(&now, &parts)) return EINVAL;
-  const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-  struct addrinfo *found = NULL;
-  if (getaddrinfo("example.invalid", "80", &hints, &found) == 0) freeaddrinfo(found);
-  if (getaddrinfo("127.0.0.1", "80", &hints, &found) == 0) freeaddrinfo(found);
-  const int file = written_file("h120", 32 * MiB);
-  if (file < 0) return -file;
-  volatile char *bytes = mmap(NULL, 32 * MiB, PROT_READ, MAP_PRIVATE, file, 0);
-  if (bytes == MAP_FAILED) return errno;
-  for (size_t at = 0; at < 32 * MiB; at += 4096) if (bytes[at]) code = EINVAL;
-  munmap((void *)bytes, 32 * MiB);
-  close(file);
-  unlink(in_container("h120"));
-  return own == 7 ? code : EINVAL;
+
+/* H77: the same from a thread of its own. */
+EXPORT void h77_exit_in_thread(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, exiting_thread, NULL);
+  wait_forever();
 }
-/* H120: a timer, a pipe, a poll: what event loops do */
-EXPORT int32_t h120_event_loop(void) {
+
+/* H77: kills itself. As process 1 it can't: then it waits for its deadline. */
+EXPORT void h77_kill_itself(void) {
+  kill(getpid(), SIGKILL);
+  wait_forever();
+}
+
+/* H78: the ways to crash. */
+EXPORT void h78_abort(void) { abort(); }
+EXPORT void h78_trap(void) { __builtin_trap(); }
+EXPORT void h78_segv(void) { *(volatile int *)8 = 1; }
+
+/* H78: jumps to nowhere: no symbol to name. */
+EXPORT void h78_null_call(void) {
+  void (*volatile nowhere)(void) = NULL;
+  nowhere();
+}
+
+EXPORT int32_t h78_divide(void) {
+  /* With a constant on either side the compiler finds a way around the division. */
+  volatile int one = 1, zero = 0;
+  return one / zero;
+}
+
+/* H78: overwrites its frame; the compiler's guard ends it. */
+EXPORT int32_t h78_smash(void) {
+  char frame[8];
+  void *(*volatile fill)(void *, int, size_t) = memset;
+  fill(frame, 'A', 64);
+  return frame[0];
+}
+
+/* H78: a mapped file that has become shorter. */
+EXPORT int32_t h78_bus(void) {
+  int file = big_file("h78", 65536);
+  volatile char *memory = mmap(NULL, 65536, PROT_READ, MAP_SHARED, file, 0);
+  unlink(in_container("h78"));
+  if (file < 0 || memory == MAP_FAILED || ftruncate(file, 0) < 0) return errno;
+  return memory[4096];
+}
+
+static void *crashing_thread(void *unused) {
+  h78_segv();
+  return unused;
+}
+
+/* H78: crashes in a thread while the call waits. */
+EXPORT void h78_thread(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, crashing_thread, NULL);
+  wait_forever();
+}
+
+/* H78: frees what it never had: the allocator's own check ends it. */
+EXPORT void h78_free(void) {
+  void (*volatile release)(void *) = free;
+  char here[64];
+  release(here + 16);
+}
+
+/* --- What the host leaks ------------------------------------------------------------------------------------------ */
+
+static const char secret_name[] = "HOSTILE_CANARY=";
+
+/* H82: a secret in the environment: any variable HOSTILE_CANARY that the host was started with. */
+EXPORT int32_t h82_environment(void) {
+  for (char **entry = environ; entry && *entry; entry++)
+    if (strncmp(*entry, secret_name, sizeof secret_name - 1) == 0) return 0;
+  return ENOENT;
+}
+
+/* H82: the same where the kernel put it at the start of the process: between the random bytes and the program's name at
+   the stack's end. Clearing the environment doesn't clear that. */
+EXPORT int32_t h82_initial_stack(void) {
+  uintptr_t from = getauxval(AT_RANDOM), to = getauxval(AT_EXECFN);
+  if (!from || from >= to) return EFAULT;
+  return memmem((const void *)from, to - from, secret_name, sizeof secret_name - 1) ? 0 : ENOENT;
+}
+
+/* H82: every variable that an extension has no need of; the number of them, so 0 is right. */
+EXPORT int32_t h82_unexpected_variables(void) {
+  static const char *const expected[] = {"HOME=", "TMPDIR=", "LANG=", "TZ=", "MALLOC_ARENA_MAX=", "SWIFT_BACKTRACE="};
+  int32_t unexpected = 0;
+  for (char **entry = environ; entry && *entry; entry++) {
+    bool is_expected = false;
+    for (size_t index = 0; index < sizeof expected / sizeof *expected; index++)
+      is_expected |= strncmp(*entry, expected[index], strlen(expected[index])) == 0;
+    unexpected += !is_expected;
+  }
+  return unexpected;
+}
+
+/* H82: descriptors beside standard input, output and error and two channels; their number, so 0 is right. */
+EXPORT int32_t h82_unexpected_descriptors(void) {
+  struct stat status;
+  int32_t sockets = 0, others = 0;
+  for (int descriptor = 3; descriptor < 1024; descriptor++)
+    if (fstat(descriptor, &status) == 0) *(S_ISSOCK(status.st_mode) ? &sockets : &others) += 1;
+  return others + (sockets > 2 ? sockets - 2 : 0);
+}
+
+/* --- Sockets ------------------------------------------------------------------------------------------------------ */
+
+static int32_t make_socket(int family, int kind, int protocol) { return opened(socket(family, kind, protocol)); }
+
+/* H85: a socket of one family, by its name. */
+EXPORT int32_t h85_socket(const char *name) {
+  static const struct {
+    const char *name;
+    int family, kind, protocol;
+  } sockets[] = {
+      {"unix-stream", AF_UNIX, SOCK_STREAM, 0},
+      {"unix-datagram", AF_UNIX, SOCK_DGRAM, 0},
+      {"unix-seqpacket", AF_UNIX, SOCK_SEQPACKET, 0},
+      {"tcp", AF_INET, SOCK_STREAM, 0},
+      {"tcp6", AF_INET6, SOCK_STREAM, 0},
+      {"udp", AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+      {"udp6", AF_INET6, SOCK_DGRAM, IPPROTO_UDP},
+      {"udp-as-resolver", AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0},
+      {"raw", AF_INET, SOCK_RAW, IPPROTO_ICMP},
+      {"ping", AF_INET, SOCK_DGRAM, IPPROTO_ICMP},
+      {"mptcp", AF_INET, SOCK_STREAM, 262},
+      {"sctp", AF_INET, SOCK_STREAM, IPPROTO_SCTP},
+      {"packet", AF_PACKET, SOCK_RAW, 0},
+      {"netlink-route", AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 12},
+      {"netlink-audit", AF_NETLINK, SOCK_RAW, 9},
+      {"netlink-uevent", AF_NETLINK, SOCK_DGRAM, 15},
+      {"alg", AF_ALG, SOCK_SEQPACKET, 0},
+      {"vsock", AF_VSOCK, SOCK_STREAM, 0},
+      {"xdp", AF_XDP, SOCK_RAW, 0},
+      {"tipc", AF_TIPC, SOCK_SEQPACKET, 0},
+      {"bluetooth", AF_BLUETOOTH, SOCK_RAW, 1},
+      {"can", AF_CAN, SOCK_RAW, 1},
+      {"kcm", AF_KCM, SOCK_DGRAM, 0},
+      {"rds", AF_RDS, SOCK_SEQPACKET, 0},
+      {"smc", AF_SMC, SOCK_STREAM, 0},
+      {"out-of-range", 1000, SOCK_STREAM, 0},
+  };
+  for (size_t index = 0; index < sizeof sockets / sizeof *sockets; index++)
+    if (strcmp(sockets[index].name, name) == 0)
+      return make_socket(sockets[index].family, sockets[index].kind, sockets[index].protocol);
+  return -1;
+}
+
+/* H85: a pair, which reaches nobody but holds memory. */
+EXPORT int32_t h85_socketpair(void) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0) return errno;
-  if (write(ends[1], "x", 1) != 1) return errno;
-  char byte;
-  if (read(ends[0], &byte, 1) != 1) return errno;
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return errno;
   close(ends[0]);
   close(ends[1]);
-  return usleep(1000) < 0 ? errno : 0;
+  return 0;
+}
+
+/* Binds, listens and connects in one process: so a positive control needs no partner. */
+static int32_t meet(int family, const void *address, socklen_t length) {
+  struct sockaddr_storage bound;
+  socklen_t capacity = sizeof bound;
+  int listener = socket(family, SOCK_STREAM, 0), client = -1;
+  int32_t code = outcome(listener);
+  if (code == 0) code = outcome(bind(listener, address, length));
+  if (code == 0) code = outcome(listen(listener, 1));
+  if (code == 0) code = outcome(getsockname(listener, (struct sockaddr *)&bound, &capacity));
+  if (code == 0) code = outcome(client = socket(family, SOCK_STREAM, 0));
+  if (code == 0) code = outcome(connect(client, (struct sockaddr *)&bound, capacity));
+  if (client >= 0) close(client);
+  if (listener >= 0) close(listener);
+  return code;
+}
+
+/* H83, H84: an abstract name, for a partner outside. */
+EXPORT int32_t h84_abstract(void) {
+  struct sockaddr_un address = {AF_UNIX, "\0outrider-h84"};
+  return meet(AF_UNIX, &address, offsetof(struct sockaddr_un, sun_path) + 13);
+}
+
+/* H84: a name in the container, which an outside partner sees. */
+EXPORT int32_t h84_pathname(void) {
+  struct sockaddr_un address = {AF_UNIX, ""};
+  const char *path = in_container("h84");
+  if (strlen(path) >= sizeof address.sun_path) return ENAMETOOLONG;
+  strcpy(address.sun_path, path);
+  int32_t code = meet(AF_UNIX, &address, sizeof address);
+  unlink(path);
+  return code;
+}
+
+/* H83: a service's socket, by its path. */
+EXPORT int32_t h83_connect(const char *path) {
+  struct sockaddr_un address = {AF_UNIX, ""};
+  int client = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (client < 0) return errno;
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  int32_t code = outcome(connect(client, (struct sockaddr *)&address, sizeof address));
+  close(client);
+  return code;
+}
+
+/* H86: TCP on the machine's own loopback. */
+EXPORT int32_t h86_loopback(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  return meet(AF_INET, &address, sizeof address);
+}
+
+/* H86: the same as an IPv4-mapped IPv6 address. */
+EXPORT int32_t h86_mapped_loopback(void) {
+  struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+  inet_pton(AF_INET6, "::ffff:127.0.0.1", &address.sin6_addr);
+  return meet(AF_INET6, &address, sizeof address);
+}
+
+/* H86: an address of the documentation range, which no packet may ever be sent to. */
+EXPORT int32_t h86_elsewhere(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(80), .sin_addr = {htonl(0xc0000201)}};
+  int client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  if (client < 0) return errno;
+  int32_t code = outcome(connect(client, (struct sockaddr *)&address, sizeof address));
+  close(client);
+  return code == EINPROGRESS ? 0 : code;
+}
+
+/* H85: a datagram that carries something out; to the loopback's discard port. */
+EXPORT int32_t h85_datagram(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  int client = socket(AF_INET, SOCK_DGRAM, 0);
+  if (client < 0) return errno;
+  int32_t code = outcome(sendto(client, "secret", 6, 0, (struct sockaddr *)&address, sizeof address));
+  close(client);
+  return code;
+}
+
+/* H85: TCP without connect(2), which a filter or Landlock may look at alone. Nobody listens: that refusal is an answer
+   from outside all the same. */
+EXPORT int32_t h85_fast_open(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  int client = socket(AF_INET, SOCK_STREAM, 0);
+  if (client < 0) return errno;
+  int32_t code = outcome(sendto(client, "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address));
+  close(client);
+  return code == ECONNREFUSED || code == EINPROGRESS ? 0 : code;
+}
+
+/* H85: the inherited channel, as a way to another address. */
+EXPORT int32_t h85_channel_elsewhere(void) {
+  struct sockaddr_un address = {AF_UNIX, "\0outrider-h85"};
+  return outcome(sendto(channel(REQUESTS), "x", 1, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address));
+}
+
+/* H85: the inherited channel, connected to someone else. */
+EXPORT int32_t h85_reconnect_channel(void) {
+  struct sockaddr_un address = {AF_UNIX, "\0outrider-h85"};
+  return outcome(connect(channel(REQUESTS), (struct sockaddr *)&address, sizeof address));
 }

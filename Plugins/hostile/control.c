@@ -1,29 +1,69 @@
-/* The positive control: loads a library and calls a function without any walls, and prints what it returned.
-   Usage: control LIBRARY SYMBOL [void]. HOSTILE_DIRECTORY takes the place of the container.
-
-   Only functions that return i32 are safe, and of those all: their arguments do no harm and they clean up after
-   themselves. What h99_deep, h99_names, h99_unreadable and h99_many leave lies in HOSTILE_DIRECTORY; give them a new one.
-   h78_kill_self and h70_two_replies end this process or write to its descriptor 3. Functions without a result never
-   return or crash: with `void` they are ended by an alarm after three seconds, and h23 to h48 take 64 MiB and more. */
+/* The positive control: does a behaviour work where there are no walls? If it doesn't, its refusal proves nothing.
+ *
+ *   control LIBRARY.so                               only loads it
+ *   control LIBRARY.so SYMBOL SIGNATURE [ARGUMENT]   calls it and prints what it returned
+ *
+ * The exit status is what the function returned; 0 also where it became another program that succeeded. Signatures are
+ * those of the corpus: void or i32, with no argument or one of i32, u32, u64, cstring, out(N). Use it through
+ * control-check, which runs it in a directory and in namespaces of its own.
+ */
 #include <dlfcn.h>
+#include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-int main(int count, char **arguments) {
-  if (count < 3) return fprintf(stderr, "usage: control LIBRARY SYMBOL [void]\n"), 64;
-  void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
-  if (!library) return fprintf(stderr, "%s\n", dlerror()), 65;
-  void *symbol = dlsym(library, arguments[2]);
-  if (!symbol) return fprintf(stderr, "%s\n", dlerror()), 66;
-  alarm(3);
-  if (count > 3) {
-    ((void (*)(void))symbol)();
-    puts("returned");
-  } else {
-    const int32_t value = ((int32_t(*)(void))symbol)();
-    printf("%d %s\n", value, value ? strerror(value) : "succeeded");
+/* A fresh network namespace has a loopback that is down. */
+static void raise_loopback(void) {
+  struct ifreq request = {.ifr_name = "lo"};
+  int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (any >= 0 && ioctl(any, SIOCGIFFLAGS, &request) == 0 && !(request.ifr_flags & IFF_UP)) {
+    request.ifr_flags |= IFF_UP;
+    ioctl(any, SIOCSIFFLAGS, &request);
   }
-  return 0;
+  if (any >= 0) close(any);
+}
+
+static int32_t call(void *function, const char *signature, const char *argument) {
+  union {
+    void *address;
+    int32_t (*nothing)(void);
+    int32_t (*word)(int32_t);
+    int32_t (*wide)(uint64_t);
+    int32_t (*text)(const char *);
+    int32_t (*buffer)(void *);
+  } as = {function};
+  const char *open = strchr(signature, '(');
+  static char out[1 << 20];
+  if (!open) return fprintf(stderr, "control: '%s' isn't a signature\n", signature), -1;
+  if (strncmp(open, "(out(", 5) == 0) return as.buffer(out);
+  if (strcmp(open, "()") == 0) return as.nothing();
+  if (!argument) return fprintf(stderr, "control: %s needs an argument\n", signature), -1;
+  if (strcmp(open, "(cstring)") == 0) return as.text(argument);
+  if (strcmp(open, "(u64)") == 0) return as.wide(strtoull(argument, NULL, 0));
+  if (strcmp(open, "(i32)") == 0 || strcmp(open, "(u32)") == 0) return as.word((int32_t)strtoll(argument, NULL, 0));
+  return fprintf(stderr, "control: '%s' isn't a signature that it knows\n", signature), -1;
+}
+
+int main(int count, char **arguments) {
+  if (count != 2 && count != 4 && count != 5)
+    return fprintf(stderr, "usage: control LIBRARY.so [SYMBOL SIGNATURE [ARGUMENT]]\n"), 64;
+  raise_loopback();
+  void *library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+  if (!library) return fprintf(stderr, "control: %s\n", dlerror()), 127;
+  if (count == 2) return 0;
+  void *function = dlsym(library, arguments[2]);
+  if (!function) return fprintf(stderr, "control: %s\n", dlerror()), 127;
+  fflush(stdout);
+  int32_t result = call(function, arguments[3], count == 5 ? arguments[4] : NULL);
+  const char *returns_nothing = strncmp(arguments[3], "void", 4) == 0 ? "returned" : NULL;
+  if (returns_nothing) return puts(returns_nothing), 0;
+  printf("%d%s%s\n", result, result ? " " : "", result > 0 ? strerror(result) : "");
+  fflush(stdout);
+  /* Without exit handlers: they may be what the behaviour left behind. */
+  _exit(result < 0 || result > 255 ? 255 : result);
 }

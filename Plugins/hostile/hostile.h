@@ -1,9 +1,14 @@
-/* What every behaviour shares. DENY, CONTAIN and OK return 0 or an errno; KILL returns nothing. */
+/* What the behaviours share. Each exported function is one behaviour of a few lines, named by its id.
+ *
+ * A function that attempts something returns the errno of the attempt: 0 says that it worked. Whether it should have is
+ * in expected.tsv. A function that returns nothing isn't expected to come back.
+ */
 #ifndef HOSTILE_H
 #define HOSTILE_H
-#define _GNU_SOURCE 1
+
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,34 +20,32 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define MiB ((size_t)1 << 20)
-/* The errno of an expression that is negative when it fails. */
-#define TRY(expression) ((expression) < 0 ? errno : 0)
+#define MIB ((size_t)1 << 20)
 
-/* A file in the container; HOSTILE_DIRECTORY takes its place where there are no walls. A static buffer per thread. */
-__attribute__((unused)) static const char *in_container(const char *name) {
-  static __thread char path[4096];
-  const char *directory = getenv("HOSTILE_DIRECTORY");
-  snprintf(path, sizeof path, "%s/%s", directory ? directory : "/container", name);
-  return path;
+static inline int32_t outcome(long result) { return result < 0 ? errno : 0; }
+
+/* The same for a call that gives a descriptor. */
+static inline int32_t opened(long descriptor) {
+  int code = outcome(descriptor);
+  if (descriptor >= 0) close((int)descriptor);
+  return code;
 }
 
-/* Writes to every page of `bytes`. */
-__attribute__((unused)) static void touch(volatile char *bytes, size_t size) {
-  for (size_t at = 0; at < size; at += 4096) bytes[at] = 1;
+static inline void touch(void *memory, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 4096) ((volatile char *)memory)[at] = 1;
 }
 
-/* A file of `size` zero bytes that are really written, or a negative errno. */
-__attribute__((unused)) static int written_file(const char *name, size_t size) {
-  static const char block[65536];
-  const int file = open(in_container(name), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return -errno;
-  for (size_t done = 0; done < size; done += sizeof block)
-    if (write(file, block, sizeof block) < 0) {
-      const int code = errno;
-      close(file);
-      return -code;
-    }
-  return file;
+static inline void wait_forever(void) {
+  for (;;) pause();
 }
+
+/* Paths that stay valid until the next call on the same thread: in the container (the only place that may be written),
+   in the scratch directory, and the library's own file (which may only be read). */
+const char *in_container(const char *name);
+const char *in_scratch(const char *name);
+const char *own_file(void);
+
+/* Makes a file in the container of so many bytes of zero, really written; returns its descriptor or -1. */
+int big_file(const char *name, size_t bytes);
+
 #endif

@@ -415,7 +415,8 @@ final class Run {
   private func note(_ name: String, _ path: String?) {
     guard let path else { return }
     let granted =
-      [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev"]
+      [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
+      + RunnerView.devices
       + plan.policy.read + plan.policy.write + plan.machine.hello.runtime
     let isGranted = !path.hasPrefix("/") || granted.contains { path == $0 || path.hasPrefix($0 + "/") }
     if !isGranted { denials.record(layer: "files", operation: name, target: Printable.text(path)) }

@@ -1,0 +1,10 @@
+/* H23: 1 GiB of zeros that nobody touches: a reservation, which is harmless, or a refusal of the loader's. */
+#include "../plugin.h"
+
+static char zeros[(size_t)1 << 30];
+
+static ba_status content_request(const ba_host *host, const ba_content_request *request) {
+  return ((volatile char *)zeros)[1 << 29] ? BA_FAILED : three_downloads(host, request);
+}
+
+EXTENSION(content_request)

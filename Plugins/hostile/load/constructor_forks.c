@@ -1,0 +1,11 @@
+/* H118: a constructor that forks. Canary: `h118-canary` in the container. */
+#include "../plugin.h"
+
+EXTENSION(three_downloads)
+
+static __attribute__((constructor)) void begin(void) {
+  if (fork() == 0) {
+    opened(open(in_container("h118-canary"), O_CREAT | O_WRONLY, 0600));
+    _exit(0);
+  }
+}

@@ -1,0 +1,7 @@
+/* H117: no table at all, which is how an extension refuses a host. */
+#include "../plugin.h"
+
+EXPORT const ba_extension *background_assets_extension(uint32_t version) {
+  (void)version;
+  return NULL;
+}

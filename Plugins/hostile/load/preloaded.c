@@ -1,0 +1,11 @@
+/* H112: looks whether LD_PRELOAD or LD_AUDIT of the host's caller reached it: start the host with
+   LD_PRELOAD=…/elsewhere/libevil.so. Its canary must not come from here. */
+#include "../plugin.h"
+
+#include <dlfcn.h>
+
+static ba_status content_request(const ba_host *host, const ba_content_request *request) {
+  return dlsym(RTLD_DEFAULT, "evil_was_loaded") ? BA_FAILED : three_downloads(host, request);
+}
+
+EXTENSION(content_request)

@@ -1,0 +1,9 @@
+/* H112: finds a library by its RUNPATH, outside of its bundle. Canary: `evil-canary` in the container. */
+#include "../plugin.h"
+
+extern int evil_was_loaded(void);
+static ba_status content_request(const ba_host *host, const ba_content_request *request) {
+  return evil_was_loaded() ? BA_FAILED : three_downloads(host, request);
+}
+
+EXTENSION(content_request)
