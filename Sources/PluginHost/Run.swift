@@ -20,37 +20,40 @@ final class Run {
   let loop: EventLoop
   let cgroup: RunCgroup?
   let requested: Duration
-  private let control: Int32
-  private let service: Int32
-  private let output: Int32
-  private var keys: [UInt64] = []
-  private var pidfd: Int32 = -1
-  private var listener: Int32 = -1
-  private var listenerKey: UInt64?
-  private var namespace: Int32 = -1
-  private var meters: Meters?
-  private var watchdog: Watchdog
-  private var controlFrames: FrameAssembler
-  private var serviceFrames: FrameAssembler
-  private var denials = DenialRecorder()
-  private var log: LogRecorder
-  private var scheduled: [Download] = []
-  private var waiting: Waiting?
-  private var nextCall: UInt64 = 1
-  private var isLoading = true
-  private var isClosed = false
-  private var activities = 0
-  private var heldResult: RunnerMessage.CallResult?
-  private var cause: Outcome?
-  private var crash: RunnerMessage.CrashSite?
-  private var killedAt: Duration?
-  private var deadline: Duration?
-  private var outbox: [(channel: Int32, bytes: ArraySlice<UInt8>)] = []
-  private var earlyWalls: RunnerMessage.WallReport?
-  private var usage = RunReport.Usage()
-  private var endings: [(RunReport) -> Void] = []
+  let control: Int32
+  let service: Int32
+  let output: Int32
+  var keys: [UInt64] = []
+  var pidfd: Int32 = -1
+  var listener: Int32 = -1
+  var listenerKey: UInt64?
+  var namespace: Int32 = -1
+  var meters: Meters?
+  var watchdog: Watchdog
+  var controlFrames: FrameAssembler
+  var serviceFrames: FrameAssembler
+  var denials = DenialRecorder()
+  var log: LogRecorder
+  var scheduled: [Download] = []
+  var waiting: Waiting?
+  var nextCall: UInt64 = 1
+  var isLoading = true
+  var isClosed = false
+  var activities = 0
+  var heldResult: RunnerMessage.CallResult?
+  var cause: Outcome?
+  var crash: RunnerMessage.CrashSite?
+  var killedAt: Duration?
+  var deadline: Duration?
+  var outbox: [(channel: Int32, bytes: ArraySlice<UInt8>)] = []
+  var earlyWalls: RunnerMessage.WallReport?
+  var usage = RunReport.Usage()
+  var endings: [(RunReport) -> Void] = []
   private(set) var report: RunReport?
-  private let walls: [Wall: WallState]
+  var lastCall = Duration.zero
+  var sentAt = Duration.zero
+  var isExtension = true
+  let walls: [Wall: WallState]
   var onEnd: (() -> Void)?
   weak var server: ForkServerClient?
 
@@ -140,310 +143,18 @@ final class Run {
     finish(exit: exit)
   }
 
-  // MARK: Channels
-
-  private func receiveControl() {
-    receive(control, { self.controlFrames.append($0) }, { () throws(ProtocolViolation) in try self.controlFrames.next() }) {
-      (frame) throws(ProtocolViolation) in try self.handle(RunnerMessage(frame), id: frame.id)
-    }
-  }
-
-  private func receiveService() {
-    receive(service, { self.serviceFrames.append($0) }, { () throws(ProtocolViolation) in try self.serviceFrames.next() }) {
-      (frame) throws(ProtocolViolation) in try self.handle(ServiceRequest(frame), id: frame.id)
-    }
-  }
-
-  private func receive(
-    _ descriptor: Int32, _ append: (ArraySlice<UInt8>) -> Void,
-    _ next: () throws(ProtocolViolation) -> Frame?, _ handle: (Frame) throws(ProtocolViolation) -> Void
-  ) {
-    guard !isClosed else { return }
-    // A flood is read in portions, so that one plugin can't keep the thread from the others.
-    for _ in 0..<16 {
-      let part: Sockets.Received?
-      do {
-        part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 2)
-      } catch {
-        return violate("the channel broke: \(error.description)")
-      }
-      guard let part else { return }
-      if part.count == 0 { return closed(descriptor) }
-      accept(part.descriptors)
-      append(loop.buffer[0..<part.count])
-      do throws(ProtocolViolation) {
-        while cause == nil || descriptor == control, let frame = try next() { try handle(frame) }
-      } catch {
-        return violate("\(error)")
-      }
-      if part.count < loop.buffer.count { return }
-    }
-  }
-
-  /// The listener and the mount namespace, once, from trusted code; any other descriptor is a violation.
-  private func accept(_ descriptors: [Int32]) {
-    for descriptor in descriptors {
-      if isLoading, meters == nil, listener < 0, expectsListener {
-        listener = descriptor
-      } else if isLoading, meters == nil, namespace < 0 {
-        namespace = descriptor
-      } else {
-        close(descriptor)
-        violate("the plugin sent a descriptor")
-      }
-    }
-  }
-
-  private func closed(_ descriptor: Int32) {
-    unwatch(descriptor)
-    judgeClosing()
-  }
-
-  /// A runner that exits closes its channels too. One that isn't on its way out has closed them and goes on.
-  private func judgeClosing() {
-    loop.setTimer(id | 1 << 63, at: BootClock.now + .milliseconds(2)) { [weak self] in
-      guard let self, self.report == nil else { return }
-      if self.meters?.isExiting() ?? true { self.judgeClosing() } else { self.violate("the plugin closed its channel") }
-    }
-  }
-
-  private func receiveOutput() {
-    guard !isClosed else { return }
-    var buffer = [UInt8](repeating: 0, count: 65536)
-    for _ in 0..<16 {
-      let count = read(output, &buffer, buffer.count)
-      if count == 0 { return unwatch(output) }
-      if count < 0 { return }
-      log.recordOutput(buffer[0..<count])
-      if count < buffer.count { return }
-    }
-  }
-
-  private func unwatch(_ descriptor: Int32) {
-    let index = [control, service, output].firstIndex(of: descriptor)
-    if let index, keys.indices.contains(index) { loop.stop(keys[index]) }
-  }
-
-  private func send(_ frame: Frame, on channel: Int32) {
-    outbox.append((channel, frame.encoded()[...]))
-    if outbox.count == 1 { flush() }
-  }
-
-  /// Sends what the channels take. A runner that doesn't read keeps only itself waiting: its wall clock goes on.
-  private func flush() {
-    while let (channel, bytes) = outbox.first {
-      var sent = 0
-      let code = bytes.withUnsafeBytes { ol_send(channel, $0.baseAddress, $0.count, nil, 0, Int32(MSG_DONTWAIT), &sent) }
-      switch code {
-      case 0 where sent == bytes.count: outbox.removeFirst()
-      case 0: outbox[0].bytes = bytes.dropFirst(sent)
-      case EINTR: continue
-      case EAGAIN:
-        guard outbox.count < 1024 else { return violate("the plugin doesn't read its channel") }
-        return loop.setTimer(id | 1 << 62, at: BootClock.now + .milliseconds(1)) { [weak self] in self?.flush() }
-      // Closed: how the process ended is the server's to tell.
-      default: return outbox.removeAll()
-      }
-    }
-  }
-
-  // MARK: Messages
-
-  private func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
-    switch message {
-    case .wallsClosed(let report):
-      guard isLoading, meters == nil, id == 0 else { throw .unexpected("wallsClosed") }
-      // The runner may be faster than its server's word of it.
-      if pidfd < 0 { earlyWalls = report } else { wallsClosed(report) }
-    case .loaded(let image):
-      guard case .load(let completion) = waiting, id == 1, meters != nil else { throw .unexpected("loaded") }
-      // The inode is pinned by the mount; that nobody wrote into it since it was hashed is seen by its times.
-      guard (try? Files.identity(of: plan.image.library.path)) == plan.image.library.identity else {
-        return kill(Outcome(.loadFailed, "\(plan.image.library.path) was changed while it was loaded"))
-      }
-      isLoading = false
-      waiting = nil
-      callOver()
-      usage.wakeSeconds = (BootClock.now - requested).inSeconds
-      completion(.success(image))
-    case .loadFailed(let text):
-      guard case .load = waiting, id == 1 else { throw .unexpected("loadFailed") }
-      kill(Outcome(.loadFailed, Printable.text(text, limit: 500)))
-    case .returned(let result):
-      guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
-      // What it logged before it returned comes first.
-      receiveService()
-      if activities > 0 { heldResult = result } else { complete(.success(result)) }
-    case .entryPointMissing(let name):
-      guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
-      kill(Outcome(.entryPointMissing, "the plugin has no \(Printable.text(name))"))
-    case .callRefused(let text):
-      guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
-      complete(.failure(.usage(Printable.text(text, limit: 500))))
-    case .crashed(let site): crash = site
-    }
-  }
-
-  private(set) var lastCall = Duration.zero
-  private var sentAt = Duration.zero
-
-  private func complete(_ result: Result<RunnerMessage.CallResult, HostError>) {
-    guard case .call(_, let completion) = waiting else { return }
-    waiting = nil
-    lastCall = BootClock.now - sentAt
-    callOver()
-    completion(result)
-  }
-
-  private func callOver() {
-    sample()
-    watchdog.callEnded(at: BootClock.now)
-    arm()
-  }
-
-  private func wallsClosed(_ report: RunnerMessage.WallReport) {
-    if let failure = report.failures.first {
-      return kill(
-        Outcome(.wallUnavailable, "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
-    }
-    do {
-      var pid: pid_t = 0
-      try check("pidfd", "runner") { ol_pidfd_pid(pidfd, &pid) }
-      var meters = try Meters(pid: pid)
-      meters.takeBaseline()
-      self.meters = consume meters
-      if let cgroup { _ = try cgroup.limit(beyondBaseline: plan.policy.limits.memory) }
-      if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
-    } catch {
-      return failHost(error.description)
-    }
-    let request = HostMessage.LoadRequest(
-      path: plan.view.library, device: plan.image.library.identity.device, inode: plan.image.library.identity.inode,
-      isExtension: isExtension, bundleIdentifier: plan.image.bundleIdentifier, bundlePath: plan.view.bundle,
-      containers: [.init(group: "", path: plan.view.container)])
-    watchdog.callBegan(at: BootClock.now, cpu: self.meters?.cpu() ?? .zero)
-    send(HostMessage.load(request).frame(id: 1), on: control)
-    arm()
-  }
-
-  var isExtension = true
-
-  private func handle(_ request: ServiceRequest, id: UInt64) throws(ProtocolViolation) {
-    switch request {
-    case .log(let level, let subsystem, let category, let message):
-      log.record(level: level, subsystem: subsystem, category: category, message: message)
-    case .schedule(let download): reply(id, .status(schedule(download)))
-    case .cancel(let identifier):
-      let index = scheduled.firstIndex { $0.identifier == identifier }
-      if let index { scheduled.remove(at: index) }
-      reply(id, .status(index == nil ? 101 : 0))
-    case .currentDownloads: reply(id, .downloads(scheduled))
-    case .acquireExclusiveControl: reply(id, .status(0))
-    case .releaseExclusiveControl: break
-    case .beginActivity:
-      activities += 1
-      // Begun after the entry point had returned: the clocks go on as in a call.
-      if activities == 1, waiting == nil {
-        watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
-        arm()
-      }
-    case .endActivity:
-      guard activities > 0 else { throw .unexpected("endActivity without an activity") }
-      activities -= 1
-      guard activities == 0 else { break }
-      if let result = heldResult {
-        heldResult = nil
-        complete(.success(result))
-      } else if waiting == nil {
-        callOver()
-      }
-    }
-  }
-
-  private func reply(_ id: UInt64, _ reply: ServiceReply) { send(reply.frame(id: id), on: service) }
-
-  private func schedule(_ download: Download) -> Int32 {
-    if case .call(.contentRequest, _) = waiting { return 50 }
-    if let rejection = DownloadRules(request: nil).objection(to: download) { return rejection.code }
-    if scheduled.contains(where: { $0.identifier == download.identifier }) { return 100 }
-    guard scheduled.count < 10_000 else { return 102 }
-    scheduled.append(download)
-    return 0
-  }
-
-  // MARK: Denied calls
-
-  private func receiveNotification() {
-    // A flood is answered in portions; between them the deadline is looked at.
-    for _ in 0..<32 {
-      // Hung up for as long as the process takes to end: nothing to be woken for.
-      if ol_is_hung_up(listener) == 1 { return stopListening() }
-      guard ol_poll_readable(listener, 0) == 1, answerNotification() else { return }
-    }
-  }
-
-  private func stopListening() {
-    if let listenerKey { loop.stop(listenerKey) }
-    listenerKey = nil
-  }
-
-  private func drainListener() { while ol_is_hung_up(listener) == 0, ol_poll_readable(listener, 0) == 1, answerNotification() {} }
-
-  private func answerNotification() -> Bool {
-    var call = ol_notification()
-    guard ol_seccomp_receive(listener, &call) == 0 else {
-      // Hung up: nobody is left to ask.
-      return false
-    }
-    let decision = NotificationPolicy(
-      policy: plan.policy, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max }
-    ).decide(call)
-    switch decision {
-    case .proceed: break
-    case .note(let name, let argument): note(name, path(of: call, argument))
-    case .deny(let layer, let name, let target, _, let kills):
-      denials.record(layer: layer, operation: name, target: target)
-      if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
-    }
-    var code: Int32 = 0
-    if case .deny(_, _, _, let error, _) = decision { code = error }
-    _ = ol_seccomp_answer(listener, call.id, code)
-    return true
-  }
-
-  /// A path that the plugin named: refused by the mount namespace or by Landlock unless it lies in what was granted.
-  private func note(_ name: String, _ path: String?) {
-    guard let path else { return }
-    let granted =
-      [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
-      + RunnerView.devices
-      + plan.policy.read + plan.policy.write + plan.machine.hello.runtime
-    let isGranted = !path.hasPrefix("/") || granted.contains { path == $0 || path.hasPrefix($0 + "/") }
-    if !isGranted { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
-  }
-
-  private func path(of call: ol_notification, _ argument: Int) -> String? {
-    let address = withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: argument * 8, as: UInt64.self) }
-    var buffer = [CChar](repeating: 0, count: 4096)
-    // The number names a thread of our runner as long as the notification is valid.
-    guard ol_read_remote_string(pid_t(call.pid), address, &buffer, buffer.count) == 0,
-      ol_seccomp_is_valid(listener, call.id) == 0
-    else { return nil }
-    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
   // MARK: The watchdog
 
-  private func arm() {
+  func arm() {
     loop.setTimer(id, at: watchdog.nextTick(after: BootClock.now)) { [weak self] in self?.tick() }
   }
 
-  private func tick() {
+  func tick() {
     sample()
     arm()
   }
 
-  private func sample() {
+  func sample() {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
     let due = watchdog.wallDeadline
@@ -468,11 +179,11 @@ final class Run {
 
   // MARK: The end
 
-  private func violate(_ what: String) { kill(Outcome(.protocolViolation, Printable.text(what, limit: 300))) }
-  private func failHost(_ why: String) { kill(Outcome(.hostFailed, why)) }
+  func violate(_ what: String) { kill(Outcome(.protocolViolation, Printable.text(what, limit: 300))) }
+  func failHost(_ why: String) { kill(Outcome(.hostFailed, why)) }
 
   /// The first cause wins. The end is reported when the process is gone.
-  private func kill(_ outcome: Outcome) {
+  func kill(_ outcome: Outcome) {
     guard cause == nil, report == nil else { return }
     cause = outcome
     killedAt = BootClock.now
@@ -481,7 +192,7 @@ final class Run {
     if pidfd >= 0 { _ = ol_pidfd_signal(pidfd, SIGKILL) }
   }
 
-  private func verdict(on exit: ServerEvent.Exit) -> Outcome {
+  func verdict(on exit: ServerEvent.Exit) -> Outcome {
     let phase = isLoading ? "while loading" : waiting == nil ? "between calls" : "in a call"
     if let cgroup, cgroup.hasKilled {
       usage.peakMemoryBytes = plan.policy.limits.memory
@@ -497,7 +208,7 @@ final class Run {
       exit.wasSignalled ? "ended by \(CrashText.signal(exit.status)) \(phase)" : "exited with status \(exit.status) \(phase)")
   }
 
-  private func finish(exit: ServerEvent.Exit?) {
+  func finish(exit: ServerEvent.Exit?) {
     guard report == nil, let outcome = cause else { return }
     let now = BootClock.now
     watchdog.end(at: now)
@@ -528,7 +239,7 @@ final class Run {
     onEnd?()
   }
 
-  private func closeDown() {
+  func closeDown() {
     isClosed = true
     loop.setTimer(id, at: nil) {}
     loop.setTimer(id | 1 << 63, at: nil) {}
@@ -545,15 +256,5 @@ final class Run {
     }
   }
 
-  private var expectsListener: Bool { plan.machine.hasListener && !plan.open.contains(.seccomp) }
-}
-
-extension Duration {
-  /// `300ms`, `1.5s`.
-  var formatted: String {
-    let milliseconds = Double(inNanoseconds) / 1e6
-    if milliseconds < 1000 { return milliseconds == milliseconds.rounded() ? "\(Int(milliseconds))ms" : "\((milliseconds * 10).rounded() / 10)ms" }
-    let seconds = milliseconds / 1000
-    return seconds == seconds.rounded() ? "\(Int(seconds))s" : "\((seconds * 100).rounded() / 100)s"
-  }
+  var expectsListener: Bool { plan.machine.hasListener && !plan.open.contains(.seccomp) }
 }

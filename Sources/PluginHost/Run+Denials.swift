@@ -1,0 +1,68 @@
+internal import AssetModel
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// Answers the system calls that the filter hands to the host.
+extension Run {
+  func receiveNotification() {
+    // A flood is answered in portions; between them the deadline is looked at.
+    for _ in 0..<32 {
+      // Hung up for as long as the process takes to end: nothing to be woken for.
+      if ol_is_hung_up(listener) == 1 { return stopListening() }
+      guard ol_poll_readable(listener, 0) == 1, answerNotification() else { return }
+    }
+  }
+
+  func stopListening() {
+    if let listenerKey { loop.stop(listenerKey) }
+    listenerKey = nil
+  }
+
+  func drainListener() { while ol_is_hung_up(listener) == 0, ol_poll_readable(listener, 0) == 1, answerNotification() {} }
+
+  func answerNotification() -> Bool {
+    var call = ol_notification()
+    guard ol_seccomp_receive(listener, &call) == 0 else {
+      // Hung up: nobody is left to ask.
+      return false
+    }
+    let decision = NotificationPolicy(
+      policy: plan.policy, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max }
+    ).decide(call)
+    switch decision {
+    case .proceed: break
+    case .note(let name, let argument): note(name, path(of: call, argument))
+    case .deny(let layer, let name, let target, _, let kills):
+      denials.record(layer: layer, operation: name, target: target)
+      if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
+    }
+    var code: Int32 = 0
+    if case .deny(_, _, _, let error, _) = decision { code = error }
+    _ = ol_seccomp_answer(listener, call.id, code)
+    return true
+  }
+
+  /// A path that the plugin named: refused by the mount namespace or by Landlock unless it lies in what was granted.
+  func note(_ name: String, _ path: String?) {
+    guard let path else { return }
+    let granted =
+      [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
+      + RunnerView.devices
+      + plan.policy.read + plan.policy.write + plan.machine.hello.runtime
+    let isGranted = !path.hasPrefix("/") || granted.contains { path == $0 || path.hasPrefix($0 + "/") }
+    if !isGranted { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
+  }
+
+  func path(of call: ol_notification, _ argument: Int) -> String? {
+    let address = withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: argument * 8, as: UInt64.self) }
+    var buffer = [CChar](repeating: 0, count: 4096)
+    // The number names a thread of our runner as long as the notification is valid.
+    guard ol_read_remote_string(pid_t(call.pid), address, &buffer, buffer.count) == 0,
+      ol_seccomp_is_valid(listener, call.id) == 0
+    else { return nil }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
