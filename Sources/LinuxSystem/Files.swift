@@ -103,16 +103,18 @@ package enum Files {
     }
   }
 
-  private static func entries(_ directory: Int32) -> [String] {
+  /// Names as bytes: a plugin's need not be UTF-8.
+  private static func entries(_ directory: Int32) -> [[CChar]] {
     let copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = fdopendir(copy) else { return [] }
     defer { closedir(stream) }
-    var names: [String] = []
+    var names: [[CChar]] = []
     while names.count < 4096, let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1)) }
       }
-      if name != ".", name != ".." { names.append(name) }
+      let dot = CChar(UInt8(ascii: "."))
+      if name != [dot, 0], name != [dot, dot, 0] { names.append(name) }
     }
     return names
   }

@@ -72,6 +72,20 @@ import Testing
     #expect(Runners.descendants(of: server).count <= 1)
   }
 
+  /// Names that aren't UTF-8, deep folders, many files: what a plugin leaves in its folder goes with the run.
+  @Test(arguments: [("h99_awkward_names", nil), ("h99_deep", 5000), ("h99_many", 2000)] as [(String, Int64?)])
+  func hostileFoldersGo(_ symbol: String, _ count: Int64?) async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load(Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(30), memory: 256 << 20)))
+    let folder = plugin.container
+    #expect(FileManager.default.fileExists(atPath: folder))
+    _ = try await plugin.call(
+      symbol, count == nil ? "i32()" : "i32(i32)", arguments: count.map { [.integer($0)] } ?? [])
+    #expect(try !FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    _ = await plugin.end()
+    #expect(!FileManager.default.fileExists(atPath: folder))
+  }
+
   @Test func concurrentRunsDontMix() async throws {
     let host = try Workspace.host()
     try await withThrowingTaskGroup(of: Void.self) { group in
