@@ -92,6 +92,8 @@ extension HostSuite {
         return 42
       }
       #expect(value == 42)
+      // The end comes after the caller goes on.
+      try await host.waitForEvents(5)
       #expect(host.state.withLock { $0.events } == ["begin", "acquire", "body", "release", "end"])
       #expect(host.state.withLock { $0.timeouts } == [BA_NO_TIMEOUT])
     }
@@ -100,6 +102,8 @@ extension HostSuite {
       await #expect(throws: CocoaError.self) {
         try await manager.withExclusiveControl(before: .now + 10) { throw CocoaError(.fileNoSuchFile) }
       }
+      // The end comes after the caller goes on.
+      try await host.waitForEvents(4)
       #expect(host.state.withLock { $0.events } == ["begin", "acquire", "release", "end"])
       let timeout = host.state.withLock { $0.timeouts[0] }
       #expect(timeout > 5_000_000_000 && timeout <= 10_000_000_000)
@@ -110,6 +114,8 @@ extension HostSuite {
       await #expect(throws: NSError.self) {
         try await manager.withExclusiveControl(before: .now) { host.event("body") }
       }
+      // The end comes after the caller goes on.
+      try await host.waitForEvents(3)
       #expect(host.state.withLock { $0.events } == ["begin", "acquire", "end"])
       #expect(host.state.withLock { $0.timeouts } == [0])
     }
