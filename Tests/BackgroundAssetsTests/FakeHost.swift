@@ -28,6 +28,10 @@ final class FakeHost: Sendable {
     var containers: [String: String] = [:]
   }
 
+  /// A host outlives its process's last thread, as the ABI promises: what a queue of the module still has to say to one
+  /// must not meet freed memory.
+  private static let all = Mutex<[FakeHost]>([])
+
   let state = Mutex(State())
   nonisolated(unsafe) let table: UnsafeMutablePointer<ba_host>
 
@@ -78,12 +82,7 @@ final class FakeHost: Sendable {
           return BA_OK
         }))
     table.pointee.context = Unmanaged.passUnretained(self).toOpaque()
-  }
-
-  deinit {
-    // Queues of the module may still ask which host is current.
-    if ba_current_host() == UnsafePointer(table) { ba_set_current_host(nil) }
-    table.deallocate()
+    Self.all.withLock { $0.append(self) }
   }
 
   func event(_ name: String) { state.withLock { $0.events.append(name) } }
