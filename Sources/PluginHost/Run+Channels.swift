@@ -37,7 +37,7 @@ extension Run {
       accept(part.descriptors)
       append(loop.buffer[0..<part.count])
       do throws(ProtocolViolation) {
-        while cause == nil || descriptor == control, let frame = try next() { try handle(frame) }
+        while cause == nil || descriptor == control, let frame = try next() { try handle(frame); if let due = watchdog.wallDeadline, BootClock.now >= due { sample() } }
       } catch {
         return violate("\(error)")
       }
@@ -220,14 +220,30 @@ extension Run {
     }
   }
 
-  func reply(_ id: UInt64, _ reply: ServiceReply) { send(reply.frame(id: id), on: service) }
+  /// One request is under way at a time: who asks again before the last answer is out isn't our client.
+  func reply(_ id: UInt64, _ reply: ServiceReply) {
+    guard outbox.isEmpty else { return violate("the plugin asks without reading the answers") }
+    send(reply.frame(id: id), on: service)
+  }
 
   func schedule(_ download: Download) -> Int32 {
     if case .call(.contentRequest, _) = waiting { return 50 }
     if let rejection = DownloadRules(request: nil).objection(to: download) { return rejection.code }
     if scheduled.contains(where: { $0.identifier == download.identifier }) { return 100 }
-    guard scheduled.count < 10_000 else { return 102 }
+    // Kept in the host: bounded in bytes as well, and so is the answer that lists them.
+    let size = DownloadSize.of(download)
+    guard scheduled.count < 10_000, scheduledBytes + size <= 1 << 20 else { return 102 }
+    scheduledBytes += size
     scheduled.append(download)
     return 0
+  }
+}
+
+/// Bytes of a download as a frame carries it.
+enum DownloadSize {
+  static func of(_ download: Download) -> Int {
+    var writer = ByteWriter()
+    writer.download(download)
+    return writer.bytes.count
   }
 }

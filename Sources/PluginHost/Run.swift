@@ -35,6 +35,7 @@ final class Run {
   var denials = DenialRecorder()
   var log: LogRecorder
   var scheduled: [Download] = []
+  var scheduledBytes = 0
   var waiting: Waiting?
   var nextCall: UInt64 = 1
   var isLoading = true
