@@ -1,0 +1,80 @@
+/// A digest of a whole file or of one chunk. Only SHA-256 and SHA-512 count; older algorithms are never believed.
+public struct ContentDigest: Sendable, Hashable {
+  public enum Algorithm: String, Sendable, Hashable, CaseIterable {
+    case sha256 = "sha-256"
+    case sha512 = "sha-512"
+
+    public var byteCount: Int { self == .sha256 ? 32 : 64 }
+  }
+
+  public let algorithm: Algorithm
+  public let bytes: [UInt8]
+
+  /// nil when the number of bytes isn't the algorithm's.
+  public init?(_ algorithm: Algorithm, bytes: [UInt8]) {
+    guard bytes.count == algorithm.byteCount else { return nil }
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
+  /// Reads hexadecimal digits; their number (64 or 128) says which algorithm is meant.
+  public init?(hex: some StringProtocol) {
+    let digits = Array(hex.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 2)
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    guard let algorithm = Algorithm.allCases.first(where: { $0.byteCount == bytes.count }) else { return nil }
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
+  public var hex: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+/// The SHA-256 digests of a file's chunks, in order: what lets parts be verified, repaired and fetched side by side.
+public struct ChunkList: Sendable, Hashable {
+  public static let usualChunkSize: Int64 = 4 << 20
+
+  /// Bytes of every chunk but the last; a power of two from 64 KiB to 64 MiB.
+  public let chunkSize: Int64
+  /// Bytes of the whole file.
+  public let totalSize: Int64
+  /// One digest of 32 bytes after another.
+  public let digests: [UInt8]
+
+  /// nil when the digests don't cover `totalSize` exactly, or a number is outside its range.
+  public init?(chunkSize: Int64, totalSize: Int64, digests: [UInt8]) {
+    guard (64 << 10...64 << 20).contains(chunkSize), chunkSize & (chunkSize - 1) == 0, totalSize > 0,
+      digests.count % 32 == 0, Int64(digests.count / 32) == (totalSize - 1) / chunkSize + 1
+    else { return nil }
+    self.chunkSize = chunkSize
+    self.totalSize = totalSize
+    self.digests = digests
+  }
+
+  public var count: Int { digests.count / 32 }
+
+  public func digest(of chunk: Int) -> ArraySlice<UInt8> { digests[chunk * 32..<chunk * 32 + 32] }
+
+  /// The bytes of the file that a chunk has.
+  public func range(of chunk: Int) -> Range<Int64> {
+    let start = Int64(chunk) * chunkSize
+    return start..<min(start + chunkSize, totalSize)
+  }
+}

@@ -1,0 +1,55 @@
+/// What is remembered of an origin (`scheme://host:port`).
+public struct OriginRecord: Sendable, Equatable {
+  public var origin: String
+  /// The origin showed that it has no ranges; forgotten after 24 hours.
+  public var rangeless: StoredWait?
+  /// `Retry-After`: nothing is asked before it ends.
+  public var retryAfter: StoredWait?
+  /// `Retry-After` as it was sent, for `explain`.
+  public var retryAfterValue: String?
+
+  public init(
+    origin: String, rangeless: StoredWait? = nil, retryAfter: StoredWait? = nil, retryAfterValue: String? = nil
+  ) {
+    self.origin = origin
+    self.rangeless = rangeless
+    self.retryAfter = retryAfter
+    self.retryAfterValue = retryAfterValue
+  }
+}
+
+public enum AddResult: Sendable, Equatable {
+  case added(JobID)
+  /// The same identifier with an equal request is there already (BAErrorCode 100).
+  case alreadyScheduled(JobID)
+  /// The same identifier with another request: it has to be cancelled first.
+  case conflict(JobID)
+  /// The app has as many open jobs as it may.
+  case tooMany(limit: Int)
+  /// The allowance has no room: bytes that are missing (BAErrorCode 112).
+  case allowance(missing: Int64)
+
+  public var job: JobID? {
+    if case .added(let id) = self { id } else { nil }
+  }
+}
+
+public enum JournalChange: Sendable, Equatable {
+  /// Every field of a job but its specification. Ignored when the row has a newer generation.
+  case job(JobRecord)
+  case origin(OriginRecord)
+}
+
+/// Where the transfer engine keeps what must survive it. Calls block; they come from one thread at a time, but not always
+/// from the same. Every method is one transaction and durable when it returns.
+public protocol DownloadJournal: Sendable {
+  /// Adds jobs; duplicates and allowances are decided in the same transaction. Results are in the order of the requests.
+  func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult]
+  /// Settling a job (`finished`, `failed`) makes its delivery due in the same transaction.
+  func commit(_ changes: [JournalChange]) throws
+  func job(_ id: JobID) throws -> JobRecord?
+  func job(app: String, identifier: String) throws -> JobRecord?
+  /// Every job that isn't settled, in the order of their numbers.
+  func forEachOpenJob(_ body: (JobSummary) -> Void) throws
+  func origins() throws -> [OriginRecord]
+}

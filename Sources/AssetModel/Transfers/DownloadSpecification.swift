@@ -1,0 +1,51 @@
+/// What is to be fetched and where it goes: the part of a job that never changes.
+public struct DownloadSpecification: Sendable, Equatable {
+  /// The app that the download belongs to; identifiers are unique within it.
+  public var app: String
+  public var identifier: String
+  public var url: String
+  public var headers: [Download.Header]
+  public var transferClass: TransferClass
+  public var isEssential: Bool
+  /// -100…100; higher goes first within an app.
+  public var priority: Int
+  /// Bytes that the client declared, or nil.
+  public var declaredSize: Int64?
+  public var digest: ContentDigest?
+  public var chunks: ChunkList?
+  /// An absolute path: the directory in which the finished file appears. Staging lies on the same filesystem.
+  public var directory: String
+  /// The finished file's name in `directory`; chosen here, never by the network.
+  public var fileName: String
+  /// Hosts that may be asked, as in `BADownloadDomainAllowList`; nil: any (the administrator's policy alone binds).
+  public var allowedDomains: [String]?
+  /// The allowance that bytes are charged to; nil: none.
+  public var budget: String?
+
+  public init(
+    app: String, identifier: String, url: String, headers: [Download.Header] = [], transferClass: TransferClass,
+    isEssential: Bool = false, priority: Int = 0, declaredSize: Int64? = nil, digest: ContentDigest? = nil,
+    chunks: ChunkList? = nil, directory: String, fileName: String, allowedDomains: [String]? = nil, budget: String? = nil
+  ) {
+    self.app = app
+    self.identifier = identifier
+    self.url = url
+    self.headers = headers
+    self.transferClass = transferClass
+    self.isEssential = isEssential
+    self.priority = priority
+    self.declaredSize = declaredSize
+    self.digest = digest
+    self.chunks = chunks
+    self.directory = directory
+    self.fileName = fileName
+    self.allowedDomains = allowedDomains
+    self.budget = budget
+  }
+
+  /// Whether the declared size binds to the byte; otherwise it is advice (B52).
+  public var isSizeExact: Bool { declaredSize != nil && (isEssential || digest != nil || chunks != nil) }
+
+  /// The number of bytes that the file must have, where that is known for certain.
+  public var exactSize: Int64? { chunks?.totalSize ?? (isSizeExact ? declaredSize : nil) }
+}

@@ -1,0 +1,130 @@
+/// The number of a job's row.
+public struct JobID: Sendable, Hashable, Comparable, CustomStringConvertible {
+  public let number: Int64
+
+  public init(_ number: Int64) { self.number = number }
+
+  public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+  public var description: String { "\(number)" }
+}
+
+public enum JobState: Sendable, Equatable {
+  /// Not complete: running, queued, or held up for a reason that is judged anew.
+  case open
+  /// Paused by someone's wish; what is there stays.
+  case paused
+  /// Size and digest are right and the file is synchronised; it only has to be published.
+  case verified
+  /// The file is at its place. Everyone may be told.
+  case finished
+  case failed(TransferFailure)
+  case cancelled
+
+  public var isSettled: Bool {
+    switch self {
+    case .open, .paused, .verified: false
+    case .finished, .failed, .cancelled: true
+    }
+  }
+}
+
+/// What a job has tried so far: the counters that retry and resume decisions look at.
+public struct JobHistory: Sendable, Equatable {
+  /// Consecutive attempts without progress.
+  public var fruitlessAttempts = 0
+  /// Fresh starts because the validator had changed.
+  public var validatorRestarts = 0
+  /// Whole-file digests that didn't fit.
+  public var digestMismatches = 0
+  /// Delayed re-tests after 404.
+  public var publicationRetests = 0
+  /// Answers that broke the protocol.
+  public var serverFaults = 0
+  /// Authentication challenges answered.
+  public var challenges = 0
+  /// The bare range was asked for once (resume by digest, without a validator).
+  public var triedBareRange = false
+  /// Asked once with `no-transform`.
+  public var triedNoTransform = false
+  /// The most bytes that were ever durable: progress is measured from here.
+  public var highWater: Int64 = 0
+
+  public init() {}
+}
+
+/// One download, as the journal keeps it.
+public struct JobRecord: Sendable, Equatable {
+  public let id: JobID
+  public var specification: DownloadSpecification
+  /// May differ from the specification's after promotion, demotion and aging.
+  public var transferClass: TransferClass
+  /// Counts fresh starts; a message with an older one is dropped.
+  public var generation: Int
+  public var state: JobState
+  public var partial: Partial?
+  public var history: JobHistory
+  /// Header and body bytes received on every hop, retry and restart.
+  public var receivedBytes: Int64
+  public var enqueued: StoredMoment
+  /// Waiting before the next attempt, with the reason that `explain` gives.
+  public var wait: StoredWait?
+  /// Moment of the last progress: the fourteen days without any count from here.
+  public var lastProgress: StoredMoment
+  /// Why the last attempt failed, for people.
+  public var lastError: String?
+  /// Identity of the published file, from `verified` on: how recovery knows that the rename happened.
+  public var publishedInode: UInt64?
+  /// Size of the file, from `verified` on.
+  public var finalSize: Int64?
+
+  public init(
+    id: JobID, specification: DownloadSpecification, transferClass: TransferClass? = nil, generation: Int = 1,
+    state: JobState = .open, partial: Partial? = nil, history: JobHistory = JobHistory(), receivedBytes: Int64 = 0,
+    enqueued: StoredMoment, wait: StoredWait? = nil, lastProgress: StoredMoment? = nil, lastError: String? = nil,
+    publishedInode: UInt64? = nil, finalSize: Int64? = nil
+  ) {
+    self.id = id
+    self.specification = specification
+    self.transferClass = transferClass ?? specification.transferClass
+    self.generation = generation
+    self.state = state
+    self.partial = partial
+    self.history = history
+    self.receivedBytes = receivedBytes
+    self.enqueued = enqueued
+    self.wait = wait
+    self.lastProgress = lastProgress ?? enqueued
+    self.lastError = lastError
+    self.publishedInode = publishedInode
+    self.finalSize = finalSize
+  }
+}
+
+/// What a scheduler keeps of a job that isn't running: 100 000 of them must fit.
+public struct JobSummary: Sendable, Equatable {
+  public var id: JobID
+  public var app: String
+  public var origin: String
+  public var transferClass: TransferClass
+  public var priority: Int
+  /// Bytes still to come as far as known, else nil.
+  public var rest: Int64?
+  public var enqueued: StoredMoment
+  public var wait: StoredWait?
+  public var state: JobState
+
+  public init(
+    id: JobID, app: String, origin: String, transferClass: TransferClass, priority: Int, rest: Int64?,
+    enqueued: StoredMoment, wait: StoredWait?, state: JobState
+  ) {
+    self.id = id
+    self.app = app
+    self.origin = origin
+    self.transferClass = transferClass
+    self.priority = priority
+    self.rest = rest
+    self.enqueued = enqueued
+    self.wait = wait
+    self.state = state
+  }
+}

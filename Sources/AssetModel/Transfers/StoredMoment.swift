@@ -1,0 +1,35 @@
+/// A moment as it is kept on disk: boot time alone means nothing after a reboot, wall time alone jumps.
+public struct StoredMoment: Sendable, Equatable {
+  /// The boot that `boot` counts from.
+  public var bootIdentifier: String
+  /// Nanoseconds of CLOCK_BOOTTIME.
+  public var boot: Int64
+  /// Nanoseconds since 1970.
+  public var wall: Int64
+
+  public init(bootIdentifier: String, boot: Int64, wall: Int64) {
+    self.bootIdentifier = bootIdentifier
+    self.boot = boot
+    self.wall = wall
+  }
+
+  /// Nanoseconds from this moment to `now`, never negative: by boot time within one boot, else by wall time.
+  public func elapsed(until now: StoredMoment) -> Int64 {
+    max(0, bootIdentifier == now.bootIdentifier ? now.boot - boot : now.wall - wall)
+  }
+}
+
+/// A wait that survives a restart: it never grows, and none is negative.
+public struct StoredWait: Sendable, Equatable {
+  public var since: StoredMoment
+  /// Nanoseconds from `since`.
+  public var length: Int64
+
+  public init(since: StoredMoment, length: Int64) {
+    self.since = since
+    self.length = max(0, length)
+  }
+
+  /// Nanoseconds left at `now`: 0…length.
+  public func remaining(at now: StoredMoment) -> Int64 { length - min(length, since.elapsed(until: now)) }
+}

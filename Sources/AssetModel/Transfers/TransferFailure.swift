@@ -1,0 +1,26 @@
+/// Why a download ended without its file.
+public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  public enum Reason: String, Sendable, CaseIterable {
+    case noProgress, sizeMismatch, digestMismatch, hostileResponse, notAllowed, trust, gone, challenge, refused, volume
+    case allowance
+  }
+
+  public var reason: Reason
+  /// The HTTP status of the response that decided, or nil.
+  public var status: Int?
+  /// Which request of the redirect chain it was, from 0.
+  public var hop: Int
+  public var errno: Int32?
+  /// A sentence for people; nothing in it comes unescaped from a server.
+  public var detail: String
+
+  public init(_ reason: Reason, status: Int? = nil, hop: Int = 0, errno: Int32? = nil, detail: String) {
+    self.reason = reason
+    self.status = status
+    self.hop = hop
+    self.errno = errno
+    self.detail = detail
+  }
+
+  public var description: String { "\(reason.rawValue): \(detail)" }
+}

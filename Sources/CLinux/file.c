@@ -1,0 +1,43 @@
+#include "ol_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
+/* struct open_how and its flags, from linux/openat2.h (Linux 5.6). */
+struct how {
+    uint64_t flags, mode, resolve;
+};
+enum { no_other_mount = 0x01, no_magic_links = 0x02, no_symlinks = 0x04, beneath = 0x08 };
+
+int ol_open_beneath(int directory, const char *path, int flags, unsigned int mode, int *descriptor) {
+    struct how how = {
+        .flags = (uint64_t)(flags | O_CLOEXEC),
+        .mode = flags & (O_CREAT | __O_TMPFILE) ? mode : 0,
+        .resolve = no_other_mount | no_magic_links | no_symlinks | beneath,
+    };
+    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (result < 0) return errno == EAGAIN ? EINTR : errno; /* A rename raced with the walk: ask again. */
+    *descriptor = (int)result;
+    return 0;
+}
+
+int ol_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to) {
+    return renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+int ol_start_writeback(int descriptor, int64_t offset, int64_t count) {
+    return sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : errno;
+}
+
+int ol_preallocate(int descriptor, int64_t offset, int64_t count) {
+    return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : errno;
+}
+
+int ol_sync_filesystem(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }

@@ -1,0 +1,21 @@
+#ifndef OL_FILE_H
+#define OL_FILE_H
+
+#include <stdint.h>
+
+/* openat2(2) beneath a directory: no symbolic links, no magic links, no other mount. Debian 12's headers lack it. */
+int ol_open_beneath(int directory, const char *path, int flags, unsigned int mode, int *descriptor);
+
+/* renameat2(2) with RENAME_NOREPLACE. */
+int ol_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to);
+
+/* sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts write-back and doesn't wait. */
+int ol_start_writeback(int descriptor, int64_t offset, int64_t count);
+
+/* fallocate(2) with FALLOC_FL_KEEP_SIZE. */
+int ol_preallocate(int descriptor, int64_t offset, int64_t count);
+
+/* syncfs(2): reports write-back errors since Linux 5.8. */
+int ol_sync_filesystem(int descriptor);
+
+#endif

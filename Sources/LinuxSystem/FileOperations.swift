@@ -1,0 +1,126 @@
+internal import CLinux
+internal import Glibc
+
+/// What a volume has left (statvfs(3)).
+public struct VolumeSpace: Sendable, Equatable {
+  /// Bytes that an ordinary user may still write, and the size of the whole.
+  public var free: Int64
+  public var total: Int64
+  /// Inodes left; nil where the filesystem doesn't count them.
+  public var freeInodes: Int64?
+
+  public init(free: Int64, total: Int64, freeInodes: Int64?) {
+    self.free = free
+    self.total = total
+    self.freeInodes = freeInodes
+  }
+}
+
+/// Every operation on downloaded files goes through one such value, so that a test can fail, shorten or interrupt the nth.
+/// Names are relative to a directory's descriptor and never leave it. Calls block; any thread may make them.
+public protocol FileOperations: Sendable {
+  /// openat2(2) beneath `directory`: no symbolic link, no magic link, no other mount.
+  func open(_ name: String, in directory: Int32, _ flags: Int32, mode: UInt32) throws(SystemCallError) -> OwnedDescriptor
+  func makeDirectory(_ name: String, in directory: Int32, mode: UInt32) throws(SystemCallError)
+  /// pwrite(2); may write less than was given, but at least one byte.
+  func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64) throws(SystemCallError) -> Int
+  /// pread(2); 0 at the end of the file.
+  func read(_ buffer: UnsafeMutableRawBufferPointer, from file: Int32, at offset: Int64) throws(SystemCallError) -> Int
+  func status(of file: Int32) throws(SystemCallError) -> FileIdentity
+  func setMode(_ mode: UInt32, of file: Int32) throws(SystemCallError)
+  func truncate(_ file: Int32, to size: Int64) throws(SystemCallError)
+  /// fallocate(2), without changing the file's size.
+  func preallocate(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError)
+  /// sync_file_range(2): write-back begins; nothing is promised.
+  func startWriteback(_ file: Int32, from offset: Int64, count: Int64)
+  func synchronizeData(_ file: Int32) throws(SystemCallError)
+  /// fsync(2), of a file or a directory.
+  func synchronize(_ file: Int32) throws(SystemCallError)
+  /// syncfs(2): everything on the volume of `file`, at the price of one flush.
+  func synchronizeVolume(of file: Int32) throws(SystemCallError)
+  /// renameat2(2) with RENAME_NOREPLACE.
+  func rename(_ name: String, in directory: Int32, to newName: String, in newDirectory: Int32) throws(SystemCallError)
+  func remove(_ name: String, in directory: Int32) throws(SystemCallError)
+  func space(of file: Int32) throws(SystemCallError) -> VolumeSpace
+}
+
+/// The kernel's own.
+public struct SystemFiles: FileOperations {
+  public init() {}
+
+  public func open(
+    _ name: String, in directory: Int32, _ flags: Int32, mode: UInt32
+  ) throws(SystemCallError) -> OwnedDescriptor {
+    var descriptor: Int32 = -1
+    try check("openat2", name) { ol_open_beneath(directory, name, flags, mode, &descriptor) }
+    return OwnedDescriptor(taking: descriptor)
+  }
+
+  public func makeDirectory(_ name: String, in directory: Int32, mode: UInt32) throws(SystemCallError) {
+    try checkErrno("mkdirat", name) { mkdirat(directory, name, mode) }
+  }
+
+  public func write(
+    _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64
+  ) throws(SystemCallError) -> Int {
+    try checkErrno("pwrite", "\(file)") { pwrite(file, bytes.baseAddress, bytes.count, off_t(offset)) }
+  }
+
+  public func read(
+    _ buffer: UnsafeMutableRawBufferPointer, from file: Int32, at offset: Int64
+  ) throws(SystemCallError) -> Int {
+    try checkErrno("pread", "\(file)") { pread(file, buffer.baseAddress, buffer.count, off_t(offset)) }
+  }
+
+  public func status(of file: Int32) throws(SystemCallError) -> FileIdentity {
+    var status = stat()
+    try checkErrno("fstat", "\(file)") { fstat(file, &status) }
+    return FileIdentity(status)
+  }
+
+  public func setMode(_ mode: UInt32, of file: Int32) throws(SystemCallError) {
+    try checkErrno("fchmod", "\(file)") { fchmod(file, mode) }
+  }
+
+  public func truncate(_ file: Int32, to size: Int64) throws(SystemCallError) {
+    try checkErrno("ftruncate", "\(file)") { ftruncate(file, off_t(size)) }
+  }
+
+  public func preallocate(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError) {
+    try check("fallocate", "\(file)") { ol_preallocate(file, offset, count) }
+  }
+
+  public func startWriteback(_ file: Int32, from offset: Int64, count: Int64) {
+    _ = ol_start_writeback(file, offset, count)
+  }
+
+  public func synchronizeData(_ file: Int32) throws(SystemCallError) {
+    try checkErrno("fdatasync", "\(file)") { fdatasync(file) }
+  }
+
+  public func synchronize(_ file: Int32) throws(SystemCallError) {
+    try checkErrno("fsync", "\(file)") { fsync(file) }
+  }
+
+  public func synchronizeVolume(of file: Int32) throws(SystemCallError) {
+    try check("syncfs", "\(file)") { ol_sync_filesystem(file) }
+  }
+
+  public func rename(
+    _ name: String, in directory: Int32, to newName: String, in newDirectory: Int32
+  ) throws(SystemCallError) {
+    try check("renameat2", "\(name) to \(newName)") { ol_rename_exclusive(directory, name, newDirectory, newName) }
+  }
+
+  public func remove(_ name: String, in directory: Int32) throws(SystemCallError) {
+    try checkErrno("unlinkat", name) { unlinkat(directory, name, 0) }
+  }
+
+  public func space(of file: Int32) throws(SystemCallError) -> VolumeSpace {
+    var space = statvfs()
+    try checkErrno("fstatvfs", "\(file)") { fstatvfs(file, &space) }
+    return VolumeSpace(
+      free: Int64(space.f_bavail) * Int64(space.f_frsize), total: Int64(space.f_blocks) * Int64(space.f_frsize),
+      freeInodes: space.f_files == 0 ? nil : Int64(space.f_favail))
+  }
+}
