@@ -40,6 +40,7 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // Floor 1: the operating system and the asset vocabulary, as values and owners.
     .target(name: "LinuxSystem", dependencies: ["CLinux", systemPackage], swiftSettings: strict),
     .target(name: "AssetModel", swiftSettings: strict),
@@ -53,6 +54,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "RunnerKit", dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
+      swiftSettings: strict),
+    .target(
+      name: "Downloads", dependencies: ["AssetModel", "CCurl", "CLinux", "LinuxSystem", crypto, logging],
       swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
@@ -79,6 +83,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),
+    .testTarget(name: "DownloadsTests", dependencies: ["AssetModel", "Downloads", "LinuxSystem"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

@@ -1,0 +1,75 @@
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+// curl_easy_setopt and its kin take variable arguments, which Swift can't call: one typed setter for each kind.
+static inline CURLcode oc_set_long(CURL *easy, CURLoption option, long value) { return curl_easy_setopt(easy, option, value); }
+static inline CURLcode oc_set_offset(CURL *easy, CURLoption option, int64_t value) {
+    return curl_easy_setopt(easy, option, (curl_off_t)value);
+}
+// A null pointer unsets.
+static inline CURLcode oc_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode oc_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode oc_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode oc_set_blob(CURL *easy, CURLoption option, void *bytes, size_t count) {
+    struct curl_blob blob = {bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
+typedef size_t (*oc_data_callback)(char *bytes, size_t size, size_t count, void *context);
+typedef curl_socket_t (*oc_open_callback)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
+typedef int (*oc_socket_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
+typedef int (*oc_prerequest_callback)(void *context, char *remote, char *local, int remote_port, int local_port);
+
+static inline CURLcode oc_set_write(CURL *easy, oc_data_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
+}
+static inline CURLcode oc_set_header(CURL *easy, oc_data_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+}
+static inline CURLcode oc_set_open_socket(CURL *easy, oc_open_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+static inline CURLcode oc_set_socket_option(CURL *easy, oc_socket_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, callback);
+}
+static inline CURLcode oc_set_prerequest(CURL *easy, oc_prerequest_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+static inline CURLcode oc_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLcode oc_get_offset(CURL *easy, CURLINFO info, int64_t *value) {
+    curl_off_t offset = 0;
+    CURLcode code = curl_easy_getinfo(easy, info, &offset);
+    *value = offset;
+    return code;
+}
+static inline CURLcode oc_get_string(CURL *easy, CURLINFO info, char **value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLcode oc_get_certificates(CURL *easy, struct curl_certinfo **value) {
+    return curl_easy_getinfo(easy, CURLINFO_CERTINFO, value);
+}
+static inline CURLcode oc_get_pointer(CURL *easy, CURLINFO info, char **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLMcode oc_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+// A finished transfer's message, without the union that Swift sees as an opaque blob.
+static inline CURL *oc_multi_finished(CURLM *multi, CURLcode *result) {
+    int left = 0;
+    for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
+        if (message->msg != CURLMSG_DONE) continue;
+        *result = message->data.result;
+        return message->easy_handle;
+    }
+    return NULL;
+}

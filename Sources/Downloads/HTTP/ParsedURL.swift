@@ -1,0 +1,60 @@
+internal import CCurl
+
+/// A URL as libcurl's own parser understands it, so that what was judged is what is asked (RFC 3986).
+public struct ParsedURL: Sendable, Hashable {
+  public enum Failure: Error, Sendable, Equatable {
+    /// Why libcurl doesn't take it.
+    case malformed(String)
+  }
+
+  public let scheme: String
+  /// Lower case, punycode; an IPv6 literal has its brackets.
+  public let host: String
+  public let port: Int
+  public let path: String
+  public let query: String?
+  public let hasUserInfo: Bool
+
+  /// Parses an absolute URL, or one relative to `base`. The fragment is dropped.
+  public init(_ text: String, relativeTo base: ParsedURL? = nil) throws(Failure) {
+    // libcurl reads C strings, and would end at a NUL.
+    if text.utf8.contains(0) { throw .malformed("it contains a NUL byte") }
+    guard let handle = curl_url() else { throw .malformed("out of memory") }
+    defer { curl_url_cleanup(handle) }
+    if let base { try Self.check(curl_url_set(handle, CURLUPART_URL, base.text, 0)) }
+    // Schemes that can't be asked are for the policy to refuse by name, not for the parser.
+    try Self.check(curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME)))
+    scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() ?? ""
+    var host = Self.part(handle, CURLUPART_HOST, UInt32(CURLU_PUNYCODE))
+    if host == nil { host = Self.part(handle, CURLUPART_HOST) }
+    // Debian 12's libcurl leaves IDN to the connection; a host that isn't ASCII here has no punycode.
+    self.host = (host ?? "").lowercased()
+    port = Self.part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
+    path = Self.part(handle, CURLUPART_PATH) ?? "/"
+    query = Self.part(handle, CURLUPART_QUERY)
+    hasUserInfo = Self.part(handle, CURLUPART_USER) != nil || Self.part(handle, CURLUPART_PASSWORD) != nil
+  }
+
+  /// `scheme://host:port`: what breakers, caps and credentials are bound to.
+  public var origin: String { "\(scheme)://\(host):\(port)" }
+
+  /// Without user info and fragment; the port only where it isn't the scheme's own.
+  public var text: String {
+    let usual = scheme == "https" ? 443 : scheme == "http" ? 80 : 0
+    return "\(scheme)://\(host)\(port == usual ? "" : ":\(port)")\(path)\(query.map { "?\($0)" } ?? "")"
+  }
+
+  /// For messages and logs: queries carry tokens.
+  public var redacted: String { "\(scheme)://\(host)\(path)\(query == nil ? "" : "?…")" }
+
+  private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+
+  private static func check(_ code: CURLUcode) throws(Failure) {
+    if code != CURLUE_OK { throw .malformed(String(cString: curl_url_strerror(code))) }
+  }
+}

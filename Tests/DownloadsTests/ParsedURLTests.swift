@@ -1,0 +1,26 @@
+import Downloads
+import Testing
+
+@Suite struct ParsedURLTests {
+  @Test(arguments: [
+    ("https://Example.COM/a?b#c", "https://example.com/a?b"),
+    ("https://example.com:8443", "https://example.com:8443/"),
+    ("http://[::1]:80/x", "http://[::1]/x"),
+    ("https://user:secret@example.com/x", "https://example.com/x"),
+  ])
+  func normalises(text: String, expected: String) throws {
+    #expect(try ParsedURL(text).text == expected)
+  }
+
+  @Test func relativeTargetsAreResolved() throws {
+    let base = try ParsedURL("https://a.example/one/two?q")
+    #expect(try ParsedURL("../three", relativeTo: base).text == "https://a.example/three")
+    #expect(try ParsedURL("//b.example/x", relativeTo: base).origin == "https://b.example:443")
+    #expect(try ParsedURL("?z", relativeTo: base).text == "https://a.example/one/two?z")
+  }
+
+  @Test(arguments: ["", "https://", "https://exa mple.com/", "https://example.com/\r\nX: y", "https://a\0b/", "no scheme"])
+  func refuses(text: String) {
+    #expect(throws: ParsedURL.Failure.self) { try ParsedURL(text) }
+  }
+}
