@@ -83,7 +83,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),
-    .testTarget(name: "DownloadsTests", dependencies: ["AssetModel", "Downloads", "LinuxSystem"]),
+    .testTarget(name: "DownloadsTests", dependencies: ["AssetModel", "Downloads", "LinuxSystem", crypto]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

@@ -63,6 +63,8 @@ static inline CURLMcode oc_multi_set_long(CURLM *multi, CURLMoption option, long
     return curl_multi_setopt(multi, option, value);
 }
 
+static inline curl_version_info_data *oc_version(void) { return curl_version_info(CURLVERSION_NOW); }
+
 // A finished transfer's message, without the union that Swift sees as an opaque blob.
 static inline CURL *oc_multi_finished(CURLM *multi, CURLcode *result) {
     int left = 0;

@@ -1,0 +1,173 @@
+internal import AssetModel
+internal import Dispatch
+internal import LinuxSystem
+
+/// A job that holds a slot. Network thread only; its lanes do the slow work and report by its run number.
+final class ActiveJob {
+  enum Phase: Equatable {
+    /// Its partial is being looked at.
+    case opening
+    case transferring
+    /// Its transfers are over; buffers and a last checkpoint are on their way.
+    case settling
+    case verifying
+    case publishing
+  }
+
+  /// What follows when everything received is safe.
+  enum Next {
+    case verify
+    case retry(TransferProblem, own: Duration?)
+    case hold(Hold.Reason, Duration?)
+    case pause
+    case yield
+    case cancel
+    case fail(TransferFailure)
+    /// Everything that is there is of no use: a new generation, at once.
+    case restart(String)
+    /// The engine closes.
+    case rest
+  }
+
+  var record: JobRecord
+  /// Tells this activation from an earlier one of the same job.
+  let run: UInt64
+  let lane: DispatchQueue
+  let hashingLane: DispatchQueue
+  var destination: Destination?
+  var file: StagingFile?
+  var hasher: FileHasher?
+  var phase = Phase.opening
+  var next: Next?
+  var segments: [Segment] = []
+  /// Also those of segments that ended, until their last buffer is on the file.
+  var writers: [UInt64: BodyWriter] = [:]
+  var chunks: ChunkMap?
+
+  /// The first byte that isn't on the file, in a job without chunks.
+  var writtenOffset: Int64 = 0
+  var isIdentityJournalled = false
+  var isIdentityOnItsWay = false
+  var checkpointInFlight = false
+  var lastCheckpoint: Duration
+  /// Bytes on the file at the last checkpoint.
+  var checkpointedBytes: Int64 = 0
+  /// Bytes of the file that arrived and were written, in this activation.
+  var writtenBytes: Int64 = 0
+  var pendingChunkHashes = 0
+  /// Buffers that the hashing lane holds.
+  var hashBacklog = 0
+  var ioError: SystemCallError?
+  var isLengthProved = true
+  var mayBeRangeless = false
+  var speed: SpeedGauge
+  var growth = SegmentGrowth()
+  var lastProgressEvent: Duration = .zero
+  /// By origin, in memory only; never a weaker scheme than one that was offered.
+  var credentials: [String: Authorization.Session] = [:]
+  var strongestOffered: [String: Challenge.Scheme] = [:]
+  var trustedKeys: [String: String] = [:]
+
+  init(_ record: JobRecord, run: UInt64, io: DispatchQueue, hashing: DispatchQueue, now: Duration) {
+    self.record = record
+    self.run = run
+    lane = DispatchQueue(label: "outrider.file", target: io)
+    hashingLane = DispatchQueue(label: "outrider.hash", target: hashing)
+    lastCheckpoint = now
+    speed = SpeedGauge(now)
+  }
+
+  var id: JobID { record.id }
+
+  /// Bytes of the file that have arrived, durable or not.
+  var arrivedBytes: Int64 {
+    if let chunks { return chunks.verifiedBytes + segments.reduce(0) { $0 + ($1.writer.map { $0.offset } ?? $1.start) - $1.start } }
+    return segments.first?.writer?.offset ?? writtenOffset
+  }
+
+  var durableBytes: Int64 { chunks?.journalledBytes ?? record.partial?.durableOffset ?? 0 }
+  var total: Int64? { record.specification.exactSize ?? record.partial?.entity.total ?? record.specification.declaredSize }
+}
+
+/// One transfer of a job: from the first request of a chain to the end of its body. Network thread only.
+final class Segment {
+  enum Plan {
+    case follow(ParsedURL, dropsCredentials: Bool)
+    case again(ResumePolicy.Ask, ResumePolicy.Fault)
+    case next(ActiveJob.Next)
+    case problem(TransferProblem, own: Duration?)
+    case authenticate(EngineCore.Asked)
+    case complete
+  }
+
+  let job: JobID
+  var transfer: TransferID
+  var ask: ResumePolicy.Ask
+  /// Chunks that it fetches, where the job has a chunk list.
+  var chunks: Range<Int>?
+  var start: Int64
+  var url: ParsedURL
+  var visited: [ParsedURL] = []
+  var dropsCredentials = false
+  var wantsNoTransform = false
+  var writer: BodyWriter?
+  var plan: Plan?
+  /// No complete head by then: the request is given up.
+  var headDeadline: Duration?
+  var stall: StallWindow
+  /// Somebody is asked for a credential or for trust; no transfer is under way.
+  var isWaitingForAnswer = false
+  /// Why the certificate wasn't accepted.
+  var trustProblem: String?
+  /// Bytes that this connection brought, for the decision about another.
+  var received: Int64 = 0
+
+  init(job: JobID, transfer: TransferID, ask: ResumePolicy.Ask, url: ParsedURL, start: Int64, stall: StallWindow) {
+    self.job = job
+    self.transfer = transfer
+    self.ask = ask
+    self.url = url
+    self.start = start
+    self.stall = stall
+  }
+}
+
+/// Why a job has no slot and isn't in the scheduler's queue.
+struct Hold {
+  enum Reason: Equatable {
+    case retry(String)
+    case publication(Int)
+    case disk(need: Int64)
+    case volume(Int32)
+    case paused(String)
+    case journal(String)
+    case clockUnset
+  }
+
+  var entry: Scheduler.Entry
+  var reason: Reason
+  /// Boot time at which it is looked at again; nil: when someone says so.
+  var until: Duration?
+  var serial: UInt64
+}
+
+/// Bytes per second over the last few seconds.
+struct SpeedGauge {
+  private var samples: [(at: Duration, bytes: Int64)] = []
+  private var total: Int64 = 0
+  private static let window: Duration = .seconds(5)
+
+  init(_ now: Duration) { samples = [(now, 0)] }
+
+  mutating func add(_ bytes: Int64, at now: Duration) {
+    total += bytes
+    if let last = samples.last, now - last.at < .milliseconds(100) { return }
+    samples.append((now, total))
+    while samples.count > 2, now - samples[1].at > Self.window { samples.removeFirst() }
+  }
+
+  func bytesPerSecond(at now: Duration) -> Double {
+    guard let first = samples.first, now > first.at else { return 0 }
+    return Double(total - first.bytes) / (now - first.at).inSeconds
+  }
+}

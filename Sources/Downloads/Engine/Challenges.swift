@@ -1,0 +1,27 @@
+/// A server, proxy or certificate that wants to be answered before a download goes on.
+public struct AuthenticationChallenge: Sendable, Equatable {
+  public enum Kind: Sendable, Equatable {
+    /// 401 or 407, with the scheme that would be used and its realm.
+    case credentials(scheme: String, realm: String, isProxy: Bool)
+    /// The certificate chain that wasn't accepted, leaf first, as PEM; `key` is `sha256//…` of the leaf.
+    case serverTrust(chain: [String], problem: String)
+  }
+
+  public var kind: Kind
+  /// `scheme://host:port`.
+  public var origin: String
+  public var app: String
+  public var identifier: String
+  /// How often an answer to this job's challenges was refused.
+  public var previousFailureCount: Int
+}
+
+public enum ChallengeAnswer: Sendable, Equatable {
+  /// No answer: the download fails, and says what was asked.
+  case performDefaultHandling
+  case cancel
+  case credential(user: String, password: String)
+  case bearer(token: String)
+  /// The chain that was shown is trusted, for this host and job only.
+  case trustShownKey
+}

@@ -1,0 +1,122 @@
+public import AssetModel
+internal import Glibc
+public import LinuxSystem
+internal import Synchronization
+
+/// Downloads files in the background: resumes by range, never splices two versions, keeps what is durable through
+/// `kill -9` and power cuts, and says of every download that waits why it does.
+///
+/// Any thread may call it. All decisions are made on one network thread of its own; `close` ends that.
+public final class DownloadEngine: Sendable {
+  private let mailbox: Mailbox
+  private let hub: EventHub
+  private let journal: any DownloadJournal
+  private let clock: any TransferClock
+
+  /// Starts the network thread, and goes on with every open job of the journal.
+  ///
+  /// - Throws: `TransportUnavailable` when this libcurl is too old, `SystemCallError` when there is no thread.
+  public convenience init(
+    journal: any DownloadJournal, options: EngineOptions, clock: any TransferClock = SystemClock(),
+    files: any FileOperations = SystemFiles()
+  ) throws {
+    try self.init(
+      journal: journal, options: options, clock: clock, files: files, transport: CurlTransport(options.transport))
+  }
+
+  init(
+    journal: any DownloadJournal, options: EngineOptions, clock: any TransferClock, files: any FileOperations,
+    transport: any Transport
+  ) throws {
+    let hub = EventHub()
+    let mailbox = Mailbox(transport.waker)
+    self.hub = hub
+    self.mailbox = mailbox
+    self.journal = journal
+    self.clock = clock
+    let core = EngineCore(
+      options: options, clock: clock, files: files, journal: journal, transport: transport, mailbox: mailbox, events: hub)
+    try core.restore()
+    try EngineThread(core).start()
+  }
+
+  /// Everything that happens from now on. Several listeners may listen; each ends when the engine is closed.
+  public var events: AsyncStream<DownloadEvent> { hub.stream() }
+
+  /// Adds downloads, all in one transaction; they are durable when this returns. Results are in the order of the requests.
+  public func add(_ specifications: [DownloadSpecification]) async throws -> [AddResult] {
+    try await withCheckedThrowingContinuation { continuation in
+      mailbox.post { core in
+        core.add(specifications) { continuation.resume(with: $0) }
+      }
+    }
+  }
+
+  /// Stops a download and keeps every byte. Nothing happens to one that is settled.
+  public func pause(_ id: JobID) { mailbox.post { $0.pause(id) } }
+
+  /// Goes on after `pause`; also ends a wait before another try, but not one that a server asked for.
+  public func resume(_ id: JobID) { mailbox.post { $0.goOn(id) } }
+
+  /// Ends a download and removes what is there of it.
+  public func cancel(_ id: JobID) { mailbox.post { $0.cancel(id) } }
+
+  /// Makes a download more or less urgent; bytes that are there stay.
+  public func setClass(_ transferClass: TransferClass, of id: JobID) { mailbox.post { $0.setClass(transferClass, of: id) } }
+
+  /// Tells what the machine is like now; every gate is judged anew.
+  public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.setConditions(conditions) } }
+
+  /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
+  public func networkChanged() { mailbox.post { $0.networkChanged() } }
+
+  /// Why a download isn't moving; nil when there is no such download.
+  public func explain(_ id: JobID) async -> Explanation? {
+    await withCheckedContinuation { continuation in
+      mailbox.post { core in continuation.resume(returning: core.explain(id)) }
+    }
+  }
+
+  /// How far a running download is; nil when it isn't running.
+  public func progress(of id: JobID) async -> DownloadProgress? {
+    await withCheckedContinuation { continuation in
+      mailbox.post { core in
+        continuation.resume(returning: core.active[id].map { core.progress($0, core.clock.boot) })
+      }
+    }
+  }
+
+  /// Pauses everything at a checkpoint and ends the network thread. Open jobs stay open in the journal.
+  public func close() async {
+    await withCheckedContinuation { continuation in
+      mailbox.post { core in core.close { continuation.resume() } }
+    }
+    hub.finish()
+  }
+}
+
+/// The network thread.
+///
+/// @unchecked Sendable: the core is handed over once, to the thread that alone uses it from then on.
+private final class EngineThread: @unchecked Sendable {
+  private let core: EngineCore
+
+  init(_ core: EngineCore) { self.core = core }
+
+  func start() throws(SystemCallError) {
+    var thread = pthread_t()
+    let context = Unmanaged.passRetained(self).toOpaque()
+    let code = pthread_create(&thread, nil, { raw in
+      guard let raw else { return nil }
+      let thread = Unmanaged<EngineThread>.fromOpaque(raw).takeRetainedValue()
+      thread.core.run()
+      thread.core.closed()
+      return nil
+    }, context)
+    guard code == 0 else {
+      Unmanaged<EngineThread>.fromOpaque(context).release()
+      throw SystemCallError("pthread_create", code: code, subject: "network thread")
+    }
+    pthread_detach(thread)
+  }
+}

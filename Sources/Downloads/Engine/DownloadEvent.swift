@@ -1,0 +1,37 @@
+public import AssetModel
+
+public struct DownloadProgress: Sendable, Equatable {
+  /// Bytes of the file that have arrived, and those that would survive a power cut.
+  public var received: Int64
+  public var durable: Int64
+  /// Bytes that the file will have, where that is known.
+  public var total: Int64?
+  /// Over the last seconds.
+  public var bytesPerSecond: Double
+  public var connections: Int
+}
+
+public struct DownloadedFile: Sendable, Equatable {
+  public var path: String
+  public var size: Int64
+  /// A digest that was known beforehand, and held.
+  public var verifiedDigest: ContentDigest?
+}
+
+/// What the engine tells. Every settled job is told exactly once in the life of an engine; a `finished` one only after its
+/// file and the journal are on the disk.
+public enum DownloadEvent: Sendable, Equatable {
+  case started(JobID)
+  /// At most four times a second for each job.
+  case progress(JobID, DownloadProgress)
+  /// The bytes that were there are of no use any more.
+  case restarted(JobID, reason: String)
+  /// It waits; `explain` tells the same at any time.
+  case waiting(JobID, Explanation)
+  case finished(JobID, DownloadedFile)
+  case failed(JobID, TransferFailure)
+  case paused(JobID)
+  case cancelled(JobID)
+  /// Something that an administrator would like to read in a log.
+  case note(JobID?, String)
+}

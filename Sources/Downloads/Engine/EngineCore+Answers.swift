@@ -1,0 +1,264 @@
+internal import AssetModel
+internal import LinuxSystem
+
+/// What servers say, and what follows from it.
+extension EngineCore: TransportClient {
+  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure) {
+    segments[id]?.plan = .next(.fail(TransferFailure(.hostileResponse, detail: failure.description)))
+  }
+
+  func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict {
+    guard let segment = segments[id], let job = active[segment.job], job.next == nil else { return .abort }
+    segment.headDeadline = nil
+    segment.stall = StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot)
+    let plan = self.plan(job, segment, head)
+    segment.plan = plan
+    switch plan {
+    case nil: return .take
+    case .again(_, .server), .problem(.protocolFault, _): return .abort
+    case .follow, .again, .authenticate, .problem: return .drain
+    case .next, .complete: return .abort
+    }
+  }
+
+  /// nil: the body is wanted.
+  private func plan(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan? {
+    switch head.status {
+    case 301, 302, 303, 307, 308:
+      let decision = RedirectPolicy.decide(
+        status: head.status, location: head.values("location"), from: segment.url, visited: segment.visited,
+        rules: hostRules(job.record.specification))
+      switch decision {
+      case .follow(let url, let drops): return .follow(url, dropsCredentials: drops)
+      case .refuse(var failure):
+        failure.hop = segment.visited.count
+        return .next(.fail(failure))
+      }
+    case 401, 407:
+      return challenged(job, segment, head)
+    case 200, 206, 412, 416:
+      return resumePlan(job, segment, head)
+    case 429, 503:
+      let asked = head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }
+      if let asked { leaveAlone(segment.url, for: asked, value: head.first("retry-after") ?? "") }
+      return .problem(.status(head.status), own: asked)
+    default:
+      return .problem(.status(head.status), own: nil)
+    }
+  }
+
+  private func resumePlan(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan? {
+    if ResumePolicy.provesRangeless(ask: segment.ask, head: head), segment.start > 0 || segment.chunks != nil {
+      origins[originNumber(segment.url)].rangelessUntil = clock.boot + .seconds(24 * 3600)
+    }
+    let decision = ResumePolicy.decide(
+      job.record, offset: job.chunks == nil ? job.writtenOffset : segment.start, ask: segment.ask, head: head,
+      finalURL: segment.url.text)
+    switch decision {
+    case .append(let entity):
+      accept(job, segment, entity, from: segment.start)
+      return nil
+    case .fresh(let entity, let validatorChanged):
+      if job.chunks != nil { return wholeForChunks(job, segment, entity) }
+      if validatorChanged {
+        job.record.history.validatorRestarts += 1
+        if job.record.history.validatorRestarts > Self.mostValidatorRestarts, ResumePolicy.knownDigest(job.record) == nil {
+          return .problem(.protocolFault("its file changes with every request"), own: nil)
+        }
+      }
+      startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
+      job.isLengthProved = head.contentLength.value != nil || head.isChunked || segment.url.scheme == "https"
+      accept(job, segment, entity, from: 0)
+      return nil
+    case .complete: return .complete
+    case .restart: return .next(.restart("the file changed on the server"))
+    case .again(let ask, let fault): return .again(ask, fault)
+    case .fail(let failure): return .next(.fail(failure))
+    }
+  }
+
+  static let mostValidatorRestarts = 2
+  static let mostServerFaults = 3
+
+  /// A server that sends everything where a piece was asked for: one connection from the first byte.
+  private func wholeForChunks(_ job: ActiveJob, _ segment: Segment, _ entity: Entity) -> Segment.Plan? {
+    job.mayBeRangeless = true
+    guard segment.ask == .whole else { return .next(.restart("the server has no ranges")) }
+    guard let list = job.chunks?.list else { return .complete }
+    job.chunks?.release(segment.chunks ?? 0..<0)
+    _ = job.chunks?.claim(atMost: .max)
+    segment.chunks = 0..<list.count
+    accept(job, segment, entity, from: 0)
+    return nil
+  }
+
+  /// Bytes follow that belong at `offset`.
+  private func accept(_ job: ActiveJob, _ segment: Segment, _ entity: Entity, from offset: Int64) {
+    if var partial = job.record.partial {
+      partial.entity = entity
+      job.record.partial = partial
+    } else {
+      job.record.partial = Partial(
+        stagingName: job.file?.name ?? "", entity: entity, bootIdentifier: clock.bootIdentifier, device: 0, inode: 0)
+      // Its whole-file digest may have come with this response.
+      makeHasher(job)
+    }
+    if let declared = job.record.specification.declaredSize, let total = entity.total, declared != total,
+      job.record.specification.exactSize == nil
+    {
+      events.send(.note(job.id, "the server has \(total) bytes, \(declared) were declared"))
+    }
+    segment.start = offset
+    let end: Int64? =
+      if let chunks = segment.chunks, let list = job.chunks?.list { list.range(of: chunks.upperBound - 1).upperBound }
+      else { job.record.specification.exactSize ?? entity.total }
+    let (id, run) = (job.id, job.run)
+    let writer = BodyWriter(number: number(), from: offset, to: end, pool: pool) { [unowned self] writer, buffer in
+      guard let job = self.job(id, run) else { return }
+      write(buffer, from: writer, of: job)
+    }
+    job.writers[writer.number] = writer
+    if !job.isIdentityJournalled { writer.holdAt = Self.worthAnIdentity }
+    segment.writer = writer
+  }
+
+  /// Bytes up to which a killed service may fetch again: the journal hears of a file before it grows beyond.
+  static let worthAnIdentity: Int64 = 8 << 20
+
+  // MARK: The end of a transfer
+
+  func transfer(_ id: TransferID, ended end: TransportEnd) {
+    guard let segment = segments.removeValue(forKey: id), let job = active[segment.job] else { return }
+    paced[id] = nil
+    charge(job, end.receivedBytes - segment.received)
+    guard job.next == nil else {
+      job.segments.removeAll { $0 === segment }
+      return
+    }
+    if !end.chain.isEmpty { return chainShown(job, segment, end) }
+    if let plan = segment.plan { return carryOut(plan, job, segment, end) }
+    if let problem = end.problem { return ended(job, segment, with: problem, end) }
+    bodyEnded(job, segment)
+  }
+
+  private func carryOut(_ plan: Segment.Plan, _ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+    switch plan {
+    case .follow(let url, let drops):
+      if drops, !segment.dropsCredentials, !job.record.specification.headers.isEmpty {
+        events.send(.note(job.id, "custom headers were dropped on the way to \(url.origin)"))
+      }
+      segment.visited.append(segment.url)
+      segment.dropsCredentials = segment.dropsCredentials || drops
+      segment.url = url
+      requestAgain(job, segment)
+    case .again(let ask, let fault):
+      askAgain(job, segment, ask, fault)
+    case .next(let next):
+      origins[originNumber(segment.url)].breaker.succeeded()
+      settle(job, next)
+    case .problem(let problem, let own):
+      attemptFailed(job, segment, problem, own: own)
+    case .authenticate(let asked):
+      authenticate(job, segment, asked)
+    case .complete:
+      settle(job, .verify)
+    }
+  }
+
+  private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
+    switch fault {
+    case .server(let what):
+      job.record.history.serverFaults += 1
+      events.send(.note(job.id, "\(segment.url.origin): \(what)"))
+      if job.record.history.serverFaults > Self.mostServerFaults || segment.ask == .whole {
+        return attemptFailed(job, segment, .protocolFault(what), own: nil)
+      }
+      if job.chunks != nil {
+        job.mayBeRangeless = true
+        return settle(job, .restart(what))
+      }
+    case .bareRange: job.record.history.triedBareRange = true
+    case .coded:
+      job.record.history.triedNoTransform = true
+      segment.wantsNoTransform = true
+    case .probe: break
+    }
+    segment.ask = ask
+    requestAgain(job, segment)
+  }
+
+  private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
+    guard let writer = segment.writer else { return settle(job, .verify) }
+    origins[originNumber(segment.url)].breaker.succeeded()
+    writer.flush()
+    if job.chunks != nil { return pieceEnded(job, segment) }
+    if let end = writer.end, writer.offset < end {
+      return attemptFailed(job, segment, .truncated, own: nil)
+    }
+    if !job.isLengthProved, job.record.specification.exactSize == nil, ResumePolicy.knownDigest(job.record) == nil {
+      return settle(
+        job,
+        .fail(
+          TransferFailure(
+            .refused,
+            detail: "the server gave no length, so a cut connection can't be told from the end; declare a size with a digest")))
+    }
+    settle(job, .verify)
+  }
+
+  private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
+    if let chunks = segment.chunks { job.chunks?.release(chunks) }
+    job.segments.removeAll { $0 === segment }
+    scheduler.setConnections(max(1, job.segments.count), of: job.id)
+    guard !addSegment(job), job.next == nil else { return }
+    finishChunksIfDone(job)
+  }
+
+  private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
+    let text = "\(segment.url.origin): \(Printable.text(end.message))"
+    if segment.writer?.overflowed == true {
+      return settle(
+        job,
+        .fail(
+          TransferFailure(
+            .sizeMismatch, detail: "\(segment.url.origin) sent more bytes than the file has; nothing of the surplus was taken")))
+    }
+    switch problem {
+    case .refusedAddress(let why):
+      settle(
+        job, .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
+    case .untrusted: untrusted(job, segment, end)
+    case .aborted:
+      attemptFailed(job, segment, .protocolFault(text), own: nil)
+    default:
+      if case .http2 = problem { origins[originNumber(segment.url)].calmings += 1 }
+      attemptFailed(job, segment, Self.transient(problem, text), own: nil)
+    }
+  }
+
+  private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {
+    switch problem {
+    case .resolve: .resolve(text)
+    case .connect: .connect(text)
+    case .tls: .tls(text)
+    case .proxy: .proxy(text)
+    case .http2: .http2(enhanceYourCalm: text.contains("ENHANCE_YOUR_CALM"))
+    case .truncated: .truncated
+    case .protocolFault: .protocolFault(text)
+    case .reset, .timeout, .other, .untrusted, .refusedAddress, .aborted: .reset(text)
+    }
+  }
+
+  private func leaveAlone(_ url: ParsedURL, for wait: Duration, value: String) {
+    let number = originNumber(url)
+    let until = clock.boot + wait
+    if origins[number].retryAfter.map({ $0 < until }) ?? true {
+      origins[number].retryAfter = until
+      origins[number].retryAfterValue = Printable.text(value, limit: 40)
+      let record = OriginRecord(
+        origin: url.origin, retryAfter: StoredWait(since: clock.moment, length: wait.inNanoseconds),
+        retryAfterValue: Printable.text(value, limit: 40))
+      journal.commit([.origin(record)]) { _ in }
+    }
+  }
+}

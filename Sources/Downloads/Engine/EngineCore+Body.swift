@@ -1,0 +1,294 @@
+internal import AssetModel
+internal import Crypto
+internal import Dispatch
+internal import LinuxSystem
+
+/// Bytes on their way: from the socket to buffers, to the file, to the digest, to the journal.
+extension EngineCore {
+  func transfer(_ id: TransferID, received bytes: UnsafeRawBufferPointer) -> DataVerdict {
+    guard let segment = segments[id], let writer = segment.writer else { return .abort }
+    let now = clock.boot
+    if let until = paced[id], until > now {
+      segment.stall.pausedByUs(at: now)
+      return .pause
+    }
+    let verdict = writer.append(bytes)
+    switch verdict {
+    case .taken:
+      segment.received += Int64(bytes.count)
+      segment.stall.received(bytes.count, at: now)
+      if buckets.isLimited, let job = active[segment.job] {
+        let wait = buckets.take(bytes.count, job.record.transferClass, at: now)
+        if wait > .zero { paced[id] = now + wait }
+      }
+    case .pause: segment.stall.pausedByUs(at: now)
+    case .abort: break
+    }
+    return verdict
+  }
+
+  func resumePaced(_ now: Duration) {
+    guard !paced.isEmpty else { return }
+    for (id, until) in paced where until <= now {
+      paced[id] = nil
+      resume(id, now)
+    }
+  }
+
+  private func resume(_ id: TransferID, _ now: Duration) {
+    guard let segment = segments[id] else { return }
+    segment.stall.resumed(at: now)
+    transport.resume(id)
+  }
+
+  func charge(_ job: ActiveJob, _ bytes: Int64) {
+    job.record.receivedBytes += bytes
+    scheduler.received(bytes, by: job.id)
+  }
+
+  // MARK: The file
+
+  func write(_ buffer: TransferBuffer, from writer: BodyWriter, of job: ActiveJob) {
+    guard let file = job.file else { return }
+    charge(job, Int64(buffer.count))
+    let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) in try file.write(buffer) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.wrote(buffer, number, job, result)
+      }
+    }
+  }
+
+  private func wrote(
+    _ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob, _ result: Result<Void, SystemCallError>
+  ) {
+    let now = clock.boot
+    let writer = job.writers[number]
+    let goesOn = writer?.written() ?? false
+    if let writer, writer.inFlight == 0, !job.segments.contains(where: { $0.writer === writer }) { job.writers[number] = nil }
+    if case .failure(let error) = result { return fileFailed(job, error) }
+    guard job.ioError == nil else { return continueSettling(job) }
+    job.writtenBytes += Int64(buffer.count)
+    job.speed.add(Int64(buffer.count), at: now)
+    if job.chunks == nil {
+      job.writtenOffset = max(job.writtenOffset, buffer.end)
+      hash(buffer, job)
+      journalIdentity(job)
+    } else {
+      hashChunks(endingIn: buffer, job)
+    }
+    if goesOn, let segment = job.segments.first(where: { $0.writer === writer }) { resume(segment.transfer, now) }
+    checkpointIfDue(job, now)
+    tellProgress(job, now)
+    continueSettling(job)
+  }
+
+  private func tellProgress(_ job: ActiveJob, _ now: Duration) {
+    guard now - job.lastProgressEvent >= .milliseconds(250) else { return }
+    job.lastProgressEvent = now
+    events.send(.progress(job.id, progress(job, now)))
+  }
+
+  func progress(_ job: ActiveJob, _ now: Duration) -> DownloadProgress {
+    DownloadProgress(
+      received: job.arrivedBytes, durable: job.durableBytes, total: job.total,
+      bytesPerSecond: job.speed.bytesPerSecond(at: now), connections: job.segments.count)
+  }
+
+  // MARK: Digests
+
+  func makeHasher(_ job: ActiveJob) {
+    guard job.hasher == nil, job.chunks == nil, let file = job.file, let digest = ResumePolicy.knownDigest(job.record) else {
+      return
+    }
+    job.hasher = FileHasher(expected: digest, file: file)
+  }
+
+  /// Buffers that wait for their digest; what comes beyond is read from the file when its turn comes.
+  private static let mostHashBacklog = 4
+
+  private func hash(_ buffer: TransferBuffer, _ job: ActiveJob) {
+    guard let hasher = job.hasher, job.hashBacklog < Self.mostHashBacklog else { return }
+    job.hashBacklog += 1
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.hashingLane.async {
+      // A file that can't be read is noticed by the judgement at the end.
+      try? hasher.take(buffer)
+      mailbox.post { core in core.job(id, run)?.hashBacklog -= 1 }
+    }
+  }
+
+  private func hashChunks(endingIn buffer: TransferBuffer, _ job: ActiveJob) {
+    guard let list = job.chunks?.list, let file = job.file else { return }
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    for index in Int(buffer.offset / list.chunkSize)...Int((buffer.end - 1) / list.chunkSize) {
+      let range = list.range(of: index)
+      // A segment starts at a chunk's start and its buffers come in order: who reaches the end has all of it.
+      guard range.upperBound <= buffer.end, job.chunks?.states[index] == .claimed else { continue }
+      job.chunks?.written(index)
+      job.pendingChunkHashes += 1
+      hashing.async {
+        var hash = SHA256()
+        let isRight =
+          (try? file.read(range) { hash.update(bufferPointer: $0) }) != nil && list.digest(of: index).elementsEqual(hash.finalize())
+        mailbox.post { core in
+          guard let job = core.job(id, run) else { return }
+          core.chunkHashed(index, isRight: isRight, job)
+        }
+      }
+    }
+  }
+
+  private func chunkHashed(_ index: Int, isRight: Bool, _ job: ActiveJob) {
+    job.pendingChunkHashes -= 1
+    let isWorthwhile = job.chunks?.verified(index, isRight: isRight) ?? true
+    if !isRight { events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again")) }
+    if !isWorthwhile, job.next == nil {
+      return settle(
+        job,
+        .fail(TransferFailure(.digestMismatch, detail: "chunk \(index) has the wrong digest, also when it is fetched again")))
+    }
+    finishChunksIfDone(job)
+    continueSettling(job)
+  }
+
+  func finishChunksIfDone(_ job: ActiveJob) {
+    guard job.next == nil, job.phase == .transferring, job.segments.isEmpty, job.pendingChunkHashes == 0 else { return }
+    guard job.writers.values.allSatisfy({ $0.inFlight == 0 }) else { return }
+    if job.chunks?.isComplete == true { return settle(job, .verify) }
+    addSegment(job)
+  }
+
+  // MARK: The journal
+
+  /// Before a file grows beyond what a killed service may lose, the journal learns how to find it again.
+  private func journalIdentity(_ job: ActiveJob) {
+    guard !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.next == nil, let file = job.file else { return }
+    if let total = job.total, total <= Self.worthAnIdentity { return }
+    job.isIdentityOnItsWay = true
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) in try file.identity() }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .failure(let error): core.fileFailed(job, error)
+        case .success(let identity):
+          core.setIdentity(identity, job)
+          core.journal.commit([.job(job.record)]) { failure in
+            mailbox.post { core in core.identityJournalled(id, run, failure) }
+          }
+        }
+      }
+    }
+  }
+
+  private func setIdentity(_ identity: FileIdentity, _ job: ActiveJob) {
+    job.record.partial?.stagingName = job.file?.name ?? ""
+    job.record.partial?.device = identity.device
+    job.record.partial?.inode = identity.inode
+    job.record.partial?.bootIdentifier = clock.bootIdentifier
+  }
+
+  private func identityJournalled(_ id: JobID, _ run: UInt64, _ failure: (any Error)?) {
+    guard let job = job(id, run) else { return }
+    job.isIdentityOnItsWay = false
+    if let failure { return journalFailed(job, failure) }
+    job.isIdentityJournalled = true
+    for writer in job.writers.values {
+      writer.holdAt = nil
+      if writer.takeResumption(), let segment = job.segments.first(where: { $0.writer === writer }) {
+        resume(segment.transfer, clock.boot)
+      }
+    }
+    continueSettling(job)
+  }
+
+  static let checkpointBytes: Int64 = 8 << 20
+  static let checkpointInterval: Duration = .seconds(2)
+
+  private var unsynchronised: (ActiveJob) -> Int64 {
+    { job in (job.chunks?.verifiedBytes ?? job.writtenOffset) - job.checkpointedBytes }
+  }
+
+  private func checkpointIfDue(_ job: ActiveJob, _ now: Duration) {
+    guard !job.checkpointInFlight, job.next == nil, now - job.lastCheckpoint >= Self.checkpointInterval,
+      unsynchronised(job) >= Self.checkpointBytes
+    else { return }
+    checkpoint(job)
+  }
+
+  /// Data on the disk before the journal says so.
+  func checkpoint(_ job: ActiveJob) {
+    guard let file = job.file else { return }
+    job.checkpointInFlight = true
+    job.lastCheckpoint = clock.boot
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let offset = job.writtenOffset
+    let bits = job.chunks?.bits
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
+        if bits == nil { return (try file.checkpoint(at: offset), try file.identity()) }
+        try file.synchronizeData()
+        return (nil, try file.identity())
+      }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .failure(let error):
+          job.checkpointInFlight = false
+          core.synchronisationFailed(job, error)
+        case .success(let (checkpoint, identity)):
+          core.setIdentity(identity, job)
+          core.journalCheckpoint(job, checkpoint, bits)
+        }
+      }
+    }
+  }
+
+  private func journalCheckpoint(_ job: ActiveJob, _ checkpoint: Partial.Checkpoint?, _ bits: [UInt8]?) {
+    var record = job.record
+    if let bits { record.partial?.verifiedChunks = bits }
+    if let checkpoint {
+      var kept = record.partial?.checkpoints ?? []
+      kept.removeAll { $0.offset >= checkpoint.offset }
+      kept.append(checkpoint)
+      record.partial?.checkpoints = Array(kept.suffix(Partial.keptCheckpoints))
+    }
+    noteProgress(&record, total: job.total)
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let committed = record
+    journal.commit([.job(committed)]) { failure in
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        job.checkpointInFlight = false
+        if let failure { return core.journalFailed(job, failure) }
+        job.isIdentityJournalled = true
+        job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
+        job.record.partial?.verifiedChunks = committed.partial?.verifiedChunks ?? []
+        job.record.history.fruitlessAttempts = committed.history.fruitlessAttempts
+        job.record.history.highWater = committed.history.highWater
+        job.record.lastProgress = committed.lastProgress
+        if let bits { job.chunks?.journalled(bits) }
+        job.checkpointedBytes = job.durableBytes
+        core.continueSettling(job)
+      }
+    }
+  }
+
+  /// New durable bytes beyond the high-water mark end a row of failures.
+  private func noteProgress(_ record: inout JobRecord, total: Int64?) {
+    let durable =
+      if let chunks = record.specification.chunks, let partial = record.partial {
+        ChunkMap(chunks, verified: partial.verifiedChunks).verifiedBytes
+      } else {
+        record.partial?.durableOffset ?? 0
+      }
+    guard RetryPolicy.isProgress(durable: durable, highWater: record.history.highWater, total: total) else { return }
+    record.history.fruitlessAttempts = 0
+    record.history.highWater = durable
+    record.lastProgress = clock.moment
+  }
+}

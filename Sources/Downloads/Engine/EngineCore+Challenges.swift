@@ -1,0 +1,160 @@
+internal import AssetModel
+internal import LinuxSystem
+internal import Synchronization
+
+/// Challenges in two phases: the answer ends, somebody is asked, and the request is made again. Nobody is waited for on the
+/// network thread; no answer means no.
+extension EngineCore {
+  static let mostChallenges = 3
+
+  /// What somebody was asked, and for which request.
+  struct Asked: Sendable {
+    var challenge: AuthenticationChallenge
+    var scheme: Challenge?
+    var key: String?
+  }
+
+  // MARK: 401 and 407
+
+  func challenged(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan {
+    let isProxy = head.status == 407
+    let origin = isProxy ? "proxy" : segment.url.origin
+    let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
+    func fail(_ detail: String) -> Segment.Plan {
+      .next(.fail(TransferFailure(.challenge, status: head.status, hop: segment.visited.count, detail: detail)))
+    }
+    guard let best = offered.filter(Authorization.isSupported).max(by: { $0.scheme < $1.scheme }) else {
+      return fail("\(origin) asks for a credential by no scheme that is known")
+    }
+    if let strongest = job.strongestOffered[origin], best.scheme < strongest {
+      return fail("\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.rawValue))")
+    }
+    job.strongestOffered[origin] = best.scheme
+    if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true", job.record.history.challenges < Self.mostChallenges {
+      // An old nonce isn't a refusal.
+      job.record.history.challenges += 1
+      job.credentials[origin] = Authorization.Session(best, session.credential)
+      return .again(segment.ask, .probe)
+    }
+    guard options.answerChallenge != nil else {
+      return fail("\(origin) asks for a credential (\(best.scheme.rawValue), realm \"\(Printable.text(best.realm, limit: 60))\") and there is none")
+    }
+    guard job.record.history.challenges < Self.mostChallenges else {
+      return fail("\(origin) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")
+    }
+    let challenge = AuthenticationChallenge(
+      kind: .credentials(scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy), origin: origin,
+      app: job.record.specification.app, identifier: job.record.specification.identifier,
+      previousFailureCount: job.record.history.challenges)
+    return .authenticate(Asked(challenge: challenge, scheme: best))
+  }
+
+  func authenticate(_ job: ActiveJob, _ segment: Segment, _ asked: Asked) {
+    guard let answer = options.answerChallenge else { return }
+    job.record.history.challenges += 1
+    segment.isWaitingForAnswer = true
+    let (id, run, mailbox, transfer) = (job.id, job.run, mailbox, segment.transfer)
+    ChallengeQuestion(ask: answer, challenge: asked.challenge, timeout: options.challengeTimeout).put { reply in
+      mailbox.post { core in
+        guard let job = core.job(id, run), job.next == nil,
+          let segment = job.segments.first(where: { $0.transfer == transfer })
+        else { return }
+        segment.isWaitingForAnswer = false
+        core.answered(job, segment, asked, reply)
+      }
+    }
+  }
+
+  private func answered(_ job: ActiveJob, _ segment: Segment, _ asked: Asked, _ answer: ChallengeAnswer) {
+    let origin = asked.challenge.origin
+    switch (answer, asked.scheme, asked.key) {
+    case (.credential(let user, let password), let scheme?, _):
+      job.credentials[origin] = Authorization.Session(scheme, .password(user: user, password: password))
+    case (.bearer(let token), let scheme?, _):
+      job.credentials[origin] = Authorization.Session(scheme, .token(token))
+    case (.trustShownKey, nil, let key?):
+      job.trustedKeys[segment.url.host] = key
+      return requestAgain(job, segment)
+    default:
+      let what = asked.scheme.map { "a credential (\($0.scheme.rawValue))" } ?? "trust in its certificate"
+      return settle(
+        job, .fail(TransferFailure(asked.scheme == nil ? .trust : .challenge, detail: "\(origin) asks for \(what), and nobody gave it")))
+    }
+    guard job.credentials[origin] != nil else {
+      return settle(
+        job, .fail(TransferFailure(.challenge, detail: "the answer doesn't fit what \(origin) asks for (\(asked.scheme?.scheme.rawValue ?? ""))")))
+    }
+    requestAgain(job, segment)
+  }
+
+  func authorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
+    var headers: [Download.Header] = []
+    for (origin, name) in [(url.origin, "Authorization"), ("proxy", "Proxy-Authorization")] {
+      guard var session = job.credentials[origin] else { continue }
+      let target = url.path + (url.query.map { "?\($0)" } ?? "")
+      let value = session.header(method: "GET", target: target, cnonce: String(random.next(), radix: 16))
+      job.credentials[origin] = session
+      headers.append(Download.Header(name: name, value: value))
+    }
+    return headers
+  }
+
+  // MARK: Server trust
+
+  /// Phase 1 failed strictly. Where somebody may be asked, the chain is taken by a handshake that sends no request.
+  func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+    let problem = Printable.text(end.message)
+    guard options.answerChallenge != nil, job.trustedKeys[segment.url.host] == nil,
+      options.transport.pins[segment.url.host] == nil, job.record.history.challenges < Self.mostChallenges
+    else {
+      return settle(
+        job, .fail(TransferFailure(.trust, hop: segment.visited.count, detail: "\(segment.url.origin): \(problem)")))
+    }
+    segment.trustProblem = problem
+    segment.plan = nil
+    segment.transfer = TransferID(number: number())
+    segments[segment.transfer] = segment
+    var request = TransportRequest(url: segment.url, headers: [])
+    request.looksAtChainOnly = true
+    segment.headDeadline = clock.boot + options.transport.connectTimeout
+    transport.start(request, as: segment.transfer)
+  }
+
+  func chainShown(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+    guard let problem = segment.trustProblem, let leaf = end.chain.first, let key = LeafKey.pin(ofPEM: leaf) else {
+      return settle(
+        job, .fail(TransferFailure(.trust, detail: "\(segment.url.origin): its certificate isn't trusted, and it showed none")))
+    }
+    let challenge = AuthenticationChallenge(
+      kind: .serverTrust(chain: end.chain, problem: problem), origin: segment.url.origin, app: job.record.specification.app,
+      identifier: job.record.specification.identifier, previousFailureCount: job.record.history.challenges)
+    authenticate(job, segment, Asked(challenge: challenge, key: key))
+  }
+}
+
+/// One question to whoever answers challenges, with the safe default when that takes too long.
+private struct ChallengeQuestion: Sendable {
+  let ask: @Sendable (AuthenticationChallenge) async -> ChallengeAnswer
+  let challenge: AuthenticationChallenge
+  let timeout: Duration
+
+  /// Calls `completion` once, on whatever thread.
+  func put(_ completion: @escaping @Sendable (ChallengeAnswer) -> Void) {
+    let isAnswered = Answered()
+    let asking = Task {
+      let answer = await ask(challenge)
+      if isAnswered.first() { completion(answer) }
+    }
+    Task {
+      try? await Task.sleep(for: timeout)
+      asking.cancel()
+      if isAnswered.first() { completion(.performDefaultHandling) }
+    }
+  }
+
+  private final class Answered: Sendable {
+    private let isDone = Atomic(false)
+
+    func first() -> Bool { !isDone.exchange(true, ordering: .relaxed) }
+  }
+}

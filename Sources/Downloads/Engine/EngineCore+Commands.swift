@@ -1,0 +1,166 @@
+internal import AssetModel
+internal import Dispatch
+internal import LinuxSystem
+
+/// What the owner of the engine asks for.
+extension EngineCore {
+  /// Takes over every open job of the journal. Before the network thread runs.
+  func restore() throws {
+    let now = clock.boot
+    let moment = clock.moment
+    for record in try journal.journal.origins() {
+      let number = origins.number(of: record.origin)
+      if let wait = record.retryAfter, case let rest = wait.remaining(at: moment), rest > 0 {
+        origins[number].retryAfter = now + .nanoseconds(rest)
+        origins[number].retryAfterValue = record.retryAfterValue
+      }
+      if let wait = record.rangeless, case let rest = wait.remaining(at: moment), rest > 0 {
+        origins[number].rangelessUntil = now + .nanoseconds(rest)
+      }
+    }
+    try journal.journal.forEachOpenJob { job in
+      let entry = Scheduler.Entry(
+        id: job.id, app: apps.number(of: job.app), origin: origins.number(of: job.origin), transferClass: job.transferClass,
+        priority: job.priority, rest: job.rest, since: Self.sinceBoot(job.enqueued, clock))
+      if job.state == .paused {
+        hold(entry, .paused("user"), until: nil)
+      } else if let wait = job.wait, case let rest = wait.remaining(at: moment), rest > 0 {
+        hold(entry, .retry(""), until: now + .nanoseconds(rest))
+      } else {
+        scheduler.enqueue(entry, now: now)
+      }
+    }
+    needsSchedule = true
+  }
+
+  func add(
+    _ specifications: [DownloadSpecification], _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
+  ) {
+    let mailbox = mailbox
+    let moment = clock.moment
+    journal.add(specifications, now: moment) { result in
+      mailbox.post { core in
+        if case .success(let results) = result {
+          for (specification, result) in zip(specifications, results) {
+            guard case .added(let id) = result else { continue }
+            core.scheduler.enqueue(core.entry(of: JobRecord(id: id, specification: specification, enqueued: moment)), now: core.clock.boot)
+          }
+          core.needsSchedule = true
+        }
+        completion(result)
+      }
+    }
+  }
+
+  func pause(_ id: JobID) {
+    if let job = active[id] {
+      guard job.phase != .publishing else { return }
+      return settle(job, .pause)
+    }
+    guard let record = openRecord(id), record.state == .open else { return }
+    take(record, .paused) { core, record in
+      core.hold(core.entry(of: record), .paused("user"), until: nil)
+      core.events.send(.paused(record.id))
+    }
+  }
+
+  func cancel(_ id: JobID) {
+    if let job = active[id] {
+      guard job.phase != .publishing else { return }
+      return settle(job, .cancel)
+    }
+    guard let record = openRecord(id) else { return }
+    let specification = record.specification
+    let files = files
+    io.async {
+      guard let destination = try? Destination(specification.directory, app: specification.app, files: files) else { return }
+      for generation in max(1, record.generation - 16)...record.generation {
+        destination.removeStaging(
+          Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
+      }
+    }
+    take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
+  }
+
+  func goOn(_ id: JobID) {
+    guard let hold = holds[id] else { return }
+    guard case .paused = hold.reason else { return release(id) }
+    guard let record = openRecord(id) else { return }
+    take(record, .open) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
+  }
+
+  func setClass(_ transferClass: TransferClass, of id: JobID) {
+    if let job = active[id] {
+      guard job.record.transferClass != transferClass, job.phase != .publishing else { return }
+      job.record.transferClass = transferClass
+      return settle(job, .yield)
+    }
+    guard var record = openRecord(id), record.transferClass != transferClass else { return }
+    record.transferClass = transferClass
+    let wasHeld = holds[id]
+    // A person waits for a foreground download: its waits end, but for those that a server asked for.
+    let keepsHold = transferClass != .foreground
+    take(record, record.state) { core, record in
+      let entry = core.entry(of: record)
+      if let wasHeld, keepsHold || record.state == .paused {
+        core.hold(entry, wasHeld.reason, until: wasHeld.until)
+      } else {
+        core.scheduler.enqueue(entry, now: core.clock.boot)
+      }
+    }
+  }
+
+  private func openRecord(_ id: JobID) -> JobRecord? {
+    guard let record = try? journal.journal.job(id), !record.state.isSettled, record.state != .verified else { return nil }
+    return record
+  }
+
+  /// Changes a job that isn't running: out of every queue, into the journal, then on.
+  private func take(_ record: JobRecord, _ state: JobState, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+    var record = record
+    record.state = state
+    scheduler.remove(record.id)
+    holds[record.id] = nil
+    let (mailbox, changed) = (mailbox, record)
+    journal.commit([.job(changed)]) { failure in
+      mailbox.post { core in
+        if let failure {
+          core.hold(core.entry(of: changed), .journal("\(failure)"), until: core.clock.boot + .seconds(30))
+        } else {
+          then(core, changed)
+        }
+        core.needsSchedule = true
+      }
+    }
+  }
+
+  func setConditions(_ conditions: MachineConditions) {
+    self.conditions = conditions
+    let now = clock.boot
+    for job in Array(active.values)
+    where job.phase == .transferring && conditions.gate(for: job.record.transferClass, now: now) != nil {
+      settle(job, .yield)
+    }
+    needsSchedule = true
+  }
+
+  func networkChanged() {
+    for job in Array(active.values) where job.phase == .transferring { settle(job, .yield) }
+    transport.forgetConnections()
+    for (id, hold) in holds {
+      if case .retry = hold.reason { release(id) }
+    }
+    needsSchedule = true
+  }
+
+  func close(_ completion: @escaping @Sendable () -> Void) {
+    isClosing = true
+    whenClosed.append(completion)
+    for job in Array(active.values) where job.phase == .transferring || job.phase == .opening { settle(job, .rest) }
+  }
+
+  func closed() {
+    for completion in whenClosed { completion() }
+    whenClosed = []
+  }
+}

@@ -1,0 +1,126 @@
+internal import AssetModel
+internal import LinuxSystem
+
+/// The one leading reason for a download that doesn't move.
+extension EngineCore {
+  func explain(_ id: JobID) -> Explanation? {
+    let now = clock.boot
+    if let job = active[id] { return explain(active: job) }
+    if let hold = holds[id] { return explain(hold, now) }
+    if scheduler.isWaiting(id) { return explainQueued(id, now) }
+    guard let record = try? journal.journal.job(id) else { return nil }
+    switch record.state {
+    case .finished: return Explanation(.finished, remedy: "nothing: the file is at its place")
+    case .cancelled: return Explanation(.cancelled, remedy: "add it again")
+    case .failed(let failure): return explain(failure)
+    case .open, .paused, .verified: return Explanation(.queued, remedy: "a slot")
+    }
+  }
+
+  private func explain(active job: ActiveJob) -> Explanation {
+    switch job.phase {
+    case .verifying:
+      return Explanation(.verifying, data: ["bytes": "\(job.hasher?.expected.algorithm.rawValue ?? "")"], remedy: "the digest is computed")
+    case .publishing: return Explanation(.delivering, remedy: "the disk has to say that everything is on it")
+    case .opening, .settling, .transferring:
+      return Explanation(
+        .transferring, data: ["received": "\(job.arrivedBytes)", "total": job.total.map { "\($0)" } ?? "unknown"],
+        remedy: "it moves")
+    }
+  }
+
+  private func explain(_ hold: Hold, _ now: Duration) -> Explanation {
+    let rest = hold.until.map { max(0, ($0 - now).inSeconds) }
+    switch hold.reason {
+    case .retry(let error):
+      return Explanation(
+        .retrying, data: ["lastError": Printable.text(error)], endsIn: rest, remedy: "time, or resume it",
+        others: otherCodes(hold.entry, now))
+    case .publication(let count):
+      return Explanation(
+        .publication, data: ["retest": "\(count) of 2"], endsIn: rest, remedy: "the server publishes the file")
+    case .disk(let need):
+      return Explanation(.disk, data: ["need": "\(need)"], endsIn: rest, remedy: "free \(need) bytes on the volume")
+    case .volume(let code):
+      return Explanation(
+        .volume, data: ["errno": "\(code)", "message": SystemCallError.message(code)], endsIn: rest,
+        remedy: "the volume works again")
+    case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
+    case .journal(let what):
+      return Explanation(.lock, data: ["journal": Printable.text(what)], endsIn: rest, remedy: "the journal can be written again")
+    case .clockUnset: return Explanation(.clockUnset, endsIn: rest, remedy: "the clock is set")
+    }
+  }
+
+  private func otherCodes(_ entry: Scheduler.Entry, _ now: Duration) -> [Explanation.Code] {
+    [conditions.gate(for: entry.transferClass, now: now), originCode(entry.origin, now)].compactMap { $0 }
+  }
+
+  private func originCode(_ origin: UInt32, _ now: Duration) -> Explanation.Code? {
+    guard origins.isBlocked(origin, now: now) else { return nil }
+    return origins[origin].retryAfter.map { $0 > now } ?? false ? .retryAfter : .originBackoff
+  }
+
+  private func explainQueued(_ id: JobID, _ now: Duration) -> Explanation {
+    guard let record = try? journal.journal.job(id) else { return Explanation(.queued, remedy: "a slot") }
+    let entry = entry(of: record)
+    let gate = conditions.gate(for: entry.transferClass, now: now)
+    let blocked = originCode(entry.origin, now)
+    let others = [blocked, .queued].compactMap { $0 }
+    if let gate {
+      return Explanation(
+        gate, data: ["class": entry.transferClass.name],
+        endsIn: gate == .window ? conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil, remedy: Self.remedy(gate),
+        others: others)
+    }
+    let state = origins[entry.origin]
+    let origin = origins.name(of: entry.origin)
+    if blocked == .retryAfter {
+      return Explanation(
+        .retryAfter, data: ["origin": origin, "value": state.retryAfterValue ?? ""],
+        endsIn: state.retryAfter.map { ($0 - now).inSeconds }, remedy: "the time that the server asked for", others: [.queued])
+    }
+    if blocked == .originBackoff {
+      return Explanation(
+        .originBackoff, data: ["origin": origin, "failures": "\(state.breaker.failures)"],
+        endsIn: state.breaker.opensAt.map { max(0, ($0 - now).inSeconds) }, remedy: "one download to it succeeds",
+        others: [.queued])
+    }
+    let place = scheduler.place(of: id)
+    return Explanation(
+      .queued,
+      data: [
+        "class": entry.transferClass.name, "place": place.map { "\($0.place)" } ?? "", "waiting": place.map { "\($0.waiting)" } ?? "",
+      ], remedy: "the downloads before it end")
+  }
+
+  private static func remedy(_ gate: Explanation.Code) -> String {
+    switch gate {
+    case .offline: "a network"
+    case .metered: "a network that isn't metered, or start it in the foreground"
+    case .powerSaver: "power saving ends, or start it in the foreground"
+    default: "time"
+    }
+  }
+
+  private func explain(_ failure: TransferFailure) -> Explanation {
+    var data = ["detail": failure.detail]
+    if let status = failure.status { data["status"] = "\(status)" }
+    if let errno = failure.errno { data["errno"] = "\(errno)" }
+    let code: Explanation.Code =
+      switch failure.reason {
+      case .noProgress: .noProgress
+      case .sizeMismatch: .sizeMismatch
+      case .digestMismatch: .digestMismatch
+      case .hostileResponse: .hostileResponse
+      case .notAllowed: .notAllowed
+      case .trust: .trust
+      case .gone: .gone
+      case .challenge: .challenge
+      case .volume: .volume
+      case .allowance: .allowance
+      case .refused: .refused
+      }
+    return Explanation(code, data: data, remedy: "nothing by itself: it failed; add it again")
+  }
+}

@@ -1,0 +1,310 @@
+internal import AssetModel
+internal import Dispatch
+internal import Glibc
+internal import LinuxSystem
+
+/// How an activation ends: what arrived is made safe first, then the job goes where it belongs.
+extension EngineCore {
+  /// Ends all transfers of a job. The first reason wins, but a wish to pause, cancel or close comes before another try.
+  func settle(_ job: ActiveJob, _ next: ActiveJob.Next) {
+    guard job.next == nil else { return }
+    job.next = next
+    let keepsBytes = Self.keepsBytes(next) && job.ioError == nil
+    for segment in job.segments {
+      if keepsBytes { segment.writer?.flush() } else { segment.writer?.dropCurrent() }
+      drop(segment)
+    }
+    job.segments = []
+    if job.phase == .transferring { job.phase = .settling }
+    continueSettling(job)
+  }
+
+  private static func keepsBytes(_ next: ActiveJob.Next) -> Bool {
+    switch next {
+    case .cancel, .fail, .restart: false
+    case .verify, .retry, .hold, .pause, .yield, .rest: true
+    }
+  }
+
+  /// Goes on once no buffer, digest or commit of the job is on its way.
+  func continueSettling(_ job: ActiveJob) {
+    guard let next = job.next, job.phase == .settling || job.phase == .opening,
+      job.writers.values.allSatisfy({ $0.inFlight == 0 }), !job.checkpointInFlight, job.pendingChunkHashes == 0,
+      !job.isIdentityOnItsWay
+    else { return }
+    job.writers = [:]
+    if job.ioError == nil, Self.keepsBytes(next), needsCheckpoint(job, next) { return checkpoint(job) }
+    conclude(job, next)
+  }
+
+  private func needsCheckpoint(_ job: ActiveJob, _ next: ActiveJob.Next) -> Bool {
+    guard job.file != nil, job.record.partial != nil else { return false }
+    if let chunks = job.chunks { return chunks.verifiedBytes > chunks.journalledBytes }
+    let fresh = job.writtenOffset - job.checkpointedBytes
+    // Publishing synchronises by itself; only what takes long to verify is made safe before.
+    if case .verify = next { return fresh > Self.checkpointBytes }
+    return fresh > 0
+  }
+
+  private func conclude(_ job: ActiveJob, _ next: ActiveJob.Next) {
+    job.next = nil
+    switch next {
+    case .verify: verify(job)
+    case .retry(let problem, let own): concludeAttempt(job, problem, own)
+    case .hold(let reason, let delay): commitAndRetire(job) { core, record in
+      core.hold(core.entry(of: record), reason, until: delay.map { core.clock.boot + $0 })
+    }
+    case .pause:
+      job.record.state = .paused
+      commitAndRetire(job) { core, record in
+        core.hold(core.entry(of: record), .paused("user"), until: nil)
+        core.events.send(.paused(record.id))
+      }
+    case .yield: commitAndRetire(job) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
+    case .cancel:
+      job.record.state = .cancelled
+      discard(job)
+      commitAndRetire(job) { core, record in core.events.send(.cancelled(record.id)) }
+    case .fail(let failure): fail(job, failure)
+    case .restart(let reason):
+      startAfresh(job, reason: reason)
+      reopen(job)
+    case .rest: retire(job)
+    }
+  }
+
+  private func fail(_ job: ActiveJob, _ failure: TransferFailure) {
+    job.record.state = .failed(failure)
+    job.record.lastError = failure.detail
+    discard(job)
+    commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+  }
+
+  /// Asks for the first byte, with nothing in the hand.
+  private func reopen(_ job: ActiveJob) {
+    job.phase = .opening
+    open(job)
+  }
+
+  /// A new generation with a new, empty file. The old one lies there until the new one is certain.
+  func startAfresh(_ job: ActiveJob, reason: String) {
+    guard let destination = job.destination else { return }
+    let hadBytes = job.record.partial != nil || job.writtenOffset > 0
+    if hadBytes {
+      job.record.generation += 1
+      events.send(.restarted(job.id, reason: reason))
+    }
+    let specification = job.record.specification
+    job.record.partial = nil
+    job.record.state = .open
+    job.file = StagingFile(
+      destination: destination,
+      name: Destination.stagingName(
+        app: specification.app, identifier: specification.identifier, generation: job.record.generation))
+    job.hasher = nil
+    job.writtenOffset = 0
+    job.checkpointedBytes = 0
+    job.ioError = nil
+    job.isIdentityJournalled = specification.chunks != nil
+    job.chunks = specification.chunks.map { ChunkMap($0) }
+    makeHasher(job)
+  }
+
+  private func discard(_ job: ActiveJob) {
+    guard let destination = job.destination else { return }
+    let specification = job.record.specification
+    let file = job.file
+    let generations = max(1, job.record.generation - 16)...job.record.generation
+    job.lane.async {
+      file?.discard()
+      for generation in generations {
+        destination.removeStaging(
+          Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
+      }
+    }
+  }
+
+  /// The slot is free when the journal knows why.
+  private func commitAndRetire(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+    job.phase = .publishing
+    let (id, run, mailbox, record) = (job.id, job.run, mailbox, job.record)
+    journal.commit([.job(record)]) { failure in
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.retire(job)
+        if let failure {
+          core.hold(core.entry(of: record), .journal("\(failure)"), until: core.clock.boot + .seconds(30))
+        } else {
+          then(core, record)
+        }
+      }
+    }
+  }
+
+  // MARK: Failed attempts
+
+  /// One segment of several is given up quietly; the last one ends the attempt.
+  func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, own: Duration?) {
+    guard job.next == nil else { return }
+    if job.chunks != nil, job.segments.count > 1 {
+      segment.writer?.flush()
+      if let chunks = segment.chunks { job.chunks?.release(chunks) }
+      job.segments.removeAll { $0 === segment }
+      scheduler.setConnections(job.segments.count, of: job.id)
+      return
+    }
+    settle(job, .retry(problem, own: own))
+  }
+
+  private func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ own: Duration?) {
+    let policy = RetryPolicy(transferClass: job.record.transferClass, appIdleForWeek: false)
+    let url = try? ParsedURL(job.record.specification.url)
+    job.record.lastError = problem.description
+    switch problem.classification {
+    case .permanent(let reason):
+      if let url { origins[originNumber(url)].breaker.succeeded() }
+      fail(job, TransferFailure(reason, status: problem.status, detail: problem.description))
+    case .publication:
+      guard job.record.history.publicationRetests < 2 else {
+        return fail(job, TransferFailure(.gone, status: problem.status, detail: problem.description))
+      }
+      job.record.history.publicationRetests += 1
+      let delay = policy.delay(fruitless: job.record.history.publicationRetests, random: jitter())
+      wait(job, .publication(job.record.history.publicationRetests), delay)
+    case .notAnAttempt:
+      wait(job, .retry(problem.description), policy.delay(fruitless: 0, random: jitter()))
+    case .transient:
+      let tries = job.record.history.fruitlessAttempts
+      job.record.history.fruitlessAttempts += 1
+      let idle = Duration.nanoseconds(job.record.lastProgress.elapsed(until: clock.moment))
+      if policy.attemptLimit.map({ tries + 1 >= $0 }) ?? false || idle >= RetryPolicy.longestWithoutProgress {
+        return fail(
+          job,
+          TransferFailure(
+            .noProgress, status: problem.status, detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"))
+      }
+      let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
+      if let url { origins[originNumber(url)].breaker.failed(job: job.id, now: clock.boot, delay: delay) }
+      wait(job, .retry(problem.description), delay)
+    }
+  }
+
+  private func jitter() -> Double { Double.random(in: 0..<1, using: &random) }
+
+  private func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration) {
+    job.record.wait = StoredWait(since: clock.moment, length: delay.inNanoseconds)
+    let until = clock.boot + delay
+    commitAndRetire(job) { core, record in core.hold(core.entry(of: record), reason, until: until) }
+  }
+
+  // MARK: Files that fail
+
+  func fileFailed(_ job: ActiveJob, _ error: SystemCallError) {
+    job.ioError = job.ioError ?? error
+    switch error.code {
+    case ENOSPC, EDQUOT:
+      let need = job.total.map { max(0, $0 - job.durableBytes) } ?? 0
+      settle(job, .hold(.disk(need: need), .seconds(5)))
+    case EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM:
+      settle(job, .hold(.volume(error.code), .seconds(30)))
+    default:
+      settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: "\(error)")))
+    }
+    continueSettling(job)
+  }
+
+  /// The pages since the last checkpoint may be lost, and asking again would only hide it.
+  func synchronisationFailed(_ job: ActiveJob, _ error: SystemCallError) {
+    let file = job.file
+    let durable = job.record.partial?.durableOffset ?? 0
+    // Whoever opens it again trusts checkpoints alone.
+    job.record.partial?.bootIdentifier = ""
+    if job.chunks == nil { job.lane.async { try? file?.cut(to: durable) } }
+    fileFailed(job, error)
+  }
+
+  func journalFailed(_ job: ActiveJob, _ error: any Error) {
+    job.ioError = job.ioError ?? SystemCallError("commit", code: EIO, subject: "the journal")
+    settle(job, .hold(.journal("\(error)"), .seconds(30)))
+    continueSettling(job)
+  }
+
+  // MARK: Verification and publication
+
+  private func verify(_ job: ActiveJob) {
+    job.phase = .verifying
+    let size = job.chunks?.list.totalSize ?? job.writtenOffset
+    if let exact = job.record.specification.exactSize, size != exact {
+      return concludeAttempt(job, .truncated, nil)
+    }
+    guard let hasher = job.hasher else { return publish(job, isReplay: false) }
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.hashingLane.async {
+      let result = Result { try hasher.matches(size: size) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.verified(job, result)
+      }
+    }
+  }
+
+  private func verified(_ job: ActiveJob, _ result: Result<Bool, any Error>) {
+    if let next = job.next {
+      // Paused, cancelled or closed meanwhile; what is there stays as it is.
+      job.phase = .settling
+      if case .verify = next { job.next = nil } else { return continueSettling(job) }
+    }
+    switch result {
+    case .success(true): publish(job, isReplay: false)
+    case .success(false):
+      job.record.history.digestMismatches += 1
+      if job.record.history.digestMismatches >= 2 {
+        return fail(
+          job, TransferFailure(.digestMismatch, detail: "the file's digest is wrong, also when it is fetched again"))
+      }
+      startAfresh(job, reason: "its digest was wrong")
+      reopen(job)
+    case .failure(let error):
+      fileFailed(job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file?.name ?? ""))
+    }
+  }
+
+  func publish(_ job: ActiveJob, isReplay: Bool) {
+    guard let file = job.file else { return }
+    job.phase = .publishing
+    job.record.wait = nil
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    publisher.publish(
+      Publisher.Item(job: job.record, file: file, isReplay: isReplay) { result in
+        mailbox.post { core in
+          guard let job = core.job(id, run) else { return }
+          core.published(job, result)
+        }
+      })
+  }
+
+  private func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
+    switch result {
+    case .success(let record):
+      retire(job)
+      let path = "\(record.specification.directory)/\(record.specification.fileName)"
+      let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : nil
+      events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
+    case .failure(.occupied(let name)):
+      fail(
+        job,
+        TransferFailure(
+          .refused, errno: EEXIST,
+          detail: "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"))
+    case .failure(.lost):
+      startAfresh(job, reason: "the verified file is gone")
+      reopen(job)
+    case .failure(.system(let error)):
+      job.phase = .settling
+      synchronisationFailed(job, error)
+    case .failure(.journal(let error)):
+      job.phase = .settling
+      journalFailed(job, error)
+    }
+  }
+}

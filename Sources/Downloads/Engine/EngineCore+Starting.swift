@@ -1,0 +1,255 @@
+internal import AssetModel
+internal import Dispatch
+internal import LinuxSystem
+
+/// From a slot to a request: the partial is looked at, then the server is asked for the rest.
+extension EngineCore {
+  func open(_ job: ActiveJob) {
+    let specification = job.record.specification
+    let destination: Destination
+    do throws(SystemCallError) {
+      destination = try self.destination(specification)
+    } catch {
+      return fileFailed(job, error)
+    }
+    job.destination = destination
+    let name =
+      job.record.partial?.stagingName
+      ?? Destination.stagingName(
+        app: specification.app, identifier: specification.identifier, generation: job.record.generation)
+    let file = StagingFile(destination: destination, name: name)
+    job.file = file
+    if job.record.state == .verified { return publish(job, isReplay: true) }
+    guard let partial = job.record.partial else { return opened(job, certain: nil) }
+    let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .success(let certain): core.opened(job, certain: certain)
+        case .failure(let error): core.fileFailed(job, error)
+        }
+      }
+    }
+  }
+
+  /// The active job of that run, unless it is gone.
+  func job(_ id: JobID, _ run: UInt64) -> ActiveJob? {
+    guard let job = active[id], job.run == run else { return nil }
+    return job
+  }
+
+  private func destination(_ specification: DownloadSpecification) throws(SystemCallError) -> Destination {
+    for job in active.values {
+      if let destination = job.destination, destination.path == specification.directory,
+        job.record.specification.app == specification.app
+      {
+        return destination
+      }
+    }
+    return try Destination(specification.directory, app: specification.app, files: files)
+  }
+
+  /// `certain`: how many bytes of the partial are what the journal says; nil: there is no file.
+  private func opened(_ job: ActiveJob, certain: Int64?) {
+    let specification = job.record.specification
+    if let certain, job.record.partial != nil {
+      if specification.chunks == nil {
+        job.record.partial?.checkpoints.removeAll { $0.offset > certain }
+        job.writtenOffset = certain
+        job.isIdentityJournalled = true
+      }
+    } else if job.record.partial != nil {
+      // The journal knows a file that isn't there: nothing is left of it.
+      job.record.partial = nil
+      job.file = job.destination.map {
+        StagingFile(
+          destination: $0,
+          name: Destination.stagingName(
+            app: specification.app, identifier: specification.identifier, generation: job.record.generation))
+      }
+    }
+    if let chunks = specification.chunks {
+      job.chunks = ChunkMap(chunks, verified: job.record.partial?.verifiedChunks ?? [])
+      job.isIdentityJournalled = true
+    }
+    job.checkpointedBytes = job.durableBytes
+    makeHasher(job)
+    if job.next != nil { return continueSettling(job) }
+    let need = job.total.map { max(0, $0 - job.arrivedBytes) }
+    if let need, let hold = spaceMissing(for: need, job) { return settle(job, .hold(hold, .seconds(5))) }
+    events.send(.started(job.id))
+    job.phase = .transferring
+    if let chunks = job.chunks {
+      if chunks.isComplete { return settle(job, .verify) }
+      guard addSegment(job) else { return }
+      return
+    }
+    // At the known end there is nothing to ask: what is there is judged here.
+    if let total = specification.exactSize ?? job.record.partial?.entity.total, job.writtenOffset == total, total > 0 {
+      return settle(job, .verify)
+    }
+    guard let url = judgedURL(specification, job) else { return }
+    let isRangeless = origins[originNumber(url)].rangelessUntil != nil
+    let ask = ResumePolicy.ask(job.record, offset: job.writtenOffset, originIsRangeless: isRangeless)
+    let segment = Segment(
+      job: job.id, transfer: TransferID(number: number()), ask: ask, url: url, start: job.writtenOffset,
+      stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
+    job.segments = [segment]
+    request(job, segment)
+  }
+
+  func originNumber(_ url: ParsedURL) -> UInt32 { origins.number(of: url.origin) }
+
+  /// The rules of hosts for a job: the administrator's, and the download's own list.
+  func hostRules(_ specification: DownloadSpecification) -> HostRules {
+    var rules = options.transport.hosts
+    if let domains = specification.allowedDomains { rules.domains = domains }
+    return rules
+  }
+
+  /// The job's URL, or nil after the job was failed because it isn't allowed.
+  func judgedURL(_ specification: DownloadSpecification, _ job: ActiveJob) -> ParsedURL? {
+    let objection: String
+    do throws(ParsedURL.Failure) {
+      let url = try ParsedURL(specification.url)
+      guard let found = hostRules(specification).objection(to: url) else { return url }
+      objection = found
+    } catch {
+      objection = "\(Printable.text(specification.url)) isn't a URL: \(error)"
+    }
+    settle(job, .fail(TransferFailure(.notAllowed, detail: objection)))
+    return nil
+  }
+
+  /// Whether the volume lacks room; a foreground job may use what the floor keeps free for others, but not all.
+  private func spaceMissing(for need: Int64, _ job: ActiveJob) -> Hold.Reason? {
+    guard let destination = job.destination, let space = try? files.space(of: destination.target.number) else { return nil }
+    let floor = options.freeSpaceFloor ?? max(512 << 20, space.total / 100 * 3)
+    if space.freeInodes == 0 { return .disk(need: need) }
+    return space.free - need < floor ? .disk(need: need) : nil
+  }
+
+  // MARK: Requests
+
+  func request(_ job: ActiveJob, _ segment: Segment) {
+    segment.plan = nil
+    let specification = job.record.specification
+    var headers: [Download.Header] = []
+    if !segment.dropsCredentials { headers += specification.headers.filter { Self.mayBeSent($0.name) } }
+    headers += segment.ask.headers
+    headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
+    if segment.wantsNoTransform { headers.append(Download.Header(name: "Cache-Control", value: "no-transform")) }
+    if job.record.history.digestMismatches > 0 { headers.append(Download.Header(name: "Cache-Control", value: "no-cache")) }
+    headers += authorization(job, segment.url)
+    var request = TransportRequest(url: segment.url, headers: headers)
+    request.pins = options.transport.pins[segment.url.host] ?? []
+    if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
+    let rest = job.total.map { $0 - job.arrivedBytes }
+    request.isLarge = (rest ?? 0) >= 8 << 20 || origins[originNumber(segment.url)].calmings > 1
+    segments[segment.transfer] = segment
+    segment.headDeadline = clock.boot + Self.headTimeout
+    transport.start(request, as: segment.transfer)
+  }
+
+  /// From the request to its complete head; bytes that trickle in don't extend it.
+  static let headTimeout: Duration = .seconds(60)
+
+  /// Asks again, on a transfer of its own.
+  func requestAgain(_ job: ActiveJob, _ segment: Segment) {
+    segments[segment.transfer] = nil
+    segment.transfer = TransferID(number: number())
+    segment.writer = nil
+    request(job, segment)
+  }
+
+  /// What a client may not set: it would change what the engine decides (the framing, ranges, codings and conditions).
+  static func mayBeSent(_ name: String) -> Bool {
+    let reserved: Set<String> = [
+      "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "range", "if-range",
+      "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "accept-encoding", "want-repr-digest",
+      "proxy-authorization", "keep-alive", "proxy-connection", "http2-settings",
+    ]
+    return !reserved.contains(name.lowercased())
+  }
+
+  // MARK: Segments of a job with a chunk list
+
+  /// Bytes that one request of several asks for.
+  private func pieceSize(_ job: ActiveJob) -> Int64 {
+    guard let chunks = job.chunks, mostSegments(job) > 1 else { return .max }
+    let share = chunks.missingBytes / Int64(2 * max(1, job.segments.count))
+    return min(max(share, chunks.list.chunkSize), 32 << 20)
+  }
+
+  private func mostSegments(_ job: ActiveJob) -> Int {
+    if job.mayBeRangeless { return 1 }
+    switch job.record.transferClass {
+    case .foreground: return options.mostSegments
+    case .essential: return options.mostEssentialSegments
+    case .visible, .prefetch: return 1
+    }
+  }
+
+  /// Starts a connection on the next missing chunks. Whether there was anything to start.
+  @discardableResult
+  func addSegment(_ job: ActiveJob) -> Bool {
+    guard let url = judgedURL(job.record.specification, job) else { return false }
+    let piece = pieceSize(job)
+    guard let run = job.chunks?.claim(atMost: piece), let list = job.chunks?.list else { return false }
+    let first = list.range(of: run.lowerBound).lowerBound
+    let last = list.range(of: run.upperBound - 1).upperBound - 1
+    let condition = job.record.partial.flatMap { $0.entity.strongTag ?? $0.entity.lastModified }
+    let segment = Segment(
+      job: job.id, transfer: TransferID(number: number()),
+      ask: job.mayBeRangeless ? .whole : .range(from: first, to: last, condition: condition), url: url, start: first,
+      stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
+    segment.chunks = run
+    job.segments.append(segment)
+    scheduler.setConnections(job.segments.count, of: job.id)
+    request(job, segment)
+    return true
+  }
+
+  /// One connection more, as long as the last one added throughput.
+  func considerSegment(_ job: ActiveJob, _ now: Duration) {
+    guard job.phase == .transferring, job.next == nil, job.record.partial != nil, let chunks = job.chunks,
+      job.segments.count < mostSegments(job), scheduler.permitsConnection(of: job.id),
+      chunks.missingBytes >= 16 << 20 || job.segments.isEmpty
+    else { return }
+    guard job.growth.permits(connections: job.segments.count, bytes: job.writtenBytes, now: now) else { return }
+    addSegment(job)
+  }
+}
+
+/// Whether another connection pays: the throughput with each number of connections, measured in short windows.
+struct SegmentGrowth {
+  private var since: Duration?
+  private var bytes: Int64 = 0
+  private var connections = 0
+  private var bestRate = 0.0
+  private var isDone = false
+
+  private static let window: Duration = .milliseconds(100)
+  private static let worthwhile = 1.05
+
+  mutating func permits(connections: Int, bytes: Int64, now: Duration) -> Bool {
+    if connections == 0 { return true }
+    guard !isDone else { return false }
+    guard let since, self.connections == connections else {
+      self.since = now
+      self.bytes = bytes
+      self.connections = connections
+      return false
+    }
+    guard now - since >= Self.window, bytes > self.bytes else { return false }
+    let rate = Double(bytes - self.bytes) / (now - since).inSeconds
+    guard rate > bestRate * Self.worthwhile else {
+      isDone = true
+      return false
+    }
+    bestRate = rate
+    return true
+  }
+}

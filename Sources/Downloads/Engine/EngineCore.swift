@@ -1,0 +1,245 @@
+internal import AssetModel
+internal import Dispatch
+internal import LinuxSystem
+internal import Logging
+
+/// Everything that the engine knows, on the network thread: decisions are made here and nowhere else. Slow work (files,
+/// hashes, the journal) goes to lanes and comes back through the mailbox.
+final class EngineCore {
+  let options: EngineOptions
+  let clock: any TransferClock
+  let files: any FileOperations
+  let journal: JournalWriter
+  let publisher: Publisher
+  let transport: any Transport
+  let mailbox: Mailbox
+  let events: EventHub
+  let pool = BufferPool()
+  let io = DispatchQueue(label: "outrider.io", attributes: .concurrent)
+  let hashing = DispatchQueue(label: "outrider.hashing", attributes: .concurrent)
+
+  var scheduler = Scheduler()
+  var active: [JobID: ActiveJob] = [:]
+  var segments: [TransferID: Segment] = [:]
+  var holds: [JobID: Hold] = [:]
+  var due = Heap<(until: Duration, job: JobID, serial: UInt64)> { $0.until < $1.until }
+  var origins = OriginTable()
+  var apps = NameTable()
+  var conditions = MachineConditions()
+  var buckets: RateBuckets
+  /// Transfers that wait for their share of the rate.
+  var paced: [TransferID: Duration] = [:]
+  var random: SplitMix
+  var isClosing = false
+  var lastSchedule: Duration = .zero
+  var needsSchedule = true
+  var whenClosed: [@Sendable () -> Void] = []
+  private var lastNumber: UInt64 = 0
+
+  init(
+    options: EngineOptions, clock: any TransferClock, files: any FileOperations, journal: any DownloadJournal,
+    transport: any Transport, mailbox: Mailbox, events: EventHub
+  ) {
+    self.options = options
+    self.clock = clock
+    self.files = files
+    self.journal = JournalWriter(journal)
+    publisher = Publisher(journal: self.journal, mode: options.fileMode)
+    self.transport = transport
+    self.mailbox = mailbox
+    self.events = events
+    buckets = RateBuckets(options)
+    random = SplitMix(options.seed ?? .random(in: .min ... .max))
+    transport.client = self
+  }
+
+  /// Numbers that tell runs, transfers and waits apart.
+  func number() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  // MARK: The loop
+
+  /// Runs until the engine was closed and everything is safe.
+  func run() {
+    while true {
+      for letter in mailbox.take() { letter(self) }
+      let now = clock.boot
+      releaseDue(now)
+      enforceDeadlines(now)
+      resumePaced(now)
+      if needsSchedule { schedule(now) }
+      if isClosing, active.isEmpty { return }
+      let deadline = nextDeadline()
+      if active.isEmpty, let deadline { clock.idles(until: deadline) }
+      let wait = deadline.map { max(.zero, $0 - clock.boot) } ?? .seconds(60)
+      transport.poll(atMost: needsSchedule ? .zero : wait)
+    }
+  }
+
+  private func nextDeadline() -> Duration? {
+    var earliest = due.first?.until
+    func consider(_ moment: Duration?) {
+      if let moment, earliest.map({ moment < $0 }) ?? true { earliest = moment }
+    }
+    for segment in segments.values {
+      consider(segment.headDeadline)
+      if segment.headDeadline == nil, segment.writer?.isPaused != true { consider(segment.stall.nextCheck) }
+    }
+    for moment in paced.values { consider(moment) }
+    for moment in origins.reopenings { consider(moment) }
+    consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
+    // Turns end by time too, and segments are added by measurement.
+    if !active.isEmpty { consider(lastSchedule + (active.values.contains { $0.chunks != nil } ? .milliseconds(100) : .seconds(5))) }
+    return earliest
+  }
+
+  private func releaseDue(_ now: Duration) {
+    while let first = due.first, first.until <= now {
+      due.pop()
+      guard let hold = holds[first.job], hold.serial == first.serial else { continue }
+      release(first.job)
+    }
+    if now - lastSchedule >= .milliseconds(100), !active.isEmpty { needsSchedule = true }
+    if origins.reopen(now) { needsSchedule = true }
+  }
+
+  /// Ends a hold: the job may be scheduled again.
+  func release(_ id: JobID) {
+    guard let hold = holds.removeValue(forKey: id) else { return }
+    scheduler.enqueue(hold.entry, now: clock.boot)
+    needsSchedule = true
+  }
+
+  func hold(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
+    let serial = number()
+    holds[entry.id] = Hold(entry: entry, reason: reason, until: until, serial: serial)
+    if let until { due.push((until, entry.id, serial)) }
+    if let explanation = explain(entry.id) { events.send(.waiting(entry.id, explanation)) }
+  }
+
+  private func enforceDeadlines(_ now: Duration) {
+    for segment in Array(segments.values) {
+      if let deadline = segment.headDeadline, now >= deadline {
+        fail(segment, .headTimeout)
+      } else if segment.headDeadline == nil, segment.writer != nil, segment.stall.isStalled(at: now) {
+        fail(segment, .stalled)
+      }
+    }
+  }
+
+  /// Drops a transfer and treats its job as one whose attempt failed.
+  func fail(_ segment: Segment, _ problem: TransferProblem) {
+    guard let job = active[segment.job] else { return }
+    drop(segment)
+    attemptFailed(job, segment, problem, own: nil)
+  }
+
+  func drop(_ segment: Segment) {
+    transport.cancel(segment.transfer)
+    segments[segment.transfer] = nil
+    paced[segment.transfer] = nil
+  }
+
+  // MARK: Scheduling
+
+  func schedule(_ now: Duration) {
+    needsSchedule = false
+    lastSchedule = now
+    guard !isClosing else { return }
+    while let decision = scheduler.next(
+      now: now, isClassBlocked: { conditions.gate(for: $0, now: now) != nil },
+      isOriginBlocked: { origin, _ in origins.isBlocked(origin, now: now) })
+    {
+      switch decision {
+      case .start(let entry): start(entry, now)
+      case .yield(let id):
+        guard let job = active[id], job.phase == .transferring || job.phase == .opening else { return }
+        settle(job, .yield)
+      }
+    }
+    for job in active.values where job.chunks != nil { considerSegment(job, now) }
+  }
+
+  private func start(_ entry: Scheduler.Entry, _ now: Duration) {
+    let record: JobRecord
+    do {
+      guard let found = try journal.journal.job(entry.id), !found.state.isSettled else {
+        scheduler.remove(entry.id)
+        return
+      }
+      record = found
+    } catch {
+      scheduler.remove(entry.id)
+      hold(entry, .journal("\(error)"), until: now + .seconds(30))
+      return
+    }
+    origins.started(entry.origin, job: entry.id, now: now)
+    let job = ActiveJob(record, run: number(), io: io, hashing: hashing, now: now)
+    active[entry.id] = job
+    open(job)
+  }
+
+  /// An entry for the queue, from a job's record.
+  func entry(of record: JobRecord) -> Scheduler.Entry {
+    let specification = record.specification
+    let total = specification.exactSize ?? record.partial?.entity.total ?? specification.declaredSize
+    let durable =
+      if let chunks = specification.chunks, let partial = record.partial {
+        ChunkMap(chunks, verified: partial.verifiedChunks).verifiedBytes
+      } else {
+        record.partial?.durableOffset ?? 0
+      }
+    return Scheduler.Entry(
+      id: record.id, app: apps.number(of: specification.app), origin: origins.number(of: Self.origin(of: specification.url)),
+      transferClass: record.transferClass, priority: specification.priority, rest: total.map { max(0, $0 - durable) },
+      since: Self.sinceBoot(record.enqueued, clock))
+  }
+
+  static func origin(of url: String) -> String { (try? ParsedURL(url))?.origin ?? "" }
+
+  /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
+  static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
+    clock.boot - .nanoseconds(moment.elapsed(until: clock.moment))
+  }
+
+  /// Takes a job back from its slot, and tells the scheduler.
+  func retire(_ job: ActiveJob) {
+    for segment in job.segments { drop(segment) }
+    job.segments = []
+    active[job.id] = nil
+    scheduler.remove(job.id)
+    if let origin = scheduler.running[job.id]?.entry.origin { origins.ended(origin, job: job.id) }
+    needsSchedule = true
+  }
+}
+
+/// Numbers for names, so that a hundred thousand jobs don't each keep their own.
+struct NameTable {
+  private var numbers: [String: UInt32] = [:]
+  private(set) var names: [String] = []
+
+  mutating func number(of name: String) -> UInt32 {
+    if let number = numbers[name] { return number }
+    let number = UInt32(names.count)
+    names.append(name)
+    numbers[name] = number
+    return number
+  }
+}
+
+/// Randomness that a test can repeat (splitmix64).
+struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

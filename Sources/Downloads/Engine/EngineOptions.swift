@@ -1,0 +1,46 @@
+public import AssetModel
+
+/// What an administrator sets.
+public struct EngineOptions: Sendable {
+  public var transport: TransportOptions
+  /// Bytes that stay free on every volume; nil: max(512 MiB, 3 % of the volume).
+  public var freeSpaceFloor: Int64?
+  /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
+  public var fileMode: UInt32 = 0o644
+  /// Bytes per second in all, and per class; nil: no limit.
+  public var bytesPerSecond: Int64?
+  public var classBytesPerSecond: [TransferClass: Int64] = [:]
+  /// Connections of one job that has a chunk list.
+  public var mostSegments = 8
+  public var mostEssentialSegments = 4
+  /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.
+  public var answerChallenge: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)?
+  public var challengeTimeout: Duration = .seconds(10)
+  /// Where the delays' jitter comes from, for tests that repeat; nil: the system.
+  public var seed: UInt64?
+
+  public init(transport: TransportOptions) { self.transport = transport }
+}
+
+/// What the machine is like at the moment; the service tells it at every change.
+public struct MachineConditions: Sendable, Equatable {
+  public var isOnline = true
+  /// Every byte costs.
+  public var isMetered = false
+  public var isSavingPower = false
+  /// The user's setting: essential downloads may use a metered line.
+  public var essentialMayBeMetered = true
+  /// Boot time at which background transfers may run again; nil: now.
+  public var windowOpensAt: Duration?
+
+  public init() {}
+
+  /// The gate that holds a class, or nil.
+  func gate(for transferClass: TransferClass, now: Duration) -> Explanation.Code? {
+    if !isOnline { return .offline }
+    if isMetered, transferClass.isBackground || transferClass == .essential && !essentialMayBeMetered { return .metered }
+    if isSavingPower, transferClass.isBackground { return .powerSaver }
+    if let windowOpensAt, windowOpensAt > now, transferClass.isBackground { return .window }
+    return nil
+  }
+}

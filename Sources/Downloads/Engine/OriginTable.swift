@@ -1,0 +1,64 @@
+internal import AssetModel
+
+/// What is known of every origin: its breaker, how long it wants to be left alone, and whether it has ranges.
+struct OriginTable {
+  struct State {
+    var breaker = OriginBreaker()
+    /// Boot time before which nothing is asked (`Retry-After`).
+    var retryAfter: Duration?
+    var retryAfterValue: String?
+    var rangelessUntil: Duration?
+    /// HTTP/2 errors of the calming kind: from the second on, HTTP/1.1.
+    var calmings = 0
+  }
+
+  private var table = NameTable()
+  private var states: [State] = []
+
+  mutating func number(of origin: String) -> UInt32 {
+    let number = table.number(of: origin)
+    if Int(number) == states.count { states.append(State()) }
+    return number
+  }
+
+  func name(of number: UInt32) -> String { table.names[Int(number)] }
+
+  subscript(_ number: UInt32) -> State {
+    get { states[Int(number)] }
+    set { states[Int(number)] = newValue }
+  }
+
+  func isBlocked(_ number: UInt32, now: Duration) -> Bool {
+    let state = states[Int(number)]
+    if let until = state.retryAfter, until > now { return true }
+    return !state.breaker.permits(now: now)
+  }
+
+  mutating func started(_ number: UInt32, job: JobID, now: Duration) {
+    states[Int(number)].breaker.began(job: job, now: now)
+  }
+
+  mutating func ended(_ number: UInt32, job: JobID) { states[Int(number)].breaker.ended(job: job) }
+
+  /// Moments at which a blocked origin may be asked again.
+  var reopenings: [Duration] {
+    states.compactMap { state in
+      [state.retryAfter, state.breaker.nextChange].compactMap { $0 }.min()
+    }
+  }
+
+  /// Forgets waits that are over. Whether there were any.
+  mutating func reopen(_ now: Duration) -> Bool {
+    var any = false
+    for index in states.indices {
+      if let until = states[index].retryAfter, until <= now {
+        states[index].retryAfter = nil
+        states[index].retryAfterValue = nil
+        any = true
+      }
+      if let until = states[index].rangelessUntil, until <= now { states[index].rangelessUntil = nil }
+      if states[index].breaker.becameHalfOpen(now: now) { any = true }
+    }
+    return any
+  }
+}

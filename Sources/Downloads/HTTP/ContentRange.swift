@@ -1,0 +1,23 @@
+/// `Content-Range` of unit `bytes` (RFC 9110, 14.4).
+enum ContentRange: Equatable {
+  case bytes(first: Int64, last: Int64, total: Int64?)
+  case unsatisfied(total: Int64?)
+
+  /// nil for every other unit, and for numbers that contradict each other.
+  init?(_ value: String) {
+    guard value.utf8.count <= 100, value.lowercased().hasPrefix("bytes ") else { return nil }
+    let parts = value.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    let total = Decimal.value(parts[1])
+    guard total != nil || parts[1] == "*" else { return nil }
+    if parts[0] == "*" {
+      self = .unsatisfied(total: total)
+      return
+    }
+    let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, let first = Decimal.value(ends[0]), let last = Decimal.value(ends[1]), first <= last, last < .max,
+      total.map({ last < $0 }) ?? true
+    else { return nil }
+    self = .bytes(first: first, last: last, total: total)
+  }
+}

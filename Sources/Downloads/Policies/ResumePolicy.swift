@@ -1,0 +1,198 @@
+internal import AssetModel
+
+/// Whether bytes that are there and bytes that come belong to one version of a file. libcurl knows nothing of resuming;
+/// this decides, and it never splices (RFC 9110, 13 and 14).
+enum ResumePolicy {
+  /// What the request says about ranges.
+  enum Ask: Equatable, Sendable {
+    case whole
+    /// From an offset; to an inclusive last byte for a segment; with `If-Range` where there is a validator.
+    case range(from: Int64, to: Int64?, condition: String?)
+    /// The first byte, to learn the length.
+    case probe
+
+    var headers: [Download.Header] {
+      switch self {
+      case .whole: []
+      case .probe: [Download.Header(name: "Range", value: "bytes=0-0")]
+      case .range(let first, let last, let condition):
+        [Download.Header(name: "Range", value: "bytes=\(first)-\(last.map(String.init) ?? "")")]
+          + (condition.map { [Download.Header(name: "If-Range", value: $0)] } ?? [])
+      }
+    }
+  }
+
+  enum Decision: Equatable, Sendable {
+    /// The body goes behind what is there.
+    case append(Entity)
+    /// The body is the whole file, for a new and empty one.
+    case fresh(Entity, validatorChanged: Bool)
+    /// What is there is all; the digest, if any, has the last word.
+    case complete
+    /// The file changed: forget what is there, and ask for all.
+    case restart
+    /// Take nothing of this body and ask once more.
+    case again(Ask, Fault)
+    case fail(TransferFailure)
+  }
+
+  enum Fault: Equatable, Sendable {
+    /// The server broke the protocol; the connection isn't used again.
+    case server(String)
+    /// The bare range, once per job.
+    case bareRange
+    case coded
+    case probe
+  }
+
+  /// Bytes below which starting afresh is cheaper than one more question.
+  static let worthABareRange: Int64 = 8 << 20
+
+  /// The digest that the finished file has to have.
+  static func knownDigest(_ job: JobRecord) -> ContentDigest? { job.specification.digest ?? job.partial?.entity.reprDigest }
+
+  private static func isIdentified(_ job: JobRecord) -> Bool {
+    knownDigest(job) != nil || job.specification.chunks != nil
+  }
+
+  static func ask(_ job: JobRecord, offset: Int64, originIsRangeless: Bool) -> Ask {
+    guard offset > 0, !originIsRangeless, let entity = job.partial?.entity, entity.coding == nil else { return .whole }
+    if let tag = entity.strongTag { return .range(from: offset, to: nil, condition: tag) }
+    if let date = entity.lastModified { return .range(from: offset, to: nil, condition: date) }
+    return isIdentified(job) ? .range(from: offset, to: nil, condition: nil) : .whole
+  }
+
+  /// Decides about the answer to `ask`; `offset` is how far the file is certain.
+  static func decide(_ job: JobRecord, offset: Int64, ask: Ask, head: ResponseHead, finalURL: String) -> Decision {
+    if case .contradicting(let what) = head.contentLength {
+      return .again(.whole, .server("its lengths contradict each other: \(what)"))
+    }
+    let entity = Self.entity(of: head, finalURL: finalURL)
+    if entity.coding != nil, !job.history.triedNoTransform, head.status == 200 || head.status == 206 {
+      return .again(.whole, .coded)
+    }
+    switch head.status {
+    case 206: return partialContent(job, offset, ask, head, entity)
+    case 412: return .restart
+    case 416: return unsatisfied(job, offset, ask, head)
+    default: return whole(job, offset, ask, head, entity)
+    }
+  }
+
+  static func entity(of head: ResponseHead, finalURL: String) -> Entity {
+    let tag = head.first("etag").flatMap { EntityTag($0) }
+    let coding = head.first("content-encoding")?.lowercased()
+    return Entity(
+      strongTag: tag.flatMap { $0.isWeak ? nil : $0.text }, lastModified: EntityTag.usableLastModified(in: head),
+      total: head.status == 206 ? range(of: head)?.total : head.contentLength.value,
+      coding: coding == "identity" ? nil : coding, finalURL: finalURL,
+      reprDigest: DigestField(head.values("repr-digest"))?.strongest)
+  }
+
+  private static func range(of head: ResponseHead) -> (first: Int64, last: Int64, total: Int64?)? {
+    let values = head.values("content-range")
+    guard values.count == 1, case .bytes(let first, let last, let total)? = ContentRange(values[0]) else { return nil }
+    return (first, last, total)
+  }
+
+  private static func partialContent(
+    _ job: JobRecord, _ offset: Int64, _ ask: Ask, _ head: ResponseHead, _ entity: Entity
+  ) -> Decision {
+    func fault(_ what: String) -> Decision { .again(.whole, .server(what)) }
+    guard let range = range(of: head) else { return fault("206 without one usable Content-Range") }
+    let wanted: (from: Int64, to: Int64?)
+    switch ask {
+    case .whole: return fault("206 although no range was asked for")
+    case .probe: return probed(job, offset, range)
+    case .range(let from, let to, _): wanted = (from, to)
+    }
+    let expected = job.specification.exactSize ?? job.partial?.entity.total
+    guard range.first == wanted.from else { return fault("206 from byte \(range.first) instead of \(wanted.from)") }
+    if let total = range.total, let expected, total != expected {
+      return fault("206 of \(total) bytes in all instead of \(expected)")
+    }
+    let last = wanted.to ?? (range.total ?? expected).map { $0 - 1 }
+    guard last == nil || range.last == last else { return fault("206 up to byte \(range.last) instead of \(last ?? 0)") }
+    if let length = head.contentLength.value, length != range.last - range.first + 1 {
+      return fault("206 of \(length) bytes for a range of \(range.last - range.first + 1)")
+    }
+    guard let kept = job.partial?.entity else { return .append(entity) }
+    guard entity.coding == kept.coding else { return fault("206 in another coding") }
+    if let old = kept.reprDigest, let new = entity.reprDigest, old.algorithm == new.algorithm, old != new {
+      return fault("206 of another representation: its digest differs")
+    }
+    let isSame =
+      if let tag = kept.strongTag { tag == entity.strongTag }
+      else if let date = kept.lastModified { head.first("last-modified") == date }
+      else { isIdentified(job) }
+    guard isSame || isIdentified(job) else { return fault("206 without the validator that was asked for") }
+    var merged = kept
+    merged.total = kept.total ?? range.total
+    return .append(merged)
+  }
+
+  private static func probed(
+    _ job: JobRecord, _ offset: Int64, _ range: (first: Int64, last: Int64, total: Int64?)
+  ) -> Decision {
+    guard range.first == 0, range.last == 0, let total = range.total else {
+      return .again(.whole, .server("206 to a probe without the length"))
+    }
+    return judge(total: total, job, offset)
+  }
+
+  /// The server named the length without giving bytes.
+  private static func judge(total: Int64, _ job: JobRecord, _ offset: Int64) -> Decision {
+    if let exact = job.specification.exactSize, total != exact {
+      return .fail(sizeMismatch(total, exact, status: 416))
+    }
+    let expected = job.specification.exactSize ?? job.partial?.entity.total
+    if let expected, total != expected { return .restart }
+    if total == offset { return .complete }
+    return .restart
+  }
+
+  private static func unsatisfied(_ job: JobRecord, _ offset: Int64, _ ask: Ask, _ head: ResponseHead) -> Decision {
+    let values = head.values("content-range")
+    guard values.count == 1, case .unsatisfied(let total)? = ContentRange(values[0]), let total else {
+      // 416 alone is never success. To a probe there is nothing left to ask.
+      return ask == .probe || ask == .whole ? .restart : .again(.probe, .probe)
+    }
+    return judge(total: total, job, offset)
+  }
+
+  private static func whole(
+    _ job: JobRecord, _ offset: Int64, _ ask: Ask, _ head: ResponseHead, _ entity: Entity
+  ) -> Decision {
+    if let exact = job.specification.exactSize, let length = entity.total, length != exact, entity.coding == nil {
+      return .fail(sizeMismatch(length, exact, status: head.status))
+    }
+    if let wanted = job.specification.digest, entity.coding == nil,
+      let told = DigestField(head.values("repr-digest"))?.known.first(where: { $0.algorithm == wanted.algorithm }),
+      told != wanted
+    {
+      return .fail(
+        TransferFailure(
+          .digestMismatch, status: head.status, detail: "the server says that it has another file: its Repr-Digest differs"))
+    }
+    let kept = job.partial?.entity
+    let changed = kept.map { $0.strongTag != entity.strongTag || $0.lastModified != entity.lastModified } ?? false
+    if case .range(_, _, let condition?) = ask, changed, offset >= worthABareRange, knownDigest(job) != nil,
+      !job.history.triedBareRange, kept?.total == entity.total, condition != entity.strongTag
+    {
+      return .again(.range(from: offset, to: nil, condition: nil), .bareRange)
+    }
+    return .fresh(entity, validatorChanged: offset > 0 && changed)
+  }
+
+  private static func sizeMismatch(_ found: Int64, _ declared: Int64, status: Int) -> TransferFailure {
+    TransferFailure(
+      .sizeMismatch, status: status, detail: "the server has \(found) bytes, the download declares \(declared)")
+  }
+
+  /// Evidence that isn't a failed precondition: the origin has no ranges.
+  static func provesRangeless(ask: Ask, head: ResponseHead) -> Bool {
+    if head.first("accept-ranges")?.lowercased() == "none" { return true }
+    if case .range(_, _, nil) = ask { return head.status == 200 }
+    return false
+  }
+}

@@ -1,0 +1,292 @@
+internal import AssetModel
+
+/// Who goes next. A value without clocks or effects: jobs and what they received go in, decisions come out.
+///
+/// Between the apps of a class the one that received least goes first, in steps of a quantum (deficit round robin by
+/// bytes with equal weights); within an app priority decides, then the shortest rest, then age.
+struct Scheduler {
+  struct Limits: Sendable {
+    var transfers = 16
+    var background = 8
+    var perOrigin = 4
+    var perOriginWithForeground = 6
+    var perOriginSegmented = 8
+    /// Bytes up to which a job may use the slot that large ones leave free.
+    var small: Int64 = 4 << 20
+    /// Bytes of a class 3 or 4 job after which it makes room for others.
+    var turn: Int64 = 64 << 20
+    var turnTime: Duration = .seconds(60)
+    var quantum: Int64 = 1 << 20
+    /// Waiting that is worth one step of priority.
+    var agingStep: Duration = .seconds(600)
+    /// Waiting after which a prefetch counts as a background download.
+    var promotion: Duration = .seconds(24 * 3600)
+  }
+
+  /// A job as the scheduler knows it. 100 000 of them are kept, so names are numbers.
+  struct Entry: Equatable {
+    var id: JobID
+    var app: UInt32
+    var origin: UInt32
+    var transferClass: TransferClass
+    var priority: Int8
+    /// Bytes still to come; unknown counts as large.
+    var rest: Int64
+    /// Boot time of its enqueueing.
+    var since: Duration
+    /// The step of aging that it was enqueued in, so that the order of waiting jobs never changes.
+    fileprivate var rank: Int64 = 0
+    /// Tells this enqueueing from an earlier one that was taken back.
+    fileprivate var serial: UInt64 = 0
+
+    init(
+      id: JobID, app: UInt32, origin: UInt32, transferClass: TransferClass, priority: Int, rest: Int64?, since: Duration
+    ) {
+      self.id = id
+      self.app = app
+      self.origin = origin
+      self.transferClass = transferClass
+      self.priority = Int8(clamping: priority)
+      self.rest = rest ?? .max
+      self.since = since
+    }
+
+    fileprivate func goesBefore(_ other: Entry) -> Bool {
+      (-rank, rest, since, id) < (-other.rank, other.rest, other.since, other.id)
+    }
+  }
+
+  struct Running: Equatable {
+    var entry: Entry
+    var started: Duration
+    /// Bytes received in this turn.
+    var received: Int64 = 0
+    /// Connections that it uses: more than one when it is segmented.
+    var connections = 1
+    var isYielding = false
+  }
+
+  enum Decision: Equatable {
+    case start(Entry)
+    /// To pause at a checkpoint and queue again.
+    case yield(JobID)
+  }
+
+  var limits: Limits
+  private var queues: [AppClass: AppQueue] = [:]
+  private var waiting: [JobID: Waiting] = [:]
+  private(set) var running: [JobID: Running] = [:]
+  /// Bytes that each app of a class received since it was last idle.
+  private var served: [AppClass: Int64] = [:]
+  private var turn: UInt64 = 0
+  private var serial: UInt64 = 0
+  private var lastTurn: [AppClass: UInt64] = [:]
+
+  init(limits: Limits = Limits()) { self.limits = limits }
+
+  private struct AppClass: Hashable {
+    var app: UInt32
+    var transferClass: TransferClass
+  }
+
+  private struct Waiting {
+    var key: AppClass
+    var serial: UInt64
+  }
+
+  /// What was removed stays in its heap until it comes to the top.
+  private struct AppQueue {
+    var byOrigin: [UInt32: Heap<Entry>] = [:]
+    var count = 0
+  }
+
+  var waitingCount: Int { waiting.count }
+
+  func isWaiting(_ id: JobID) -> Bool { waiting[id] != nil }
+
+  private func isStale(_ entry: Entry) -> Bool { waiting[entry.id]?.serial != entry.serial }
+
+  /// Adds a job that could run now. `now` is boot time.
+  mutating func enqueue(_ entry: Entry, now: Duration) {
+    var entry = entry
+    if entry.transferClass == .prefetch, now - entry.since >= limits.promotion { entry.transferClass = .visible }
+    entry.rank = Int64(entry.priority) - Int64(entry.since / limits.agingStep)
+    let key = AppClass(app: entry.app, transferClass: entry.transferClass)
+    guard waiting[entry.id] == nil, running[entry.id] == nil else { return }
+    serial += 1
+    entry.serial = serial
+    waiting[entry.id] = Waiting(key: key, serial: serial)
+    if queues[key] == nil, !running.values.contains(where: { $0.entry.app == key.app && $0.entry.transferClass == key.transferClass }) {
+      // An app that was idle has no claim to what it didn't ask for.
+      let others = served.filter { $0.key.transferClass == key.transferClass && queues[$0.key] != nil }.map(\.value)
+      served[key] = max(served[key] ?? 0, others.min() ?? 0)
+    }
+    queues[key, default: AppQueue()].byOrigin[entry.origin, default: Heap(Entry.goesBefore)].push(entry)
+    queues[key]?.count += 1
+  }
+
+  /// Forgets a waiting or running job.
+  mutating func remove(_ id: JobID) {
+    running[id] = nil
+    guard let key = waiting.removeValue(forKey: id)?.key else { return }
+    queues[key]?.count -= 1
+    if queues[key]?.count == 0 { queues[key] = nil }
+  }
+
+  mutating func received(_ bytes: Int64, by id: JobID) {
+    guard let entry = running[id]?.entry else { return }
+    running[id]?.received += bytes
+    served[AppClass(app: entry.app, transferClass: entry.transferClass), default: 0] += bytes
+  }
+
+  mutating func setConnections(_ count: Int, of id: JobID) { running[id]?.connections = count }
+
+  /// Whether a running job may open one more connection.
+  func permitsConnection(of id: JobID) -> Bool {
+    guard let job = running[id] else { return false }
+    return connections(nil) < limits.transfers && connections(job.entry.origin) < limits.perOriginSegmented
+  }
+
+  private func connections(_ origin: UInt32?) -> Int {
+    running.values.reduce(0) { origin == nil || $1.entry.origin == origin ? $0 + $1.connections : $0 }
+  }
+
+  /// The next thing to do, or nil. `isBlocked` says of a class whether a gate holds it, of an origin whether it is to be
+  /// left alone.
+  mutating func next(
+    now: Duration, isClassBlocked: (TransferClass) -> Bool, isOriginBlocked: (UInt32, TransferClass) -> Bool
+  ) -> Decision? {
+    for transferClass in TransferClass.allCases where !isClassBlocked(transferClass) {
+      let candidates = queues.keys.filter { $0.transferClass == transferClass }
+      guard !candidates.isEmpty else { continue }
+      switch room(for: transferClass) {
+      case .none:
+        if let victim = victim(for: transferClass, now: now) {
+          running[victim]?.isYielding = true
+          return .yield(victim)
+        }
+      case .small, .any:
+        let order = candidates.sorted { claim($0) < claim($1) }
+        for key in order {
+          if let entry = take(from: key, onlySmall: room(for: transferClass) == .small, { isOriginBlocked($0, transferClass) }) {
+            turn += 1
+            lastTurn[key] = turn
+            running[entry.id] = Running(entry: entry, started: now)
+            return .start(entry)
+          }
+        }
+      }
+    }
+    return nil
+  }
+
+  private func claim(_ key: AppClass) -> (Int64, UInt64, UInt32) {
+    ((served[key] ?? 0) / limits.quantum, lastTurn[key] ?? 0, key.app)
+  }
+
+  private enum Room { case none, small, any }
+
+  private func room(for transferClass: TransferClass) -> Room {
+    let all = connections(nil)
+    guard all < limits.transfers else { return .none }
+    guard transferClass.isBackground else { return .any }
+    let background = running.values.filter { $0.entry.transferClass.isBackground }
+    guard background.count < limits.background else { return .none }
+    let large = background.filter { $0.entry.rest > limits.small }.count
+    return large < limits.background - 1 ? .any : .small
+  }
+
+  /// A job of a lower class, or a large one whose turn is over while others of its class wait.
+  private func victim(for transferClass: TransferClass, now: Duration) -> JobID? {
+    // One at a time: its slot isn't free before its checkpoint.
+    if running.values.contains(where: \.isYielding) { return nil }
+    let lower = running.values.filter { $0.entry.transferClass > transferClass }
+    if let victim = lower.max(by: { ($0.entry.transferClass, $0.started) < ($1.entry.transferClass, $1.started) }) {
+      return victim.entry.id
+    }
+    guard transferClass.isBackground else { return nil }
+    return running.values
+      .filter {
+        $0.entry.transferClass == transferClass
+          && ($0.received >= limits.turn || now - $0.started >= limits.turnTime)
+      }
+      .max { ($0.received, $0.entry.id) < ($1.received, $1.entry.id) }?.entry.id
+  }
+
+  private func originLimit(_ origin: UInt32, _ transferClass: TransferClass) -> Int {
+    let hasForeground =
+      transferClass == .foreground
+      || running.values.contains { $0.entry.origin == origin && $0.entry.transferClass == .foreground }
+    return hasForeground ? limits.perOriginWithForeground : limits.perOrigin
+  }
+
+  private mutating func take(from key: AppClass, onlySmall: Bool, _ isOriginBlocked: (UInt32) -> Bool) -> Entry? {
+    guard var queue = queues[key] else { return nil }
+    defer { if queues[key] != nil { queues[key] = queue } }
+    // Taken out so that changing it doesn't copy it.
+    queues[key] = AppQueue()
+    var best: (origin: UInt32, entry: Entry)?
+    for origin in Array(queue.byOrigin.keys) {
+      while let top = queue.byOrigin[origin]?.first, isStale(top) { queue.byOrigin[origin]?.pop() }
+      guard let top = queue.byOrigin[origin]?.first else {
+        queue.byOrigin[origin] = nil
+        continue
+      }
+      if onlySmall, top.rest > limits.small { continue }
+      if let found = best, !top.goesBefore(found.entry) { continue }
+      if isOriginBlocked(origin) || connections(origin) >= originLimit(origin, key.transferClass) { continue }
+      best = (origin, top)
+    }
+    guard let best else { return nil }
+    queue.byOrigin[best.origin]?.pop()
+    queue.count -= 1
+    waiting[best.entry.id] = nil
+    if queue.count == 0 { queues[key] = nil }
+    return best.entry
+  }
+
+  /// A waiting job's place within its app, from 1, and how many wait in its class; for `explain`.
+  func place(of id: JobID) -> (place: Int, waiting: Int)? {
+    guard let key = waiting[id]?.key, let queue = queues[key] else { return nil }
+    let entries = queue.byOrigin.values.flatMap(\.elements).filter { !isStale($0) }
+    guard let own = entries.first(where: { $0.id == id }) else { return nil }
+    let all = queues.filter { $0.key.transferClass == key.transferClass }.reduce(0) { $0 + $1.value.count }
+    return (1 + entries.count { $0.goesBefore(own) }, all)
+  }
+}
+
+/// A binary heap with its order.
+struct Heap<Element> {
+  private(set) var elements: [Element] = []
+  private let goesBefore: (Element, Element) -> Bool
+
+  init(_ goesBefore: @escaping (Element, Element) -> Bool) { self.goesBefore = goesBefore }
+  init(_ goesBefore: @escaping (Element) -> (Element) -> Bool) { self.goesBefore = { goesBefore($0)($1) } }
+
+  var first: Element? { elements.first }
+
+  mutating func push(_ element: Element) {
+    elements.append(element)
+    var child = elements.count - 1
+    while child > 0, case let parent = (child - 1) / 2, goesBefore(elements[child], elements[parent]) {
+      elements.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  @discardableResult
+  mutating func pop() -> Element? {
+    guard let last = elements.popLast() else { return nil }
+    guard let top = elements.first else { return last }
+    elements[0] = last
+    var parent = 0
+    while case let left = 2 * parent + 1, left < elements.count {
+      let right = left + 1
+      let child = right < elements.count && goesBefore(elements[right], elements[left]) ? right : left
+      guard goesBefore(elements[child], elements[parent]) else { break }
+      elements.swapAt(child, parent)
+      parent = child
+    }
+    return top
+  }
+}

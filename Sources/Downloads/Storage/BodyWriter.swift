@@ -1,0 +1,92 @@
+internal import LinuxSystem
+
+/// Collects what one transfer receives into aligned buffers. Network thread only; the buffers go to the job's lanes.
+final class BodyWriter {
+  /// By which the job finds it when a buffer is on the file.
+  let number: UInt64
+  /// Where the next byte belongs.
+  private(set) var offset: Int64
+  /// The first byte that doesn't belong to this transfer: more is never accepted.
+  let end: Int64?
+  /// Buffers that aren't on the file yet.
+  private(set) var inFlight = 0
+  /// Bytes that may be written before the journal knows the file; nil: it does.
+  var holdAt: Int64?
+  /// The transport was told to pause, and has to be told when there is room.
+  private(set) var isPaused = false
+
+  private var current: TransferBuffer?
+  private let pool: BufferPool
+  private let handOver: (BodyWriter, TransferBuffer) -> Void
+
+  /// Buffers beyond which the transfer waits for the disk.
+  static let mostInFlight = 4
+
+  init(
+    number: UInt64, from offset: Int64, to end: Int64?, pool: BufferPool,
+    handOver: @escaping (BodyWriter, TransferBuffer) -> Void
+  ) {
+    self.number = number
+    self.offset = offset
+    self.end = end
+    self.pool = pool
+    self.handOver = handOver
+  }
+
+  /// A surplus byte was offered: the peer sends more than it may.
+  private(set) var overflowed = false
+
+  func append(_ bytes: UnsafeRawBufferPointer) -> DataVerdict {
+    if let end, Int64(bytes.count) > end - offset {
+      overflowed = true
+      return .abort
+    }
+    if !hasRoom {
+      isPaused = true
+      return .pause
+    }
+    var rest = bytes
+    while !rest.isEmpty {
+      if current == nil { current = pool.buffer(at: offset, expecting: end.map { $0 - offset }) }
+      guard let buffer = current else { return .abort }
+      let taken = buffer.fill(from: rest)
+      offset += Int64(taken)
+      rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+      // Cut at multiples of the size, so that a resumed file has aligned writes again.
+      if buffer.count == buffer.capacity || offset % Int64(BufferPool.bufferSize) == 0 { flush() }
+    }
+    return .taken
+  }
+
+  private var hasRoom: Bool {
+    if let holdAt, offset >= holdAt { return false }
+    // What is in the hand has room for one receive; a new buffer is needed only after that.
+    return inFlight < Self.mostInFlight && !(pool.isExhausted && inFlight > 0)
+  }
+
+  func flush() {
+    guard let buffer = current, buffer.count > 0 else { return }
+    current = nil
+    inFlight += 1
+    handOver(self, buffer)
+  }
+
+  /// Throws away what wasn't handed over.
+  func dropCurrent() {
+    guard let buffer = current else { return }
+    offset -= Int64(buffer.count)
+    current = nil
+  }
+
+  /// A buffer is on the file. Whether the transport should go on.
+  func written() -> Bool {
+    inFlight -= 1
+    return takeResumption()
+  }
+
+  func takeResumption() -> Bool {
+    guard isPaused, hasRoom else { return false }
+    isPaused = false
+    return true
+  }
+}

@@ -1,0 +1,182 @@
+internal import AssetModel
+internal import Dispatch
+internal import Glibc
+internal import LinuxSystem
+internal import Synchronization
+
+/// Makes verified files visible, in the order that survives a power cut: data, journal `verified`, name, journal
+/// `finished`. Whatever gathers while one batch is on its way goes together in the next: many small files share their
+/// synchronisations.
+final class Publisher: Sendable {
+  struct Item: Sendable {
+    var job: JobRecord
+    var file: StagingFile
+    /// The journal says `verified` already: the steps before the rename were done by an earlier run.
+    var isReplay = false
+    var completion: @Sendable (Result<JobRecord, Failure>) -> Void
+  }
+
+  enum Failure: Error {
+    case system(SystemCallError)
+    case journal(any Error)
+    /// Something of that name is there and isn't ours.
+    case occupied(String)
+    /// The journal says `verified`, but the file is gone.
+    case lost
+  }
+
+  /// Files from which on one synchronisation of the whole volume is cheaper than one for each.
+  private static let volumeThreshold = 8
+  private static let mostInBatch = 512
+
+  private let journal: JournalWriter
+  private let mode: UInt32
+  private let queue = DispatchQueue(label: "outrider.publisher")
+  private let pending = Mutex<[Item]>([])
+
+  init(journal: JournalWriter, mode: UInt32) {
+    self.journal = journal
+    self.mode = mode
+  }
+
+  func publish(_ item: Item) {
+    let isFirst = pending.withLock { pending in
+      pending.append(item)
+      return pending.count == 1
+    }
+    if isFirst { queue.async { self.drain() } }
+  }
+
+  private func drain() {
+    while true {
+      let batch = pending.withLock { pending in
+        let batch = Array(pending.prefix(Self.mostInBatch))
+        return batch
+      }
+      guard !batch.isEmpty else { return }
+      run(batch)
+      // Taken out only now, so that a newcomer doesn't start a second drain.
+      let isDone = pending.withLock { pending in
+        pending.removeFirst(batch.count)
+        return pending.isEmpty
+      }
+      if isDone { return }
+    }
+  }
+
+  private func run(_ batch: [Item]) {
+    var items = sealed(batch)
+    commit(&items) { $0.state = .verified }
+    items = items.filter { rename($0) }
+    synchronizeDirectories(&items)
+    commit(&items) { $0.state = .finished }
+    for item in items {
+      removeOlderGenerations(item)
+      item.file.close()
+      item.completion(.success(item.job))
+    }
+  }
+
+  /// Modes set and data on the disk; those that failed are told and left out.
+  private func sealed(_ batch: [Item]) -> [Item] {
+    var done: [Item] = []
+    let fresh = batch.filter { !$0.isReplay }
+    let together = fresh.count >= Self.volumeThreshold
+    for var item in fresh {
+      do throws(SystemCallError) {
+        let identity = try item.file.seal(mode: mode, synchronizes: !together)
+        item.job.publishedInode = identity.inode
+        item.job.finalSize = identity.size
+        done.append(item)
+      } catch {
+        item.completion(.failure(.system(error)))
+      }
+    }
+    if together {
+      var failures: [UInt64: SystemCallError] = [:]
+      for item in Dictionary(grouping: done, by: \.file.destination.device).values.compactMap(\.first) {
+        let destination = item.file.destination
+        do throws(SystemCallError) {
+          try destination.files.synchronizeVolume(of: destination.target.number)
+        } catch {
+          failures[destination.device] = error
+        }
+      }
+      done = done.filter { item in
+        guard let failure = failures[item.file.destination.device] else { return true }
+        item.completion(.failure(.system(failure)))
+        return false
+      }
+    }
+    return batch.filter(\.isReplay) + done
+  }
+
+  private func commit(_ items: inout [Item], _ change: (inout JobRecord) -> Void) {
+    guard !items.isEmpty else { return }
+    for index in items.indices { change(&items[index].job) }
+    do {
+      try journal.commitNow(items.map { .job($0.job) })
+    } catch {
+      for item in items { item.completion(.failure(.journal(error))) }
+      items = []
+    }
+  }
+
+  private func rename(_ item: Item) -> Bool {
+    let destination = item.file.destination
+    let name = item.job.specification.fileName
+    do throws(SystemCallError) {
+      try destination.files.rename(item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+      return true
+    } catch {
+      switch error.code {
+      case EEXIST where !item.isReplay:
+        item.completion(.failure(.occupied(name)))
+      case EEXIST, ENOENT:
+        if isPublished(item) { return true }
+        item.completion(.failure(error.code == EEXIST ? .occupied(name) : .lost))
+      default:
+        item.completion(.failure(.system(error)))
+      }
+      return false
+    }
+  }
+
+  /// An earlier run had renamed it, and died before it could say so.
+  private func isPublished(_ item: Item) -> Bool {
+    let destination = item.file.destination
+    guard
+      let found = try? destination.files.open(
+        item.job.specification.fileName, in: destination.target.number, O_RDONLY | O_NONBLOCK, mode: 0),
+      let identity = try? found.identity()
+    else { return false }
+    return identity.isRegularFile && identity.inode == item.job.publishedInode && identity.size == item.job.finalSize
+  }
+
+  private func synchronizeDirectories(_ items: inout [Item]) {
+    var failures: [ObjectIdentifier: SystemCallError] = [:]
+    let destinations = Dictionary(items.map { (ObjectIdentifier($0.file.destination), $0.file.destination) }) { first, _ in first }
+    for (key, destination) in destinations {
+      do throws(SystemCallError) {
+        try destination.files.synchronize(destination.target.number)
+        try destination.files.synchronize(destination.staging.number)
+      } catch {
+        failures[key] = error
+      }
+    }
+    items = items.filter { item in
+      guard let failure = failures[ObjectIdentifier(item.file.destination)] else { return true }
+      item.completion(.failure(.system(failure)))
+      return false
+    }
+  }
+
+  /// Partials of other versions were kept until this one was certain.
+  private func removeOlderGenerations(_ item: Item) {
+    for generation in stride(from: item.job.generation - 1, through: max(1, item.job.generation - 16), by: -1) {
+      item.file.destination.removeStaging(
+        Destination.stagingName(
+          app: item.job.specification.app, identifier: item.job.specification.identifier, generation: generation))
+    }
+  }
+}

@@ -1,0 +1,156 @@
+internal import AssetModel
+internal import Crypto
+internal import Glibc
+internal import LinuxSystem
+
+/// The named file that a download grows in. A named one survives a crash; an unnamed one doesn't.
+///
+/// @unchecked Sendable: everything but the constants is touched in the job's own lane only, one piece of work at a time.
+final class StagingFile: @unchecked Sendable {
+  let destination: Destination
+  let name: String
+  private var descriptor: OwnedDescriptor?
+  /// How far write-back has been asked for.
+  private var writebackOffset: Int64 = 0
+
+  /// Bytes between two requests for write-back.
+  private static let writebackStep: Int64 = 8 << 20
+
+  init(destination: Destination, name: String) {
+    self.destination = destination
+    self.name = name
+  }
+
+  private var files: any FileOperations { destination.files }
+
+  /// Opens the file, and makes it where there is none yet.
+  func open() throws(SystemCallError) -> Int32 {
+    if let number = descriptor?.number { return number }
+    let opened: OwnedDescriptor
+    do {
+      opened = try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+    } catch {
+      guard error.code == EEXIST else { throw error }
+      // Left by a run whose journal never heard of it: its bytes belong to nobody.
+      try files.remove(name, in: destination.staging.number)
+      opened = try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+    }
+    let number = opened.number
+    descriptor = consume opened
+    return number
+  }
+
+  func identity() throws(SystemCallError) -> FileIdentity { try files.status(of: try open()) }
+
+  /// Opens what the journal knows of, and cuts it to what is certain. Returns how many bytes those are, or nil where there
+  /// is no such file (any more).
+  func reopen(_ partial: Partial, boot: String) throws(SystemCallError) -> Int64? {
+    let opened: OwnedDescriptor
+    do {
+      opened = try files.open(name, in: destination.staging.number, O_RDWR, mode: 0)
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw error
+    }
+    let number = opened.number
+    descriptor = consume opened
+    let identity = try files.status(of: number)
+    guard identity.isRegularFile, identity.owner == geteuid() else {
+      throw SystemCallError("open", code: EPERM, subject: "\(name): it isn't a regular file of this user")
+    }
+    let isSameFile = identity.inode == partial.inode && identity.device == partial.device
+    // In one boot the page cache is intact: what was written is there, synchronised or not.
+    let isIntact = isSameFile && partial.bootIdentifier == boot
+    if !partial.verifiedChunks.isEmpty { return identity.size }
+    var certain: Int64 = 0
+    if isIntact, identity.size >= partial.durableOffset {
+      certain = max(partial.durableOffset, identity.size / Int64(BufferPool.bufferSize) * Int64(BufferPool.bufferSize))
+    } else {
+      for checkpoint in partial.checkpoints.reversed() where checkpoint.offset <= identity.size {
+        if try tailDigest(before: checkpoint.offset) == checkpoint.tailDigest {
+          certain = checkpoint.offset
+          break
+        }
+      }
+    }
+    if identity.size > certain { try files.truncate(number, to: certain) }
+    writebackOffset = certain
+    return certain
+  }
+
+  /// Reserves the blocks; a filesystem that can't is no reason to stop.
+  func preallocate(to size: Int64) throws(SystemCallError) {
+    let number = try open()
+    do {
+      try files.preallocate(number, from: 0, count: size)
+    } catch {
+      if error.code == ENOSPC || error.code == EDQUOT { throw error }
+    }
+  }
+
+  func write(_ buffer: TransferBuffer) throws(SystemCallError) {
+    let number = try open()
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeRawBufferPointer(rebasing: buffer.bytes[done...])
+      let written = try files.write(rest, to: number, at: buffer.offset + Int64(done))
+      guard written > 0 else { throw SystemCallError("pwrite", code: EIO, subject: name) }
+      done += written
+    }
+    if buffer.end - writebackOffset >= Self.writebackStep {
+      files.startWriteback(number, from: writebackOffset, count: buffer.end - writebackOffset)
+      writebackOffset = buffer.end
+    }
+  }
+
+  /// Synchronises what was written up to `offset`, and names it so that it can be found again.
+  func checkpoint(at offset: Int64) throws(SystemCallError) -> Partial.Checkpoint {
+    let number = try open()
+    let digest = try tailDigest(before: offset)
+    try files.synchronizeData(number)
+    return Partial.Checkpoint(offset: offset, tailDigest: digest)
+  }
+
+  func synchronizeData() throws(SystemCallError) { try files.synchronizeData(try open()) }
+
+  /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them.
+  func cut(to offset: Int64) throws(SystemCallError) { try files.truncate(try open(), to: offset) }
+
+  private func tailDigest(before offset: Int64) throws(SystemCallError) -> [UInt8] {
+    var hash = SHA256()
+    try read(max(0, offset - Partial.tailLength)..<offset) { hash.update(bufferPointer: $0) }
+    return Array(hash.finalize())
+  }
+
+  /// Hands the bytes of `range` over in pieces; fewer where the file is shorter.
+  func read(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemCallError) {
+    let number = try open()
+    let capacity = Int(min(256 << 10, max(1, range.upperBound - range.lowerBound)))
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 4096)
+    defer { memory.deallocate() }
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let wanted = Int(min(Int64(capacity), range.upperBound - position))
+      let count = try files.read(UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), from: number, at: position)
+      if count == 0 { return }
+      body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
+      position += Int64(count)
+    }
+  }
+
+  /// Ready to be published: mode set, and everything on the disk unless the caller synchronises the whole volume.
+  func seal(mode: UInt32, synchronizes: Bool) throws(SystemCallError) -> FileIdentity {
+    let number = try open()
+    try files.setMode(mode, of: number)
+    if synchronizes { try files.synchronize(number) }
+    return try files.status(of: number)
+  }
+
+  /// Forgets the file, and removes it.
+  func discard() {
+    descriptor = nil
+    destination.removeStaging(name)
+  }
+
+  func close() { descriptor = nil }
+}

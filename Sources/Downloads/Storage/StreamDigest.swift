@@ -1,0 +1,69 @@
+internal import AssetModel
+internal import Crypto
+
+/// A running digest over a file's bytes, in order.
+struct StreamDigest {
+  private enum State {
+    case sha256(SHA256)
+    case sha512(SHA512)
+  }
+
+  private var state: State
+  private(set) var position: Int64 = 0
+
+  init(_ algorithm: ContentDigest.Algorithm) {
+    state = algorithm == .sha256 ? .sha256(SHA256()) : .sha512(SHA512())
+  }
+
+  mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    switch state {
+    case .sha256(var hash):
+      hash.update(bufferPointer: bytes)
+      state = .sha256(hash)
+    case .sha512(var hash):
+      hash.update(bufferPointer: bytes)
+      state = .sha512(hash)
+    }
+    position += Int64(bytes.count)
+  }
+
+  func finalized() -> [UInt8] {
+    switch state {
+    case .sha256(let hash): Array(hash.finalize())
+    case .sha512(let hash): Array(hash.finalize())
+    }
+  }
+}
+
+/// The digest of one staging file, computed beside its transfer.
+///
+/// @unchecked Sendable: touched in the job's hashing lane only.
+final class FileHasher: @unchecked Sendable {
+  let expected: ContentDigest
+  private var digest: StreamDigest
+  private let file: StagingFile
+
+  init(expected: ContentDigest, file: StagingFile) {
+    self.expected = expected
+    self.file = file
+    digest = StreamDigest(expected.algorithm)
+  }
+
+  var position: Int64 { digest.position }
+
+  /// Takes a buffer that is next, from memory; whatever lies before it is read from the file.
+  func take(_ buffer: TransferBuffer) throws {
+    try catchUp(to: buffer.offset)
+    if digest.position == buffer.offset { digest.update(buffer.bytes) }
+  }
+
+  func catchUp(to offset: Int64) throws {
+    guard digest.position < offset else { return }
+    try file.read(digest.position..<offset) { digest.update($0) }
+  }
+
+  func matches(size: Int64) throws -> Bool {
+    try catchUp(to: size)
+    return digest.position == size && digest.finalized() == expected.bytes
+  }
+}

@@ -1,0 +1,76 @@
+internal import Glibc
+internal import Synchronization
+
+/// Received bytes on their way to the disk. Filled on the network thread, then only read, by whoever holds it.
+///
+/// @unchecked Sendable: `count` and the memory change on the network thread alone, before the buffer is handed on.
+final class TransferBuffer: @unchecked Sendable {
+  /// Where the first byte belongs in the file.
+  let offset: Int64
+  private(set) var count = 0
+  let capacity: Int
+  private let memory: UnsafeMutableRawPointer
+  private let pool: BufferPool
+
+  fileprivate init(offset: Int64, capacity: Int, memory: UnsafeMutableRawPointer, pool: BufferPool) {
+    self.offset = offset
+    self.capacity = capacity
+    self.memory = memory
+    self.pool = pool
+  }
+
+  deinit { pool.takeBack(memory, capacity) }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
+  var end: Int64 { offset + Int64(count) }
+
+  /// Takes as much as fits, and says how much that was.
+  func fill(from source: UnsafeRawBufferPointer) -> Int {
+    let taken = min(source.count, capacity - count)
+    if taken > 0, let start = source.baseAddress { memcpy(memory + count, start, taken) }
+    count += taken
+    return taken
+  }
+}
+
+/// The memory that all transfers share: bounded, and reused while it is warm.
+final class BufferPool: Sendable {
+  /// Bytes of a full buffer, aligned to the page: what one write moves.
+  static let bufferSize = 1 << 20
+  /// Bytes beyond which only transfers that have nothing in flight get another buffer.
+  static let budget = 12 << 20
+  private static let kept = 6
+
+  /// @unchecked Sendable: an address that nobody uses any more.
+  private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }
+  private let idle = Mutex<[Idle]>([])
+  private let outstanding = Atomic<Int>(0)
+
+  deinit { idle.withLock { for entry in $0 { free(entry.memory) } } }
+
+  var isExhausted: Bool { outstanding.load(ordering: .relaxed) >= Self.budget }
+
+  /// A buffer for bytes from `offset` on; small where little is expected. nil when there is no memory.
+  func buffer(at offset: Int64, expecting rest: Int64?) -> TransferBuffer? {
+    let wanted = rest.map { Int(min(max($0, 1), Int64(Self.bufferSize))) } ?? Self.bufferSize
+    let capacity = wanted > Self.bufferSize / 2 ? Self.bufferSize : (wanted + 4095) & ~4095
+    var memory: UnsafeMutableRawPointer?
+    if capacity == Self.bufferSize { memory = idle.withLock { $0.popLast() }?.memory }
+    if memory == nil, posix_memalign(&memory, 4096, capacity) != 0 { return nil }
+    guard let memory else { return nil }
+    outstanding.add(capacity, ordering: .relaxed)
+    return TransferBuffer(offset: offset, capacity: capacity, memory: memory, pool: self)
+  }
+
+  fileprivate func takeBack(_ memory: UnsafeMutableRawPointer, _ capacity: Int) {
+    outstanding.subtract(capacity, ordering: .relaxed)
+    let isKept =
+      capacity == Self.bufferSize
+      && idle.withLock { idle in
+        guard idle.count < Self.kept else { return false }
+        idle.append(Idle(memory: memory))
+        return true
+      }
+    if !isKept { free(memory) }
+  }
+}

@@ -1,0 +1,249 @@
+internal import AssetModel
+internal import CCurl
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+
+/// One easy handle with its callbacks. Confined to the network thread.
+final class CurlTransfer {
+  let id: TransferID
+  let easy: UnsafeMutableRawPointer
+  var isCancelled = false
+
+  private let request: TransportRequest
+  private let addresses: AddressPolicy
+  private let usesProxy: Bool
+  private let client: () -> (any TransportClient)?
+  private let headers: CurlList
+  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  private var reader = ResponseHeadReader()
+  private var verdict: HeadVerdict?
+  private var drained = 0
+  private var headerBytes: Int64 = 0
+  private var bodyBytes: Int64 = 0
+  private var refusal: String?
+  private var abortedByClient = false
+
+  /// Bytes of a body that nobody wants which are still read, so that the connection can serve again.
+  static let drainLimit = 64 << 10
+  /// Bytes that one receive may bring: fewer system calls than the usual 16 KiB, and still within the second-level cache.
+  static let receiveBuffer = 256 << 10
+
+  init?(
+    id: TransferID, request: TransportRequest, options: TransportOptions, resolve: CurlList,
+    client: @escaping () -> (any TransportClient)?
+  ) {
+    guard let easy = curl_easy_init() else { return nil }
+    self.id = id
+    self.easy = easy
+    self.request = request
+    self.client = client
+    addresses = options.addresses
+    usesProxy = options.proxy != nil
+    // An empty `Accept:` line removes libcurl's own.
+    headers = CurlList(
+      ["Accept:", "Accept-Encoding: identity"] + request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" })
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    configure(options, resolve)
+  }
+
+  deinit {
+    curl_easy_cleanup(easy)
+    errorText.deallocate()
+  }
+
+  private func configure(_ options: TransportOptions, _ resolve: CurlList) {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    let isPlain = request.url.scheme == "http"
+    oc_set_string(easy, CURLOPT_URL, request.url.text)
+    oc_set_string(easy, CURLOPT_PROTOCOLS_STR, isPlain ? "http" : "https")
+    oc_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https")
+    for (option, value) in Self.flags { oc_set_long(easy, option, value) }
+    oc_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
+    oc_set_string(easy, CURLOPT_PROXY, options.proxy ?? "")
+    oc_set_string(easy, CURLOPT_NOPROXY, options.noProxy)
+    oc_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
+    oc_set_list(easy, CURLOPT_RESOLVE, resolve.head)
+    oc_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.inNanoseconds / 1_000_000))
+    oc_set_long(easy, CURLOPT_HTTP_VERSION, request.isLarge ? Int(CURL_HTTP_VERSION_1_1) : Int(CURL_HTTP_VERSION_2TLS))
+    if let rate = request.bytesPerSecond { oc_set_offset(easy, CURLOPT_MAX_RECV_SPEED_LARGE, rate) }
+    configureTrust(options)
+
+    oc_set_pointer(easy, CURLOPT_WRITEDATA, context)
+    oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
+    oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
+    oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
+    oc_set_write(easy) { bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      return CurlTransfer.from(context).receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+    oc_set_header(easy) { bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      return CurlTransfer.from(context).receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+    oc_set_open_socket(easy) { context, purpose, address in
+      guard let address, let context else { return curl_socket_t(-1) }
+      return CurlTransfer.from(context).openSocket(address)
+    }
+    oc_set_prerequest(easy) { context, remote, _, _, _ in
+      guard let context, let remote else { return CURL_PREREQFUNC_ABORT }
+      return CurlTransfer.from(context).isStillAllowed(String(cString: remote)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+    if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CONNECT_ONLY, 1) }
+  }
+
+  private static let flags: [(CURLoption, Int)] = [
+    (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NETRC, 0), (CURLOPT_UNRESTRICTED_AUTH, 0), (CURLOPT_HTTP09_ALLOWED, 0),
+    (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_NOSIGNAL, 1), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+    (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)), (CURLOPT_TIMEOUT_MS, 0),
+    (CURLOPT_MAXLIFETIME_CONN, 300), (CURLOPT_DNS_CACHE_TIMEOUT, 60), (CURLOPT_BUFFERSIZE, receiveBuffer),
+    // Backstop of the engine's own window.
+    (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, 120),
+  ]
+
+  private func configureTrust(_ options: TransportOptions) {
+    if let file = options.authorityFile { oc_set_string(easy, CURLOPT_CAINFO, file) }
+    let verifies = request.trust == .roots && !request.looksAtChainOnly
+    oc_set_long(easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1 : 0)
+    oc_set_long(easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2 : 0)
+    if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CERTINFO, 1) }
+    var pins = request.pins
+    if case .exactKey(let key) = request.trust { pins = [key] }
+    if !pins.isEmpty { oc_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")) }
+    // A trust that was granted to one job must not be found on a connection by another.
+    if request.trust != .roots || request.clientCertificate != nil || request.looksAtChainOnly {
+      oc_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
+      oc_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+    }
+    if var identity = request.clientCertificate {
+      oc_set_string(easy, CURLOPT_SSLCERTTYPE, "PEM")
+      oc_set_blob(easy, CURLOPT_SSLCERT_BLOB, &identity.certificate, identity.certificate.count)
+      oc_set_blob(easy, CURLOPT_SSLKEY_BLOB, &identity.key, identity.key.count)
+    }
+  }
+
+  private static func from(_ context: UnsafeMutableRawPointer) -> CurlTransfer {
+    Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  // MARK: Callbacks. What isn't taken in full ends the transfer, as libcurl has it.
+
+  private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+    headerBytes += Int64(line.count)
+    do throws(HeadFailure) {
+      guard let head = try reader.append(line) else { return line.count }
+      guard let client = client() else { return 0 }
+      verdict = client.transfer(id, answered: head)
+      if verdict == .abort || isCancelled { abortedByClient = true }
+      return abortedByClient ? 0 : line.count
+    } catch {
+      abortedByClient = true
+      client()?.transfer(id, sentHostileHead: error)
+      return 0
+    }
+  }
+
+  private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if isCancelled { return 0 }
+    guard verdict == .take else {
+      bodyBytes += Int64(bytes.count)
+      drained += bytes.count
+      return drained <= Self.drainLimit ? bytes.count : 0
+    }
+    switch client()?.transfer(id, received: bytes) ?? .abort {
+    case .taken:
+      bodyBytes += Int64(bytes.count)
+      return bytes.count
+    case .pause:
+      return Int(CURL_WRITEFUNC_PAUSE)
+    case .abort:
+      abortedByClient = true
+      return 0
+    }
+  }
+
+  private func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+    // Behind a proxy the target's address can't be seen; the proxy itself is the administrator's choice.
+    if !usesProxy {
+      let target = withUnsafePointer(to: &address.pointee.addr) { NetworkAddress($0) }
+      guard let target else { return refuse("an address of family \(address.pointee.family)") }
+      if let objection = addresses.objection(to: target) { return refuse(objection) }
+    }
+    return socket(
+      address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+  }
+
+  private func refuse(_ reason: String) -> curl_socket_t {
+    refusal = reason
+    return curl_socket_t(-1)
+  }
+
+  /// The second look, at the address that is really connected: the connection may be an older one.
+  private func isStillAllowed(_ remote: String) -> Bool {
+    if usesProxy { return true }
+    guard let address = NetworkAddress(remote) else {
+      refusal = "an unknown address"
+      return false
+    }
+    refusal = addresses.objection(to: address)
+    return refusal == nil
+  }
+
+  // MARK: The end
+
+  func end(_ result: CURLcode) -> TransportEnd {
+    var end = TransportEnd()
+    end.receivedBytes = headerBytes + bodyBytes
+    var text: UnsafeMutablePointer<CChar>?
+    if oc_get_string(easy, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text { end.remoteAddress = String(cString: text) }
+    if request.looksAtChainOnly { end.chain = certificates() }
+    // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
+    if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
+    let detail = String(cString: errorText)
+    end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
+    if abortedByClient {
+      end.problem = .aborted
+    } else if let refusal {
+      end.problem = .refusedAddress(refusal)
+    } else {
+      end.problem = Self.problem(result)
+    }
+    return end
+  }
+
+  private static func problem(_ code: CURLcode) -> TransportEnd.Problem {
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST: .resolve
+    case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
+    case CURLE_COULDNT_CONNECT: .connect
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+      .untrusted
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
+      CURLE_USE_SSL_FAILED:
+      .tls
+    case CURLE_HTTP2, CURLE_HTTP2_STREAM: .http2
+    case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: .reset
+    case CURLE_PARTIAL_FILE: .truncated
+    case CURLE_OPERATION_TIMEDOUT: .timeout
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP_RETURNED_ERROR:
+      .protocolFault
+    default: .other
+    }
+  }
+
+  private func certificates() -> [String] {
+    var info: UnsafeMutablePointer<curl_certinfo>?
+    guard oc_get_certificates(easy, &info) == CURLE_OK, let info = info?.pointee else { return [] }
+    var chain: [String] = []
+    for index in 0..<min(Int(info.num_of_certs), 10) {
+      var entry = info.certinfo[index]
+      while let node = entry {
+        let text = String(cString: node.pointee.data)
+        if text.hasPrefix("Cert:") { chain.append(String(text.dropFirst("Cert:".count))) }
+        entry = node.pointee.next
+      }
+    }
+    return chain
+  }
+}

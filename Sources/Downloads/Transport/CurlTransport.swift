@@ -1,0 +1,137 @@
+internal import AssetModel
+internal import CCurl
+internal import LinuxSystem
+
+/// libcurl's multi interface (libcurl-multi(3)): every transfer of the engine on one thread.
+final class CurlTransport: Transport {
+  weak var client: (any TransportClient)?
+
+  private let options: TransportOptions
+  private var multi: CurlMulti
+  private var transfers: [TransferID: CurlTransfer] = [:]
+  private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+  private let resolve: CurlList
+
+  /// Older ones lack the protocol lists by name and the pre-request callback.
+  static let oldestVersion: UInt32 = 0x07_55_00
+
+  init(_ options: TransportOptions) throws(TransportUnavailable) {
+    // Called before any other thread uses libcurl, as curl_global_init(3) asks.
+    _ = Self.initialized
+    guard let version = oc_version() else { throw TransportUnavailable("libcurl tells no version") }
+    guard version.pointee.version_num >= Self.oldestVersion else {
+      throw TransportUnavailable("libcurl \(String(cString: version.pointee.version)) is too old; 7.85 or later is needed")
+    }
+    guard let multi = CurlMulti() else { throw TransportUnavailable("curl_multi_init failed") }
+    self.options = options
+    self.multi = multi
+    resolve = CurlList(options.resolve)
+  }
+
+  private static let initialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+  deinit {
+    for transfer in transfers.values { curl_multi_remove_handle(multi.handle, transfer.easy) }
+  }
+
+  var waker: any Waker { multi }
+
+  func start(_ request: TransportRequest, as id: TransferID) {
+    guard
+      let transfer = CurlTransfer(
+        id: id, request: request, options: options, resolve: resolve,
+        client: { [unowned self] in client })
+    else {
+      client?.transfer(id, ended: TransportEnd(problem: .other, message: "curl_easy_init failed"))
+      return
+    }
+    transfers[id] = transfer
+    byHandle[transfer.easy] = transfer
+    curl_multi_add_handle(multi.handle, transfer.easy)
+  }
+
+  func resume(_ id: TransferID) {
+    guard let transfer = transfers[id] else { return }
+    curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
+  }
+
+  func cancel(_ id: TransferID) {
+    guard let transfer = transfers.removeValue(forKey: id) else { return }
+    byHandle[transfer.easy] = nil
+    transfer.isCancelled = true
+    curl_multi_remove_handle(multi.handle, transfer.easy)
+  }
+
+  func poll(atMost limit: Duration) {
+    var running: Int32 = 0
+    curl_multi_perform(multi.handle, &running)
+    if !reap() {
+      let milliseconds = Int32(min(max(0, (limit.inNanoseconds + 999_999) / 1_000_000), 60_000))
+      curl_multi_poll(multi.handle, nil, 0, milliseconds, nil)
+      curl_multi_perform(multi.handle, &running)
+      _ = reap()
+    }
+  }
+
+  /// Whether a transfer ended: then its owner may have work that comes before waiting.
+  private func reap() -> Bool {
+    var result = CURLE_OK
+    var any = false
+    while let easy = oc_multi_finished(multi.handle, &result) {
+      guard let transfer = byHandle.removeValue(forKey: easy) else { continue }
+      any = true
+      transfers[transfer.id] = nil
+      let end = transfer.end(result)
+      curl_multi_remove_handle(multi.handle, easy)
+      client?.transfer(transfer.id, ended: end)
+    }
+    return any
+  }
+
+  func forgetConnections() {
+    // Handles in flight stay with the old one: their owner ends them, and they go with it.
+    guard transfers.isEmpty, let fresh = CurlMulti() else {
+      for transfer in transfers.values { oc_set_long(transfer.easy, CURLOPT_FORBID_REUSE, 1) }
+      return
+    }
+    multi.replace(by: fresh)
+  }
+}
+
+/// The engine can't transfer anything with the libcurl that is here.
+public struct TransportUnavailable: Error, Sendable, CustomStringConvertible {
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// Owner of a multi handle. libcurl allows `curl_multi_wakeup` from any thread; everything else is the network thread's.
+final class CurlMulti: Waker, @unchecked Sendable {
+  private(set) var handle: UnsafeMutableRawPointer
+
+  init?() {
+    guard let handle = curl_multi_init() else { return nil }
+    self.handle = handle
+    // The scheduler never hands over more; these are backstops.
+    oc_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 64)
+    oc_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128)
+    oc_multi_set_long(handle, CURLMOPT_MAXCONNECTS, 32)
+  }
+
+  deinit { curl_multi_cleanup(handle) }
+
+  func wake() { curl_multi_wakeup(handle) }
+
+  func replace(by other: CurlMulti) { swap(&handle, &other.handle) }
+}
+
+/// Owner of a `curl_slist`.
+final class CurlList {
+  private(set) var head: UnsafeMutablePointer<curl_slist>?
+
+  init(_ entries: [String] = []) {
+    for entry in entries { head = curl_slist_append(head, entry) ?? head }
+  }
+
+  deinit { curl_slist_free_all(head) }
+}

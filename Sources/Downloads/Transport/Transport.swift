@@ -1,0 +1,93 @@
+internal import AssetModel
+
+/// One request on the wire: a hop of a redirect chain, or a segment.
+struct TransferID: Hashable, Sendable {
+  let number: UInt64
+}
+
+/// Everything that the transport is told. It follows no redirect, resumes nothing and reads no environment.
+struct TransportRequest {
+  enum Trust: Equatable {
+    /// The system's roots, and those of `TransportOptions.authorityFile`.
+    case roots
+    /// A leaf key (`sha256//…`) that takes the place of verification, for this host only: an accepted challenge.
+    case exactKey(String)
+  }
+
+  var url: ParsedURL
+  var headers: [Download.Header]
+  /// Verified besides everything else.
+  var pins: [String] = []
+  var trust = Trust.roots
+  var clientCertificate: ClientCertificate?
+  /// A body of 8 MiB or more is better off alone on its connection.
+  var isLarge = false
+  var bytesPerSecond: Int64?
+  /// Handshake only, without verification and without a request: to see the chain after a failed verification.
+  var looksAtChainOnly = false
+}
+
+/// A certificate and its key, as PEM text; kept in memory only.
+public struct ClientCertificate: Sendable, Equatable {
+  public var certificate: [UInt8]
+  public var key: [UInt8]
+
+  public init(certificate: [UInt8], key: [UInt8]) {
+    self.certificate = certificate
+    self.key = key
+  }
+}
+
+/// How the transport ended a request.
+struct TransportEnd {
+  enum Problem: Equatable {
+    case resolve, connect, tls, proxy, http2, reset, truncated, timeout, protocolFault, other
+    /// The peer's certificate wasn't accepted.
+    case untrusted
+    /// The address policy refused every address; the text says which and why.
+    case refusedAddress(String)
+    /// The client said so, by a verdict.
+    case aborted
+  }
+
+  /// nil: the message ended where the protocol says it does.
+  var problem: Problem?
+  var message = ""
+  /// Header and body bytes that arrived.
+  var receivedBytes: Int64 = 0
+  var remoteAddress = ""
+  /// PEM certificates, leaf first; only where the request looked at the chain.
+  var chain: [String] = []
+}
+
+enum HeadVerdict { case take, drain, abort }
+enum DataVerdict { case taken, pause, abort }
+
+/// Who owns the transfers. Called on the network thread, inside `poll`.
+protocol TransportClient: AnyObject {
+  func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict
+  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure)
+  /// `.pause` takes nothing; the same bytes come again after `Transport.resume`.
+  func transfer(_ id: TransferID, received bytes: UnsafeRawBufferPointer) -> DataVerdict
+  func transfer(_ id: TransferID, ended end: TransportEnd)
+}
+
+/// What carries requests. Confined to the network thread but for `wake`.
+protocol Transport: AnyObject {
+  var client: (any TransportClient)? { get set }
+  func start(_ request: TransportRequest, as id: TransferID)
+  /// Goes on after `.pause`.
+  func resume(_ id: TransferID)
+  /// The transfer is gone at once and its end isn't told; the connection is closed unless the message was complete.
+  func cancel(_ id: TransferID)
+  /// Works until something happened, `wake` was called, or the time is over.
+  func poll(atMost limit: Duration)
+  /// Forgets connections and addresses: the network changed, or the machine slept.
+  func forgetConnections()
+  /// Ends a `poll`, from any thread.
+  var waker: any Waker { get }
+}
+
+protocol Waker: Sendable {
+  func wake()
+}

@@ -1,0 +1,175 @@
+import AssetModel
+import Testing
+
+@testable import Downloads
+
+@Suite struct SchedulerTests {
+  static func entry(
+    _ number: Int64, app: UInt32 = 0, origin: UInt32 = 0, _ transferClass: TransferClass = .visible, priority: Int = 0,
+    rest: Int64? = 1 << 30, since: Duration = .zero
+  ) -> Scheduler.Entry {
+    Scheduler.Entry(
+      id: JobID(number), app: app, origin: origin, transferClass: transferClass, priority: priority, rest: rest, since: since)
+  }
+
+  static func next(_ scheduler: inout Scheduler, now: Duration = .zero, blocked: Set<UInt32> = []) -> Scheduler.Decision? {
+    scheduler.next(now: now, isClassBlocked: { _ in false }, isOriginBlocked: { origin, _ in blocked.contains(origin) })
+  }
+
+  static func started(_ scheduler: inout Scheduler, now: Duration = .zero) -> [Int64] {
+    var ids: [Int64] = []
+    while case .start(let entry)? = next(&scheduler, now: now) { ids.append(entry.id.number) }
+    return ids
+  }
+
+  @Test func classesThenPriorityThenRestThenAge() {
+    var scheduler = Scheduler()
+    scheduler.limits.perOrigin = 16
+    scheduler.enqueue(Self.entry(1, .prefetch), now: .zero)
+    scheduler.enqueue(Self.entry(2, rest: 500), now: .zero)
+    scheduler.enqueue(Self.entry(3, rest: 100), now: .zero)
+    scheduler.enqueue(Self.entry(4, priority: 5), now: .zero)
+    scheduler.enqueue(Self.entry(5, .essential), now: .zero)
+    scheduler.enqueue(Self.entry(6, .foreground), now: .zero)
+    #expect(Self.started(&scheduler) == [6, 5, 4, 3, 2, 1])
+  }
+
+  @Test func capsHold() {
+    var scheduler = Scheduler()
+    for number in 1...40 { scheduler.enqueue(Self.entry(Int64(number), app: UInt32(number), origin: UInt32(number % 10), rest: 1000), now: .zero) }
+    #expect(Self.started(&scheduler).count == scheduler.limits.background)
+    for number in 101...140 { scheduler.enqueue(Self.entry(Int64(number), origin: 3, .foreground), now: .zero) }
+    let foreground = Self.started(&scheduler)
+    let sameOrigin = scheduler.running.values.count { $0.entry.origin == 3 }
+    #expect(sameOrigin <= scheduler.limits.perOriginWithForeground && !foreground.isEmpty)
+    #expect(scheduler.running.count <= scheduler.limits.transfers)
+  }
+
+  @Test func oneSlotIsKeptForSmallOnes() {
+    var scheduler = Scheduler()
+    for number in 1...20 { scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number)), now: .zero) }
+    #expect(Self.started(&scheduler).count == scheduler.limits.background - 1)
+    scheduler.enqueue(Self.entry(99, origin: 99, rest: 1 << 20), now: .zero)
+    #expect(Self.started(&scheduler) == [99])
+  }
+
+  @Test func aLargeOneMakesRoomAfterItsTurn() {
+    var scheduler = Scheduler()
+    scheduler.limits.background = 2
+    scheduler.enqueue(Self.entry(1, origin: 1), now: .zero)
+    #expect(Self.started(&scheduler) == [1])
+    scheduler.enqueue(Self.entry(2, origin: 2, rest: 1000), now: .zero)
+    #expect(Self.started(&scheduler) == [2])
+    scheduler.enqueue(Self.entry(3, origin: 3, rest: 1000), now: .zero)
+    #expect(Self.next(&scheduler) == nil)
+    scheduler.received(65 << 20, by: JobID(1))
+    #expect(Self.next(&scheduler) == .yield(JobID(1)))
+    #expect(Self.next(&scheduler) == nil, "one at a time")
+    scheduler.remove(JobID(1))
+    scheduler.enqueue(Self.entry(1, origin: 1), now: .zero)
+    #expect(Self.started(&scheduler) == [3])
+  }
+
+  @Test func aForegroundRequestPreempts() {
+    var scheduler = Scheduler()
+    scheduler.limits.transfers = 2
+    scheduler.enqueue(Self.entry(1, origin: 1, .essential), now: .zero)
+    scheduler.enqueue(Self.entry(2, origin: 2, .prefetch, rest: 1000), now: .zero)
+    #expect(Self.started(&scheduler) == [1, 2])
+    scheduler.enqueue(Self.entry(3, origin: 3, .foreground), now: .zero)
+    #expect(Self.next(&scheduler) == .yield(JobID(2)))
+  }
+
+  @Test func waitingRaisesPriority() {
+    var scheduler = Scheduler()
+    scheduler.limits.background = 1
+    // Four steps of ten minutes beat a priority of three.
+    scheduler.enqueue(Self.entry(1, rest: 10, since: .zero), now: .seconds(2400))
+    scheduler.enqueue(Self.entry(2, priority: 3, rest: 10, since: .seconds(2400)), now: .seconds(2400))
+    #expect(Self.started(&scheduler, now: .seconds(2400)) == [1])
+  }
+
+  @Test func aPrefetchIsPromotedAfterADay() {
+    var scheduler = Scheduler()
+    scheduler.enqueue(Self.entry(1, .prefetch, since: .seconds(-25 * 3600)), now: .zero)
+    guard case .start(let entry)? = Self.next(&scheduler) else {
+      Issue.record("not started")
+      return
+    }
+    #expect(entry.transferClass == .visible)
+  }
+
+  @Test func aBlockedOriginHoldsOnlyItself() {
+    var scheduler = Scheduler()
+    scheduler.enqueue(Self.entry(1, origin: 1, priority: 9), now: .zero)
+    scheduler.enqueue(Self.entry(2, origin: 2), now: .zero)
+    guard case .start(let entry)? = Self.next(&scheduler, blocked: [1]) else {
+      Issue.record("nothing started")
+      return
+    }
+    #expect(entry.id == JobID(2))
+    #expect(Self.next(&scheduler, blocked: [1]) == nil)
+  }
+
+  /// Two apps with endless jobs of random sizes get equal bytes, within a tenth.
+  @Test(arguments: 1...5 as ClosedRange<UInt64>) func appsShareFairly(seed: UInt64) {
+    var random = SplitMix(seed)
+    var scheduler = Scheduler()
+    scheduler.limits.background = 4
+    scheduler.limits.perOrigin = 16
+    var received: [UInt32: Int64] = [:]
+    var number: Int64 = 0
+    var waiting: [UInt32: Int] = [:]
+    func refill() {
+      // The first app always has ten times as many waiting, and larger ones.
+      for (app, count, most) in [(0, 50, 4 << 20), (1, 5, 1 << 20)] as [(UInt32, Int, UInt64)] {
+        while waiting[app, default: 0] < count {
+          number += 1
+          waiting[app, default: 0] += 1
+          scheduler.enqueue(Self.entry(number, app: app, rest: Int64(random.next() % most) + 1), now: .zero)
+        }
+      }
+    }
+    for _ in 0..<20_000 {
+      refill()
+      while case .start(let entry)? = Self.next(&scheduler) { waiting[entry.app, default: 0] -= 1 }
+      guard let (id, job) = scheduler.running.min(by: { $0.key < $1.key }) else { continue }
+      scheduler.received(job.entry.rest, by: id)
+      received[job.entry.app, default: 0] += job.entry.rest
+      scheduler.remove(id)
+    }
+    let share = Double(received[0] ?? 0) / Double((received[0] ?? 0) + (received[1] ?? 1))
+    #expect((0.4...0.6).contains(share), "share \(share), seed \(seed)")
+  }
+
+  /// Against a plain model: every waiting job is started at most once, removed ones never.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func startsWhatItWasGiven(seed: UInt64) {
+    var random = SplitMix(seed)
+    var scheduler = Scheduler()
+    var waiting: Set<Int64> = []
+    var running: Set<Int64> = []
+    for step in 0..<3000 {
+      let number = Int64(random.next() % 60)
+      switch random.next() % 4 {
+      case 0:
+        if !running.contains(number) {
+          scheduler.enqueue(
+            Self.entry(
+              number, app: UInt32(random.next() % 3), origin: UInt32(random.next() % 3),
+              TransferClass(rawValue: Int(random.next() % 4) + 1) ?? .visible, rest: Int64(random.next() % 10_000_000)), now: .zero)
+          waiting.insert(number)
+        }
+      case 1:
+        scheduler.remove(JobID(number))
+        waiting.remove(number)
+        running.remove(number)
+      default:
+        if case .start(let entry)? = Self.next(&scheduler) {
+          #expect(waiting.remove(entry.id.number) != nil, "seed \(seed), step \(step)")
+          running.insert(entry.id.number)
+        }
+      }
+      #expect(scheduler.waitingCount == waiting.count && scheduler.running.count == running.count, "seed \(seed), step \(step)")
+    }
+  }
+}

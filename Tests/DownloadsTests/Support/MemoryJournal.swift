@@ -1,0 +1,76 @@
+import AssetModel
+import Synchronization
+
+/// A journal in memory that survives the engine, not the process; a test can make it fail.
+final class MemoryJournal: DownloadJournal {
+  struct State {
+    var jobs: [JobID: JobRecord] = [:]
+    var origins: [String: OriginRecord] = [:]
+    var commits = 0
+    /// Jobs that were settled, in order: each at most once.
+    var deliveries: [JobID] = []
+  }
+
+  struct Failing: Error {}
+
+  let state = Mutex(State())
+  /// Called before the nth commit; throws to fail it.
+  let beforeCommit: @Sendable (Int) throws -> Void
+
+  init(beforeCommit: @escaping @Sendable (Int) throws -> Void = { _ in }) { self.beforeCommit = beforeCommit }
+
+  func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
+    state.withLock { state in
+      specifications.map { specification in
+        let same = state.jobs.values.first {
+          $0.specification.app == specification.app && $0.specification.identifier == specification.identifier && !$0.state.isSettled
+        }
+        if let same { return same.specification == specification ? .alreadyScheduled(same.id) : .conflict(same.id) }
+        let id = JobID(Int64(state.jobs.count + 1))
+        state.jobs[id] = JobRecord(id: id, specification: specification, enqueued: now)
+        return .added(id)
+      }
+    }
+  }
+
+  func commit(_ changes: [JournalChange]) throws {
+    let number = state.withLock { state in
+      state.commits += 1
+      return state.commits
+    }
+    try beforeCommit(number)
+    state.withLock { state in
+      for change in changes {
+        switch change {
+        case .origin(let record): state.origins[record.origin] = record
+        case .job(let record):
+          guard let old = state.jobs[record.id], old.generation <= record.generation, !old.state.isSettled else { continue }
+          if record.state.isSettled { state.deliveries.append(record.id) }
+          state.jobs[record.id] = record
+        }
+      }
+    }
+  }
+
+  func job(_ id: JobID) throws -> JobRecord? { state.withLock { $0.jobs[id] } }
+
+  func job(app: String, identifier: String) throws -> JobRecord? {
+    state.withLock { state in
+      state.jobs.values.filter { $0.specification.app == app && $0.specification.identifier == identifier }.max { $0.id < $1.id }
+    }
+  }
+
+  func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
+    for record in state.withLock({ $0.jobs.values.sorted { $0.id < $1.id } }) where !record.state.isSettled {
+      body(
+        JobSummary(
+          id: record.id, app: record.specification.app, origin: Self.origin(record.specification.url),
+          transferClass: record.transferClass, priority: record.specification.priority,
+          rest: record.specification.declaredSize, enqueued: record.enqueued, wait: record.wait, state: record.state))
+    }
+  }
+
+  static func origin(_ url: String) -> String { url.split(separator: "/").prefix(2).joined(separator: "//") }
+
+  func origins() throws -> [OriginRecord] { state.withLock { Array($0.origins.values) } }
+}
