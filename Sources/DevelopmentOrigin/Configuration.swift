@@ -14,6 +14,8 @@ public struct OriginConfiguration: Sendable {
   public var handler: Handler?
   public var script = FaultScript()
   public var authentication: Authentication?
+  /// nil: plain text.
+  public var tls: TLSOptions?
   public var etag = ETagKind.strong
   /// Sent with every 200 and 206; `Want-Repr-Digest` is answered in any case.
   public var digests: [DigestAlgorithm] = []

@@ -7,9 +7,21 @@ struct Connection {
   let configuration: OriginConfiguration
   let responder: Responder
   let recorder: Recorder
+  let tls: TLSServer?
 
   func serve(_ stream: consuming Stream) {
     do throws(StreamEnd) {
+      var fault: CertificateFault?
+      switch configuration.script.action(forConnection: number) {
+      case nil: break
+      case .reset: return stream.resetOnClose()
+      case .silence: return try stream.drain(for: nil)
+      case .certificate(let kind): fault = kind
+      }
+      if let tls {
+        guard let context = try? tls.context(fault) else { return }
+        try stream.startTLS(context, within: configuration.headLimit)
+      }
       var inbox = Inbox()
       while try exchange(&inbox, stream) {}
     } catch {

@@ -3,10 +3,36 @@ public struct FaultScript: Sendable, Equatable {
   /// All that is random comes from it.
   public var seed: UInt64
   public var rules: [Rule]
+  public var connections: [ConnectionRule]
 
-  public init(seed: UInt64 = 0, rules: [Rule] = []) {
+  public init(seed: UInt64 = 0, rules: [Rule] = [], connections: [ConnectionRule] = []) {
     self.seed = seed
     self.rules = rules
+    self.connections = connections
+  }
+
+  /// What happens to a connection before its first request.
+  public struct ConnectionRule: Sendable, Equatable {
+    public enum Action: Sendable, Equatable {
+      case reset
+      /// Accepted and never answered: with TLS, a handshake that never ends.
+      case silence
+      /// Only with TLS.
+      case certificate(CertificateFault)
+    }
+    /// Which connections, counted from 1: from … until, and of these every nth.
+    public var from = 1
+    public var until: Int?
+    public var every = 1
+    public var action: Action
+
+    public init(_ action: Action) { self.action = action }
+  }
+
+  func action(forConnection number: Int) -> ConnectionRule.Action? {
+    connections.first { rule in
+      rule.from <= number && number <= rule.until ?? .max && (number - rule.from) % rule.every == 0
+    }?.action
   }
 
   public struct Rule: Sendable, Equatable {

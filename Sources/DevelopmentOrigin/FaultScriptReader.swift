@@ -28,7 +28,7 @@ extension FaultScript {
 
 /// Turns the nodes of a script into values.
 private struct FaultScriptReader {
-  private static let matchKeys = ["name", "path", "method", "on", "from", "until", "every", "probability"]
+  private static let matchKeys = ["name", "path", "method", "probability"]
   private static let actionKeys = [
     "status", "reason", "headers", "remove", "rawHeaders", "body", "raw", "garbage", "delay", "slices", "rate", "end", "range",
     "entity", "length", "framing", "gzip", "redirect", "retryAfter", "digest", "flood",
@@ -40,7 +40,7 @@ private struct FaultScriptReader {
   func script(_ root: Node) throws(FaultScriptError) -> FaultScript {
     var script = FaultScript()
     var hasVersion = false
-    for (key, value) in try nodes.pairs(root, "a script", known: ["version", "seed", "rules"]) {
+    for (key, value) in try nodes.pairs(root, "a script", known: ["version", "seed", "rules", "connections"]) {
       switch key {
       case "version":
         hasVersion = true
@@ -49,19 +49,19 @@ private struct FaultScriptReader {
           throw nodes.error(value, "version is \(ScriptNodes.shown(text)); this origin reads version 1")
         }
       case "seed": script.seed = UInt64(try nodes.integer(value, key, 0...Int.max))
+      case "connections": for item in try nodes.items(value, key) { script.connections.append(try connection(item)) }
       default: for item in try nodes.items(value, "rules") { script.rules.append(try rule(item)) }
       }
     }
-    guard hasVersion else { throw nodes.error(root, "a script needs 'version: 1'; the known keys are version, seed, rules") }
+    guard hasVersion else { throw nodes.error(root, "a script needs 'version: 1'; the known keys are version, seed, rules, connections") }
     return script
   }
 
   private func rule(_ node: Node) throws(FaultScriptError) -> FaultScript.Rule {
     var rule = FaultScript.Rule()
-    var from: Int?
-    var seen: Set<String> = []
-    for (key, value) in try nodes.pairs(node, "a rule", known: Self.matchKeys + Self.actionKeys) {
-      seen.insert(key)
+    var turns = Turns()
+    for (key, value) in try nodes.pairs(node, "a rule", known: Self.matchKeys + Turns.keys + Self.actionKeys) {
+      if try turns.read(key, value, nodes) { continue }
       switch key {
       case "name": rule.reply.name = try nodes.text(value, key)
       case "path":
@@ -70,25 +70,32 @@ private struct FaultScriptReader {
           throw nodes.error(value, "path is \(ScriptNodes.shown(rule.path)); it is a pattern that starts with '/', such as /videos/**")
         }
       case "method": rule.method = try nodes.text(value, key)
-      case "on":
-        from = try nodes.integer(value, key, 1...Self.most)
-        rule.until = from
-      case "from": from = try nodes.integer(value, key, 1...Self.most)
-      case "until": rule.until = try nodes.integer(value, key, 1...Self.most)
-      case "every": rule.every = try nodes.integer(value, key, 1...Self.most)
       case "probability": rule.probability = try nodes.share(value, key)
       default: try action(key, value, &rule.reply)
       }
     }
-    for key in ["from", "until", "every"] where seen.contains("on") && seen.contains(key) {
-      throw nodes.error(node, "'on' is one request; it doesn't go with '\(key)'")
-    }
-    rule.from = from ?? rule.every
-    if let until = rule.until, until < rule.from {
-      throw nodes.error(node, "the rule never holds: until \(until) comes before \(rule.from)")
-    }
+    (rule.from, rule.until, rule.every) = try turns.checked(node, nodes)
     return rule
   }
+
+  private func connection(_ node: Node) throws(FaultScriptError) -> FaultScript.ConnectionRule {
+    var turns = Turns()
+    var actions: [FaultScript.ConnectionRule.Action] = []
+    for (key, value) in try nodes.pairs(node, "a connection", known: Turns.keys + ["certificate", "accept"]) {
+      if try turns.read(key, value, nodes) { continue }
+      if key == "certificate" {
+        actions.append(.certificate(try nodes.choice(value, key, CertificateFault.self)))
+      } else {
+        actions.append(try nodes.choice(value, key, AcceptWord.self) == .reset ? .reset : .silence)
+      }
+    }
+    guard actions.count == 1 else { throw nodes.error(node, "a connection has one of certificate and accept") }
+    var rule = FaultScript.ConnectionRule(actions[0])
+    (rule.from, rule.until, rule.every) = try turns.checked(node, nodes)
+    return rule
+  }
+
+  private enum AcceptWord: String, CaseIterable { case reset, silence }
 
   private func action(_ key: String, _ node: Node, _ reply: inout Reply) throws(FaultScriptError) {
     switch key {
@@ -288,5 +295,32 @@ private struct FaultScriptReader {
       throw nodes.error(node, "\(what) needs the key \(key)")
     }
     return try read(value)
+  }
+}
+
+/// Which of many: on, from, until, every.
+private struct Turns {
+  static let keys = ["on", "from", "until", "every"]
+  private var numbers: [String: Int] = [:]
+
+  /// Whether the key is one of these.
+  mutating func read(_ key: String, _ node: Node, _ nodes: ScriptNodes) throws(FaultScriptError) -> Bool {
+    guard Self.keys.contains(key) else { return false }
+    numbers[key] = try nodes.integer(node, key, 1...1_000_000_000)
+    return true
+  }
+
+  /// Without `from`, every third is the third, the sixth and so on.
+  func checked(_ node: Node, _ nodes: ScriptNodes) throws(FaultScriptError) -> (from: Int, until: Int?, every: Int) {
+    if let on = numbers["on"] {
+      guard numbers.count == 1 else { throw nodes.error(node, "'on' is one of many; it doesn't go with from, until or every") }
+      return (on, on, 1)
+    }
+    let every = numbers["every"] ?? 1
+    let from = numbers["from"] ?? every
+    if let until = numbers["until"], until < from {
+      throw nodes.error(node, "this never holds: until \(until) comes before \(from)")
+    }
+    return (from, numbers["until"], every)
   }
 }

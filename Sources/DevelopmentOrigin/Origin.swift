@@ -15,6 +15,7 @@ public final class Origin: Sendable {
   private let recorder: Recorder
   private let stopSignal: StopSignal
   private let threads: Threads
+  private let tls: TLSServer?
   private let acceptor = Threads(most: 1)
 
   public convenience init(_ configure: (inout OriginConfiguration) -> Void) throws(OriginError) {
@@ -28,6 +29,11 @@ public final class Origin: Sendable {
     var tree: DirectoryTree?
     if let directory = configuration.directory {
       do throws(SystemCallError) { tree = try DirectoryTree(directory) } catch { throw .directory(error) }
+    }
+    if let options = configuration.tls {
+      tls = try TLSServer(options, address: configuration.address)
+    } else {
+      tls = nil
     }
     let listener = try Listener(configuration.address, configuration.port)
     port = listener.port
@@ -47,7 +53,7 @@ public final class Origin: Sendable {
   /// The base URL, without a slash at its end.
   public var url: String {
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
-    return "http://\(host):\(port)"
+    return "\(tls == nil ? "http" : "https")://\(host):\(port)"
   }
 
   public func url(_ path: String) -> String { url + path }
@@ -86,7 +92,7 @@ public final class Origin: Sendable {
   }
 
   private func run(_ listener: consuming Listener) throws(SystemCallError) {
-    let (configuration, responder, recorder) = (configuration, responder, recorder)
+    let (configuration, responder, recorder, tls) = (configuration, responder, recorder, tls)
     let (stop, threads) = (stopSignal, threads)
     var owned: Listener? = consume listener
     let shared = Mutex<Listener?>(owned.take())
@@ -100,7 +106,7 @@ public final class Origin: Sendable {
           continue
         }
         count += 1
-        let connection = Connection(number: count, configuration: configuration, responder: responder, recorder: recorder)
+        let connection = Connection(number: count, configuration: configuration, responder: responder, recorder: recorder, tls: tls)
         let raw = socket.release()
         do throws(SystemCallError) {
           try threads.start {
