@@ -40,6 +40,7 @@ let package = Package(
     .target(name: "CLinux", cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // Floor 1: the operating system and the asset vocabulary, as values and owners.
     .target(name: "LinuxSystem", dependencies: ["CLinux", systemPackage], swiftSettings: strict),
@@ -58,6 +59,9 @@ let package = Package(
     .target(
       name: "Downloads", dependencies: ["AssetModel", "CCurl", "CLinux", "LinuxSystem", crypto, logging],
       swiftSettings: strict),
+    // A scripted server on loopback, for tests and for `outrider serve`.
+    .target(
+      name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
     .target(name: "COSModules", cSettings: strictC),
@@ -83,7 +87,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),
-    .testTarget(name: "DownloadsTests", dependencies: ["AssetModel", "Downloads", "LinuxSystem", crypto]),
+    .testTarget(
+      name: "DownloadsTests", dependencies: ["AssetModel", "DevelopmentOrigin", "Downloads", "LinuxSystem", crypto]),
+    .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

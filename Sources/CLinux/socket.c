@@ -84,6 +84,11 @@ int ol_receive(int socket, void *bytes, size_t capacity, int *descriptors, size_
   return 0;
 }
 
+int ol_accept(int listener, int *connection) {
+  *connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  return *connection < 0 ? errno : 0;
+}
+
 int ol_set_nonblocking(int descriptor) {
   int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return errno;

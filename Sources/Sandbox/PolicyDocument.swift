@@ -1,37 +1,38 @@
-internal import Yams
+package import Yams
 
-/// The one YAML document of a policy file, as nodes.
-struct PolicyDocument {
+/// The one YAML document of a policy file, or of another that is as strict, as nodes.
+package struct PolicyDocument {
   static let longest = 1 << 20
   /// A mapping whose keys are aliases is hashed with all that they stand for: a few lines can take for ever. No policy
   /// needs an alias, but comments may hold a word in asterisks.
   private static let mostAliases = 8
 
-  let root: Node
+  package let root: Node
   /// Nodes hold their anchors weakly; the parser keeps them.
   private let parser: Parser?
 
-  init(_ text: String, file: String) throws(PolicyFileError) {
+  /// `noun` is what messages call the file.
+  package init(_ text: String, file: String, noun: String = "a policy") throws(PolicyFileError) {
     func refusal(_ line: Int, _ column: Int, _ message: String) -> PolicyFileError {
       PolicyFileError(file: file, line: line, column: column, message: message)
     }
     guard text.utf8.count <= Self.longest else {
-      throw refusal(1, 1, "the file has \(text.utf8.count) bytes; a policy has at most \(Self.longest)")
+      throw refusal(1, 1, "the file has \(text.utf8.count) bytes; \(noun) has at most \(Self.longest)")
     }
     let text = text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
-    if let (line, column, message) = Self.objection(to: text) { throw refusal(line, column, message) }
+    if let (line, column, message) = Self.objection(to: text, noun: noun) { throw refusal(line, column, message) }
     let failure: any Error
     do {
       // Not the default: Yams takes that from the environment.
       let parser = try Parser(yaml: text, encoding: .utf8)
       self.parser = parser
       guard let root = try parser.singleRoot() else {
-        throw refusal(1, 1, "the file is empty; a policy needs 'version: 1'")
+        throw refusal(1, 1, "the file is empty; \(noun) needs 'version: 1'")
       }
       self.root = root
       if let anchored = Self.firstAnchored(root) {
         throw refusal(
-          anchored.mark?.line ?? 1, anchored.mark?.column ?? 1, "a policy has no anchors (&) and no aliases (*)")
+          anchored.mark?.line ?? 1, anchored.mark?.column ?? 1, "\(noun) has no anchors (&) and no aliases (*)")
       }
       return
     } catch {
@@ -42,7 +43,7 @@ struct PolicyDocument {
     case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _):
       throw refusal(mark.line, mark.column, "isn't YAML: \(problem)")
     case YamlError.composer(_, let problem, let mark, _):
-      throw refusal(mark.line, mark.column, "a policy is a single document without aliases: \(problem)")
+      throw refusal(mark.line, mark.column, "\(noun) is a single document without aliases: \(problem)")
     case YamlError.duplicatedKeysInMapping(let keys, let context):
       let names = keys.prefix(4).map { String($0.prefix(60)).debugDescription }.joined(separator: ", ")
       throw refusal(context.mark.line, context.mark.column, "the key \(names) is there twice; this is the first")
@@ -67,7 +68,7 @@ struct PolicyDocument {
   }
 
   /// What has to be refused before a parser looks at it.
-  private static func objection(to text: String) -> (line: Int, column: Int, message: String)? {
+  private static func objection(to text: String, noun: String) -> (line: Int, column: Int, message: String)? {
     var line = 1
     var column = 1
     var aliases = 0
@@ -88,7 +89,7 @@ struct PolicyDocument {
       }
       if last == "*", scalar.properties.isAlphabetic || scalar == "_" || scalar == "-" || ("0"..."9").contains(scalar) {
         aliases += 1
-        if aliases > mostAliases { return (line, max(column - 1, 1), "a policy has no anchors (&) and no aliases (*)") }
+        if aliases > mostAliases { return (line, max(column - 1, 1), "\(noun) has no anchors (&) and no aliases (*)") }
       }
       column += 1
       last = scalar

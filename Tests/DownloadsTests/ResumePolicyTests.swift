@@ -43,6 +43,7 @@ import Testing
       case .server: "fault"
       case .bareRange: "bare range"
       case .coded: "coded"
+      case .stale: "stale"
       case .probe: ask == .probe ? "probe" : "again"
       }
     case .fail(let failure): failure.reason.rawValue

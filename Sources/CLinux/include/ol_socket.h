@@ -17,6 +17,8 @@ int ol_send(int socket, const void *_Nullable bytes, size_t count, const int *_N
    came on the way out. `*truncated` is 1 when data or descriptors were cut off; what was cut is closed. */
 int ol_receive(int socket, void *_Nonnull bytes, size_t capacity, int *_Nullable descriptors,
                size_t *_Nonnull descriptor_count, int flags, size_t *_Nonnull received, int *_Nonnull truncated);
+/* accept4(2): close-on-exec, non-blocking. */
+int ol_accept(int listener, int *_Nonnull connection);
 int ol_set_nonblocking(int descriptor);
 int ol_epoll_create(int *_Nonnull epoll);
 /* Level-triggered EPOLLIN. `key` comes back from ol_epoll_wait. */

@@ -178,6 +178,7 @@ extension EngineCore: TransportClient {
         return settle(job, .restart(what))
       }
     case .bareRange: job.record.history.triedBareRange = true
+    case .stale: job.record.history.digestMismatches += 1
     case .coded:
       job.record.history.triedNoTransform = true
       segment.wantsNoTransform = true

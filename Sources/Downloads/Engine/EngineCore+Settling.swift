@@ -256,6 +256,10 @@ extension EngineCore {
     }
     switch result {
     case .success(true): publish(job, isReplay: false)
+    case .success(false) where !job.isLengthProved:
+      // No length was told: what is there may be a beginning, and the rest can be asked for.
+      job.phase = .settling
+      settle(job, .retry(.truncated, own: nil))
     case .success(false):
       job.record.history.digestMismatches += 1
       if job.record.history.digestMismatches >= 2 {

@@ -41,6 +41,8 @@ enum ResumePolicy {
     case server(String)
     /// The bare range, once per job.
     case bareRange
+    /// It says itself that it has another file than the one that is wanted: perhaps a cache does.
+    case stale
     case coded
     case probe
   }
@@ -170,6 +172,7 @@ enum ResumePolicy {
       let told = DigestField(head.values("repr-digest"))?.known.first(where: { $0.algorithm == wanted.algorithm }),
       told != wanted
     {
+      if job.history.digestMismatches == 0 { return .again(.whole, .stale) }
       return .fail(
         TransferFailure(
           .digestMismatch, status: head.status, detail: "the server says that it has another file: its Repr-Digest differs"))

@@ -1,0 +1,21 @@
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+// Macros, and functions with variable arguments, which Swift can't import.
+static inline EVP_PKEY *oc_new_p256_key(void) { return EVP_EC_gen("P-256"); }
+static inline int oc_set_versions(SSL_CTX *context, int least, int most) {
+    return SSL_CTX_set_min_proto_version(context, least) == 1 && SSL_CTX_set_max_proto_version(context, most) == 1;
+}
+static inline void oc_set_modes(SSL_CTX *context) {
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+}
+static const int oc_tls1 = TLS1_VERSION, oc_tls1_1 = TLS1_1_VERSION, oc_tls1_2 = TLS1_2_VERSION, oc_tls1_3 = TLS1_3_VERSION;
+static inline long oc_memory(BIO *memory, char **bytes) { return BIO_get_mem_data(memory, bytes); }

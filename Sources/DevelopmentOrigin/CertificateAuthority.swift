@@ -1,0 +1,98 @@
+internal import Glibc
+internal import LinuxSystem
+
+/// What is to be wrong with a server's certificate, or with its TLS.
+public enum CertificateFault: String, Sendable, CaseIterable {
+  case expired, notYetValid, wrongHost, unknownCA, selfSigned
+  /// Nothing newer than TLS 1.1.
+  case oldTLS
+}
+
+/// An authority of one's own, which issues what development origins present.
+public final class CertificateAuthority: Sendable {
+  private static let day = 86_400
+  private let authority: Certificate
+  /// Where the certificate to be trusted lies; nil for an authority that was never stored.
+  public let path: String?
+
+  /// One that is forgotten with the process.
+  public init() throws(OriginError) {
+    authority = try Self.make("Outrider development CA")
+    path = nil
+  }
+
+  /// The one that a directory holds (`ca.pem`, `ca-key.pem`); made there at first use, for this user only.
+  public init(directory: String) throws(OriginError) {
+    let path = directory + "/ca.pem"
+    self.path = path
+    do throws(SystemCallError) {
+      try Self.makeDirectories(directory)
+      // Two that start at once must not make two.
+      let lock = try OwnedDescriptor.open(directory + "/lock", O_RDWR | O_CREAT)
+      try checkErrno("flock", directory) { flock(lock.number, LOCK_EX) }
+      if Files.exists(path) {
+        let certificate = try OwnedDescriptor.open(path, O_RDONLY).readAll(limit: 65536)
+        let key = try OwnedDescriptor.open(directory + "/ca-key.pem", O_RDONLY).readAll(limit: 65536)
+        guard let found = Certificate.read(certificate: certificate, key: key) else {
+          throw SystemCallError("read", code: EINVAL, subject: "\(path), which is no certificate with its key; remove both")
+        }
+        authority = found
+        return
+      }
+    } catch {
+      throw .system(error)
+    }
+    let made = try Self.make("Outrider development CA")
+    authority = made
+    do throws(SystemCallError) {
+      try Self.write(made.keyPEM, to: directory + "/ca-key.pem", mode: 0o600)
+      try Self.write(made.pem, to: path, mode: 0o644)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// The certificate to be trusted, as PEM.
+  public var pem: String { authority.pem }
+
+  /// `$XDG_STATE_HOME/outrider/ca`, or what stands for it.
+  public static var defaultDirectory: String {
+    func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+    return (variable("XDG_STATE_HOME") ?? (variable("HOME") ?? "") + "/.local/state") + "/outrider/ca"
+  }
+
+  func leaf(names: [String], fault: CertificateFault?) throws(OriginError) -> Certificate {
+    let now = HTTPDate.now
+    var subject = Certificate.Subject(
+      name: "Outrider development origin", alternativeNames: fault == .wrongHost ? ["DNS:elsewhere.invalid"] : names,
+      notBefore: now - Self.day, notAfter: now + 90 * Self.day)
+    switch fault {
+    case .expired: (subject.notBefore, subject.notAfter) = (now - 30 * Self.day, now - Self.day)
+    case .notYetValid: (subject.notBefore, subject.notAfter) = (now + Self.day, now + 30 * Self.day)
+    default: break
+    }
+    switch fault {
+    case .selfSigned: return try Certificate(subject, issuer: nil)
+    case .unknownCA:
+      return try Certificate(subject, issuer: try Self.make("Somebody else's CA"))
+    default: return try Certificate(subject, issuer: authority)
+    }
+  }
+
+  private static func make(_ name: String) throws(OriginError) -> Certificate {
+    let now = HTTPDate.now
+    return try Certificate(.init(name: name, notBefore: now - day, notAfter: now + 3650 * day), issuer: nil)
+  }
+
+  private static func makeDirectories(_ path: String) throws(SystemCallError) {
+    var made = ""
+    for part in path.split(separator: "/") {
+      made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
+      if mkdir(made, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: made) }
+    }
+  }
+
+  private static func write(_ text: String, to path: String, mode: UInt32) throws(SystemCallError) {
+    try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: mode).write(text)
+  }
+}

@@ -1,0 +1,372 @@
+internal import Synchronization
+
+/// Decides what a request is answered with.
+final class Responder: Sendable {
+  private let configuration: OriginConfiguration
+  private let tree: DirectoryTree?
+  private let resources: Mutex<[String: Resource]>
+  private let digests = Mutex<[String: [UInt8]]>([:])
+  private let authenticator: Authenticator?
+
+  init(_ configuration: OriginConfiguration, tree: DirectoryTree?) {
+    self.configuration = configuration
+    self.tree = tree
+    resources = Mutex(configuration.resources)
+    authenticator = configuration.authentication.map { Authenticator($0) }
+  }
+
+  func set(_ path: String, _ resource: Resource?) { resources.withLock { $0[path] = resource } }
+  func resource(_ path: String) -> Resource? { resources.withLock { $0[path] } }
+
+  func plan(_ request: RecordedRequest) -> ResponsePlan {
+    let reply =
+      configuration.handler?(request, request.nth) ?? configuration.script.reply(to: request)
+    if let challenge = authenticator?.challenge(request, field: "Authorization") {
+      var head = ResponseHead(status: 401)
+      head.set("WWW-Authenticate", challenge)
+      return finish(request, head, text("401 Unauthorized\n", &head), reply: Reply())
+    }
+    return plan(request, reply ?? Reply())
+  }
+
+  /// The answer to what couldn't be read.
+  func refusal(_ status: Int, _ reason: String) -> ResponsePlan {
+    var head = ResponseHead(status: status)
+    let body = text("\(status) \(reason)\n", &head)
+    head.set("Date", HTTPDate.text(HTTPDate.now))
+    head.set("Content-Length", "\(body.count)")
+    head.set("Connection", "close")
+    return ResponsePlan(status: status, head: head.bytes, body: body, keepsAlive: false, fault: reason)
+  }
+
+  private func plan(_ request: RecordedRequest, _ reply: Reply) -> ResponsePlan {
+    if let raw = reply.raw ?? reply.garbage.map({ Content.pseudoRandom(seed: seed(request), count: $0).bytes }) {
+      var plan = ResponsePlan(status: 0, head: [], body: .bytes(raw), keepsAlive: false, timing: reply.timing, fault: reply.name)
+      end(&plan, request, reply)
+      if reply.ending == nil { plan.cut = raw.count }
+      return plan
+    }
+    guard request.method == "GET" || request.method == "HEAD" else {
+      var head = ResponseHead(status: 405)
+      head.set("Allow", "GET, HEAD")
+      let body = text("405 Method Not Allowed\n", &head)
+      return finish(request, head, body, reply: reply)
+    }
+    if let redirect = reply.redirect, let target = location(redirect, request) {
+      var head = ResponseHead(status: reply.status ?? target.status)
+      head.rawLines.append(Array("Location: \(target.text)".utf8))
+      let body = text("\(head.status) \(ResponseHead.reason(head.status))\n", &head)
+      return finish(request, head, body, reply: reply)
+    }
+    if let body = reply.body {
+      var resource: Resource? =
+        switch body {
+        case .bytes(let bytes): Resource(.bytes(bytes), contentType: "text/plain; charset=utf-8")
+        case .repeating(let pattern, let count): Resource(.repeating(pattern, count: count))
+        case .resource(let path):
+          switch find(path, Array(path.utf8)) {
+          case .resource(let found): found
+          case .head: nil
+          }
+        }
+      if case .resource = body {} else {
+        resource?.etag = ETagKind.none
+        resource?.lastModified = nil
+      }
+      guard let resource else {
+        var head = ResponseHead(status: 500)
+        return finish(request, head, text("500 The script's body isn't there\n", &head), reply: reply)
+      }
+      return plan(request, resource, reply)
+    }
+    if let status = reply.status, status >= 300 || status == 204 {
+      var head = ResponseHead(status: status)
+      let hasBody = status >= 400
+      return finish(
+        request, head, hasBody ? text("\(status) \(reply.reason ?? ResponseHead.reason(status))\n", &head) : .none, reply: reply)
+    }
+    switch find(request.path, request.pathBytes) {
+    case .resource(let resource): return plan(request, resource, reply)
+    case .head(var head):
+      return finish(request, head, text("\(head.status) \(ResponseHead.reason(head.status))\n", &head), reply: reply)
+    }
+  }
+
+  private enum Found {
+    case resource(Resource)
+    case head(ResponseHead)
+  }
+
+  private func find(_ path: String, _ bytes: [UInt8]) -> Found {
+    if let found = resource(path) { return .resource(found) }
+    switch tree?.entry(at: bytes) ?? .missing {
+    case .file(let content, let modified):
+      return .resource(Resource(versions: [content], contentType: ContentTypes.of(path), lastModified: modified))
+    case .directory(let names):
+      guard bytes.last == UInt8(ascii: "/") else {
+        var head = ResponseHead(status: 301)
+        // One slash: two would make the first segment a host.
+        let plain = String(path.drop { $0 == "/" })
+        head.set("Location", "/" + Listing.percentEncoded(plain) + "/")
+        return .head(head)
+      }
+      let page = Content.bytes(Listing.html(names, of: path))
+      return .resource(Resource(versions: [page], contentType: "text/html; charset=utf-8", lastModified: nil))
+    case .missing: return .head(ResponseHead(status: 404))
+    case .forbidden: return .head(ResponseHead(status: 403))
+    }
+  }
+
+  /// The ordinary answer to a request for a resource, and the faults that belong to it.
+  private func plan(_ request: RecordedRequest, _ resource: Resource, _ reply: Reply) -> ResponsePlan {
+    var content = resource.versions.last ?? .bytes([])
+    let original = content
+    if let fault = reply.entity { content = resource.version(fault.version, lengthChange: fault.lengthChange) }
+    let validators = self.validators(resource, content, original, reply.entity)
+    if reply.isGzipped { content = .bytes(Gzip.stored(content.bytes(in: 0..<min(content.count, Gzip.longest)))) }
+    var head = ResponseHead(status: reply.status ?? 200)
+    head.set("Accept-Ranges", "bytes")
+    if let etag = validators.etag { head.set("ETag", etag) }
+    if let modified = validators.lastModified { head.set("Last-Modified", HTTPDate.text(modified)) }
+    if reply.status == nil, reply.range == nil {
+      switch Preconditions.judge(request, validators) {
+      case .proceed: break
+      case .notModified:
+        head.status = 304
+        return finish(request, head, .none, reply: reply)
+      case .failed:
+        head.status = 412
+        return finish(request, head, text("412 Precondition Failed\n", &head), reply: reply)
+      }
+    }
+    head.set("Content-Type", resource.contentType)
+    if reply.isGzipped { head.set("Content-Encoding", "gzip") }
+    addDigests(&head, request, content, reply.digest)
+
+    var wanted = RequestedRange.everything
+    if request.method == "GET", reply.status == nil, Preconditions.allowsRange(request, validators) {
+      wanted = RequestedRange(request.headers("Range").count == 1 ? request.header("Range") : nil, of: content.count)
+    }
+    var shift = (start: 0, end: 0, total: 0)
+    var hasContentRange = true
+    switch reply.range {
+    case nil: break
+    case .ignored: wanted = .everything
+    case .unasked(let range):
+      wanted = .part(
+        (range ?? (content.count / 2)..<content.count).clamped(to: 0..<content.count))
+    case .refused(let contentRange):
+      wanted = .unsatisfiable
+      hasContentRange = contentRange
+    case .shifted(let start, let end, let total): shift = (start, end, total)
+    }
+    switch wanted {
+    case .everything: return finish(request, head, .content(content, 0..<content.count), reply: reply)
+    case .part(let range):
+      head.status = 206
+      let first = range.lowerBound + shift.start
+      head.set("Content-Range", "bytes \(first)-\(range.upperBound - 1 + shift.end)/\(content.count + shift.total)")
+      return finish(request, head, .content(content, range), reply: reply)
+    case .unsatisfiable:
+      head.status = 416
+      head.remove("Repr-Digest")
+      if hasContentRange { head.set("Content-Range", "bytes */\(content.count)") }
+      return finish(request, head, text("416 Range Not Satisfiable\n", &head), reply: reply)
+    }
+  }
+
+  private func validators(
+    _ resource: Resource, _ content: Content, _ original: Content, _ fault: Reply.EntityFault?
+  ) -> Validators {
+    let identity = fault?.tag == .same ? original.identity : content.identity
+    var kind = resource.etag ?? configuration.etag
+    if fault?.tag == .weak { kind = .weak }
+    if fault?.tag == Reply.EntityFault.Tag.none { kind = .none }
+    let etag: String? =
+      switch kind {
+      case .strong: "\"\(identity)\""
+      case .weak: "W/\"\(identity)\""
+      case .none: nil
+      }
+    // Another version is younger, unless it pretends to be the same.
+    let modified = resource.lastModified.map { fault == nil || fault?.tag == .same ? $0 : $0 + (fault?.version ?? 0) }
+    return Validators(etag: etag, lastModified: fault?.tag == Reply.EntityFault.Tag.none ? nil : modified)
+  }
+
+  private func addDigests(
+    _ head: inout ResponseHead, _ request: RecordedRequest, _ content: Content, _ fault: Reply.DigestFault?
+  ) {
+    var algorithms = configuration.digests.filter { $0 != .md5 }
+    if let wanted = request.header("Want-Repr-Digest").flatMap(Self.preferred) { algorithms = [wanted] }
+    func field(_ algorithm: DigestAlgorithm, _ digest: [UInt8]) -> String {
+      "\(algorithm.rawValue)=:\(TextCoding.base64(digest)):"
+    }
+    switch fault {
+    case nil:
+      if !algorithms.isEmpty {
+        head.set("Repr-Digest", algorithms.map { field($0, digest(content, $0)) }.joined(separator: ", "))
+      }
+    case .wrong: head.set("Repr-Digest", field(.sha256, Hasher.hash("another file".utf8)))
+    case .unknownAlgorithm: head.set("Repr-Digest", "blake9=:\(TextCoding.base64(Hasher.hash("x".utf8))):")
+    case .disagreeing:
+      head.set(
+        "Repr-Digest",
+        field(.sha256, digest(content, .sha256)) + ", " + field(.sha512, Hasher.hash("another file".utf8, .sha512)))
+    }
+  }
+
+  /// The algorithm that a `Want-Repr-Digest` prefers among those that are known.
+  private static func preferred(_ field: String) -> DigestAlgorithm? {
+    var best: (weight: Int, algorithm: DigestAlgorithm)?
+    for item in field.split(separator: ",") {
+      let parts = item.split(separator: "=", maxSplits: 1).map { String($0).trimmed }
+      guard parts.count == 2, let weight = Int(parts[1]), weight > best?.weight ?? 0,
+        let algorithm = DigestAlgorithm(rawValue: parts[0]), algorithm != .md5
+      else { continue }
+      best = (weight, algorithm)
+    }
+    return best?.algorithm
+  }
+
+  private func digest(_ content: Content, _ algorithm: DigestAlgorithm) -> [UInt8] {
+    let key = "\(algorithm.rawValue) \(content.identity)"
+    if let known = digests.withLock({ $0[key] }) { return known }
+    let value = content.digest(algorithm)
+    digests.withLock {
+      if $0.count >= 4096 { $0 = [:] }
+      $0[key] = value
+    }
+    return value
+  }
+
+  private func text(_ text: String, _ head: inout ResponseHead) -> ResponsePlan.Body {
+    head.set("Content-Type", "text/plain; charset=utf-8")
+    return .bytes(Array(text.utf8))
+  }
+
+  private func location(_ redirect: Reply.Redirect, _ request: RecordedRequest) -> (text: String, status: Int)? {
+    switch redirect {
+    case .loop: return (request.target, 302)
+    case .hops(let hops):
+      let done = request.query.flatMap { $0.hasPrefix("hop=") ? Int($0.dropFirst(4)) : nil } ?? 0
+      return done >= hops ? nil : ("\(Listing.percentEncoded(request.path))?hop=\(done + 1)", 302)
+    case .to(let text, let status):
+      return (Self.filled(text, ["{host}": request.authority, "{path}": Listing.percentEncoded(request.path)]), status)
+    }
+  }
+
+  private static func filled(_ text: String, _ values: [String: String]) -> String {
+    var result = ""
+    var rest = text[...]
+    outer: while let first = rest.first {
+      for (name, value) in values where rest.hasPrefix(name) {
+        result += value
+        rest = rest.dropFirst(name.count)
+        continue outer
+      }
+      result.append(first)
+      rest.removeFirst()
+    }
+    return result
+  }
+
+  private func seed(_ request: RecordedRequest) -> UInt64 {
+    PseudoRandom.mix(configuration.script.seed, request.path, request.nth)
+  }
+
+  /// Adds what every response has, then what the reply wants of the frame.
+  private func finish(
+    _ request: RecordedRequest, _ start: ResponseHead, _ body: ResponsePlan.Body, reply: Reply
+  ) -> ResponsePlan {
+    var head = start
+    if let reason = reply.reason { head.reason = reason }
+    head.set("Date", HTTPDate.text(HTTPDate.now))
+    switch reply.retryAfter {
+    case nil: break
+    case .seconds(let seconds): head.set("Retry-After", "\(seconds)")
+    case .date(let seconds): head.set("Retry-After", HTTPDate.text(HTTPDate.now + seconds))
+    case .text(let text): head.set("Retry-After", text)
+    }
+    var plan = ResponsePlan(status: head.status, head: [], body: body, keepsAlive: true, timing: reply.timing, fault: reply.name)
+    frame(&plan, &head, reply)
+    if request.isVersion10 || request.headers("Connection").contains(where: { $0.lowercased().contains("close") }) {
+      plan.keepsAlive = false
+    }
+    end(&plan, request, reply)
+    if !plan.keepsAlive, reply.ending == nil { head.set("Connection", "close") }
+    if request.method == "HEAD" || plan.status == 304 || plan.status == 204 || plan.status < 200 { plan.body = .none }
+    for name in reply.removedHeaders { head.remove(name) }
+    for field in reply.setHeaders { head.set(field.name, field.value) }
+    head.rawLines += reply.rawHeaderLines
+    switch reply.flood {
+    case nil: break
+    case .many(let count): for index in 0..<count { head.rawLines.append(Array("X-Flood-\(index): \(index)".utf8)) }
+    case .huge(let size): head.rawLines.append(Array("X-Huge: ".utf8) + [UInt8](repeating: 0x78, count: size))
+    case .endless:
+      plan.headIsEndless = true
+      plan.keepsAlive = false
+    }
+    plan.head = head.bytes
+    return plan
+  }
+
+  private func frame(_ plan: inout ResponsePlan, _ head: inout ResponseHead, _ reply: Reply) {
+    let count = plan.body.count
+    switch reply.framing {
+    case nil: if plan.status != 304 && plan.status != 204 { head.set("Content-Length", "\(count)") }
+    case .untilClose: plan.keepsAlive = false
+    case .chunked?: plan.framing = .chunked(.chunked)
+    case let faulty?:
+      plan.framing = .chunked(faulty)
+      plan.keepsAlive = false
+    }
+    if case .chunked = plan.framing { head.set("Transfer-Encoding", "chunked") }
+    switch reply.length {
+    case nil: return
+    case .off(let difference): head.set("Content-Length", "\(max(count + difference, 0))")
+    case .twice: head.rawLines.append(Array("Content-Length: \(count)".utf8))
+    case .contradicting: head.rawLines.append(Array("Content-Length: \(count + 1)".utf8))
+    case .withChunked:
+      plan.framing = .chunked(.chunked)
+      head.set("Transfer-Encoding", "chunked")
+      head.set("Content-Length", "\(count)")
+    }
+    plan.keepsAlive = false
+  }
+
+  private func end(_ plan: inout ResponsePlan, _ request: RecordedRequest, _ reply: Reply) {
+    guard let ending = reply.ending else { return }
+    plan.keepsAlive = false
+    plan.manner = ending.manner
+    switch ending.position {
+    case .byte(let position): plan.cut = position
+    case .random: plan.cut = Int(seed(request) % UInt64(max(plan.body.count, 1)))
+    case .wholeBody: plan.cut = nil
+    }
+  }
+}
+
+/// A gzip file without compression: what a client can't take for identity.
+enum Gzip {
+  static let longest = 64 << 20
+
+  static func stored(_ bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+    var offset = 0
+    repeat {
+      let size = min(bytes.count - offset, 0xffff)
+      result.append(offset + size == bytes.count ? 1 : 0)
+      result += [UInt8(size & 0xff), UInt8(size >> 8), UInt8(~size & 0xff), UInt8((~size >> 8) & 0xff)]
+      result += bytes[offset..<offset + size]
+      offset += size
+    } while offset < bytes.count
+    let table = (0..<256).map { (index: UInt32) in
+      (0..<8).reduce(index) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }
+    }
+    let sum = ~bytes.reduce(~UInt32(0)) { table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ $0 >> 8 }
+    for number in [sum, UInt32(truncatingIfNeeded: bytes.count)] {
+      withUnsafeBytes(of: number.littleEndian) { result += $0 }
+    }
+    return result
+  }
+}

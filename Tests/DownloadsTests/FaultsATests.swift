@@ -1,0 +1,236 @@
+import AssetModel
+import Downloads
+import Foundation
+import Testing
+
+@testable import DevelopmentOrigin
+
+/// Group A of the fault corpus: HTTP and resume. The first answer is usually cut in the middle.
+@Suite struct FaultsATests {
+  @Test("F-01 the server ignores the range and sends everything") func ignoredRange() async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .half : .with { $0.range = .ignored } }
+    #expect(trial.isFinished)
+    #expect(trial.ranges == [nil, "bytes=2097152-"])
+    // The bytes that were thrown away are charged.
+    #expect(trial.record.receivedBytes >= Int64(Trial.size) + 2 << 20)
+    #expect(trial.record.generation == 2)
+  }
+
+  @Test("F-02 the file changed: same length, new validator", arguments: [false, true]) func changedSameLength(known: Bool) async throws {
+    let second = Trial.content.altered(to: 2, lengthChange: 0)
+    let digest = known ? Trial.digest(second, count: Trial.size) : nil
+    let trial = try await Trial.run(digest: digest, versions: [second]) { _, nth in
+      nth == 1 ? .with { $0.entity = .init(version: 1); $0.ending = .init(.close, after: .byte(2 << 20)) } : .with { $0.entity = .init(version: 2) }
+    }
+    #expect(trial.isFinished)
+    #expect(trial.data == Data(second.bytes(in: 0..<Trial.size)))
+  }
+
+  @Test("F-03 the file changed, and its length too") func changedLength() async throws {
+    let reply: @Sendable (RecordedRequest, Int) -> Reply? = { _, nth in
+      nth == 1 ? .with { $0.entity = .init(version: 1); $0.ending = .init(.close, after: .byte(2 << 20)) } : nil
+    }
+    let longer = Trial.content.altered(to: 2, lengthChange: 100)
+    let advisory = try await Trial.run(versions: [longer], reply: reply)
+    #expect(advisory.isFinished && advisory.data?.count == Trial.size + 100)
+    let exact = try await Trial.run(declares: Int64(Trial.size), essential: true, versions: [longer], reply: reply)
+    #expect(exact.failure == .sizeMismatch)
+  }
+
+  @Test("F-04 206 with a wrong start, end or total", arguments: [(1, 0, 0), (0, -1, 0), (0, 0, 1), (-5, 0, 0)])
+  func wrongContentRange(start: Int, end: Int, total: Int) async throws {
+    let trial = try await Trial.run { _, nth in
+      switch nth {
+      case 1: .half
+      case 2: .with { $0.range = .shifted(start: start, end: end, total: total) }
+      default: nil
+      }
+    }
+    #expect(trial.isFinished)
+    #expect(trial.ranges == [nil, "bytes=2097152-", nil], "once more, without a range")
+    #expect(trial.record.history.serverFaults == 1)
+  }
+
+  @Test("F-05 206 although no range was asked for") func unasked() async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .with { $0.range = .unasked(nil) } : nil }
+    #expect(trial.isFinished)
+    #expect(trial.requests.count == 2 && trial.requests[0].connection != trial.requests[1].connection)
+  }
+
+  @Test("F-07 416 with the length that we have, and with another") func unsatisfiable() async throws {
+    // The first answer's length is unknown and it is cut exactly at the end.
+    let size = Trial.size
+    for (declared, digest) in [(Int64(size), Trial.digest), (Int64(size), Trial.digest(Trial.content.altered(to: 9, lengthChange: 0), count: size))] {
+      let trial = try await Trial.run(declares: declared, digest: digest) { _, nth in
+        nth == 1 ? .half : nth == 2 ? .with { $0.range = .refused(contentRange: true) } : nil
+      }
+      // N is the total, which isn't what is there: changed, so afresh.
+      #expect(trial.isFinished == (digest == Trial.digest))
+      if !trial.isFinished { #expect(trial.failure == .digestMismatch) }
+    }
+  }
+
+  @Test("F-07 416 without Content-Range is probed") func unsatisfiableProbed() async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .half : nth == 2 ? .with { $0.range = .refused(contentRange: false) } : nil }
+    #expect(trial.isFinished)
+    #expect(trial.ranges.prefix(3) == [nil, "bytes=2097152-", "bytes=0-0"])
+  }
+
+  @Test("F-08 412 to a precondition") func preconditionFailed() async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .half : nth == 2 ? .status(412) : nil }
+    #expect(trial.isFinished && trial.ranges.last == .some(nil))
+  }
+
+  @Test("F-09 a weak validator, or none", arguments: [ETagKind.weak, .none]) func weakValidator(kind: ETagKind) async throws {
+    let configure: (inout OriginConfiguration) -> Void = {
+      $0.resources[Trial.path]?.etag = kind
+      $0.resources[Trial.path]?.lastModified = nil
+    }
+    let blind = try await Trial.run(configure: configure) { _, nth in
+      .with {
+        $0.removedHeaders = ["Repr-Digest"]
+        if nth == 1 { $0.ending = .init(.close, after: .byte(2 << 20)) }
+      }
+    }
+    #expect(blind.isFinished && blind.ranges == [nil, nil], "from 0")
+    let proved = try await Trial.run(digest: Trial.digest, configure: configure) { _, nth in nth == 1 ? .half : nil }
+    #expect(proved.isFinished && proved.ranges == [nil, "bytes=2097152-"], "the digest proves it")
+  }
+
+  @Test("F-10 edges with different validators for the same bytes") func edges() async throws {
+    let size = 12 << 20
+    let content = Content.pseudoRandom(seed: 3, count: size)
+    let trial = try await Trial.run(digest: Trial.digest(content, count: size), content: content) { _, nth in
+      .with {
+        $0.setHeaders = [HeaderField("ETag", "\"edge-\(nth)\"")]
+        $0.removedHeaders = ["Last-Modified"]
+        if nth == 1 { $0.ending = .init(.close, after: .byte(10 << 20)) }
+        if nth == 2 { $0.range = .ignored }
+      }
+    }
+    #expect(trial.isFinished)
+    #expect(trial.ranges == [nil, "bytes=10485760-", "bytes=10485760-"])
+    #expect(trial.requests.map { $0.header("If-Range") } == [nil, "\"edge-1\"", nil])
+    #expect(trial.record.receivedBytes < Int64(size) + 1 << 20, "nothing is fetched twice")
+  }
+
+  @Test("F-12 Content-Length is too small: the peer sends more") func surplus() async throws {
+    let trial = try await Trial.run(declares: Int64(Trial.size), essential: true) { _, _ in .with { $0.length = .off(by: -100) } }
+    #expect(trial.failure == .sizeMismatch)
+    // Without any length a surplus byte shows only when it comes.
+    let unbounded = try await Trial.run(declares: Int64(Trial.size) - 1, essential: true) { _, _ in .with { $0.framing = .chunked } }
+    #expect(unbounded.failure == .sizeMismatch)
+  }
+
+  @Test("F-13 Content-Length is too large: the body ends early") func shortBody() async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .half : nil }
+    #expect(trial.isFinished)
+    #expect(trial.ranges == [nil, "bytes=2097152-"])
+    #expect(trial.requests[1].header("If-Range") != nil)
+  }
+
+  @Test("F-14 no length: the end of the connection is the end of the body") func untilClose() async throws {
+    let early: @Sendable (RecordedRequest, Int) -> Reply? = { _, nth in
+      .with {
+        $0.removedHeaders = ["Repr-Digest"]
+        $0.framing = .untilClose
+        if nth < 3 { $0.ending = .init(.close, after: .byte(1 << 20)) }
+      }
+    }
+    let unknown = try await Trial.run(reply: early)
+    #expect(unknown.failure == .refused, "nothing tells a cut from an end")
+    let known = try await Trial.run(declares: Int64(Trial.size), digest: Trial.digest, reply: early)
+    #expect(known.isFinished)
+  }
+
+  @Test("F-15 lengths that contradict each other", arguments: [Reply.LengthFault.contradicting, .withChunked])
+  func contradictions(fault: Reply.LengthFault) async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .with { $0.length = fault } : nil }
+    #expect(trial.isFinished)
+    #expect(trial.requests[0].connection != trial.requests[1].connection, "the connection isn't used again")
+  }
+
+  @Test("F-16 broken chunked coding", arguments: [Reply.Framing.withoutLastChunk, .badChunkSize, .giantExtension(1 << 20)])
+  func brokenChunks(framing: Reply.Framing) async throws {
+    let trial = try await Trial.run(declares: Int64(Trial.size), digest: Trial.digest) { _, nth in nth == 1 ? .with { $0.framing = framing } : nil }
+    #expect(trial.isFinished)
+  }
+
+  @Test("F-17 a compressed body although identity was asked for") func compressed() async throws {
+    let trial = try await Trial.run { request, nth in nth == 1 ? .with { $0.isGzipped = true } : nil }
+    #expect(trial.isFinished)
+    #expect(trial.requests[0].header("Accept-Encoding") == "identity")
+    #expect(trial.requests[1].header("Cache-Control") == "no-transform")
+  }
+
+  @Test("F-17 a body that stays compressed isn't resumed, and its digest is held") func compressedForGood() async throws {
+    let trial = try await Trial.run(digest: Trial.digest) { _, nth in .with { $0.isGzipped = true } }
+    #expect(trial.failure == .digestMismatch)
+    #expect(trial.ranges.allSatisfy { $0 == nil })
+  }
+
+  @Test("F-20 F-21 a login page with status 200", arguments: [12, Trial.size]) func loginPage(count: Int) async throws {
+    let trial = try await Trial.run(declares: Int64(Trial.size), digest: Trial.digest) { _, nth in
+      nth == 1 ? .with { $0.body = .repeating(Array("<html>please log in</html>".utf8), count: count) } : nil
+    }
+    if count == Trial.size {
+      #expect(trial.isFinished && trial.record.history.digestMismatches == 1, "by chance the right size: the digest")
+      #expect(trial.requests[1].header("Cache-Control") == "no-cache")
+    } else {
+      #expect(trial.failure == .sizeMismatch)
+    }
+  }
+
+  @Test(
+    "F-22 Retry-After in every form",
+    arguments: [
+      (Reply.RetryAfter.seconds(120), 119...121), (.date(300), 250...301), (.date(-50), 0.4...90), (.text("garbage"), 0.4...90),
+      (.text("99999999999999999999"), 86399...86401), (.seconds(315_360_000), 86399...86401),
+    ])
+  func retryAfter(value: Reply.RetryAfter, expected: ClosedRange<Double>) async throws {
+    for status in [429, 503] {
+      let clock = TestClock()
+      let trial = try await Trial.run(clock: clock) { _, nth in
+        nth == 1 ? .with { $0.status = status; $0.retryAfter = value } : nil
+      }
+      #expect(trial.isFinished)
+      let longest = clock.jumps.withLock { $0.map { $0 / .seconds(1) }.max() ?? 0 }
+      #expect(expected.contains(longest), "\(longest)")
+    }
+  }
+
+  @Test("F-23 a storm of 500 and 503") func storm() async throws {
+    let clock = TestClock()
+    let trial = try await Trial.run(clock: clock) { _, nth in nth <= 5 ? .status(nth % 2 == 0 ? 500 : 503) : nil }
+    #expect(trial.isFinished && trial.requests.count == 6)
+    let waits = clock.jumps.withLock { $0.map { $0 / .seconds(1) } }
+    #expect(waits.count >= 5 && zip(waits, [0.5, 1, 2, 4, 8]).allSatisfy { $0 >= $1 * 0.99 }, "\(waits)")
+    let hopeless = try await Trial.run { _, _ in .status(500) }
+    #expect(hopeless.failure == .noProgress && hopeless.requests.count == 6)
+  }
+
+  @Test("F-24 404 just after publication, and for good") func publication() async throws {
+    let late = try await Trial.run { _, nth in nth <= 2 ? .status(404) : nil }
+    #expect(late.isFinished)
+    let never = try await Trial.run { _, _ in .status(404) }
+    #expect(never.failure == .gone && never.requests.count == 3)
+  }
+
+  @Test("F-26 digest fields", arguments: Reply.DigestFault.allCases) func digestField(fault: Reply.DigestFault) async throws {
+    let trial = try await Trial.run { _, _ in .with { $0.digest = fault } }
+    #expect(trial.isFinished == (fault == .unknownAlgorithm), "\(trial.end)")
+    if fault != .unknownAlgorithm { #expect(trial.failure == .digestMismatch) }
+  }
+
+  @Test(arguments: [400, 403, 410, 451, 418]) func permanentStatus(status: Int) async throws {
+    let trial = try await Trial.run { _, _ in .status(status) }
+    #expect(trial.failure != nil && trial.requests.count == 1)
+  }
+
+  @Test("F-73 an empty file, and a body where none was declared") func emptyFile() async throws {
+    let empty = try await Trial.run(digest: ContentDigest(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"), content: .bytes([])) { _, _ in nil }
+    #expect(empty.isFinished && empty.data == Data())
+    let surplus = try await Trial.run(declares: 0, essential: true) { _, _ in nil }
+    #expect(surplus.failure == .sizeMismatch)
+  }
+}
