@@ -74,7 +74,8 @@ let package = Package(
     .target(name: "Preload", swiftSettings: strict),
     // Floor 5: executables.
     .executableTarget(
-      name: "outrider", dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", argumentParser],
+      name: "outrider",
+      dependencies: ["DevelopmentOrigin", "PluginHost", "Sandbox", "HostProtocol", "AssetModel", argumentParser],
       swiftSettings: strict),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
     // Tests. Without the strict settings: they hold samples of what others write.

@@ -12,6 +12,7 @@ struct Outrider: AsyncParsableCommand {
         outrider call ./plugin.so work 'void()' --wall 300ms --memory 16MiB --json
         outrider inspect plugin.so
         outrider doctor
+        outrider serve ./assets --script Examples/bad-day.yaml
 
       EXIT STATUS
         0 returned          10 loadFailed        11 crashed           12 wallTimeExceeded
@@ -20,5 +21,5 @@ struct Outrider: AsyncParsableCommand {
         69 wallUnavailable  70 hostFailed  130 interrupted
       """,
     version: "0.1.0",
-    subcommands: [RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self])
+    subcommands: [RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, ServeCommand.self])
 }
