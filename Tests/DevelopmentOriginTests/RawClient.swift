@@ -79,10 +79,10 @@ final class RawClient {
 
   /// One request on a connection of its own.
   static func get(
-    _ port: UInt16, _ path: String, method: String = "GET", headers: [String] = [], closes: Bool = true
+    _ port: UInt16, _ path: String, method: String = "GET", headers: [String] = []
   ) -> Received {
     let client = RawClient(port)
-    let lines = ["\(method) \(path) HTTP/1.1", "Host: x"] + headers + (closes ? ["Connection: close"] : [])
+    let lines = ["\(method) \(path) HTTP/1.1", "Host: x"] + headers + ["Connection: close"]
     client.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
     return client.receive()
   }

@@ -1,0 +1,79 @@
+import DevelopmentOrigin
+import Foundation
+import Testing
+
+@Suite struct LifeTests {
+  private static func sockets(of origin: Origin) -> Int {
+    let port = String(origin.port, radix: 16, uppercase: true)
+    let suffix = ":" + String(repeating: "0", count: 4 - port.count) + port
+    // Files of /proc have no size, by which Foundation would read them.
+    let table = FileHandle(forReadingAtPath: "/proc/self/net/tcp")?.readDataToEndOfFile() ?? Data()
+    let inodes = Set(
+      String(decoding: table, as: UTF8.self).split(separator: "\n").dropFirst().compactMap { line in
+        let words = line.split(separator: " ")
+        return words[1].hasSuffix(suffix) && words[9] != "0" ? "socket:[\(words[9])]" : nil
+      })
+    return (0..<4096).count { number in
+      var target = [CChar](repeating: 0, count: 64)
+      guard readlink("/proc/self/fd/\(number)", &target, 63) > 0 else { return false }
+      return inodes.contains(String(decoding: target.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+  }
+
+  @Test func stopLeavesNothing() throws {
+    var reply = Reply.cut(after: .byte(1), .silence)
+    reply.timing.beforeBody = .seconds(60)
+    let origin = try Origin {
+      $0.resources["/a"] = Resource(.pseudoRandom(seed: 1, count: 100_000_000))
+      $0.handler = { [reply] request, _ in request.query == nil ? reply : nil }
+    }
+    // Waiting for a request, for time, for the reader, for the writer.
+    let clients = (0..<8).map { _ in RawClient(origin.port) }
+    for (index, client) in clients.enumerated() {
+      client.send(["", "GET /a HT", "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a?x HTTP/1.1\r\nHost: x\r\n\r\n"][index % 4])
+    }
+    _ = clients[2].receive(count: 10)
+    _ = clients[3].receive(count: 10)
+    #expect(Self.sockets(of: origin) > 1)
+    let start = ContinuousClock.now
+    origin.stop()
+    origin.stop()
+    #expect(start.duration(to: .now) < .seconds(2))
+    #expect(Self.sockets(of: origin) == 0)
+  }
+
+  @Test func severalOriginsOnTheirOwnAddresses() throws {
+    let origins = try ["127.0.0.1", "127.0.0.2", "127.3.2.1", "::1"].map { address in
+      try Origin {
+        $0.address = address
+        $0.resources["/"] = Resource(.text(address))
+      }
+    }
+    #expect(RawClient(origins[1].port, address: "127.0.0.2").ask() == "127.0.0.2")
+    #expect(RawClient(origins[2].port, address: "127.3.2.1").ask() == "127.3.2.1")
+    #expect(origins[3].url.hasPrefix("http://[::1]:"))
+    #expect(throws: OriginError.self) { try Origin { $0.port = origins[0].port } }
+    #expect(throws: OriginError.self) { try Origin { $0.address = "localhost" } }
+    #expect(throws: OriginError.self) { try Origin { $0.directory = "/nonexistent" } }
+    for origin in origins { origin.stop() }
+  }
+
+  @Test func waitsForRequests() async throws {
+    let origin = try Origin { $0.resources["/a"] = Resource(.text("a")) }
+    defer { origin.stop() }
+    #expect(await origin.requests(count: 1, within: .milliseconds(20)).isEmpty)
+    async let two = origin.requests(count: 2, within: .seconds(10))
+    _ = RawClient.get(origin.port, "/a")
+    _ = RawClient.get(origin.port, "/b")
+    #expect(await two.map(\.path) == ["/a", "/b"])
+    origin.reset()
+    #expect(origin.requests.isEmpty)
+  }
+}
+
+extension RawClient {
+  fileprivate func ask() -> String {
+    send("GET / HTTP/1.0\r\n\r\n")
+    return String(decoding: receive().body, as: UTF8.self)
+  }
+}
