@@ -58,6 +58,20 @@ import Testing
     for origin in origins { origin.stop() }
   }
 
+  @Test func connectionsMeetTheirFaults() throws {
+    let script = try FaultScript(
+      parsing: "version: 1\nconnections: [{on: 1, accept: reset}, {on: 2, accept: silence}]", file: "s.yaml")
+    let origin = try Origin { $0.script = script }
+    defer { origin.stop() }
+    let request = "GET / HTTP/1.0\r\n\r\n"
+    let reset = RawClient(origin.port)
+    #expect(reset.receive().end == .reset)
+    let silent = RawClient(origin.port)
+    silent.send(request)
+    #expect(silent.receive(seconds: 1).end == .timedOut)
+    #expect(RawClient.get(origin.port, "/").status == 404)
+  }
+
   @Test func waitsForRequests() async throws {
     let origin = try Origin { $0.resources["/a"] = Resource(.text("a")) }
     defer { origin.stop() }

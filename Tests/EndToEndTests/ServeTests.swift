@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@Suite struct ServeTests {
+  @Test func servesUntilItIsInterrupted() throws {
+    let directory = NSTemporaryDirectory() + "outrider-serve-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try "hello".write(toFile: directory + "/a", atomically: false, encoding: .utf8)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["serve", directory, "--json"]
+    let output = Pipe()
+    let errors = Pipe()
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    struct Facts: Decodable {
+      var url: String
+      var pid: Int32
+    }
+    let facts = try JSONDecoder().decode(Facts.self, from: output.fileHandleForReading.availableData)
+    #expect(facts.pid == process.processIdentifier)
+    let client = Process()
+    client.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
+    client.arguments = ["-sS", "--noproxy", "*", facts.url + "a"]
+    let body = Pipe()
+    client.standardOutput = body
+    try client.run()
+    #expect(body.fileHandleForReading.readDataToEndOfFile() == Data("hello".utf8))
+    kill(facts.pid, SIGINT)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    let log = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    #expect(log.contains("GET /a 200 5\n"))
+  }
+
+  @Test func saysWhatIsWrong() throws {
+    #expect(try Workspace.run(["serve", "/nonexistent"]).status == 66)
+    #expect(try Workspace.run(["serve", "/tmp", "--script", "/nonexistent.yaml"]).status == 66)
+    let script = try Workspace.temporaryFile("version: 1\nrules: [{pth: /a}]", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: script) }
+    let finished = try Workspace.run(["serve", "/tmp", "--script", script])
+    #expect(finished.status == 64 && finished.errors.contains(":2:10: "))
+    #expect(try Workspace.run(["serve", "/tmp", "--auth", "x"]).status == 64)
+  }
+}
