@@ -37,6 +37,8 @@ final class ActiveJob {
   var destination: Destination?
   var file: StagingFile?
   var hasher: FileHasher?
+  /// What the server says of the whole file (`Repr-Digest`).
+  var toldDigests: [ContentDigest] = []
   var phase = Phase.opening
   var next: Next?
   var segments: [Segment] = []

@@ -56,6 +56,7 @@ extension EngineCore: TransportClient {
       finalURL: segment.url.text)
     switch decision {
     case .append(let entity):
+      hear(head, job)
       accept(job, segment, entity, from: segment.start)
       return nil
     case .fresh(let entity, let validatorChanged):
@@ -67,6 +68,7 @@ extension EngineCore: TransportClient {
         }
       }
       startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
+      hear(head, job)
       job.isLengthProved = head.contentLength.value != nil || head.isChunked || segment.url.scheme == "https"
       accept(job, segment, entity, from: 0)
       return nil
@@ -75,6 +77,12 @@ extension EngineCore: TransportClient {
     case .again(let ask, let fault): return .again(ask, fault)
     case .fail(let failure): return .next(.fail(failure))
     }
+  }
+
+  /// Digests of a coded representation say nothing about the file.
+  private func hear(_ head: ResponseHead, _ job: ActiveJob) {
+    guard job.hasher == nil, head.first("content-encoding") ?? "identity" == "identity" else { return }
+    job.toldDigests = DigestField(head.values("repr-digest"))?.known ?? []
   }
 
   static let mostValidatorRestarts = 2
@@ -208,11 +216,20 @@ extension EngineCore: TransportClient {
   }
 
   private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
-    if let chunks = segment.chunks { job.chunks?.release(chunks) }
-    job.segments.removeAll { $0 === segment }
-    scheduler.setConnections(max(1, job.segments.count), of: job.id)
+    release(segment, of: job)
     guard !addSegment(job), job.next == nil else { return }
     finishChunksIfDone(job)
+  }
+
+  /// A segment is over; chunks that it didn't bring to their end are for others. The rest is on its way to the file.
+  func release(_ segment: Segment, of job: ActiveJob) {
+    if let chunks = segment.chunks, let list = job.chunks?.list {
+      let offset = segment.writer?.offset ?? segment.start
+      let first = chunks.first { list.range(of: $0).upperBound > offset } ?? chunks.upperBound
+      job.chunks?.release(first..<chunks.upperBound)
+    }
+    job.segments.removeAll { $0 === segment }
+    scheduler.setConnections(max(1, job.segments.count), of: job.id)
   }
 
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {

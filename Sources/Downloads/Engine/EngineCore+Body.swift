@@ -100,10 +100,11 @@ extension EngineCore {
   // MARK: Digests
 
   func makeHasher(_ job: ActiveJob) {
-    guard job.hasher == nil, job.chunks == nil, let file = job.file, let digest = ResumePolicy.knownDigest(job.record) else {
-      return
-    }
-    job.hasher = FileHasher(expected: digest, file: file)
+    guard job.hasher == nil, job.chunks == nil, let file = job.file else { return }
+    // Everything that was ever said of the file has to hold, not only what is trusted most.
+    var expected = job.toldDigests
+    if let known = ResumePolicy.knownDigest(job.record), !expected.contains(known) { expected.append(known) }
+    if !expected.isEmpty { job.hasher = FileHasher(expected: expected, file: file) }
   }
 
   /// Buffers that wait for their digest; what comes beyond is read from the file when its turn comes.

@@ -20,7 +20,7 @@ extension EngineCore {
   private func explain(active job: ActiveJob) -> Explanation {
     switch job.phase {
     case .verifying:
-      return Explanation(.verifying, data: ["bytes": "\(job.hasher?.expected.algorithm.rawValue ?? "")"], remedy: "the digest is computed")
+      return Explanation(.verifying, data: ["bytes": "\(job.writtenOffset)"], remedy: "the digest is computed")
     case .publishing: return Explanation(.delivering, remedy: "the disk has to say that everything is on it")
     case .opening, .settling, .transferring:
       return Explanation(

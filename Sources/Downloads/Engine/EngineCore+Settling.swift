@@ -102,6 +102,7 @@ extension EngineCore {
       name: Destination.stagingName(
         app: specification.app, identifier: specification.identifier, generation: job.record.generation))
     job.hasher = nil
+    job.toldDigests = []
     job.writtenOffset = 0
     job.checkpointedBytes = 0
     job.ioError = nil
@@ -148,10 +149,7 @@ extension EngineCore {
     guard job.next == nil else { return }
     if job.chunks != nil, job.segments.count > 1 {
       segment.writer?.flush()
-      if let chunks = segment.chunks { job.chunks?.release(chunks) }
-      job.segments.removeAll { $0 === segment }
-      scheduler.setConnections(job.segments.count, of: job.id)
-      return
+      return release(segment, of: job)
     }
     settle(job, .retry(problem, own: own))
   }

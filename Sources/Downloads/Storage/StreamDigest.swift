@@ -35,35 +35,40 @@ struct StreamDigest {
   }
 }
 
-/// The digest of one staging file, computed beside its transfer.
+/// The digests of one staging file, computed beside its transfer.
 ///
 /// @unchecked Sendable: touched in the job's hashing lane only.
 final class FileHasher: @unchecked Sendable {
-  let expected: ContentDigest
-  private var digest: StreamDigest
+  /// All of them have to hold.
+  let expected: [ContentDigest]
+  private var digests: [StreamDigest]
   private let file: StagingFile
 
-  init(expected: ContentDigest, file: StagingFile) {
+  init(expected: [ContentDigest], file: StagingFile) {
     self.expected = expected
     self.file = file
-    digest = StreamDigest(expected.algorithm)
+    digests = expected.map { StreamDigest($0.algorithm) }
   }
 
-  var position: Int64 { digest.position }
+  private var position: Int64 { digests.first?.position ?? 0 }
+
+  private func update(_ bytes: UnsafeRawBufferPointer) {
+    for index in digests.indices { digests[index].update(bytes) }
+  }
 
   /// Takes a buffer that is next, from memory; whatever lies before it is read from the file.
   func take(_ buffer: TransferBuffer) throws {
     try catchUp(to: buffer.offset)
-    if digest.position == buffer.offset { digest.update(buffer.bytes) }
+    if position == buffer.offset { update(buffer.bytes) }
   }
 
-  func catchUp(to offset: Int64) throws {
-    guard digest.position < offset else { return }
-    try file.read(digest.position..<offset) { digest.update($0) }
+  private func catchUp(to offset: Int64) throws {
+    guard position < offset else { return }
+    try file.read(position..<offset) { update($0) }
   }
 
   func matches(size: Int64) throws -> Bool {
     try catchUp(to: size)
-    return digest.position == size && digest.finalized() == expected.bytes
+    return position == size && zip(digests, expected).allSatisfy { $0.finalized() == $1.bytes }
   }
 }
