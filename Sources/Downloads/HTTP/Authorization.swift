@@ -1,107 +1,58 @@
-internal import Crypto
-
 /// What answers a challenge, request by request. In memory only, for one job and origin.
 enum Authorization {
-  enum Credential: Equatable {
+  enum Credential: Sendable, Equatable {
     case password(user: String, password: String)
     case token(String)
   }
 
-  struct Session {
-    var challenge: Challenge
-    var credential: Credential
-    /// Requests made with this nonce.
-    private var count = 0
+  /// Bytes that a user name, a password or a token may have: all of them go into one line.
+  static let mostBytes = 4096
+
+  struct Session: Sendable {
+    let challenge: Challenge
+    let credential: Credential
+    private var digest: DigestAuthentication?
 
     /// nil when the credential doesn't fit the scheme, or contains what would break out of a header.
     init?(_ challenge: Challenge, _ credential: Credential) {
       switch (challenge.scheme, credential) {
       case (.basic, .password(let user, let password)):
-        guard !user.contains(":"), isClean(user), isClean(password) else { return nil }
+        // A colon ends the user name (RFC 7617, 2).
+        guard !user.utf8.contains(UInt8(ascii: ":")), Authorization.isClean(user), Authorization.isClean(password) else {
+          return nil
+        }
       case (.digest, .password(let user, let password)):
-        guard isClean(user), isClean(password), Digest(challenge) != nil else { return nil }
+        // Quotes can be escaped, but not every server takes them as that.
+        guard Authorization.isClean(user), Authorization.isClean(password), !user.utf8.contains(where: { "\"\\".utf8.contains($0) }),
+          let digest = DigestAuthentication(challenge)
+        else { return nil }
+        self.digest = digest
       case (.bearer, .token(let token)):
-        guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
+        guard !token.isEmpty, token.utf8.count <= Authorization.mostBytes, token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        else { return nil }
       default: return nil
       }
       self.challenge = challenge
       self.credential = credential
     }
 
-    /// The value of `Authorization` or `Proxy-Authorization`.
+    /// The value of `Authorization` or `Proxy-Authorization`. `cnonce` is the client's nonce, new for every request.
     mutating func header(method: String, target: String, cnonce: String) -> String {
-      switch (challenge.scheme, credential) {
-      case (.basic, .password(let user, let password)): return "Basic \(Base64.encode(Array("\(user):\(password)".utf8)))"
-      case (_, .token(let token)): return "Bearer \(token)"
-      case (_, .password(let user, let password)):
-        count += 1
-        return Digest(challenge)?.header(user, password, method, target, count: count, cnonce: cnonce) ?? ""
+      switch credential {
+      case .token(let token): "Bearer \(token)"
+      case .password(let user, let password):
+        digest?.header(user: user, password: password, method: method, target: target, cnonce: cnonce)
+          ?? "Basic \(Base64.encode(Array("\(user):\(password)".utf8)))"
       }
     }
   }
 
-  private static func isClean(_ text: String) -> Bool { !text.utf8.contains { $0 < 0x20 || $0 == 0x7f } }
+  private static func isClean(_ text: String) -> Bool {
+    text.utf8.count <= mostBytes && !text.utf8.contains(where: HeaderToken.isControl)
+  }
 
   /// Whether a scheme can be answered as it was offered.
-  static func isSupported(_ challenge: Challenge) -> Bool { challenge.scheme != .digest || Digest(challenge) != nil }
-
-  /// RFC 7616, for `qop=auth` and without it.
-  struct Digest {
-    private enum Hash { case md5, sha256 }
-
-    private let challenge: Challenge
-    private let hash: Hash
-    private let isSession: Bool
-    private let hasQuality: Bool
-
-    init?(_ challenge: Challenge) {
-      var name = challenge.parameters["algorithm"]?.uppercased() ?? "MD5"
-      isSession = name.hasSuffix("-SESS")
-      if isSession { name.removeLast(5) }
-      switch name {
-      case "MD5": hash = .md5
-      case "SHA-256": hash = .sha256
-      default: return nil
-      }
-      guard challenge.parameters["nonce"] != nil else { return nil }
-      let qualities = challenge.parameters["qop"]?.split(separator: ",").map { $0.filter { $0 != " " }.lowercased() }
-      // The body's integrity (auth-int) can't be promised for a request that is repeated in pieces.
-      if let qualities, !qualities.contains("auth") { return nil }
-      hasQuality = qualities != nil
-      self.challenge = challenge
-    }
-
-    func header(_ user: String, _ password: String, _ method: String, _ target: String, count: Int, cnonce: String) -> String {
-      let nonce = challenge.parameters["nonce"] ?? ""
-      let hexadecimal = String(count, radix: 16)
-      let number = String(repeating: "0", count: max(0, 8 - hexadecimal.count)) + hexadecimal
-      var first = hex("\(user):\(challenge.realm):\(password)")
-      if isSession { first = hex("\(first):\(nonce):\(cnonce)") }
-      let second = hex("\(method):\(target)")
-      let response =
-        hasQuality ? hex("\(first):\(nonce):\(number):\(cnonce):auth:\(second)") : hex("\(first):\(nonce):\(second)")
-      var fields = [
-        "username=\(quoted(user))", "realm=\(quoted(challenge.realm))", "nonce=\(quoted(nonce))", "uri=\(quoted(target))",
-        "response=\"\(response)\"",
-      ]
-      if let algorithm = challenge.parameters["algorithm"] { fields.append("algorithm=\(algorithm.filter { $0.isLetter || $0.isNumber || $0 == "-" })") }
-      if let opaque = challenge.parameters["opaque"] { fields.append("opaque=\(quoted(opaque))") }
-      if hasQuality { fields += ["qop=auth", "nc=\(number)", "cnonce=\"\(cnonce)\""] }
-      return "Digest " + fields.joined(separator: ", ")
-    }
-
-    private func quoted(_ text: String) -> String {
-      "\"" + text.filter { !$0.isNewline }.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-    }
-
-    private func hex(_ text: String) -> String {
-      let bytes = Array(text.utf8)
-      let digest: [UInt8] =
-        switch hash {
-        case .md5: Array(Insecure.MD5.hash(data: bytes))
-        case .sha256: Array(SHA256.hash(data: bytes))
-        }
-      return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+  static func isSupported(_ challenge: Challenge) -> Bool {
+    challenge.scheme != .digest || DigestAuthentication(challenge) != nil
   }
 }

@@ -5,15 +5,20 @@ enum ContentRange: Equatable {
 
   /// nil for every other unit, and for numbers that contradict each other.
   init?(_ value: String) {
-    guard value.utf8.count <= 100, value.lowercased().hasPrefix("bytes ") else { return nil }
-    let parts = value.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
+    let unit = "bytes "
+    guard value.utf8.count <= 100, value.utf8.allSatisfy({ $0 < 0x80 }),
+      HeaderToken.lowercased(value.utf8.prefix(unit.utf8.count)) == unit
+    else { return nil }
+    let parts = value.dropFirst(unit.count).split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2 else { return nil }
     let total = Decimal.value(parts[1])
-    guard total != nil || parts[1] == "*" else { return nil }
     if parts[0] == "*" {
+      // An unsatisfied range is nothing but its total.
+      guard total != nil else { return nil }
       self = .unsatisfied(total: total)
       return
     }
+    guard total != nil || parts[1] == "*" else { return nil }
     let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, let first = Decimal.value(ends[0]), let last = Decimal.value(ends[1]), first <= last, last < .max,
       total.map({ last < $0 }) ?? true

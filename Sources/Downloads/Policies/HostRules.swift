@@ -8,62 +8,119 @@ public struct HostRules: Sendable, Equatable {
   public var allowsAnyPort = false
   /// Development: plain http, to loopback hosts only.
   public var allowsPlainHTTPToLoopback = false
-  /// Addresses instead of names, besides those listed in `domains`; the address policy binds all the same.
+  /// Every address instead of a name, and not only those listed; the address policy binds all the same.
   public var allowsAddressLiterals = false
+  /// Addresses that may stand in place of a name. `domains`, where there are any, have to name them too.
+  public var listedAddresses: Set<String> = []
 
   public static let longestURL = 8192
+  private static let longestHost = 253
+  private static let longestLabel = 63
 
   public init() {}
 
-  /// Why a URL isn't asked, or nil.
+  /// Why a URL isn't asked, or nil. One sentence that names the host and what to do.
   public func objection(to url: ParsedURL) -> String? {
-    let host = url.host
-    let shown = Printable.text(host)
-    if url.text.utf8.count > Self.longestURL { return "the URL has more than \(Self.longestURL) bytes" }
-    if url.text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) { return "the URL contains blanks or control characters" }
-    if host.isEmpty { return "the URL names no host" }
-    if !host.utf8.allSatisfy({ $0 < 0x80 }) { return "\(shown) isn't ASCII; write the host in punycode (xn--…)" }
-    if host.hasSuffix(".") { return "\(shown) ends with a dot; write it without" }
+    let shown = Printable.text(url.host)
+    if url.text.utf8.count > Self.longestURL {
+      return "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked, so shorten it"
+    }
+    if url.text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
+      return "the URL of \(shown) contains blanks or control characters; write them as %20 and the like"
+    }
+    if let objection = Self.objection(toHost: url.host) { return objection }
     if url.hasUserInfo { return "the URL of \(shown) contains a user name; give credentials when they are asked for" }
-    let isLoopback = Self.isLoopback(host)
+    let isLoopback = Self.isLoopback(url.host)
     switch url.scheme {
     case "https": break
     case "http" where allowsPlainHTTPToLoopback && isLoopback: return nil
-    case "http" where allowsPlainHTTPToLoopback: return "plain http goes to loopback hosts only, not to \(shown); use https"
-    default: return "\(Printable.text(url.scheme)) isn't https, and only https is asked (\(shown))"
+    case "http" where allowsPlainHTTPToLoopback:
+      return "plain http goes to loopback hosts only, not to \(shown); use https"
+    default: return "\(shown) is to be asked by \(Printable.text(url.scheme, limit: 40)), and only https is; use https"
     }
     if isLoopback, allowsPlainHTTPToLoopback { return nil }
-    if !allowsAnyPort, !ports.contains(url.port) { return "port \(url.port) of \(shown) isn't among those allowed" }
-    let isListed = domains?.contains { Self.matches(host, pattern: $0) }
-    if Self.address(host) != nil, !allowsAddressLiterals, isListed != true {
-      return "\(shown) is an address, and only names are asked unless it is listed"
+    if !allowsAnyPort, !ports.contains(url.port) {
+      let list = ports.sorted().prefix(5).map(String.init).joined(separator: ", ")
+      return "port \(url.port) of \(shown) isn't among those allowed (\(list)); have the policy name it"
     }
-    if isListed == false { return "\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))" }
-    return nil
+    return objection(toListed: url.host, shown)
+  }
+
+  private func objection(toListed host: String, _ shown: String) -> String? {
+    let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
+    if let address = Self.address(host) {
+      let isNamed = isListed == true || allowsAddressLiterals || listedAddresses.contains { Self.address($0) == address }
+      if !isNamed { return "\(shown) is an address, and only names are asked; have the policy list it" }
+    }
+    guard isListed == false else { return nil }
+    let wide = domains?.first { $0.utf8.starts(with: "*".utf8) && !Self.isNarrow($0) }
+    let hint = wide.map { ", and \(Printable.text($0, limit: 60)) is too wide to mean anything" } ?? ""
+    return "\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))\(hint); add it to the list"
   }
 
   private static func list(_ domains: [String]) -> String {
-    domains.isEmpty ? "there are none" : Printable.text(domains.prefix(5).joined(separator: ", "))
+    domains.isEmpty
+      ? "there are none" : Printable.text(domains.prefix(5).joined(separator: ", ")) + (domains.count > 5 ? ", …" : "")
+  }
+
+  /// What no resolver should be given, whoever allows it.
+  private static func objection(toHost host: String) -> String? {
+    let shown = Printable.text(host)
+    if host.isEmpty { return "the URL names no host; write one after https://" }
+    if !host.utf8.allSatisfy({ $0 < 0x80 }) { return "\(shown) isn't ASCII; write the host in punycode (xn--…)" }
+    if address(host) != nil { return nil }
+    if host.utf8.last == UInt8(ascii: ".") { return "\(shown) ends with a dot; write it without" }
+    let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let isName = labels.allSatisfy { label in
+      (1...longestLabel).contains(label.count) && label.allSatisfy(isNameByte) && label.first != UInt8(ascii: "-")
+    }
+    guard host.utf8.count <= longestHost, isName, let last = labels.last else {
+      return "\(shown) isn't the name of a host; write letters, digits, hyphens and dots"
+    }
+    // No domain ends in a number, but resolvers read `0x7f.1` and `2130706433` as addresses.
+    let isHexadecimal = last.starts(with: "0x".utf8) && last.dropFirst(2).allSatisfy(isHexadecimalByte)
+    if isHexadecimal || last.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+      return "\(shown) is an address in an unusual spelling; write it as four decimal numbers"
+    }
+    return nil
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+    default: false
+    }
+  }
+
+  private static func isHexadecimalByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: false
+    }
   }
 
   /// Exact, or `*.` for one label or more before a suffix of at least two labels.
   static func matches(_ host: String, pattern: String) -> Bool {
-    let pattern = pattern.lowercased()
-    guard pattern.hasPrefix("*.") else { return host == pattern }
-    let suffix = pattern.dropFirst(1)
-    return suffix.dropFirst().contains(".") && host.hasSuffix(suffix) && host.utf8.count > suffix.utf8.count && address(host) == nil
+    let pattern = HeaderToken.lowercased(pattern)
+    guard pattern.utf8.starts(with: "*".utf8) else { return host.utf8.elementsEqual(pattern.utf8) }
+    let suffix = Array(pattern.utf8.dropFirst())
+    return isNarrow(pattern) && host.utf8.count > suffix.count && host.utf8.suffix(suffix.count).elementsEqual(suffix)
+      && address(host) == nil
+  }
+
+  /// Whether a pattern with an asterisk leaves at least two labels fixed: `*.com` would be everyone's.
+  private static func isNarrow(_ pattern: String) -> Bool {
+    let labels = pattern.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return labels.count >= 3 && labels[0].elementsEqual("*".utf8) && labels.dropFirst().allSatisfy { !$0.isEmpty }
   }
 
   static func address(_ host: String) -> NetworkAddress? {
-    NetworkAddress(host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" && $0 != "%" }) : host)
+    guard host.utf8.first == UInt8(ascii: "[") else { return NetworkAddress(host) }
+    return host.utf8.last == UInt8(ascii: "]") ? NetworkAddress(String(host.dropFirst().dropLast())) : nil
   }
 
   static func isLoopback(_ host: String) -> Bool {
     if host == "localhost" || host.hasSuffix(".localhost") { return true }
-    switch address(host) {
-    case .v4(let number)?: return number >> 24 == 127
-    case .v6(let bytes)?: return bytes == [UInt8](repeating: 0, count: 15) + [1]
-    case nil: return false
-    }
+    return address(host).flatMap(SpecialAddresses.kind) == .loopback
   }
 }

@@ -6,6 +6,7 @@ struct OriginBreaker: Sendable {
   static let jobsToOpen = 3
 
   private(set) var failures = 0
+  /// Jobs that failed, as many of them as matter.
   private var jobs: Set<JobID> = []
   /// Boot time of the probe; nil while the road is free.
   private(set) var opensAt: Duration?
@@ -25,12 +26,13 @@ struct OriginBreaker: Sendable {
   /// A job's activation ended, however.
   mutating func ended(job: JobID) { if probe == job { probe = nil } }
 
+  /// Transfers from before may fail after the road was closed; they never shorten the wait.
   mutating func failed(job: JobID, now: Duration, delay: Duration) {
-    failures += 1
-    jobs.insert(job)
-    if probe == job { probe = nil }
+    if failures < .max { failures += 1 }
+    if jobs.count < Self.jobsToOpen { jobs.insert(job) }
+    ended(job: job)
     if opensAt != nil || failures >= Self.failuresToOpen && jobs.count >= Self.jobsToOpen {
-      opensAt = now + delay
+      opensAt = max(opensAt ?? now, now + delay)
       isHalfOpen = false
     }
   }

@@ -1,6 +1,6 @@
 internal import AssetModel
 
-/// Where a redirect may lead (RFC 9110, 15.4).
+/// Where a redirect may lead (RFC 9110, 15.4). Only GET is ever asked, so that the statuses don't differ.
 enum RedirectPolicy {
   /// Requests of one chain, the first not counted.
   static let longestChain = 10
@@ -14,24 +14,34 @@ enum RedirectPolicy {
   static func decide(
     status: Int, location: [String], from: ParsedURL, visited: [ParsedURL], rules: HostRules
   ) -> Decision {
+    let source = Printable.text(from.redacted)
     func refuse(_ reason: TransferFailure.Reason, _ detail: String) -> Decision {
       .refuse(TransferFailure(reason, status: status, hop: visited.count + 1, detail: detail))
     }
-    if visited.count >= longestChain { return refuse(.refused, "more than \(longestChain) redirects, the last from \(from.redacted)") }
-    guard let target = location.first else { return refuse(.refused, "\(from.redacted) redirects without saying where") }
-    guard location.allSatisfy({ $0 == target }) else { return refuse(.hostileResponse, "\(from.redacted) redirects to several places at once") }
-    if target.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
-      return refuse(.hostileResponse, "\(from.redacted) redirects with control characters")
+    guard [301, 302, 303, 307, 308].contains(status) else { return refuse(.refused, "\(source) answered \(status), which leads nowhere") }
+    if visited.count >= longestChain { return refuse(.refused, "more than \(longestChain) redirects, the last from \(source)") }
+    guard let target = location.first else { return refuse(.refused, "\(source) redirects without saying where") }
+    guard location.allSatisfy({ $0.utf8.elementsEqual(target.utf8) }) else {
+      return refuse(.hostileResponse, "\(source) redirects to several places at once")
     }
+    if target.utf8.count > HostRules.longestURL { return refuse(.hostileResponse, "\(source) redirects to a URL without end") }
+    if target.utf8.contains(where: HeaderToken.isControl) {
+      return refuse(.hostileResponse, "\(source) redirects with control characters")
+    }
+    // Bytes that weren't UTF-8 are lost by now; the place would be another one.
+    if target.unicodeScalars.contains("\u{fffd}") { return refuse(.hostileResponse, "\(source) redirects with bytes that aren't UTF-8") }
     let url: ParsedURL
     do throws(ParsedURL.Failure) { url = try ParsedURL(target, relativeTo: from) } catch {
-      return refuse(.refused, "\(from.redacted) redirects to what is no URL: \(Printable.text(target))")
+      // Queries carry tokens.
+      return refuse(.refused, "\(source) redirects to what is no URL: \(Printable.text(target.prefix { $0 != "?" }))")
     }
-    if visited.contains(url) || url == from { return refuse(.refused, "the redirects go round in a circle at \(url.redacted)") }
+    if visited.contains(url) || url == from {
+      return refuse(.refused, "the redirects go round in a circle at \(Printable.text(url.redacted))")
+    }
     if from.scheme == "https", url.scheme != "https" {
-      return refuse(.notAllowed, "\(from.redacted) redirects from https to \(Printable.text(url.scheme))")
+      return refuse(.notAllowed, "\(source) redirects from https to \(Printable.text(url.scheme, limit: 40))")
     }
-    if let objection = rules.objection(to: url) { return refuse(.notAllowed, "redirected by \(from.redacted): \(objection)") }
+    if let objection = rules.objection(to: url) { return refuse(.notAllowed, "redirected by \(source): \(objection)") }
     return .follow(url, dropsCredentials: url.origin != from.origin)
   }
 }

@@ -2,35 +2,50 @@ internal import AssetModel
 
 /// A file name made from the last part of a URL's path; nothing in it can leave its directory or deceive an eye.
 public enum SafeFileName {
+  /// Bytes; filesystems take 255, and the rest is for what others append.
   static let longest = 200
+  private static let longestExtension = 20
 
   public static func from(url: ParsedURL) -> String {
-    let last = url.path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-    var name = ""
-    for scalar in String(decoding: decoded(last), as: UTF8.self).unicodeScalars {
-      switch scalar {
-      case "/", "\\", "\0", "\u{fffd}": name.unicodeScalars.append("_")
-      default: name += Printable.text(String(scalar)) == String(scalar) ? String(scalar) : "_"
-      }
+    let last = url.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? url.path.utf8[...]
+    var scalars = String(decoding: decoded(last), as: UTF8.self).unicodeScalars.map { isSafe($0) ? $0 : "_" }[...]
+    // A leading dot hides a file, a leading dash is an option; what ends in a dot or a blank looks like another name.
+    scalars = withoutTail(scalars.drop { $0 == "." || $0 == "-" || $0.properties.isWhitespace })
+    return scalars.isEmpty ? "download" : shortened(scalars)
+  }
+
+  private static func withoutTail(_ scalars: ArraySlice<Unicode.Scalar>) -> ArraySlice<Unicode.Scalar> {
+    var scalars = scalars
+    while let end = scalars.last, end == "." || end.properties.isWhitespace { scalars.removeLast() }
+    return scalars
+  }
+
+  private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "/", "\\", "\0", "\u{fffd}": false
+    // Nothing that can't be seen, and nothing that `Printable` would have to escape.
+    default: !scalar.properties.isDefaultIgnorableCodePoint && Printable.text(String(scalar)).unicodeScalars.first == scalar
     }
-    while let first = name.first, first == "." || first == "-" || first == " " { name.removeFirst() }
-    while name.last == " " { name.removeLast() }
-    return name.isEmpty ? "download" : shortened(name)
   }
 
-  private static func shortened(_ name: String) -> String {
-    guard name.utf8.count > longest else { return name }
-    let dot = name.lastIndex(of: ".")
-    var end = dot.map { String(name[$0...]) } ?? ""
-    if end.utf8.count > 20 { end = "" }
-    var stem = name.dropLast(end.count)
-    while stem.utf8.count + end.utf8.count > longest { stem.removeLast() }
-    return stem + end
+  /// Keeps the extension, and cuts between scalars.
+  private static func shortened(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+    func count(_ part: ArraySlice<Unicode.Scalar>) -> Int { part.reduce(0) { $0 + UTF8.width($1) } }
+    let dot = scalars.lastIndex(of: ".") ?? scalars.endIndex
+    var end = scalars[dot...]
+    if count(end) > longestExtension { end = [] }
+    guard count(scalars) > longest else { return String(String.UnicodeScalarView(scalars)) }
+    var room = longest - count(end)
+    let stem = scalars.dropLast(end.count).prefix {
+      room -= UTF8.width($0)
+      return room >= 0
+    }
+    return String(String.UnicodeScalarView(withoutTail(stem) + end))
   }
 
-  private static func decoded(_ text: Substring) -> [UInt8] {
-    func digit(_ byte: UInt8) -> UInt8? { Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) } }
-    let bytes = Array(text.utf8)
+  /// Percent-decoded once; what comes out encoded stays so.
+  private static func decoded(_ text: Substring.UTF8View) -> [UInt8] {
+    let bytes = Array(text)
     var result: [UInt8] = []
     var index = 0
     while index < bytes.count {
@@ -44,4 +59,6 @@ public enum SafeFileName {
     }
     return result
   }
+
+  private static func digit(_ byte: UInt8) -> UInt8? { Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) } }
 }

@@ -1,10 +1,15 @@
 /// Whether next to nothing arrives: fewer than 1 KiB/s over a moving window. Time that we paused doesn't count.
+///
+/// Bytes are counted in slices. One slice more than the window has is kept, so that what it covers is never less than the
+/// window: a stall is seen up to a tenth of the window late, and a transfer that is fast enough is never taken for one.
 struct StallWindow: Sendable {
   static let leastBytesPerSecond = 1024
   private static let slices = 10
 
   private let length: Duration
-  private var counts = [Int](repeating: 0, count: slices)
+  private let leastBytes: Int
+  /// A ring; `slice` is the newest.
+  private var counts = [Int](repeating: 0, count: slices + 1)
   private var slice = 0
   private var sliceEnd: Duration
   /// The window isn't full before.
@@ -12,52 +17,60 @@ struct StallWindow: Sendable {
   private var pausedAt: Duration?
 
   init(isForeground: Bool, now: Duration) {
-    length = .seconds(isForeground ? 30 : 60)
+    let seconds = isForeground ? 30 : 60
+    length = .seconds(seconds)
+    leastBytes = seconds * Self.leastBytesPerSecond
     sliceEnd = now + length / Self.slices
     fullAt = now + length
   }
 
+  private var step: Duration { length / Self.slices }
+
   mutating func received(_ bytes: Int, at now: Duration) {
-    if pausedAt != nil { resumed(at: now) }
+    resumed(at: now)
     advance(to: now)
-    counts[slice] += bytes
+    // More than enough is enough, and can't overflow.
+    counts[slice] = min(counts[slice] + min(max(bytes, 0), leastBytes), leastBytes)
   }
 
   private mutating func advance(to now: Duration) {
-    let step = length / Self.slices
-    if now >= sliceEnd + length {
-      counts = [Int](repeating: 0, count: Self.slices)
+    if now >= sliceEnd + length + step {
+      counts = [Int](repeating: 0, count: counts.count)
       sliceEnd = now + step
-      return
     }
     while now >= sliceEnd {
-      slice = (slice + 1) % Self.slices
+      slice = (slice + 1) % counts.count
       counts[slice] = 0
       sliceEnd += step
     }
   }
 
   mutating func pausedByUs(at now: Duration) {
-    if pausedAt == nil {
-      advance(to: now)
-      pausedAt = now
-    }
+    guard pausedAt == nil else { return }
+    advance(to: now)
+    pausedAt = now
   }
 
   mutating func resumed(at now: Duration) {
     guard let pausedAt else { return }
-    sliceEnd += now - pausedAt
-    fullAt += now - pausedAt
+    let paused = max(.zero, now - pausedAt)
+    sliceEnd += paused
+    fullAt += paused
     self.pausedAt = nil
   }
 
-  mutating func isStalled(at now: Duration) -> Bool {
-    guard pausedAt == nil, now >= fullAt else { return false }
-    advance(to: now)
-    let seconds = Int(length.components.seconds)
-    return counts.reduce(0, +) < Self.leastBytesPerSecond * seconds
-  }
+  func isStalled(at now: Duration) -> Bool { nextCheck.map { now >= $0 } ?? false }
 
-  /// When it is worth another look; nil while paused.
-  var nextCheck: Duration? { pausedAt == nil ? max(fullAt, sliceEnd) : nil }
+  /// When it is stalled unless more arrives; nil while paused.
+  var nextCheck: Duration? {
+    guard pausedAt == nil else { return nil }
+    var rest = counts.reduce(0, +)
+    if rest < leastBytes { return fullAt }
+    // The oldest slices leave the window first.
+    for age in (0..<counts.count).reversed() {
+      rest -= counts[(slice + counts.count - age) % counts.count]
+      if rest < leastBytes { return max(fullAt, sliceEnd - step * age + length) }
+    }
+    return max(fullAt, sliceEnd + length)
+  }
 }

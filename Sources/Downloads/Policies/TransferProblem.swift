@@ -1,0 +1,46 @@
+internal import AssetModel
+
+/// What went wrong with an attempt, as far as the next one is concerned.
+enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
+  case resolve(String), connect(String), tls(String), reset(String), proxy(String)
+  case truncated, stalled, headTimeout
+  case http2(enhanceYourCalm: Bool)
+  case status(Int)
+  case protocolFault(String)
+
+  enum Classification: Equatable {
+    case transient
+    case permanent(TransferFailure.Reason)
+    /// A file that isn't there yet: publication takes time.
+    case publication
+    /// Nobody's failure that counts against the job.
+    case notAnAttempt
+  }
+
+  var classification: Classification {
+    switch self {
+    case .proxy: .notAnAttempt
+    case .status(404): .publication
+    // Numbers beyond 599 are nobody's, and count as 5xx (RFC 9110, 15).
+    case .status(408), .status(429), .status(500...): .transient
+    case .status(401), .status(403), .status(407): .permanent(.challenge)
+    case .status(410), .status(451): .permanent(.gone)
+    case .status: .permanent(.refused)
+    case .resolve, .connect, .tls, .reset, .truncated, .stalled, .headTimeout, .http2, .protocolFault: .transient
+    }
+  }
+
+  var status: Int? { if case .status(let status) = self { status } else { nil } }
+
+  var description: String {
+    switch self {
+    case .resolve(let text), .connect(let text), .tls(let text), .reset(let text), .proxy(let text): text
+    case .truncated: "the connection ended before the file did"
+    case .stalled: "next to nothing arrived for too long"
+    case .headTimeout: "the server didn't answer in time"
+    case .http2(let calm): calm ? "the server asked for fewer requests (HTTP/2)" : "HTTP/2 failed"
+    case .status(let status): "the server answered \(status)"
+    case .protocolFault(let text): text
+    }
+  }
+}

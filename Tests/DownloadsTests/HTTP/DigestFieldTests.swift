@@ -1,0 +1,60 @@
+import AssetModel
+import Testing
+
+@testable import Downloads
+
+@Suite struct DigestFieldTests {
+  static let bytes = (0..<32).map { UInt8($0) }
+  static let (short, long) = (Base64.encode(bytes), Base64.encode(bytes + bytes))
+  static let (sha256, sha512) = (ContentDigest(.sha256, bytes: bytes)!, ContentDigest(.sha512, bytes: bytes + bytes)!)
+
+  @Test(arguments: [
+    (["sha-256=:\(short):"], [sha256]), (["sha-256=:\(short):, sha-512=:\(long):"], [sha256, sha512]),
+    (["sha-256=:\(short):", "sha-512=:\(long):"], [sha256, sha512]), (["md5=:AAAA:,sha-256=:\(short):"], [sha256]),
+    (["sha=::"], []), (["unixsum=:AA==:"], []), ([""], []), (["  "], []), (["sha-256=:AAAA:, sha-256=:\(short):"], [sha256]),
+    (["sha-256=:\(Base64.encode([UInt8](repeating: 9, count: 32))):,sha-256=:\(short):"], [sha256]),
+    (["sha-256=:\(short):;a=1;b=\"x,\\\"\";c=?1;d=:AA==:; e=tok/en;f"], [sha256]), (["sha-256=:\(short.dropLast()):"], [sha256]),
+  ] as [([String], [ContentDigest])])
+  func reads(values: [String], expected: [ContentDigest]) {
+    #expect(DigestField(values)?.known == expected)
+  }
+
+  @Test(arguments: [
+    [], ["sha-256"], ["sha-256="], ["sha-256=\(short)"], ["sha-256=:\(short)"], ["sha-256=:AAAA:"], ["sha-512=:\(short):"],
+    ["SHA-256=:\(short):"], ["sha-256 =:\(short):"], ["sha-256=:\(short):,"], [",sha-256=:\(short):"], ["sha-256=:\(short): x"],
+    ["sha-256=:\(short):;"], ["sha-256=:\(short):;a="], ["md5=\"x\""], ["sha-256=:AA=:"], ["sha-256=: AAAA:"], ["sha=:::"], ["a=:A:"],
+    ["sha-256=:\(short):\u{e9}"], [String(repeating: " ", count: 5000)],
+    [(0..<17).map { "a\($0)=:AA==:" }.joined(separator: ", ")],
+  ])
+  func refuses(values: [String]) {
+    #expect(DigestField(values) == nil)
+  }
+
+  @Test func sixteenMembersAreTaken() {
+    #expect(DigestField([(0..<15).map { "a\($0)=:AA==:" }.joined(separator: ", "), "sha-256=:\(Self.short):"])?.known == [Self.sha256])
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func base64IsItsOwnInverse(seed: UInt64) {
+    var random = SplitMix(seed)
+    for count in 0..<100 {
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let text = Base64.encode(bytes)
+      #expect(text.utf8.count % 4 == 0 && Base64.decode(text) == bytes, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: ["A", "AA=", "A===", "AAA==", "====", "=", "AA==AAAA", "AAAAA", "A A=", "AA-_"])
+  func base64Refuses(text: String) {
+    #expect(Base64.decode(text) == nil)
+  }
+
+  @Test(arguments: 1...100 as ClosedRange<UInt64>) func survivesAnything(seed: UInt64) {
+    var random = SplitMix(seed)
+    let parts = ["sha-256", "=", ":", Self.short, ",", " ", ";", "\"", "\\", "?1", "-1.5", "*", "a", "\u{fffd}", "sha-512", Self.long]
+    for _ in 0..<200 {
+      let count = Int.random(in: 0...12, using: &random)
+      let value = (0..<count).map { _ in parts[Int.random(in: 0..<parts.count, using: &random)] }.joined()
+      #expect((DigestField([value])?.known.count ?? 0) <= 2, "seed \(seed): \(value)")
+    }
+  }
+}
