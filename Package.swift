@@ -73,6 +73,7 @@ let package = Package(
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel"]),
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol"]),
+    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(
       name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox"]),
