@@ -15,6 +15,8 @@ import Testing
     download(), download { $0.isEssential = true }, download { $0.fileSize = nil }, download { $0.fileSize = 1 },
     download { $0.priority = -100 }, download { $0.priority = 100 }, download { $0.url = "HTTPS://example.com" },
     download { $0.url = "https://user@[::1]:8443/a?b#c" },
+    download { $0.body = Array(repeating: 0, count: 65536) },
+    download { $0.headers = [.init(name: "a", value: String(repeating: "x", count: 16383))] },
     download { $0.identifier = String(repeating: "x", count: 1024) }, download { $0.identifier = "日本 🎮" },
   ])
   func accepts(_ download: Download) { #expect(rules.objection(to: download) == nil) }
@@ -36,6 +38,11 @@ import Testing
     (download { $0.applicationGroupIdentifier = "" }, 55, "member"),
     (download { $0.identifier = "" }, 102, "empty"),
     (download { $0.identifier = String(repeating: "é", count: 513) }, 102, "1026 bytes"),
+    (download { $0.method = String(repeating: "M", count: 33) }, 102, "method has 33 bytes"),
+    (download { $0.body = Array(repeating: 0, count: 65537) }, 102, "body has 65537 bytes"),
+    (download { $0.headers = Array(repeating: .init(name: "a", value: ""), count: 65) }, 102, "65 headers"),
+    (download { $0.headers = [.init(name: "ab", value: String(repeating: "x", count: 16383))] }, 102, "headers have 16385 bytes"),
+    (download { $0.applicationGroupIdentifier = String(repeating: "g", count: 1025) }, 102, "app group has 1025 bytes"),
     (download { $0.identifier = "a\nb" }, 102, "control"), (download { $0.identifier = "a\u{202e}b" }, 102, "direction"),
     (download { $0.identifier = "a\u{0}" }, 102, "control"), (download { $0.identifier = "\r\n" }, 102, "control"),
   ] as [(Download, Int32, String)])
