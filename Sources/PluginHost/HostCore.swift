@@ -150,7 +150,7 @@ final class HostCore: @unchecked Sendable {
 
   private var cgroupState: WallState {
     guard let cgroups else {
-      return WallState(.absent, "\(cgroupReason); memory is sampled every millisecond instead, with at most some MiB beyond the limit")
+      return WallState(.absent, "\(cgroupReason); memory is sampled every millisecond instead: a burst shows beyond the limit, and kernel memory doesn't count")
     }
     return WallState(.full, "memory controller, version \(cgroups.version == .one ? 1 : 2)")
   }
@@ -227,6 +227,7 @@ final class HostCore: @unchecked Sendable {
           machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
       }
       plan.open = options.withoutWalls
+      plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
       let walls = plan.walls(cgroup: cgroupState)
       try require(policy, walls)
       let run = try spawn(id, plan, server, walls, requested)
@@ -289,7 +290,7 @@ final class HostCore: @unchecked Sendable {
       let pipe = try Sockets.pipe()
       mine.append(try pipe.first.duplicate().release())
       theirs.append(try pipe.second.duplicate().release())
-      let cgroup = server === bareServer || plan.open.contains(.cgroup) ? nil : try cgroups?.take()
+      let cgroup = !plan.hasMemoryCgroup ? nil : try cgroups?.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
       let request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
       let run = Run(
@@ -372,7 +373,8 @@ extension RunReport {
   /// The report of a run that never began.
   public static func empty(_ outcome: Outcome) -> RunReport {
     RunReport(
-      outcome: outcome, usage: Usage(), denials: [], droppedDenials: 0, log: [], droppedLogBytes: 0, walls: [:],
+      outcome: outcome, usage: Usage(), denials: [], droppedDenials: 0, log: [], droppedLogBytes: 0, droppedLogLines: 0,
+      walls: [:],
       meters: [:], scheduled: [])
   }
 }

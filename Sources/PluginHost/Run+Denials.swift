@@ -30,10 +30,11 @@ extension Run {
       return false
     }
     let decision = NotificationPolicy(
-      policy: plan.policy, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max }
+      policy: plan.policy, grants: grants, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max }
     ).decide(call)
     switch decision {
     case .proceed: break
+    case .grant(let grant): grants.add(grant)
     case .note(let name, let argument): note(name, path(of: call, argument))
     case .deny(let layer, let name, let target, _, let kills):
       denials.record(layer: layer, operation: name, target: target)

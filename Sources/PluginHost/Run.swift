@@ -15,6 +15,10 @@ final class Run {
     case call(HostMessage.Call, (Result<RunnerMessage.CallResult, HostError>) -> Void)
   }
 
+  enum Timer: UInt64, CaseIterable {
+    case deadline, controlBacklog, serviceBacklog, sending, closing
+  }
+
   let id: UInt64
   let plan: SpawnPlan
   let loop: EventLoop
@@ -34,14 +38,17 @@ final class Run {
   var serviceFrames: FrameAssembler
   var denials = DenialRecorder()
   var log: LogRecorder
-  var scheduled: [Download] = []
-  var scheduledBytes = 0
+  var scheduled = ScheduledDownloads()
+  /// What the host granted of what it has to count itself.
+  var grants = NotificationPolicy.Grants()
   var waiting: Waiting?
   var nextCall: UInt64 = 1
   var isLoading = true
   var isClosed = false
   var activities = 0
   var heldResult: RunnerMessage.CallResult?
+  /// Whether everything that was said before that result has been heard.
+  var isHeldResultDue = false
   var cause: Outcome?
   var crash: RunnerMessage.CrashSite?
   var killedAt: Duration?
@@ -99,7 +106,7 @@ final class Run {
     if let report { return completion(.failure(.ended(report))) }
     guard waiting == nil, !isLoading else { return completion(.failure(.failed("another call is under way"))) }
     waiting = .call(call, completion)
-    if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) }
+    thaw()
     watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
     nextCall += 1
     sentAt = BootClock.now
@@ -107,6 +114,8 @@ final class Run {
     arm()
     awaitShortAnswer()
   }
+
+  func thaw() { if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) } }
 
   /// A call that is answered at once costs less than being put to sleep and woken for it, where another core runs the
   /// runner meanwhile.
@@ -147,8 +156,9 @@ final class Run {
 
   func exited(_ exit: ServerEvent.Exit) {
     // What the runner said before it ended is still in the channels.
-    receiveService()
-    receiveControl()
+    // No more than the sockets' buffers hold.
+    while !receiveService() {}
+    while !receiveControl() {}
     receiveOutput()
     if listener >= 0 { drainListener() }
     if cause == nil { cause = verdict(on: exit) }
@@ -157,8 +167,11 @@ final class Run {
 
   // MARK: The watchdog
 
+  /// The name of one of this run's timers on the loop.
+  func key(_ timer: Timer) -> UInt64 { id << 3 | timer.rawValue }
+
   func arm() {
-    loop.setTimer(id, at: watchdog.nextTick(after: BootClock.now)) { [weak self] in self?.tick() }
+    loop.setTimer(key(.deadline), at: watchdog.nextTick(after: BootClock.now)) { [weak self] in self?.tick() }
   }
 
   func tick() {
@@ -171,8 +184,7 @@ final class Run {
     let now = BootClock.now
     let due = watchdog.wallDeadline
     let cpu = meters?.cpu() ?? .zero
-    let memory = cgroup == nil ? meters?.memoryBeyondBaseline() : meters?.memoryBeyondBaseline().map { min($0, plan.policy.limits.memory) }
-    switch watchdog.tick(at: now, cpu: cpu, memory: memory) {
+    switch watchdog.tick(at: now, cpu: cpu, memory: memory()) {
     case .none: break
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
     case .kill(let verdict):
@@ -189,6 +201,12 @@ final class Run {
     }
   }
 
+  /// With a cgroup the kernel decides, and the sample is for the report alone.
+  private func memory() -> Int? {
+    let used = meters?.memoryBeyondBaseline(shared: grants.sharedMemory)
+    return cgroup == nil ? used : used.map { min($0, plan.policy.limits.memory) }
+  }
+
   // MARK: The end
 
   func violate(_ what: String) { kill(Outcome(.protocolViolation, Printable.text(what, limit: 300))) }
@@ -200,7 +218,7 @@ final class Run {
     cause = outcome
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
-    loop.setTimer(id, at: nil) {}
+    loop.setTimer(key(.deadline), at: nil) {}
     if pidfd >= 0 { _ = ol_pidfd_signal(pidfd, SIGKILL) }
   }
 
@@ -231,13 +249,13 @@ final class Run {
     if let deadline { usage.overrunSeconds = (now - deadline).inSeconds }
     let report = RunReport(
       outcome: outcome, usage: usage, denials: denials.denials, droppedDenials: denials.dropped, log: log.lines,
-      droppedLogBytes: log.dropped, walls: walls,
+      droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
       meters: [
         "wall": "CLOCK_BOOTTIME, from the call to its return",
         "cpu": "the process's CPU clock, all threads",
         "memory": cgroup.map { "memory cgroup v\($0.version == .one ? 1 : 2), and RssAnon + RssShmem + VmSwap + VmPTE" }
-          ?? "RssAnon + RssShmem + VmSwap + VmPTE, every millisecond of a call",
-      ], scheduled: scheduled)
+          ?? "RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call",
+      ], scheduled: scheduled.downloads)
     self.report = report
     closeDown()
     switch waiting {
@@ -253,9 +271,7 @@ final class Run {
 
   func closeDown() {
     isClosed = true
-    loop.setTimer(id, at: nil) {}
-    loop.setTimer(id | 1 << 63, at: nil) {}
-    loop.setTimer(id | 1 << 62, at: nil) {}
+    for timer in Timer.allCases { loop.setTimer(key(timer), at: nil) {} }
     for key in keys { loop.stop(key) }
     keys = []
     stopListening()

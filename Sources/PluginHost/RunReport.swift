@@ -9,8 +9,9 @@ public struct RunReport: Sendable {
   /// Refusals beyond the most distinct ones that a report keeps.
   public var droppedDenials: Int
   public var log: [LogLine]
-  /// Bytes of log text beyond the limit.
+  /// Bytes of log text beyond the limit, and the lines that they were.
   public var droppedLogBytes: Int
+  public var droppedLogLines: Int
   public var walls: [Wall: WallState]
   /// How each meter measured, by its name: `cpu`, `memory`, `wall`.
   public var meters: [String: String]

@@ -31,6 +31,8 @@ struct SpawnPlan {
   var view: View
   /// Left open on purpose (`LoadOptions.withoutWalls`).
   var open: Set<Wall> = []
+  /// Whether the kernel charges everything that the run uses.
+  var hasMemoryCgroup = false
 
   struct View {
     var library: String
@@ -90,7 +92,7 @@ struct SpawnPlan {
           Part(file: file, target: "\(view.bundle)/\(file.name)", attributes: Self.readOnly, createsFile: true))
       }
     }
-    parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: UInt64(max(policy.limits.memory, 65536))))
+    parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: temporaryBytes))
     parts.append(Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
     if let manifest {
       parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
@@ -102,6 +104,12 @@ struct SpawnPlan {
       }
     }
     return parts
+  }
+
+  /// The scratch directory is memory. Charged it may be as large as the limit; otherwise nothing else counts it.
+  private var temporaryBytes: UInt64 {
+    let limit = UInt64(max(policy.limits.memory, 65536))
+    return hasMemoryCgroup ? limit : min(limit, 1 << 20)
   }
 
   var freshPoints: [String] {
@@ -150,7 +158,7 @@ struct SpawnPlan {
     let cpu = UInt64(max(limits.cpuTotal.inSeconds.rounded(.up), 1)) + 2
     return [
       fixed(0, cpu), fixed(1, UInt64(limits.fileSize)), fixed(2, UInt64(max(4 << 30, limits.memory * 2))), fixed(4, 0),
-      fixed(7, UInt64(limits.openFiles)), fixed(8, 0), fixed(12, 0), fixed(13, 0), fixed(14, 0),
+      fixed(7, UInt64(limits.openFiles)), fixed(8, 0), fixed(11, 256), fixed(12, 0), fixed(13, 0), fixed(14, 0),
     ]
   }
 
@@ -168,6 +176,7 @@ struct SpawnPlan {
     var options = SeccompProgram.Options()
     options.observesFiles = policy.observesFiles
     options.hidesFiles = machine.hidesFiles
+    options.countsSharedMemory = !hasMemoryCgroup
     options.isolatesProcesses = machine.isolatesProcesses || machine.landlockABI >= 6
     return options
   }
@@ -192,7 +201,7 @@ struct SpawnPlan {
       .seccomp: WallState(
         machine.hasListener ? .full : .partial,
         machine.hasListener ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
-      .rlimits: WallState(.full, "open files, file size, memory locks, core, CPU backstop, data at 4 GiB"),
+      .rlimits: WallState(.full, "open files, file size, timers and signals, memory locks, core, CPU backstop, data at 4 GiB"),
       .cgroup: cgroup,
       .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
       .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),

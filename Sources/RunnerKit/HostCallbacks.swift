@@ -88,7 +88,14 @@ enum HostCallbacks {
     tell(
       .log(
         level: UInt8(clamping: min(max(level, 0), 4)), subsystem: text(subsystem, limit: 256),
-        category: text(category, limit: 256), message: text(message, limit: 16 << 10)))
+        category: text(category, limit: 256), message: logText(message)))
+  }
+
+  /// A message as long as a frame should be; what is cut off is said.
+  private static func logText(_ message: ba_string) -> String {
+    let longest = 16 << 10
+    let cut = message.length - longest
+    return text(message, limit: longest) + (cut > 0 ? "… and \(cut) bytes more" : "")
   }
 
   private static func add(_ raw: UnsafePointer<ba_download>?) -> ba_status {

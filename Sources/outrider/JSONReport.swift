@@ -16,6 +16,7 @@ struct JSONReport: Encodable {
   var denials: [RunReport.Denial]
   var log: [RunReport.LogLine]
   var droppedLogBytes: Int
+  var droppedLogLines: Int
   var droppedDenials: Int
   var sandbox: [String: WallState]
   var meters: [String: String]
@@ -49,6 +50,7 @@ struct JSONReport: Encodable {
     denials = report.denials
     log = report.log
     droppedLogBytes = report.droppedLogBytes
+    droppedLogLines = report.droppedLogLines
     droppedDenials = report.droppedDenials
     sandbox = Dictionary(uniqueKeysWithValues: report.walls.map { ($0.key.rawValue, $0.value) })
     meters = report.meters

@@ -77,7 +77,9 @@ enum Output {
       let origin = [entry.subsystem, entry.category].filter { !$0.isEmpty }.joined(separator: ":")
       note("log \(entry.level) \(Printable.text(origin, limit: 80)): \(Printable.text(entry.message, limit: 400))")
     }
-    if report.droppedLogBytes > 0 { note("… and \(report.droppedLogBytes) bytes of log beyond the limit") }
+    if report.droppedLogLines > 0 {
+      note("… and \(report.droppedLogLines) lines of log beyond the limit, \(report.droppedLogBytes) bytes")
+    }
     let missing = report.walls.filter { $0.value.state != .full }.sorted { $0.key.rawValue < $1.key.rawValue }
     for (wall, state) in missing { note("wall \(wall.rawValue) is \(state.state.rawValue): \(state.detail)") }
   }

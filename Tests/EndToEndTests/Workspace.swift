@@ -54,6 +54,23 @@ enum Workspace {
       output: String(decoding: data, as: UTF8.self), errors: String(decoding: errorData, as: UTF8.self))
   }
 
+  /// Runs the command line to its end. The status of wait4(2), and the most memory that it or a process of its tree had.
+  static func measure(_ arguments: [String]) throws -> (status: Int32, peak: Int) {
+    var words: [UnsafeMutablePointer<CChar>?] = ([outrider] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in [1, 2] as [Int32] { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0) }
+    var pid: pid_t = 0
+    let code = posix_spawn(&pid, outrider, &actions, nil, &words, environ)
+    guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+    var status: Int32 = 0
+    var usage = rusage()
+    while wait4(pid, &status, 0, &usage) < 0, errno == EINTR {}
+    return (status, usage.ru_maxrss << 10)
+  }
+
   static func temporaryFile(_ content: String, suffix: String = ".json") throws -> String {
     let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)\(suffix)"
     try content.write(toFile: path, atomically: false, encoding: .utf8)

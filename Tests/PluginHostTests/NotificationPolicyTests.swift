@@ -15,13 +15,14 @@ import Testing
   static let threadFlags: UInt64 = 0x3d0f00
 
   private func decide(
-    _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init()
+    _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init(),
+    grants: NotificationPolicy.Grants = .init()
   ) throws -> NotificationPolicy.Decision {
     var call = ol_notification()
     call.number = try #require(Self.numbers[name])
     let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
     call.arguments = (padded[0], padded[1], padded[2], padded[3], padded[4], padded[5])
-    return NotificationPolicy(policy: policy, isLoading: loading, threads: { threads }).decide(call)
+    return NotificationPolicy(policy: policy, grants: grants, isLoading: loading, threads: { threads }).decide(call)
   }
 
   private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
@@ -37,6 +38,32 @@ import Testing
   func mappings(_ protection: UInt64, _ flags: UInt64, _ loading: Int32?, _ later: Int32?) throws {
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], loading: true)) == loading)
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags])) == later)
+  }
+
+  @Test(arguments: [0x21, 0x23, 0x4021] as [UInt64]) func sharedMemoryIsCounted(_ flags: UInt64) throws {
+    var policy = Policy()
+    policy.limits.memory = 1 << 20
+    var grants = NotificationPolicy.Grants()
+    func map(_ length: UInt64) throws -> NotificationPolicy.Decision {
+      try decide("mmap", [0, length, Self.readBits, flags], policy: policy, grants: grants)
+    }
+    #expect(try map(1) == .grant(.sharedMemory(bytes: 4096)), "a byte costs a page")
+    #expect(try map(1 << 20) == .grant(.sharedMemory(bytes: 1 << 20)))
+    #expect(errno(of: try map(1 << 20 | 1)) == ENOMEM)
+    #expect(errno(of: try map(.max)) == ENOMEM)
+    for _ in 0..<256 {
+      if case .grant(let grant) = try map(1) { grants.add(grant) }
+    }
+    #expect(errno(of: try map(1)) == ENOMEM, "what was unmapped since isn't given back")
+    #expect(errno(of: try decide("mmap", [0, 1, Self.codeBits, flags], loading: true)) == EACCES)
+  }
+
+  @Test(arguments: [6, 7, 37, 38, 0xdead_0000_0006] as [UInt64]) func locksAreCounted(_ command: UInt64) throws {
+    var grants = NotificationPolicy.Grants()
+    #expect(try decide("fcntl", [3, command]) == .grant(.fileLock))
+    grants.fileLocks = NotificationPolicy.Grants.mostFileLocks
+    #expect(errno(of: try decide("fcntl", [3, command], grants: grants)) == ENOLCK)
+    #expect(errno(of: try decide("fcntl", [3, 8])) == EPERM)
   }
 
   @Test func protections() throws {
@@ -79,7 +106,7 @@ import Testing
     var call = ol_notification()
     for number in [600, 1 << 20, -1, .max, .min] as [Int32] {
       call.number = number
-      let policy = NotificationPolicy(policy: .init(), isLoading: true, threads: { 1 })
+      let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 })
       #expect(
         policy.decide(call) == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
     }
