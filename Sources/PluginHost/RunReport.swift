@@ -51,6 +51,16 @@ public struct RunReport: Sendable {
   }
 }
 
+extension RunReport {
+  /// The report of a run that never began.
+  public static func empty(_ outcome: Outcome) -> RunReport {
+    RunReport(
+      outcome: outcome, usage: Usage(), denials: [], droppedDenials: 0, log: [], droppedLogBytes: 0, droppedLogLines: 0,
+      walls: [:],
+      meters: [:], scheduled: [])
+  }
+}
+
 /// Why a host, not a plugin, couldn't do what it was asked.
 public enum HostError: Error, Sendable, CustomStringConvertible {
   /// The run has ended; its report says how. Thrown by a load or a call that the end cut short.

@@ -10,6 +10,12 @@ struct Machine {
   var hasListener: Bool
   var hello: ServerEvent.Hello
 
+  /// The namespaces, by the name that a fork server has for each.
+  static let namespaces: [(name: String, wall: Wall)] = [
+    ("user", .userNamespace), ("mount", .mountNamespace), ("pid", .pidNamespace), ("network", .networkNamespace),
+    ("ipc", .ipcNamespace), ("uts", .utsNamespace),
+  ]
+
   var hidesFiles: Bool { !lacks("mount") }
   var isolatesProcesses: Bool { !lacks("pid") }
 
@@ -163,12 +169,23 @@ struct SpawnPlan {
   }
 
   var environment: [String] {
+    if open.contains(.environment) { return Self.hostEnvironment }
     var entries = [
       "HOME=\(view.container)", "TMPDIR=\(view.temporary)", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
       // As many arenas as threads would each reserve, and touch, memory of their own.
       "MALLOC_ARENA_MAX=4",
     ]
     if let zone = getenv("TZ") { entries.append("TZ=\(String(cString: zone))") }
+    return entries
+  }
+
+  private static var hostEnvironment: [String] {
+    var entries: [String] = []
+    var next = environ
+    while let entry = next.pointee {
+      entries.append(String(cString: entry))
+      next += 1
+    }
     return entries
   }
 
@@ -182,7 +199,7 @@ struct SpawnPlan {
   }
 
   /// What is in force, wall by wall.
-  func walls(cgroup: WallState) -> [Wall: WallState] {
+  func walls(cgroup: WallState, proof: [Canary.Finding]) -> [Wall: WallState] {
     func namespace(_ name: String, _ full: String) -> WallState {
       guard let failure = machine.failure(name) else { return WallState(.full, full) }
       return WallState(.absent, "\(failure.step): \(SystemCallError.message(failure.code))")
@@ -205,7 +222,18 @@ struct SpawnPlan {
       .cgroup: cgroup,
       .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
       .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),
+      .watchdog: WallState(.full, "wall and CPU time on a thread of its own, memory where no cgroup counts it"),
     ]
-    return states.merging(open.map { ($0, WallState(.absent, "left open on purpose")) }) { $1 }
+    return states.merging(disproved(by: proof, states)) { $1 }.merging(open.map { ($0, WallState(.absent, "left open on purpose")) }) { $1 }
+  }
+
+  /// The walls whose limit the canary exceeded without being stopped.
+  private func disproved(by proof: [Canary.Finding], _ states: [Wall: WallState]) -> [(Wall, WallState)] {
+    proof.compactMap { finding in
+      guard !finding.isInForce, let wall = finding.wall else { return nil }
+      let bearer = wall == .cgroup && states[.cgroup]?.state != .full ? .watchdog : wall
+      guard states[bearer]?.state != .absent else { return nil }
+      return (bearer, WallState(.absent, "\(finding.limit) isn't in force: \(finding.detail)"))
+    }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Sandbox
 import Testing
 
 /// What people type, right and wrong: the result on standard output, one sentence on standard error, the exit status.
@@ -49,7 +50,7 @@ import Testing
     let denials = try #require(object["denials"] as? [[String: Any]])
     #expect(denials.contains { $0["operation"] as? String == "socket" && $0["layer"] as? String == "seccomp" })
     let walls = try #require(object["sandbox"] as? [String: [String: String]])
-    #expect(walls.count == 12)
+    #expect(walls.count == Wall.allCases.count)
     for wall in ["userNamespace", "mountNamespace", "pidNamespace", "networkNamespace", "landlock", "seccomp", "rlimits"] {
       #expect(walls[wall]?["state"] == "full", "\(wall): \(walls[wall] ?? [:])")
     }

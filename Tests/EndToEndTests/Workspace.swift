@@ -1,5 +1,6 @@
 import Foundation
 import PluginHost
+import Sandbox
 import Testing
 
 /// The built products that these tests use, found from where the test binary lies.
@@ -15,10 +16,14 @@ enum Workspace {
   static let hostile = root + "/Plugins/hostile/build"
   static let outrider = products + "/outrider"
 
-  static func host(isCold: Bool = false) throws -> PluginHost {
+  static func host(
+    isCold: Bool = false, withoutNamespaces: Set<Wall> = [], canaryWithout: Set<Wall> = []
+  ) throws -> PluginHost {
     var configuration = PluginHost.Configuration()
     configuration.runner = products + "/outrider-runner"
     configuration.isCold = isCold
+    configuration.withoutNamespaces = withoutNamespaces
+    configuration.canaryWithout = canaryWithout
     return try PluginHost(configuration: configuration)
   }
 
@@ -29,9 +34,9 @@ enum Workspace {
   }
 
   /// Runs the command line to its end.
-  static func run(_ arguments: [String]) throws -> Finished {
+  static func run(_ arguments: [String], program: String = outrider) throws -> Finished {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: outrider)
+    process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     let output = Pipe()
     let errors = Pipe()

@@ -121,7 +121,8 @@ extension SeededGenerator {
           rules: $0.list { .init(path: $0.text(), rights: $0.integer()) })
       },
       filter: bytes(), hasListener: chance(2), isDumpable: chance(2), joinsCgroup: chance(2),
-      attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() })
+      attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() },
+      keepsDescriptors: chance(2))
   }
 
   mutating func attachment() -> SpawnRequest.Attachment {
