@@ -52,7 +52,8 @@ let package = Package(
       dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox", crypto, logging],
       swiftSettings: strict),
     .target(
-      name: "RunnerKit", dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
+      name: "RunnerKit",
+      dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
       swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),

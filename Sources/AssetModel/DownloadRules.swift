@@ -58,19 +58,25 @@ public struct DownloadRules: Sendable {
     if download.identifier.isEmpty { return reject(102, "the identifier is empty") }
     if download.identifier.utf8.count > Self.longestIdentifier {
       return reject(
-        102, "the identifier has \(download.identifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed")
+        102, "the identifier has \(download.identifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed"
+      )
     }
     if download.identifier.unicodeScalars.contains(where: Self.isDeceptive) {
       return reject(102, "the identifier contains a control or a text-direction character")
     }
     if let reason = Self.objection(toURL: download.url) { return reject(102, reason) }
     if let reason = Self.objection(toRequest: download) { return reject(102, reason) }
-    if let size = download.fileSize, size <= 0 { return reject(102, "fileSize is \(size); it must be greater than zero") }
+    if let size = download.fileSize, size <= 0 {
+      return reject(102, "fileSize is \(size); it must be greater than zero")
+    }
     if !Self.priorities.contains(download.priority) {
       return reject(102, "priority \(download.priority) is outside -100...100")
     }
     if download.applicationGroupIdentifier.utf8.count > Self.longestIdentifier {
-      return reject(102, "the app group has \(download.applicationGroupIdentifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed")
+      return reject(
+        102,
+        "the app group has \(download.applicationGroupIdentifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed"
+      )
     }
     if let groups = applicationGroups, !groups.contains(download.applicationGroupIdentifier) {
       return reject(55, "the extension isn't a member of the app group \(download.applicationGroupIdentifier)")

@@ -81,7 +81,8 @@ public struct SpawnRequest: Sendable, Equatable {
   public var keepsDescriptors: Bool
 
   public init(
-    run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8], hasListener: Bool,
+    run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
+    hasListener: Bool,
     isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String],
     keepsDescriptors: Bool
   ) {

@@ -19,7 +19,9 @@ extension Files {
   @discardableResult
   private static func unlock(_ name: [CChar], in directory: Int32) -> Bool {
     var status = stat()
-    guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
+    guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      return false
+    }
     return status.st_mode & 0o700 == 0o700 || fchmodat(directory, name, 0o700, 0) == 0
   }
 
@@ -77,7 +79,9 @@ extension Files {
     var names: [[CChar]] = []
     while names.count < 4096, let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1)) }
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+          Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1))
+        }
       }
       let dot = CChar(UInt8(ascii: "."))
       if name != [dot, 0], name != [dot, dot, 0] { names.append(name) }

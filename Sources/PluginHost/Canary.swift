@@ -35,31 +35,49 @@ public struct Canary: Sendable {
 
   private var probes: [Probe] {
     [
-      { await ending("nothing exceeded", nil, .returned, Limits()) { (plugin) throws(HostError) in
-        _ = try await plugin.call("abs", "i32(i32)", -5)
-      } },
-      { await ending("wall time", .watchdog, .wallTimeExceeded, Limits(wall: .milliseconds(20))) { (plugin) throws(HostError) in
-        _ = try await plugin.call("sleep", "u32(u32)", 30)
-      } },
-      { await ending("CPU time", .watchdog, .cpuTimeExceeded, Self.cpuLimits) { (plugin) throws(HostError) in
-        let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(4 << 20)))
-        for _ in 0..<10_000 { _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(4 << 20)) }
-      } },
-      { await ending("memory", .cgroup, .memoryExceeded, Limits(wall: .seconds(10), memory: 4 << 20)) { (plugin) throws(HostError) in
-        let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20)))
-        _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(64 << 20))
-      } },
-      { await refusing("open files", .rlimits, "EMFILE", Self.fileLimits) { (plugin) throws(HostError) in
-        var last = RunnerMessage.CallResult(value: .void)
-        for _ in 0..<16 where last.value != .signed(-1) { last = try await plugin.call("dup", "i32(i32)", 1) }
-        return last
-      } },
-      { await refusing("file size", .rlimits, "EFBIG", Self.fileLimits) { (plugin) throws(HostError) in
-        try await plugin.call("truncate", "i32(cstring,i64)", .text(try await Self.file(of: plugin)), 1_048_576)
-      } },
-      { await refusing("system calls", .seccomp, "EAFNOSUPPORT", Limits()) { (plugin) throws(HostError) in
-        try await plugin.call("socket", "i32(i32,i32,i32)", 2, 1, 0)
-      } },
+      {
+        await ending("nothing exceeded", nil, .returned, Limits()) { (plugin) throws(HostError) in
+          _ = try await plugin.call("abs", "i32(i32)", -5)
+        }
+      },
+      {
+        await ending("wall time", .watchdog, .wallTimeExceeded, Limits(wall: .milliseconds(20))) {
+          (plugin) throws(HostError) in
+          _ = try await plugin.call("sleep", "u32(u32)", 30)
+        }
+      },
+      {
+        await ending("CPU time", .watchdog, .cpuTimeExceeded, Self.cpuLimits) { (plugin) throws(HostError) in
+          let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(4 << 20)))
+          for _ in 0..<10_000 {
+            _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(4 << 20))
+          }
+        }
+      },
+      {
+        await ending("memory", .cgroup, .memoryExceeded, Limits(wall: .seconds(10), memory: 4 << 20)) {
+          (plugin) throws(HostError) in
+          let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20)))
+          _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(64 << 20))
+        }
+      },
+      {
+        await refusing("open files", .rlimits, "EMFILE", Self.fileLimits) { (plugin) throws(HostError) in
+          var last = RunnerMessage.CallResult(value: .void)
+          for _ in 0..<16 where last.value != .signed(-1) { last = try await plugin.call("dup", "i32(i32)", 1) }
+          return last
+        }
+      },
+      {
+        await refusing("file size", .rlimits, "EFBIG", Self.fileLimits) { (plugin) throws(HostError) in
+          try await plugin.call("truncate", "i32(cstring,i64)", .text(try await Self.file(of: plugin)), 1_048_576)
+        }
+      },
+      {
+        await refusing("system calls", .seccomp, "EAFNOSUPPORT", Limits()) { (plugin) throws(HostError) in
+          try await plugin.call("socket", "i32(i32,i32,i32)", 2, 1, 0)
+        }
+      },
     ]
   }
 
@@ -127,7 +145,8 @@ public struct Canary: Sendable {
       let result = try await body(plugin)
       _ = await plugin.end()
       let isRefused = result.value == .signed(-1)
-      return Finding(limit: name, isInForce: isRefused, detail: isRefused ? "refused with \(code)" : "allowed", wall: wall)
+      return Finding(
+        limit: name, isInForce: isRefused, detail: isRefused ? "refused with \(code)" : "allowed", wall: wall)
     } catch {
       return Finding(limit: name, isInForce: false, detail: "\(error)", wall: wall)
     }

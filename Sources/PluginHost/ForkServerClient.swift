@@ -28,7 +28,9 @@ final class ForkServerClient {
 
   /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
   /// `without`: namespaces to stay out of.
-  init(runner: String, preload: String?, isBare: Bool = false, without: Set<Wall> = [], patience: Duration) throws(HostError) {
+  init(runner: String, preload: String?, isBare: Bool = false, without: Set<Wall> = [], patience: Duration)
+    throws(HostError)
+  {
     do {
       let (mine, theirs) = try Sockets.pair(stream: false)
       let first = OwnedDescriptor(taking: mine)
@@ -52,7 +54,9 @@ final class ForkServerClient {
       + Machine.namespaces.filter { without.contains($0.wall) }.map { "--without-\($0.name)" }
     var argv = arguments.map { strdup($0) }
     argv.append(nil)
-    var environment: [UnsafeMutablePointer<CChar>?] = [strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), nil]
+    var environment: [UnsafeMutablePointer<CChar>?] = [
+      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), nil,
+    ]
     defer {
       for pointer in argv { free(pointer) }
       for pointer in environment { free(pointer) }
@@ -120,7 +124,8 @@ final class ForkServerClient {
   private func receive(_ loop: EventLoop, _ handlers: Handlers) {
     var buffer = [UInt8](repeating: 0, count: 65536)
     do {
-      guard let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
+      guard
+        let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
       else { return }
       guard message.count > 0 else { return end(loop, handlers, "the fork server ended") }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {

@@ -8,7 +8,8 @@ internal import Synchronization
 /// From a request for a plugin to its runner.
 extension HostCore {
   func begin(
-    _ image: PluginImage, _ policy: Policy, _ options: PluginHost.LoadOptions, _ isBare: Bool, _ proof: [Canary.Finding],
+    _ image: PluginImage, _ policy: Policy, _ options: PluginHost.LoadOptions, _ isBare: Bool,
+    _ proof: [Canary.Finding],
     _ requested: Duration,
     _ completion: @escaping (Result<Plugin, HostError>) -> Void
   ) {
@@ -56,14 +57,16 @@ extension HostCore {
       .empty(
         Outcome(
           .wallUnavailable,
-          "as root, without user namespaces and without Landlock nothing keeps a plugin from root's files; run as an ordinary user")))
+          "as root, without user namespaces and without Landlock nothing keeps a plugin from root's files; run as an ordinary user"
+        )))
   }
 
   private func require(_ policy: Policy, _ walls: [Wall: WallState]) throws(HostError) {
     for wall in policy.require.sorted(by: { $0.rawValue < $1.rawValue }) {
       guard let state = walls[wall], state.state != .full else { continue }
       var report = RunReport.empty(
-        Outcome(.wallUnavailable, "the policy requires \(wall.rawValue), which is \(state.state.rawValue): \(state.detail)"))
+        Outcome(
+          .wallUnavailable, "the policy requires \(wall.rawValue), which is \(state.state.rawValue): \(state.detail)"))
       report.walls = walls
       throw .ended(report)
     }
@@ -79,7 +82,9 @@ extension HostCore {
         return folder
       }
       let real = try Files.real(path)
-      guard try Files.identity(of: real).isDirectory else { throw SystemCallError("open", code: ENOTDIR, subject: path) }
+      guard try Files.identity(of: real).isDirectory else {
+        throw SystemCallError("open", code: ENOTDIR, subject: path)
+      }
       return real
     } catch {
       throw .input("\(path ?? error.subject): \(SystemCallError.message(error.code))")
@@ -141,7 +146,8 @@ extension HostCore {
         } else {
           source = .memory(bytes: part.memory)
         }
-        list.append(.init(source: source, target: part.target, attributes: part.attributes, createsFile: part.createsFile))
+        list.append(
+          .init(source: source, target: part.target, attributes: part.attributes, createsFile: part.createsFile))
       }
       attachments = list
     }

@@ -9,7 +9,10 @@ internal import Sandbox
 extension HostCore {
   var cgroupState: WallState {
     guard let cgroups else {
-      return WallState(.absent, "\(cgroupReason); memory is sampled every millisecond instead: a burst shows beyond the limit, and kernel memory doesn't count")
+      return WallState(
+        .absent,
+        "\(cgroupReason); memory is sampled every millisecond instead: a burst shows beyond the limit, and kernel memory doesn't count"
+      )
     }
     return WallState(.full, "memory controller, version \(cgroups.version == .one ? 1 : 2)")
   }
@@ -17,7 +20,8 @@ extension HostCore {
   func plan(_ image: PluginImage, _ policy: Policy, container: String, manifest: PluginImage.File?) -> SpawnPlan {
     SpawnPlan(
       image: image, policy: policy, container: container, manifest: manifest,
-      machine: machine ?? Machine(landlockABI: 0, hasListener: false, hello: .init(missing: [], runtime: [], hasPreloaded: false)))
+      machine: machine
+        ?? Machine(landlockABI: 0, hasListener: false, hello: .init(missing: [], runtime: [], hasPreloaded: false)))
   }
 
   func forkServer() throws(HostError) -> ForkServerClient {
@@ -41,7 +45,8 @@ extension HostCore {
   }
 
   func startServer(preload: String?) throws(HostError) -> ForkServerClient {
-    let fresh = try ForkServerClient(runner: runner, preload: preload, without: withoutNamespaces, patience: .seconds(20))
+    let fresh = try ForkServerClient(
+      runner: runner, preload: preload, without: withoutNamespaces, patience: .seconds(20))
     do throws(SystemCallError) {
       try fresh.attach(to: loop, handlers(of: fresh))
     } catch {

@@ -91,7 +91,9 @@ final class HostCore: @unchecked Sendable {
   func call(_ run: UInt64, _ call: HostMessage.Call) async throws(HostError) -> RunnerMessage.CallResult {
     let result: Result<RunnerMessage.CallResult, HostError> = await withCheckedContinuation { continuation in
       loop.submit { [self] in
-        guard let found = runs[run] else { return continuation.resume(returning: .failure(.failed("the run has ended"))) }
+        guard let found = runs[run] else {
+          return continuation.resume(returning: .failure(.failed("the run has ended")))
+        }
         found.call(call) { continuation.resume(returning: $0) }
       }
     }
@@ -148,7 +150,9 @@ final class HostCore: @unchecked Sendable {
   }
 
   func manifestPath(_ run: UInt64) -> String { names.withLock { $0[run]?.manifest ?? "" } }
-  func viewPath(_ run: UInt64, of relative: String) -> String { names.withLock { ($0[run]?.container ?? "") + relative } }
+  func viewPath(_ run: UInt64, of relative: String) -> String {
+    names.withLock { ($0[run]?.container ?? "") + relative }
+  }
 
   // MARK: On the loop
 

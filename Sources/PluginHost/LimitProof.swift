@@ -19,14 +19,18 @@ struct LimitProof {
 
   /// nil where there is no folder that belongs to this user alone.
   init?(machine: Machine, cgroup: WallState, runner: String) {
-    guard let boot = try? Files.text(of: "/proc/sys/kernel/random/boot_id"), let folder = Self.folder() else { return nil }
+    guard let boot = try? Files.text(of: "/proc/sys/kernel/random/boot_id"), let folder = Self.folder() else {
+      return nil
+    }
     let programs = [runner, "/proc/self/exe"].map { path in (try? Files.identity(of: path)).map { "\($0)" } ?? "" }
-    key = "\([boot, "\(geteuid())", cgroup.detail, "\(machine.landlockABI) \(machine.hasListener) \(machine.hello)"] + programs)"
+    key =
+      "\([boot, "\(geteuid())", cgroup.detail, "\(machine.landlockABI) \(machine.hasListener) \(machine.hello)"] + programs)"
     self.folder = folder
   }
 
   func read() -> [Canary.Finding]? {
-    guard let file = try? OwnedDescriptor.open(folder + "/limits", O_RDONLY | O_NOFOLLOW), let bytes = try? file.readAll(limit: 65536),
+    guard let file = try? OwnedDescriptor.open(folder + "/limits", O_RDONLY | O_NOFOLLOW),
+      let bytes = try? file.readAll(limit: 65536),
       let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)), record.key == key
     else { return nil }
     return record.findings
@@ -34,7 +38,8 @@ struct LimitProof {
 
   /// Only what is in force is remembered: anything else is tried again by the next host.
   func write(_ findings: [Canary.Finding]) {
-    guard findings.allSatisfy(\.isInForce), let data = try? JSONEncoder().encode(Record(key: key, findings: findings)) else { return }
+    guard findings.allSatisfy(\.isInForce), let data = try? JSONEncoder().encode(Record(key: key, findings: findings))
+    else { return }
     // Whole or not at all: several hosts may write.
     let path = "\(folder)/limits-\(getpid())"
     guard (try? data.write(to: URL(fileURLWithPath: path))) != nil else { return }
@@ -46,7 +51,9 @@ struct LimitProof {
     for path in [runtime.isEmpty ? nil : runtime + "/outrider", "/tmp/outrider-\(geteuid())"].compactMap({ $0 }) {
       mkdir(path, 0o700)
       var status = stat()
-      if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 {
+      if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+        status.st_mode & 0o077 == 0
+      {
         return path
       }
     }

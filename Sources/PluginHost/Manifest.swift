@@ -8,9 +8,12 @@ enum Manifest {
     do throws(SystemCallError) {
       let real = try Files.real(path)
       let identity = try Files.identity(of: real)
-      guard identity.isRegularFile else { throw SystemCallError("open", code: 0, subject: "\(path): not a regular file") }
+      guard identity.isRegularFile else {
+        throw SystemCallError("open", code: 0, subject: "\(path): not a regular file")
+      }
       guard identity.size <= largest else {
-        throw SystemCallError("open", code: 0, subject: "\(path): \(identity.size) bytes; a manifest has at most 64 MiB")
+        throw SystemCallError(
+          "open", code: 0, subject: "\(path): \(identity.size) bytes; a manifest has at most 64 MiB")
       }
       return PluginImage.File(path: real, identity: identity)
     } catch {

@@ -58,7 +58,9 @@ struct Meters: ~Copyable {
         let end = (index..<count).first { buffer[$0] == 0x0a } ?? count
         func value(_ name: StaticString) -> Int? {
           let length = name.utf8CodeUnitCount
-          guard end - index > length, memcmp(buffer.baseAddress! + index, name.utf8Start, length) == 0 else { return nil }
+          guard end - index > length, memcmp(buffer.baseAddress! + index, name.utf8Start, length) == 0 else {
+            return nil
+          }
           return buffer[(index + length)..<end].reduce(0) { $1 >= 0x30 && $1 <= 0x39 ? $0 * 10 + Int($1 - 0x30) : $0 }
         }
         if let kibibytes = value("RssAnon:") { fields.anonymous = kibibytes << 10 }

@@ -74,7 +74,8 @@ struct NotificationPolicy {
       // Its pages outlive their mapping in part, so the whole counts from now on. Its size can't grow later.
       let left = UInt64(max(policy.limits.memory - grants.sharedMemory, 0))
       let pages = length / 4096 + (length % 4096 == 0 ? 0 : 1)
-      return pages <= left / 4096 ? .grant(.sharedMemory(bytes: Int(pages) * 4096)) : deny("mmap", call, ENOMEM, layer: "limits")
+      return pages <= left / 4096
+        ? .grant(.sharedMemory(bytes: Int(pages) * 4096)) : deny("mmap", call, ENOMEM, layer: "limits")
     }
     return isLoading && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
   }

@@ -70,7 +70,8 @@ public final class PluginHost: Sendable {
     var options = LoadOptions()
     options.isExtension = true
     options.manifest = manifest
-    let plugin = try await core.load(try PluginImage(opening: library), policy: Policy(), options: options, isBare: true)
+    let plugin = try await core.load(
+      try PluginImage(opening: library), policy: Policy(), options: options, isBare: true)
     _ = try await plugin.contentRequest(.install)
     _ = await plugin.end()
     return (BootClock.now - start).inSeconds
@@ -123,7 +124,9 @@ public final class Plugin: Sendable {
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.
-  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError) -> Double {
+  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError)
+    -> Double
+  {
     _ = try await call(symbol, signature, arguments: arguments)
     return await core.lastCallSeconds(run)
   }

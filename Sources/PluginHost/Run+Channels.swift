@@ -137,7 +137,9 @@ extension Run {
   func flush() {
     while let (channel, bytes) = outbox.first {
       var sent = 0
-      let code = bytes.withUnsafeBytes { ol_send(channel, $0.baseAddress, $0.count, nil, 0, Int32(MSG_DONTWAIT), &sent) }
+      let code = bytes.withUnsafeBytes {
+        ol_send(channel, $0.baseAddress, $0.count, nil, 0, Int32(MSG_DONTWAIT), &sent)
+      }
       switch code {
       case 0 where sent == bytes.count: outbox.removeFirst()
       case 0: outbox[0].bytes = bytes.dropFirst(sent)
@@ -172,7 +174,9 @@ extension Run {
       guard case .load = waiting, id == 1 else { throw .unexpected("loadFailed") }
       kill(Outcome(.loadFailed, Printable.text(text, limit: 500)))
     case .returned(let result):
-      guard case .call = waiting, id == nextCall, heldResult == nil else { throw .unexpected("an answer to call \(id)") }
+      guard case .call = waiting, id == nextCall, heldResult == nil else {
+        throw .unexpected("an answer to call \(id)")
+      }
       heldResult = result
       // What it said before it returned comes first.
       receiveService()
@@ -211,7 +215,9 @@ extension Run {
   func wallsClosed(_ report: RunnerMessage.WallReport) {
     if let failure = report.failures.first {
       return kill(
-        Outcome(.wallUnavailable, "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
+        Outcome(
+          .wallUnavailable,
+          "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
     }
     do {
       var pid: pid_t = 0

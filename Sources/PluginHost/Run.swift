@@ -93,7 +93,9 @@ final class Run {
   func start(_ completion: @escaping (Result<RunnerMessage.LoadedImage, HostError>) -> Void) {
     waiting = .load(completion)
     do {
-      for descriptor in [control, service, output] { try check("fcntl", "\(descriptor)") { ol_set_nonblocking(descriptor) } }
+      for descriptor in [control, service, output] {
+        try check("fcntl", "\(descriptor)") { ol_set_nonblocking(descriptor) }
+      }
       keys.append(try loop.watch(control) { [unowned self] in receiveControl() })
       keys.append(try loop.watch(service) { [unowned self] in receiveService() })
       keys.append(try loop.watch(output) { [unowned self] in receiveOutput() })
@@ -196,7 +198,10 @@ final class Run {
       case .cpuTimeExceeded(let limit, let used):
         kill(Outcome(.cpuTimeExceeded, "used \(used.formatted) of \(limit.formatted) CPU time\(phase)"))
       case .memoryExceeded(let limit, let used):
-        kill(Outcome(.memoryExceeded, "used \(used >> 10) KiB of \(limit >> 10) KiB (anonymous, shared and page tables)\(phase)"))
+        kill(
+          Outcome(
+            .memoryExceeded, "used \(used >> 10) KiB of \(limit >> 10) KiB (anonymous, shared and page tables)\(phase)")
+        )
       }
     }
   }
@@ -235,7 +240,8 @@ final class Run {
     if let crash { return Outcome(.crashed, CrashText.describe(crash) + " \(phase)") }
     return Outcome(
       .crashed,
-      exit.wasSignalled ? "ended by \(CrashText.signal(exit.status)) \(phase)" : "exited with status \(exit.status) \(phase)")
+      exit.wasSignalled
+        ? "ended by \(CrashText.signal(exit.status)) \(phase)" : "exited with status \(exit.status) \(phase)")
   }
 
   func finish(exit: ServerEvent.Exit?) {

@@ -15,12 +15,15 @@ enum RunnerLocation {
   }
 
   private static func check(_ path: String) throws(HostError) -> String {
-    guard let real = try? Files.real(path), access(real, X_OK) == 0 else { throw .failed("\(path): no executable runner") }
+    guard let real = try? Files.real(path), access(real, X_OK) == 0 else {
+      throw .failed("\(path): no executable runner")
+    }
     return real
   }
 
   static func preload(beside runner: String) -> String? {
     let directory = PluginImage.directory(of: runner)
-    return ["\(directory)/libOutriderPreload.so", "\(directory)/../lib/libOutriderPreload.so"].first(where: Files.exists)
+    return ["\(directory)/libOutriderPreload.so", "\(directory)/../lib/libOutriderPreload.so"].first(
+      where: Files.exists)
   }
 }

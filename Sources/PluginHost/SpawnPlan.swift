@@ -58,7 +58,8 @@ struct SpawnPlan {
       let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
       let inside = String(image.library.path.dropFirst(root.count))
       view = View(
-        library: image.isSystemLibrary ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
+        library: image.isSystemLibrary
+          ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
         bundle: RunnerView.bundle, container: RunnerView.container, manifest: RunnerView.manifest,
         temporary: RunnerView.temporary)
     } else {
@@ -88,7 +89,9 @@ struct SpawnPlan {
       parts.append(Part(file: image.library, target: view.library, attributes: Self.readOnly))
       for file in image.neighbours {
         let target = view.bundle + file.path.dropFirst(bundle.path.count)
-        if file.path.hasPrefix(bundle.path + "/") { parts.append(Part(file: file, target: target, attributes: Self.readOnly)) }
+        if file.path.hasPrefix(bundle.path + "/") {
+          parts.append(Part(file: file, target: target, attributes: Self.readOnly))
+        }
       }
     } else if !image.isSystemLibrary {
       // A directory of this run's own that holds nothing but the library and what it needs of its neighbours.
@@ -214,17 +217,23 @@ struct SpawnPlan {
       .utsNamespace: namespace("uts", "shared among runners"),
       .landlock: rights == 0
         ? WallState(.absent, "the kernel has no Landlock")
-        : WallState(rights >= 6 ? .full : .partial, "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
+        : WallState(
+          rights >= 6 ? .full : .partial,
+          "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
       .seccomp: WallState(
         machine.hasListener ? .full : .partial,
-        machine.hasListener ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
-      .rlimits: WallState(.full, "open files, file size, timers and signals, memory locks, core, CPU backstop, data at 4 GiB"),
+        machine.hasListener
+          ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
+      .rlimits: WallState(
+        .full, "open files, file size, timers and signals, memory locks, core, CPU backstop, data at 4 GiB"),
       .cgroup: cgroup,
       .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
       .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),
       .watchdog: WallState(.full, "wall and CPU time on a thread of its own, memory where no cgroup counts it"),
     ]
-    return states.merging(disproved(by: proof, states)) { $1 }.merging(open.map { ($0, WallState(.absent, "left open on purpose")) }) { $1 }
+    return states.merging(disproved(by: proof, states)) { $1 }.merging(
+      open.map { ($0, WallState(.absent, "left open on purpose")) }
+    ) { $1 }
   }
 
   /// The walls whose limit the canary exceeded without being stopped.

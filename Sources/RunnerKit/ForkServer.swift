@@ -37,7 +37,9 @@ public struct ForkServer {
       namespaces.stay()
     } else {
       let prefix = "--without-"
-      namespaces.leave(without: Set(arguments.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) })) {
+      namespaces.leave(
+        without: Set(arguments.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) })
+      ) {
         send(.wantsIdentity)
         var answer: UInt8 = 0
         return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
@@ -186,7 +188,8 @@ public struct ForkServer {
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
-        Runner.live(request, descriptors: descriptors, clones: clones, template: namespaces.template, binding: !preloads)
+        Runner.live(
+          request, descriptors: descriptors, clones: clones, template: namespaces.template, binding: !preloads)
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }

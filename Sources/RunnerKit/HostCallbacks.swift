@@ -38,8 +38,10 @@ enum HostCallbacks {
       to: ba_host(
         size: UInt32(MemoryLayout<ba_host>.size), abi_version: BA_ABI_VERSION, context: nil,
         bundle_identifier: memory.string(request.bundleIdentifier), bundle_path: memory.string(request.bundlePath),
-        log: { _, level, subsystem, category, message in HostCallbacks.log(level, subsystem, category, message) }, answer: { _, download in HostCallbacks.add(download) },
-        schedule: { _, download in HostCallbacks.schedule(download) }, cancel: { _, identifier in HostCallbacks.cancel(identifier) },
+        log: { _, level, subsystem, category, message in HostCallbacks.log(level, subsystem, category, message) },
+        answer: { _, download in HostCallbacks.add(download) },
+        schedule: { _, download in HostCallbacks.schedule(download) },
+        cancel: { _, identifier in HostCallbacks.cancel(identifier) },
         current_downloads: { _, visit, context in HostCallbacks.visitCurrent(visit, context) },
         acquire_exclusive_control: { _, timeout in HostCallbacks.acquire(timeout) },
         release_exclusive_control: { _ in HostCallbacks.tell(.releaseExclusiveControl) },

@@ -75,7 +75,9 @@ enum Runner {
     let high = try [control, service, output].map { (descriptor) throws(SystemCallError) in
       try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, Self.service + 1) }
     }
-    for (source, target) in [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)] as [(Int32, Int32)] {
+    for (source, target) in [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)]
+      as [(Int32, Int32)]
+    {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
     if !keepsOthers { try check("close_range", "") { ol_close_from(Self.service + 1) } }

@@ -35,7 +35,8 @@ struct ServerNamespaces {
     // The change of ids took /proc/self away from us; runners give it up again.
     _ = ol_set_dumpable(1)
     for (name, flag) in [
-      ("mount", ol_new_mount), ("pid", ol_new_pid), ("network", ol_new_network), ("ipc", ol_new_ipc), ("uts", ol_new_uts),
+      ("mount", ol_new_mount), ("pid", ol_new_pid), ("network", ol_new_network), ("ipc", ol_new_ipc),
+      ("uts", ol_new_uts),
     ] {
       code = without.contains(name) ? ENOTSUP : ol_unshare(flag)
       if code != 0 { note(name, code) }

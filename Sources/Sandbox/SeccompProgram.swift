@@ -126,7 +126,8 @@ public struct SeccompProgram: Sendable, Equatable {
       // Reading one's own limits: no process named, no new value given.
       try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
       // Making oneself less urgent, which libdispatch does; more urgent is notified.
-      try allow("setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
+      try allow(
+        "setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       try nameLookup()
       if options.hidesFiles {
@@ -144,7 +145,8 @@ public struct SeccompProgram: Sendable, Equatable {
       let probes: [(UInt64, UInt64)] = [
         (1, 1 | closing | nonblocking),  // AF_UNIX, SOCK_STREAM: nscd
         (16, 3 | closing),  // AF_NETLINK, SOCK_RAW: interfaces
-        (2, 2 | closing | nonblocking), (10, 2 | closing | nonblocking),  // AF_INET and AF_INET6, SOCK_DGRAM: the resolver
+        // AF_INET and AF_INET6, SOCK_DGRAM: the resolver
+        (2, 2 | closing | nonblocking), (10, 2 | closing | nonblocking),
         (2, 2 | closing), (10, 2 | closing),  // the same: address sorting
       ]
       for (family, kind) in probes {

@@ -41,9 +41,12 @@ enum Output {
       ]
     }
     table(["IDENTIFIER", "", "PRIORITY", "BYTES", "URL"], rows)
-    line("\(verdict.accepted.count) downloads" + (verdict.rejected.isEmpty ? "" : ", \(verdict.rejected.count) rejected"))
+    line(
+      "\(verdict.accepted.count) downloads" + (verdict.rejected.isEmpty ? "" : ", \(verdict.rejected.count) rejected"))
     for rejected in verdict.rejected {
-      line("  rejected \(Printable.text(rejected.identifier, limit: 60)): \(rejected.code), \(Printable.text(rejected.reason))")
+      line(
+        "  rejected \(Printable.text(rejected.identifier, limit: 60)): \(rejected.code), \(Printable.text(rejected.reason))"
+      )
     }
   }
 

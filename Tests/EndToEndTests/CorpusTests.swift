@@ -16,7 +16,8 @@ import Testing
   /// `OUTRIDER_ROWS=H28,H34` runs the rows of those threats alone.
   static let rows: [Row] = {
     let wanted = ProcessInfo.processInfo.environment["OUTRIDER_ROWS"]?.split(separator: ",").map(String.init)
-    guard let text = try? String(contentsOfFile: Workspace.root + "/Plugins/hostile/expected.tsv", encoding: .utf8) else { return [] }
+    guard let text = try? String(contentsOfFile: Workspace.root + "/Plugins/hostile/expected.tsv", encoding: .utf8)
+    else { return [] }
     return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
       let cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
       guard cells.count >= 11, wanted?.contains(cells[0]) ?? true else { return nil }
@@ -74,7 +75,8 @@ import Testing
 
   private static func arguments(_ row: Row) throws -> [CallArgument] {
     let kinds = try CallSignature(parsing: row.signature).arguments
-    return zip(row.arguments == "-" ? [] : row.arguments.split(separator: " ").map(String.init), kinds).map { word, kind in
+    return zip(row.arguments == "-" ? [] : row.arguments.split(separator: " ").map(String.init), kinds).map {
+      word, kind in
       kind == .cstring || kind == .bytes ? .text(word) : Int64(word).map { .integer($0) } ?? .text(word)
     }
   }

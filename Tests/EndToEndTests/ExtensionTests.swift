@@ -5,7 +5,8 @@ import Testing
 /// The example extensions at their whole job: answer, receive a file, hear of a failure.
 @Suite struct ExtensionTests {
   static let extensions = [
-    Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so", Workspace.root + "/Plugins/catalog-c/catalog.so",
+    Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so",
+    Workspace.root + "/Plugins/catalog-c/catalog.so",
     Workspace.root + "/Plugins/packs-rust/packs.so",
   ]
 

@@ -10,7 +10,8 @@ import Testing
   private static func confined(_ arguments: [String]) throws -> Workspace.Finished {
     let script = #"echo 0 >/proc/sys/user/max_user_namespaces && exec "$@""#
     return try Workspace.run(
-      ["--user", "--map-root-user", "sh", "-c", script, "sh", Workspace.outrider] + arguments, program: "/usr/bin/unshare")
+      ["--user", "--map-root-user", "sh", "-c", script, "sh", Workspace.outrider] + arguments,
+      program: "/usr/bin/unshare")
   }
 
   private static let namespaces: [Wall] = [
@@ -27,7 +28,9 @@ import Testing
       #expect(walls[wall.rawValue]?["state"] == "absent")
       #expect(walls[wall.rawValue]?["detail"]?.isEmpty == false)
     }
-    for wall in [Wall.landlock, .seccomp, .rlimits, .watchdog] { #expect(walls[wall.rawValue]?["state"] == "full", "\(wall)") }
+    for wall in [Wall.landlock, .seccomp, .rlimits, .watchdog] {
+      #expect(walls[wall.rawValue]?["state"] == "full", "\(wall)")
+    }
   }
 
   @Test func whatIsLeftStillBites() throws {
@@ -70,7 +73,8 @@ import Testing
   /// A container's root: ids that it can't map, and namespaces that it can.
   @Test func aContainersRootHasEveryNamespace() throws {
     let finished = try Workspace.run(
-      ["--user", "--map-root-user", Workspace.outrider, "call", "libc.so.6", "getuid", "u32()", "--json"], program: "/usr/bin/unshare")
+      ["--user", "--map-root-user", Workspace.outrider, "call", "libc.so.6", "getuid", "u32()", "--json"],
+      program: "/usr/bin/unshare")
     let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
     #expect(object["result"] as? Int == 1000)
     let walls = try #require(object["sandbox"] as? [String: [String: String]])

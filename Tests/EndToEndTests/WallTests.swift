@@ -54,7 +54,8 @@ import Testing
     func detail(_ open: Set<Wall>) async throws -> String {
       var options = PluginHost.LoadOptions()
       options.withoutWalls = open
-      let plugin = try await host.load("libc.so.6", policy: Policy(limits: Limits(wall: .seconds(10), memory: 4 << 20)), options: options)
+      let plugin = try await host.load(
+        "libc.so.6", policy: Policy(limits: Limits(wall: .seconds(10), memory: 4 << 20)), options: options)
       let memory = try await plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20))
       guard case .pointer(let address) = memory.value else { return "" }
       _ = try? await plugin.call("memset", "pointer(pointer,i32,u64)", .unsigned(address), 1, .integer(64 << 20))
@@ -72,17 +73,22 @@ import Testing
     for path in ["/etc/passwd", "/proc/self/status", "/home", "/root", "/sys", "/bin/sh", "/usr/bin/env", "/var"] {
       let found = try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) }
       #expect(found == .signed(-1), "\(path)")
-      let control = try await value(without: .mountNamespace) { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) }
+      let control = try await value(without: .mountNamespace) {
+        try await $0.call("access", "i32(cstring,i32)", .text(path), 0)
+      }
       #expect(control == .signed(0) || !FileManager.default.isReadableFile(atPath: path), "\(path)")
     }
     for path in ["/bundle", "/container", "/tmp", "/usr/lib", "/dev/null"] {
-      #expect(try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) } == .signed(0), "\(path)")
+      #expect(
+        try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) } == .signed(0), "\(path)")
     }
   }
 
   @Test func theRootIsReadOnly() async throws {
     for path in ["/x", "/bundle/x", "/usr/lib/x", "/etc/x", "/dev/x"] {
-      #expect(try await value { try await $0.call("mkdir", "i32(cstring,i32)", .text(path), 0o755) } == .signed(-1), "\(path)")
+      #expect(
+        try await value { try await $0.call("mkdir", "i32(cstring,i32)", .text(path), 0o755) } == .signed(-1), "\(path)"
+      )
     }
     #expect(try await value { try await $0.call("mkdir", "i32(cstring,i32)", "/container/x", 0o755) } == .signed(0))
   }
@@ -105,7 +111,9 @@ import Testing
       let plugin = try await host.load("libc.so.6")
       let standIn = try #require(await host.forkServerProcess())
       // Without a pid namespace the server needs nobody to stand in for it.
-      let server = open == [.pidNamespace] || open == [.userNamespace] ? standIn : try #require(Runners.descendants(of: standIn).first)
+      let server =
+        open == [.pidNamespace] || open == [.userNamespace]
+        ? standIn : try #require(Runners.descendants(of: standIn).first)
       let theirs = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(server)/ns/\(kind)")
       #expect((theirs == own) == open.contains(wall))
       _ = await plugin.end()
@@ -140,9 +148,12 @@ import Testing
     defer { unsetenv("OUTRIDER_TEST_SECRET") }
     let seen = try await value { try await $0.call("getenv", "cstring(cstring)", "OUTRIDER_TEST_SECRET") }
     #expect(seen == .cstring(nil))
-    let open = try await value(without: .environment) { try await $0.call("getenv", "cstring(cstring)", "OUTRIDER_TEST_SECRET") }
+    let open = try await value(without: .environment) {
+      try await $0.call("getenv", "cstring(cstring)", "OUTRIDER_TEST_SECRET")
+    }
     #expect(open == .cstring(Array("token".utf8)))
-    #expect(try await value { try await $0.call("getenv", "cstring(cstring)", "HOME") } == .cstring(Array("/container".utf8)))
+    #expect(
+      try await value { try await $0.call("getenv", "cstring(cstring)", "HOME") } == .cstring(Array("/container".utf8)))
   }
 
   @Test func descriptorsStayOutside() async throws {
@@ -164,6 +175,9 @@ import Testing
   @Test func capabilitiesAreGone() async throws {
     // PR_CAPBSET_READ of CAP_SYS_ADMIN.
     #expect(try await value { try await $0.call("prctl", "i32(i32,u64)", 23, 21) } == .signed(0))
-    #expect(try await value { try await $0.call("mount", "i32(cstring,cstring,cstring,u64,pointer)", "x", "/tmp", "tmpfs", 0, .null) } == .signed(-1))
+    #expect(
+      try await value {
+        try await $0.call("mount", "i32(cstring,cstring,cstring,u64,pointer)", "x", "/tmp", "tmpfs", 0, .null)
+      } == .signed(-1))
   }
 }

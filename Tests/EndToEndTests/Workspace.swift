@@ -11,7 +11,8 @@ enum Workspace {
   }()
   static let root: String = {
     ProcessInfo.processInfo.environment["OUTRIDER_ROOT"]
-      ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+      ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().path
   }()
   static let hostile = root + "/Plugins/hostile/build"
   static let outrider = products + "/outrider"
@@ -66,7 +67,9 @@ enum Workspace {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in [1, 2] as [Int32] { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0) }
+    for descriptor in [1, 2] as [Int32] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+    }
     var pid: pid_t = 0
     let code = posix_spawn(&pid, outrider, &actions, nil, &words, environ)
     guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }

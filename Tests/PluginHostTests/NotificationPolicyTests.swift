@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct NotificationPolicyTests {
   private static let numbers: [String: Int32] = Dictionary(
-    (0..<600).compactMap { number in SystemCalls.name(of: number).map { ($0, number) } }, uniquingKeysWith: { first, _ in first })
+    (0..<600).compactMap { number in SystemCalls.name(of: number).map { ($0, number) } },
+    uniquingKeysWith: { first, _ in first })
 
   static let readBits = UInt64(PROT_READ)
   static let codeBits = UInt64(PROT_READ | PROT_EXEC)
@@ -29,12 +30,13 @@ import Testing
     if case .deny(_, _, _, let code, _) = decision { code } else { nil }
   }
 
-  @Test(arguments: [
-    // Protection, flags; the verdict while loading, and after.
-    (codeBits, 2, nil, EACCES), (UInt64(PROT_EXEC), 0x812, nil, EACCES), (writableCodeBits, 2, EACCES, EACCES),
-    (codeBits, 0x22, EACCES, EACCES), (codeBits, 0x40002, EPERM, EPERM), (readBits, 0x42022, EPERM, EPERM),
-    (UInt64(PROT_READ), 0x2022, EPERM, EPERM),
-  ] as [(UInt64, UInt64, Int32?, Int32?)])
+  @Test(
+    arguments: [
+      // Protection, flags; the verdict while loading, and after.
+      (codeBits, 2, nil, EACCES), (UInt64(PROT_EXEC), 0x812, nil, EACCES), (writableCodeBits, 2, EACCES, EACCES),
+      (codeBits, 0x22, EACCES, EACCES), (codeBits, 0x40002, EPERM, EPERM), (readBits, 0x42022, EPERM, EPERM),
+      (UInt64(PROT_READ), 0x2022, EPERM, EPERM),
+    ] as [(UInt64, UInt64, Int32?, Int32?)])
   func mappings(_ protection: UInt64, _ flags: UInt64, _ loading: Int32?, _ later: Int32?) throws {
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], loading: true)) == loading)
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags])) == later)
@@ -82,19 +84,25 @@ import Testing
         == .deny(layer: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
   }
 
-  @Test(arguments: [
-    0x11, 0x0120_0011, 0x4111, threadFlags | 1 << 32, threadFlags | 0x1000_0000, threadFlags | 0x2000_0000, threadFlags | 0x0002_0000,
-    threadFlags | 0x0200_0000, threadFlags | 0x80,
-  ] as [UInt64])
+  @Test(
+    arguments: [
+      0x11, 0x0120_0011, 0x4111, threadFlags | 1 << 32, threadFlags | 0x1000_0000, threadFlags | 0x2000_0000,
+      threadFlags | 0x0002_0000,
+      threadFlags | 0x0200_0000, threadFlags | 0x80,
+    ] as [UInt64])
   func processesAndNamespacesAreNoThreads(_ flags: UInt64) throws {
     #expect(errno(of: try decide("clone", [flags])) == EPERM)
   }
 
-  @Test(arguments: [
-    ("execve", EACCES), ("execveat", EACCES), ("socket", EAFNOSUPPORT), ("socketpair", EAFNOSUPPORT), ("connect", EPERM),
-    ("ptrace", EPERM), ("io_uring_setup", ENOSYS), ("mount", EPERM), ("bpf", EPERM),
-  ] as [(String, Int32)])
-  func otherCalls(_ name: String, _ wanted: Int32) throws { #expect(errno(of: try decide(name, loading: true)) == wanted) }
+  @Test(
+    arguments: [
+      ("execve", EACCES), ("execveat", EACCES), ("socket", EAFNOSUPPORT), ("socketpair", EAFNOSUPPORT),
+      ("connect", EPERM),
+      ("ptrace", EPERM), ("io_uring_setup", ENOSYS), ("mount", EPERM), ("bpf", EPERM),
+    ] as [(String, Int32)])
+  func otherCalls(_ name: String, _ wanted: Int32) throws {
+    #expect(errno(of: try decide(name, loading: true)) == wanted)
+  }
 
   @Test func pathsAreNoted() throws {
     #expect(try decide("openat") == .note("openat", argument: 1))
@@ -108,7 +116,8 @@ import Testing
       call.number = number
       let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 })
       #expect(
-        policy.decide(call) == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
+        policy.decide(call)
+          == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
     }
   }
 

@@ -45,7 +45,9 @@ import Testing
     #expect(recorder.droppedBytes == 0)
   }
 
-  @Test(arguments: [(0, "debug"), (1, "info"), (2, "default"), (3, "error"), (4, "fault"), (5, "fault"), (255, "fault")])
+  @Test(arguments: [
+    (0, "debug"), (1, "info"), (2, "default"), (3, "error"), (4, "fault"), (5, "fault"), (255, "fault"),
+  ])
   func levels(_ level: UInt8, _ name: String) {
     var recorder = LogRecorder(limit: 100)
     recorder.record(level: level, subsystem: "", category: "", message: "x")

@@ -65,7 +65,9 @@ import Testing
     #expect(dog.tick(at: .seconds(1), cpu: .seconds(4), memory: 0) == .none)
     dog.callEnded(at: .seconds(1))
     dog.activityBegan(at: .seconds(2), cpu: .seconds(9))
-    #expect(dog.tick(at: .seconds(3), cpu: .seconds(10), memory: 0) == .kill(.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))))
+    #expect(
+      dog.tick(at: .seconds(3), cpu: .seconds(10), memory: 0)
+        == .kill(.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))))
   }
 
   @Test func timeAsleepIsNoTimeOfAnActivity() {
@@ -114,12 +116,15 @@ import Testing
   @Test func memoryIsJudgedBetweenCallsToo() {
     var dog = calling()
     dog.callEnded(at: Self.second)
-    #expect(dog.tick(at: Self.second, cpu: .zero, memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
+    #expect(
+      dog.tick(at: Self.second, cpu: .zero, memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
   }
 
   @Test func memoryIsTheCauseWhenAllIsOver() {
     var dog = calling()
-    #expect(dog.tick(at: .seconds(60), cpu: .seconds(60), memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
+    #expect(
+      dog.tick(at: .seconds(60), cpu: .seconds(60), memory: 2 << 20)
+        == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
   }
 
   @Test func sleepsAfterItsGrace() {
