@@ -73,11 +73,12 @@ let package = Package(
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel"]),
-    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol"]),
+    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(
-      name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox"]),
+      name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox", "TestSupport"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),

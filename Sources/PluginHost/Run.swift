@@ -254,7 +254,8 @@ final class Run {
     if let killedAt { usage.goneSeconds = (now - killedAt).inSeconds }
     if let deadline { usage.overrunSeconds = (now - deadline).inSeconds }
     let report = RunReport(
-      outcome: outcome, usage: usage, denials: denials.denials, droppedDenials: denials.dropped, log: log.lines,
+      outcome: outcome, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest), usage: usage,
+      denials: denials.denials, droppedDenials: denials.dropped, log: log.lines,
       droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
       meters: [
         "wall": "CLOCK_BOOTTIME, from the call to its return",

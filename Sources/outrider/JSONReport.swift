@@ -7,6 +7,7 @@ internal import Sandbox
 /// The one object that `--json` prints.
 struct JSONReport: Encodable {
   var outcome: Outcome
+  var plugin: RunReport.LoadedFile?
   var result: JSONValue?
   var out: [String]?
   var downloads: [Item]?
@@ -41,6 +42,7 @@ struct JSONReport: Encodable {
 
   init(_ report: RunReport, result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil) {
     outcome = report.outcome
+    plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     out = result.map { $0.out.map { $0.map { String(format: "%02x", $0) }.joined() } }
     downloads = verdict.map { $0.accepted.map(Item.init) }

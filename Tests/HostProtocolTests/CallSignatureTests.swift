@@ -1,4 +1,5 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 @Suite struct CallSignatureTests {

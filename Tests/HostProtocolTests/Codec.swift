@@ -1,4 +1,5 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 /// One decoder with its encoder. Every form on the wire has exactly one value and the other way round, so what is

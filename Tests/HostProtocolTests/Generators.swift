@@ -1,5 +1,6 @@
 import AssetModel
 import HostProtocol
+import TestSupport
 
 /// Values of every kind that crosses a channel, with the edges more often than chance gives them.
 extension SeededGenerator {
