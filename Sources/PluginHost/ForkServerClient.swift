@@ -54,8 +54,10 @@ final class ForkServerClient {
       + Machine.namespaces.filter { without.contains($0.wall) }.map { "--without-\($0.name)" }
     var argv = arguments.map { strdup($0) }
     argv.append(nil)
+    // Where a runner has its bundle; nothing lies at that name, the Info.plist beside it says what the executable is.
+    let executable = "CFProcessPath=\(RunnerView.bundle)/executable"
     var environment: [UnsafeMutablePointer<CChar>?] = [
-      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), nil,
+      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), strdup(executable), nil,
     ]
     defer {
       for pointer in argv { free(pointer) }
