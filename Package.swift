@@ -54,7 +54,8 @@ let package = Package(
       dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox", crypto, logging],
       swiftSettings: strict),
     .target(
-      name: "RunnerKit", dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
+      name: "RunnerKit",
+      dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
       swiftSettings: strict),
     .target(
       name: "Downloads", dependencies: ["AssetModel", "CCurl", "CLinux", "LinuxSystem", crypto, logging],
@@ -81,10 +82,12 @@ let package = Package(
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel"]),
-    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol"]),
+    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
+    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(
-      name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox"]),
+      name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox", "TestSupport"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),

@@ -155,6 +155,89 @@ EXPORT void h75_never_reads(void) {
   for (uint64_t id = 1u << 20;; id++) send_frame(REQUESTS, CURRENT_DOWNLOADS, id, 0, "", 0);
 }
 
+static char *put_text(char *at, const char *text, uint32_t length) {
+  memcpy(at, &length, sizeof length);
+  memcpy(at + sizeof length, text, length);
+  return at + sizeof length + length;
+}
+
+/* Asks to schedule a download with a body of `length` bytes. */
+static void send_schedule(uint64_t id, uint32_t length) {
+  static char bytes[80000], body[65536];
+  char name[32];
+  char *at = bytes + sizeof(struct header);
+  snprintf(name, sizeof name, "s%llu", (unsigned long long)id);
+  at = put_text(at, name, (uint32_t)strlen(name));
+  at = put_text(at, "", 0);
+  at = put_text(at, "https://assets.example.com/1", 28);
+  at = put_text(at, "POST", 4);
+  at = put_text(at, body, length);
+  at = put_text(at, "", 0);
+  at = put_text(at, "group.x", 7);
+  /* No size, not essential, priority 0, no manifest, state 0. */
+  memset(at, 0, 15);
+  at += 15;
+  struct header header = {0x526f, 1, SCHEDULE, (uint32_t)(at - bytes - (long)sizeof header), id};
+  memcpy(bytes, &header, sizeof header);
+  send(channel(REQUESTS), bytes, (size_t)(at - bytes), MSG_NOSIGNAL);
+}
+
+static int32_t answered_status(void) {
+  struct {
+    struct header header;
+    int32_t status;
+  } answer = {.status = -1};
+  recv(channel(REQUESTS), &answer, sizeof(struct header) + sizeof(int32_t), MSG_WAITALL);
+  return answer.status;
+}
+
+/* H15: schedules 6 GB of downloads that the host would have to keep. Returns how the first that it didn't take was
+   refused. */
+EXPORT int32_t h15_schedule_flood(void) {
+  int32_t status = 0;
+  for (uint64_t id = 1; id < 100000 && status == 0; id++) {
+    send_schedule(id, 60000);
+    status = answered_status();
+  }
+  return status;
+}
+
+/* H15: has the list of those that it took sent again and again, and never reads it. */
+EXPORT void h15_list_flood(void) {
+  h15_schedule_flood();
+  for (uint64_t id = 1u << 20;; id++) send_frame(REQUESTS, CURRENT_DOWNLOADS, id, 0, "", 0);
+}
+
+/* H15: schedules and reads no answer. */
+EXPORT void h15_blind_schedule_flood(void) {
+  for (uint64_t id = 1;; id++) send_schedule(id, 60000);
+}
+
+/* H15: activities without end, while the call that they would put off is still under way. */
+EXPORT void h15_activities(void) {
+  for (;;) {
+    send_frame(REQUESTS, BEGIN_ACTIVITY, 0, 0, "", 0);
+    send_frame(REQUESTS, END_ACTIVITY, 0, 0, "", 0);
+  }
+}
+
+static void *active_thread(void *unused) {
+  /* The call has returned by then. */
+  usleep(500);
+  for (;;) {
+    send_frame(REQUESTS, BEGIN_ACTIVITY, 0, 0, "", 0);
+    usleep(20000);
+    send_frame(REQUESTS, END_ACTIVITY, 0, 0, "", 0);
+  }
+  return unused;
+}
+
+/* H15: the same after the call has returned: the call's clocks go on. */
+EXPORT int32_t h15_leaves_activities(void) {
+  pthread_t thread;
+  return pthread_create(&thread, NULL, active_thread, NULL);
+}
+
 static void *eating_thread(void *unused) {
   char bytes[4096];
   while (recv(channel(CALLS), bytes, sizeof bytes, 0) > 0) {

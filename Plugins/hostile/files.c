@@ -284,6 +284,22 @@ EXPORT int32_t h99_awkward_names(void) {
   return outcome(chmod(in_container("h99-closed"), 0));
 }
 
+/* H99: what a janitor would call the things that it moves, and a link in a folder that is closed to its owner. */
+EXPORT int32_t h99_janitors_names(void) {
+  char name[64];
+  for (int32_t index = 0; index < 100; index++) {
+    snprintf(name, sizeof name, ".removing-%d", index);
+    if (mkdir(in_container(name), 0700) < 0) return errno;
+    snprintf(name, sizeof name, ".removing-%d/x", index);
+    if (mkdir(in_container(name), 0700) < 0) return errno;
+    snprintf(name, sizeof name, ".removing-%d/x/f", index);
+    if (open_for(O_CREAT | O_WRONLY, in_container(name)) != 0) return errno;
+  }
+  if (symlink("../../..", in_container(".removing-0/x/link")) < 0) return errno;
+  if (chmod(in_container(".removing-0/x"), 0500) < 0 || chmod(in_container(".removing-0"), 0500) < 0) return errno;
+  return outcome(chmod(in_container("."), 0));
+}
+
 /* H99: a name that is too long, and a path that is. */
 EXPORT int32_t h99_long_name(void) {
   static char name[4000];

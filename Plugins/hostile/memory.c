@@ -3,6 +3,7 @@
 
 #include <alloca.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define MUCH (64 * MIB)
 
@@ -57,6 +58,58 @@ EXPORT int32_t h27_reserve_and_touch(void) {
 /* H28: shared memory, which RLIMIT_DATA doesn't count. */
 EXPORT int32_t h28_shared(void) {
   return fill(map(MUCH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1), MUCH);
+}
+
+/* H28: shared memory of which no more than 1 MiB is ever in the page tables: what was written stays where it is. */
+EXPORT int32_t h28_shared_unseen(void) {
+  char *memory = map(MUCH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+  if (!memory) return errno;
+  for (size_t at = 0; at < MUCH; at += MIB) {
+    touch(memory + at, MIB);
+    madvise(memory + at, MIB, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+/* H28: the same in pieces, each unmapped but for a page that keeps the rest. */
+EXPORT int32_t h28_shared_pieces(void) {
+  for (size_t done = 0; done < MUCH; done += MIB) {
+    char *memory = map(MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+    if (!memory) return errno;
+    touch(memory, MIB);
+    if (munmap(memory + 4096, MIB - 4096) < 0) return errno;
+  }
+  return 0;
+}
+
+/* H28: the same through a second mapping of the same pages (mremap of size 0), grown as far as it goes. */
+EXPORT int32_t h28_shared_twice(void) {
+  for (size_t done = 0; done < MUCH; done += MIB) {
+    char *memory = map(MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+    if (!memory) return errno;
+    char *other = mremap(memory, 0, 2 * MIB, MREMAP_MAYMOVE);
+    if (other == MAP_FAILED || munmap(memory, MIB) < 0) return errno;
+    touch(other, MIB);
+    madvise(other, MIB, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+/* H28: bytes instead of pages: a mapping of one byte has 4,096. */
+EXPORT int32_t h28_shared_bytes(void) {
+  for (size_t done = 0; done < MUCH; done += 4096) {
+    char *memory = map(1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+    if (!memory) return errno;
+    memory[4095] = 1;
+    madvise(memory, 4096, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+/* H28: shared memory by mapping a device, where the flags say nothing of it. */
+EXPORT int32_t h28_dev_zero(void) {
+  int file = open("/dev/zero", O_RDWR | O_CLOEXEC);
+  return file < 0 ? errno : fill(map(MUCH, PROT_READ | PROT_WRITE, MAP_SHARED, file), MUCH);
 }
 
 /* H29: a memory file, mapped. */
@@ -122,6 +175,31 @@ EXPORT int32_t h34_bigger_pipe(void) {
   close(ends[0]);
   close(ends[1]);
   return code;
+}
+
+/* H34: timers, each of which is the kernel's memory. */
+EXPORT int32_t h34_timers(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_NONE};
+  for (int count = 0; count < 2000; count++) {
+    timer_t timer;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0) return errno;
+  }
+  return 0;
+}
+
+/* H34: locks, each of a byte of its own: the kernel's memory too. In several files, for it looks through a file's list. */
+EXPORT int32_t h34_locks(void) {
+  char name[32];
+  for (int count = 0; count < 100; count++) {
+    snprintf(name, sizeof name, "h34-locks-%d", count);
+    int file = open(in_container(name), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    if (file < 0) return errno;
+    for (off_t at = 2000; at > 0; at -= 2) {
+      struct flock lock = {.l_type = F_WRLCK, .l_start = at, .l_len = 1};
+      if (fcntl(file, F_SETLK, &lock) < 0) return errno;
+    }
+  }
+  return 0;
 }
 
 /* H34: pages lent to a pipe, and memory in flight. */

@@ -131,6 +131,26 @@ BEHAVIOUR(headers_lie) {
   return UNUSED, with_sound(host, &download);
 }
 
+/* H88: a request that is larger than anything that it could ask for. */
+BEHAVIOUR(body_long) {
+  static char body[1 << 20];
+  ba_download download = sound("body");
+  download.http_body.bytes = body;
+  download.http_body.length = sizeof body;
+  return UNUSED, with_sound(host, &download);
+}
+BEHAVIOUR(headers_long) {
+  static char value[1000];
+  ba_header headers[64];
+  ba_download download = sound("headers");
+  UNUSED;
+  memset(value, 'v', sizeof value);
+  for (int index = 0; index < 64; index++) headers[index] = (ba_header){{"X", 1}, {value, sizeof value}};
+  download.http_headers = headers;
+  download.http_header_count = 64;
+  return with_sound(host, &download);
+}
+
 /* 100,000 downloads. */
 BEHAVIOUR(many) {
   char name[32];

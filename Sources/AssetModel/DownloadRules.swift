@@ -3,6 +3,12 @@ public struct DownloadRules: Sendable {
   /// Bytes of UTF-8 that an identifier may have.
   public static let longestIdentifier = 1024
   public static let longestURL = 8192
+  /// Bytes of a method, a body, and of the names and values of all headers together: a download is kept and sent, so it
+  /// has to have an end.
+  public static let longestMethod = 32
+  public static let longestBody = 64 << 10
+  public static let mostHeaders = 64
+  public static let longestHeaders = 16 << 10
   public static let priorities: ClosedRange<Int64> = -100...100
 
   /// nil: the extension has no bundle, and every group maps to the one container that it was given.
@@ -52,15 +58,25 @@ public struct DownloadRules: Sendable {
     if download.identifier.isEmpty { return reject(102, "the identifier is empty") }
     if download.identifier.utf8.count > Self.longestIdentifier {
       return reject(
-        102, "the identifier has \(download.identifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed")
+        102, "the identifier has \(download.identifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed"
+      )
     }
     if download.identifier.unicodeScalars.contains(where: Self.isDeceptive) {
       return reject(102, "the identifier contains a control or a text-direction character")
     }
     if let reason = Self.objection(toURL: download.url) { return reject(102, reason) }
-    if let size = download.fileSize, size <= 0 { return reject(102, "fileSize is \(size); it must be greater than zero") }
+    if let reason = Self.objection(toRequest: download) { return reject(102, reason) }
+    if let size = download.fileSize, size <= 0 {
+      return reject(102, "fileSize is \(size); it must be greater than zero")
+    }
     if !Self.priorities.contains(download.priority) {
       return reject(102, "priority \(download.priority) is outside -100...100")
+    }
+    if download.applicationGroupIdentifier.utf8.count > Self.longestIdentifier {
+      return reject(
+        102,
+        "the app group has \(download.applicationGroupIdentifier.utf8.count) bytes; at most \(Self.longestIdentifier) are allowed"
+      )
     }
     if let groups = applicationGroups, !groups.contains(download.applicationGroupIdentifier) {
       return reject(55, "the extension isn't a member of the app group \(download.applicationGroupIdentifier)")
@@ -69,6 +85,20 @@ public struct DownloadRules: Sendable {
       return reject(109, "an essential download is allowed for install and update only")
     }
     return nil
+  }
+
+  private static func objection(toRequest download: Download) -> String? {
+    if download.method.utf8.count > longestMethod {
+      return "the HTTP method has \(download.method.utf8.count) bytes; at most \(longestMethod) are allowed"
+    }
+    if download.body.count > longestBody {
+      return "the HTTP body has \(download.body.count) bytes; at most \(longestBody) are allowed"
+    }
+    if download.headers.count > mostHeaders {
+      return "the request has \(download.headers.count) headers; at most \(mostHeaders) are allowed"
+    }
+    let bytes = download.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    return bytes > longestHeaders ? "the headers have \(bytes) bytes; at most \(longestHeaders) are allowed" : nil
   }
 
   private static func objection(toURL url: String) -> String? {

@@ -73,7 +73,9 @@ public struct ByteReader: Sendable {
     return bytes[position..<position + count]
   }
 
-  public mutating func integer<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type = I.self) throws(ProtocolViolation) -> I {
+  public mutating func integer<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type = I.self) throws(ProtocolViolation)
+    -> I
+  {
     let slice = try take(MemoryLayout<I>.size)
     var value: I = 0
     withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: slice) }

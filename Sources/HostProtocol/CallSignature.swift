@@ -48,7 +48,8 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
       arguments.append(try Self.kind(String(word), isResult: false))
     }
     guard arguments.count <= Self.mostArguments else {
-      throw ParseError(description: "a signature has at most \(Self.mostArguments) arguments; this one has \(arguments.count)")
+      throw ParseError(
+        description: "a signature has at most \(Self.mostArguments) arguments; this one has \(arguments.count)")
     }
   }
 

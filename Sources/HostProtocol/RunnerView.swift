@@ -7,8 +7,11 @@ public enum RunnerView {
   public static let temporary = "/tmp"
 
   /// Directories and files of the machine that every runner sees, read-only. Those that a machine lacks are left out.
-  public static let runtime = ["/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
+  public static let runtime = [
+    "/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache",
+  ]
   /// Symbolic links that many systems have in place of directories.
   public static let links = ["/lib", "/lib64", "/lib32", "/usr/lib64", "/etc/localtime"]
-  public static let devices = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
+  /// Without /dev/zero, which gives shared memory to whoever maps it, past the filter that looks at mmap(2)'s flags.
+  public static let devices = ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"]
 }

@@ -77,10 +77,14 @@ public struct SpawnRequest: Sendable, Equatable {
   public var attachments: [Attachment]?
   /// Mount points beyond the template's that the attachments need; one that ends in `/` is a directory.
   public var freshPoints: [String]
+  /// Leaves the server's descriptors open, to show what closing them stops.
+  public var keepsDescriptors: Bool
 
   public init(
-    run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8], hasListener: Bool,
-    isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String]
+    run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
+    hasListener: Bool,
+    isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String],
+    keepsDescriptors: Bool
   ) {
     self.run = run
     self.environment = environment
@@ -92,6 +96,7 @@ public struct SpawnRequest: Sendable, Equatable {
     self.joinsCgroup = joinsCgroup
     self.attachments = attachments
     self.freshPoints = freshPoints
+    self.keepsDescriptors = keepsDescriptors
   }
 
   public func encoded() -> [UInt8] {
@@ -120,6 +125,7 @@ public struct SpawnRequest: Sendable, Equatable {
       writer.array(list) { $1.write(to: &$0) }
     }
     writer.array(freshPoints) { $0.string($1) }
+    writer.boolean(keepsDescriptors)
     return writer.bytes
   }
 
@@ -145,6 +151,7 @@ public struct SpawnRequest: Sendable, Equatable {
       try reader.array { (reader) throws(ProtocolViolation) in try Attachment(from: &reader) }
     }
     freshPoints = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
+    keepsDescriptors = try reader.boolean()
     try reader.end()
   }
 }

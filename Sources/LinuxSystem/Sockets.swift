@@ -37,7 +37,8 @@ package enum Sockets {
       try check("sendmsg", "socket \(socket)") {
         bytes.withUnsafeBytes { buffer in
           ol_send(
-            socket, buffer.baseAddress.map { $0 + offset }, buffer.count - offset, descriptors, descriptors.count, flags,
+            socket, buffer.baseAddress.map { $0 + offset }, buffer.count - offset, descriptors, descriptors.count,
+            flags,
             &sent)
         }
       }
@@ -66,7 +67,8 @@ package enum Sockets {
         return ol_receive(socket, base, bytes.count, &descriptors, &arrived, flags, &count, &truncated)
       }
       switch code {
-      case 0: return Received(count: count, descriptors: Array(descriptors.prefix(arrived)), wasTruncated: truncated != 0)
+      case 0:
+        return Received(count: count, descriptors: Array(descriptors.prefix(arrived)), wasTruncated: truncated != 0)
       case EINTR: continue
       case EAGAIN: return nil
       default: throw SystemCallError("recvmsg", code: code, subject: "socket \(socket)")
@@ -85,7 +87,8 @@ extension Duration {
   package var inNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow ? (seconds < 0 ? .min : .max) : product.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
+    return overflow
+      ? (seconds < 0 ? .min : .max) : product.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
   }
 
   package var inSeconds: Double { Double(inNanoseconds) / 1e9 }

@@ -1,7 +1,9 @@
 internal import HostProtocol
 
 /// An argument as callers write it; the signature says what it becomes.
-public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral, ExpressibleByFloatLiteral {
+public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral,
+  ExpressibleByFloatLiteral
+{
   case integer(Int64)
   case unsigned(UInt64)
   case double(Double)
@@ -21,7 +23,8 @@ public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, Expr
   static func values(of arguments: [CallArgument], for signature: CallSignature) throws(MisfitError) -> [CallValue] {
     let wanted = signature.arguments.filter { if case .out = $0 { false } else { true } }
     guard wanted.count == arguments.count else {
-      throw MisfitError(description: "\(signature) takes \(wanted.count) arguments (out(N) takes none); \(arguments.count) were given")
+      throw MisfitError(
+        description: "\(signature) takes \(wanted.count) arguments (out(N) takes none); \(arguments.count) were given")
     }
     var values: [CallValue] = []
     for (index, (argument, kind)) in zip(arguments, wanted).enumerated() {
@@ -82,7 +85,8 @@ public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, Expr
 
   private func raw(_ kind: CallSignature.Kind) -> CallValue? {
     switch self {
-    case .text(let text): kind == .cstring ? (text.utf8.contains(0) ? nil : .cstring(Array(text.utf8))) : .bytes(Array(text.utf8))
+    case .text(let text):
+      kind == .cstring ? (text.utf8.contains(0) ? nil : .cstring(Array(text.utf8))) : .bytes(Array(text.utf8))
     case .bytes(let bytes): kind == .cstring ? (bytes.contains(0) ? nil : .cstring(bytes)) : .bytes(bytes)
     case .null: .cstring(nil)
     default: nil

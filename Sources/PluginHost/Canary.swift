@@ -1,5 +1,5 @@
 internal import HostProtocol
-internal import Sandbox
+public import Sandbox
 
 /// Exceeds each limit on purpose, in a real runner: a limit that doesn't bite isn't in force, whatever was configured.
 public struct Canary: Sendable {
@@ -7,49 +7,90 @@ public struct Canary: Sendable {
     public var limit: String
     public var isInForce: Bool
     public var detail: String
+    /// The wall that the limit is part of; nil for the control.
+    public var wall: Wall?
   }
 
-  private let host: PluginHost
+  private typealias Probe = @Sendable () async -> Finding
+  private let core: HostCore
+  private let open: Set<Wall>
 
-  public init(host: PluginHost) { self.host = host }
+  public init(host: PluginHost) { self.init(core: host.core, open: []) }
 
-  /// Every limit and, as positive control, a call within all of them. Takes about half a second.
+  /// `open`: walls that are left open, which it then has to find so.
+  init(core: HostCore, open: Set<Wall>) {
+    self.core = core
+    self.open = open
+  }
+
+  /// Every limit and, as positive control, a call within all of them, all at once.
   public func run() async -> [Finding] {
+    await withTaskGroup(of: (Int, Finding).self) { group in
+      for (index, probe) in probes.enumerated() { group.addTask { (index, await probe()) } }
+      var findings: [(Int, Finding)] = []
+      for await finding in group { findings.append(finding) }
+      return findings.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+
+  private var probes: [Probe] {
     [
-      await ending("nothing exceeded", .returned, Limits()) { (plugin) throws(HostError) in
-        _ = try await plugin.call("abs", "i32(i32)", -5)
+      {
+        await ending("nothing exceeded", nil, .returned, Limits()) { (plugin) throws(HostError) in
+          _ = try await plugin.call("abs", "i32(i32)", -5)
+        }
       },
-      await ending("wall time", .wallTimeExceeded, Limits(wall: .milliseconds(50))) { (plugin) throws(HostError) in
-        _ = try await plugin.call("sleep", "u32(u32)", 30)
+      {
+        await ending("wall time", .watchdog, .wallTimeExceeded, Limits(wall: .milliseconds(20))) {
+          (plugin) throws(HostError) in
+          _ = try await plugin.call("sleep", "u32(u32)", 30)
+        }
       },
-      await ending("CPU time", .cpuTimeExceeded, Self.cpuLimits) { (plugin) throws(HostError) in
-        let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(4 << 20)))
-        for _ in 0..<10_000 { _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(4 << 20)) }
+      {
+        await ending("CPU time", .watchdog, .cpuTimeExceeded, Self.cpuLimits) { (plugin) throws(HostError) in
+          let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(4 << 20)))
+          for _ in 0..<10_000 {
+            _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(4 << 20))
+          }
+        }
       },
-      await ending("memory", .memoryExceeded, Limits(wall: .seconds(10), memory: 4 << 20)) { (plugin) throws(HostError) in
-        let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20)))
-        _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(64 << 20))
+      {
+        await ending("memory", .cgroup, .memoryExceeded, Limits(wall: .seconds(10), memory: 4 << 20)) {
+          (plugin) throws(HostError) in
+          let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20)))
+          _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(64 << 20))
+        }
       },
-      await refusing("open files", "EMFILE", Self.fileLimits) { (plugin) throws(HostError) in
-        var last = RunnerMessage.CallResult(value: .void)
-        for _ in 0..<16 where last.value != .signed(-1) { last = try await plugin.call("dup", "i32(i32)", 1) }
-        return last
+      {
+        await refusing("open files", .rlimits, "EMFILE", Self.fileLimits) { (plugin) throws(HostError) in
+          var last = RunnerMessage.CallResult(value: .void)
+          for _ in 0..<16 where last.value != .signed(-1) { last = try await plugin.call("dup", "i32(i32)", 1) }
+          return last
+        }
       },
-      await refusing("system calls", "EAFNOSUPPORT", Limits()) { (plugin) throws(HostError) in
-        try await plugin.call("socket", "i32(i32,i32,i32)", 2, 1, 0)
+      {
+        await refusing("file size", .rlimits, "EFBIG", Self.fileLimits) { (plugin) throws(HostError) in
+          try await plugin.call("truncate", "i32(cstring,i64)", .text(try await Self.file(of: plugin)), 1_048_576)
+        }
+      },
+      {
+        await refusing("system calls", .seccomp, "EAFNOSUPPORT", Limits()) { (plugin) throws(HostError) in
+          try await plugin.call("socket", "i32(i32,i32,i32)", 2, 1, 0)
+        }
       },
     ]
   }
 
   private static var cpuLimits: Limits {
     var limits = Limits(wall: .seconds(10))
-    limits.cpuTotal = .milliseconds(60)
+    limits.cpuTotal = .milliseconds(20)
     return limits
   }
 
   private static var fileLimits: Limits {
     var limits = Limits()
     limits.openFiles = 12
+    limits.fileSize = 4096
     return limits
   }
 
@@ -58,37 +99,56 @@ public struct Canary: Sendable {
     return .unsigned(address)
   }
 
+  /// An empty file in the plugin's container, as the plugin sees it.
+  private static func file(of plugin: Plugin) async throws(HostError) -> String {
+    let path = plugin.view("/canary")
+    guard case .signed(0...) = try await plugin.call("creat", "i32(cstring,i32)", .text(path), 0o600).value else {
+      throw .failed("no file to write")
+    }
+    return path
+  }
+
+  private func load(_ limits: Limits) async throws(HostError) -> Plugin {
+    var options = PluginHost.LoadOptions()
+    options.withoutWalls = open
+    return try await core.load(
+      try PluginImage(opening: "libc.so.6", searching: true), policy: Policy(limits: limits), options: options)
+  }
+
   /// Expects a run to end as `kind`.
   private func ending(
-    _ name: String, _ kind: Outcome.Kind, _ limits: Limits, _ body: (Plugin) async throws(HostError) -> Void
+    _ name: String, _ wall: Wall?, _ kind: Outcome.Kind, _ limits: Limits,
+    _ body: (Plugin) async throws(HostError) -> Void
   ) async -> Finding {
     do throws(HostError) {
-      let plugin = try await host.load("libc.so.6", policy: Policy(limits: limits))
+      let plugin = try await load(limits)
       var failure: HostError?
       do throws(HostError) { try await body(plugin) } catch { failure = error }
       let outcome = await plugin.end().outcome
-      if case .failed(let text)? = failure { return Finding(limit: name, isInForce: false, detail: text) }
+      if case .failed(let text)? = failure { return Finding(limit: name, isInForce: false, detail: text, wall: wall) }
       return Finding(
         limit: name, isInForce: outcome.kind == kind,
-        detail: outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": " + outcome.detail))
+        detail: outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": " + outcome.detail), wall: wall)
     } catch {
-      return Finding(limit: name, isInForce: false, detail: "\(error)")
+      // What is exceeded before the library is loaded is exceeded.
+      return Finding(limit: name, isInForce: error.report?.outcome.kind == kind, detail: "\(error)", wall: wall)
     }
   }
 
   /// Expects a call to answer -1.
   private func refusing(
-    _ name: String, _ code: String, _ limits: Limits,
+    _ name: String, _ wall: Wall, _ code: String, _ limits: Limits,
     _ body: (Plugin) async throws(HostError) -> RunnerMessage.CallResult
   ) async -> Finding {
     do throws(HostError) {
-      let plugin = try await host.load("libc.so.6", policy: Policy(limits: limits))
+      let plugin = try await load(limits)
       let result = try await body(plugin)
       _ = await plugin.end()
       let isRefused = result.value == .signed(-1)
-      return Finding(limit: name, isInForce: isRefused, detail: isRefused ? "refused with \(code)" : "allowed")
+      return Finding(
+        limit: name, isInForce: isRefused, detail: isRefused ? "refused with \(code)" : "allowed", wall: wall)
     } catch {
-      return Finding(limit: name, isInForce: false, detail: "\(error)")
+      return Finding(limit: name, isInForce: false, detail: "\(error)", wall: wall)
     }
   }
 }

@@ -23,7 +23,8 @@ enum CrashText {
 
   /// The faulting address lies within some pages of the stack pointer.
   private static func isStackOverflow(_ site: RunnerMessage.CrashSite) -> Bool {
-    let distance = site.address > site.stackPointer ? site.address - site.stackPointer : site.stackPointer - site.address
+    let distance =
+      site.address > site.stackPointer ? site.address - site.stackPointer : site.stackPointer - site.address
     return distance < 64 << 10 && site.address != 0
   }
 }

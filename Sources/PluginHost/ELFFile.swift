@@ -31,7 +31,8 @@ public struct ELFFile: Sendable, Equatable {
       let (machine, machineName): (UInt64, String) = (183, "AArch64")
     #endif
     guard view.read(18, 2) == machine else {
-      throw FormatError(description: "is for another architecture (machine \(view.read(18, 2) ?? 0)); this host runs \(machineName)")
+      throw FormatError(
+        description: "is for another architecture (machine \(view.read(18, 2) ?? 0)); this host runs \(machineName)")
     }
     isSharedObject = view.read(16, 2) == 3
     soname = nil
@@ -83,7 +84,8 @@ public struct ELFFile: Sendable, Equatable {
     var names: [(UInt64, UInt64)] = []
     var addresses: (strings: UInt64?, symbols: UInt64?, hash: UInt64?)
     for index in 0..<min(dynamic.length / 16, 4096) {
-      guard let tag = view.read(dynamic.offset &+ index &* 16, 8), let value = view.read(dynamic.offset &+ index &* 16 &+ 8, 8)
+      guard let tag = view.read(dynamic.offset &+ index &* 16, 8),
+        let value = view.read(dynamic.offset &+ index &* 16 &+ 8, 8)
       else { throw FormatError(description: "has a dynamic section beyond its end") }
       switch tag {
       case 0: break

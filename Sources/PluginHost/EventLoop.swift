@@ -34,11 +34,13 @@ final class EventLoop: @unchecked Sendable {
     self.wakeup = wakeup
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
-    let code = pthread_create(&thread, nil, { raw in
-      guard let raw else { return nil }
-      Unmanaged<EventLoop>.fromOpaque(raw).takeRetainedValue().run()
-      return nil
-    }, context)
+    let code = pthread_create(
+      &thread, nil,
+      { raw in
+        guard let raw else { return nil }
+        Unmanaged<EventLoop>.fromOpaque(raw).takeRetainedValue().run()
+        return nil
+      }, context)
     guard code == 0 else { throw SystemCallError("pthread_create", code: code, subject: "watchdog") }
     pthread_detach(thread)
   }

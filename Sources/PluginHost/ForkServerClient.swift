@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
+internal import Sandbox
 
 /// The host's end of one fork server: starts it, gives it an identity, asks it for runners, hears of their ends.
 ///
@@ -16,24 +17,27 @@ final class ForkServerClient {
   }
 
   let hello: ServerEvent.Hello
-  /// The kernel's uid of its runners.
+  /// The kernel's ids of its runners: some that nobody else has where this host may map them, or its own.
   let uid: UInt32
   let gid: UInt32
+  var hasOwnIdentity: Bool { uid != geteuid() }
   private let socket: OwnedDescriptor
   let process: pid_t
   private var key: UInt64?
   private(set) var isAlive = true
 
   /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
-  init(runner: String, preload: String?, isBare: Bool = false, patience: Duration) throws(HostError) {
+  /// `without`: namespaces to stay out of.
+  init(runner: String, preload: String?, isBare: Bool = false, without: Set<Wall> = [], patience: Duration)
+    throws(HostError)
+  {
     do {
       let (mine, theirs) = try Sockets.pair(stream: false)
       let first = OwnedDescriptor(taking: mine)
       defer { close(theirs) }
-      let pid = try Self.spawn(runner, preload: preload, isBare: isBare, channel: theirs)
+      let pid = try Self.spawn(runner, preload: preload, isBare: isBare, without: without, channel: theirs)
       process = pid
-      (uid, gid) = geteuid() == 0 ? (2_000_000_000 + UInt32(pid), 2_000_000_000 + UInt32(pid)) : (geteuid(), getegid())
-      hello = try Self.greet(first.number, pid: pid, uid: uid, gid: gid, patience: patience)
+      (hello, uid, gid) = try Self.greet(first.number, pid: pid, patience: patience)
       socket = first
     } catch let error as SystemCallError {
       throw .failed("the fork server doesn't start: \(error.description)")
@@ -43,12 +47,18 @@ final class ForkServerClient {
   }
 
   private static func spawn(
-    _ runner: String, preload: String?, isBare: Bool, channel: Int32
+    _ runner: String, preload: String?, isBare: Bool, without: Set<Wall>, channel: Int32
   ) throws(SystemCallError) -> pid_t {
-    let arguments = [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"]) + (isBare ? ["--bare"] : [])
+    let arguments =
+      [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"]) + (isBare ? ["--bare"] : [])
+      + Machine.namespaces.filter { without.contains($0.wall) }.map { "--without-\($0.name)" }
     var argv = arguments.map { strdup($0) }
     argv.append(nil)
-    var environment: [UnsafeMutablePointer<CChar>?] = [strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), nil]
+    // Where a runner has its bundle; nothing lies at that name, the Info.plist beside it says what the executable is.
+    let executable = "CFProcessPath=\(RunnerView.bundle)/executable"
+    var environment: [UnsafeMutablePointer<CChar>?] = [
+      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), strdup(executable), nil,
+    ]
     defer {
       for pointer in argv { free(pointer) }
       for pointer in environment { free(pointer) }
@@ -59,8 +69,9 @@ final class ForkServerClient {
   }
 
   private static func greet(
-    _ socket: Int32, pid: pid_t, uid: UInt32, gid: UInt32, patience: Duration
-  ) throws -> ServerEvent.Hello {
+    _ socket: Int32, pid: pid_t, patience: Duration
+  ) throws -> (ServerEvent.Hello, uid: UInt32, gid: UInt32) {
+    var ids = (uid: geteuid(), gid: getegid())
     let deadline = BootClock.now + patience
     var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
@@ -76,24 +87,31 @@ final class ForkServerClient {
       }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {
       case .wantsIdentity:
-        let mapped = mapIdentity(pid: pid, uid: uid, gid: gid)
-        try Sockets.send(socket, [mapped ? 1 : 0])
-      case .ready(let hello): return hello
+        let mapped = mapIdentity(pid: pid)
+        if let mapped { ids = mapped }
+        try Sockets.send(socket, [mapped == nil ? 0 : 1])
+      case .ready(let hello): return (hello, ids.uid, ids.gid)
       default: throw HostError.failed("it spoke out of turn")
       }
     }
   }
 
-  /// One unprivileged id inside and outside (user_namespaces(7)).
-  static func mapIdentity(pid: pid_t, uid: UInt32, gid: UInt32) -> Bool {
-    do {
-      if geteuid() != 0 { try Files.control("/proc/\(pid)/setgroups", "deny") }
-      try Files.control("/proc/\(pid)/uid_map", "1000 \(uid) 1")
-      try Files.control("/proc/\(pid)/gid_map", "1000 \(gid) 1")
-      return true
-    } catch {
-      return false
+  /// One unprivileged id inside and outside (user_namespaces(7)); nil where neither can be had. Root takes ids that nobody
+  /// has, unless it is root of a container that maps no such ids: then its runners have its own, as an ordinary user's.
+  private static func mapIdentity(pid: pid_t) -> (uid: UInt32, gid: UInt32)? {
+    let unused = 2_000_000_000 + UInt32(pid)
+    let own = (geteuid(), getegid())
+    for (uid, gid) in geteuid() == 0 ? [(unused, unused), own] : [own] {
+      do {
+        try Files.control("/proc/\(pid)/uid_map", "1000 \(uid) 1")
+        if geteuid() != 0 { try Files.control("/proc/\(pid)/setgroups", "deny") }
+        try Files.control("/proc/\(pid)/gid_map", "1000 \(gid) 1")
+        return (uid, gid)
+      } catch {
+        continue
+      }
     }
+    return nil
   }
 
   func attach(to loop: EventLoop, _ handlers: Handlers) throws(SystemCallError) {
@@ -108,7 +126,8 @@ final class ForkServerClient {
   private func receive(_ loop: EventLoop, _ handlers: Handlers) {
     var buffer = [UInt8](repeating: 0, count: 65536)
     do {
-      guard let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
+      guard
+        let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
       else { return }
       guard message.count > 0 else { return end(loop, handlers, "the fork server ended") }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {

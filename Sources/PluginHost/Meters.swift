@@ -14,7 +14,7 @@ struct Meters: ~Copyable {
     status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
   }
 
-  mutating func takeBaseline() { baseline = memory() ?? 0 }
+  mutating func takeBaseline() { baseline = memory(shared: 0) ?? 0 }
 
   /// CPU time of all threads. A runner can't make processes, so the process is the tree.
   func cpu() -> Duration? {
@@ -22,12 +22,12 @@ struct Meters: ~Copyable {
     return ol_process_cpu(pid, &nanoseconds) == 0 ? .nanoseconds(Int64(nanoseconds)) : nil
   }
 
-  /// Bytes beyond the baseline.
-  func memoryBeyondBaseline() -> Int? { memory().map { max($0 - baseline, 0) } }
+  /// Bytes beyond the baseline. `shared`: what was granted of shared memory, which counts whether it is mapped now or not.
+  func memoryBeyondBaseline(shared: Int) -> Int? { memory(shared: shared).map { max($0 - baseline, 0) } }
 
   /// Anonymous and shared pages, swap and page tables (proc_pid_status(5)).
-  private func memory() -> Int? {
-    fields().map { $0.anonymous + $0.shared + $0.swap + $0.tables }
+  private func memory(shared: Int) -> Int? {
+    fields().map { $0.anonymous + max($0.shared, shared) + $0.swap + $0.tables }
   }
 
   /// Whether the process is on its way out or gone: PF_EXITING of its flags (proc_pid_stat(5), field 9).
@@ -58,7 +58,9 @@ struct Meters: ~Copyable {
         let end = (index..<count).first { buffer[$0] == 0x0a } ?? count
         func value(_ name: StaticString) -> Int? {
           let length = name.utf8CodeUnitCount
-          guard end - index > length, memcmp(buffer.baseAddress! + index, name.utf8Start, length) == 0 else { return nil }
+          guard end - index > length, memcmp(buffer.baseAddress! + index, name.utf8Start, length) == 0 else {
+            return nil
+          }
           return buffer[(index + length)..<end].reduce(0) { $1 >= 0x30 && $1 <= 0x39 ? $0 * 10 + Int($1 - 0x30) : $0 }
         }
         if let kibibytes = value("RssAnon:") { fields.anonymous = kibibytes << 10 }

@@ -7,12 +7,37 @@ internal import Sandbox
 struct NotificationPolicy {
   enum Decision: Equatable {
     case proceed
+    /// The kernel goes on, and the host counts it.
+    case grant(Grant)
     /// The kernel decides; the path in that argument is noted.
     case note(String, argument: Int)
     case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
   }
 
+  /// Kernel objects that no counter of the process shows: the host grants them up to a limit. A memory cgroup charges
+  /// shared memory, but no locks.
+  enum Grant: Equatable {
+    case sharedMemory(bytes: Int)
+    case fileLock
+  }
+
+  /// What was granted in a run so far. Nothing is given back: the host doesn't see what is unmapped or unlocked.
+  struct Grants: Equatable {
+    /// A lock is 216 bytes of the kernel's.
+    static let mostFileLocks = 65_536
+    var sharedMemory = 0
+    var fileLocks = 0
+
+    mutating func add(_ grant: Grant) {
+      switch grant {
+      case .sharedMemory(let bytes): sharedMemory += bytes
+      case .fileLock: fileLocks += 1
+      }
+    }
+  }
+
   let policy: Policy
+  let grants: Grants
   /// The host's own knowledge of the phase, not the runner's word.
   let isLoading: Bool
   /// Threads that the runner has now; asked only when it wants another.
@@ -22,7 +47,9 @@ struct NotificationPolicy {
     let name = SystemCalls.name(of: call.number)
     let arguments = call.arguments
     switch name {
-    case "mmap": return map(protection: arguments.2, flags: arguments.3, call)
+    case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
+    case "fcntl" where SystemCalls.isLock(command: arguments.1):
+      return grants.fileLocks < Grants.mostFileLocks ? .grant(.fileLock) : deny(name, call, ENOLCK, layer: "limits")
     case "mprotect":
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       return isLoading && isCode ? .proceed : deny(name, call, EACCES)
@@ -39,10 +66,17 @@ struct NotificationPolicy {
   }
 
   /// Code comes from files while the plugin is loaded, is never writable, and never huge or locked memory.
-  private func map(protection: UInt64, flags: UInt64, _ call: ol_notification) -> Decision {
+  private func map(length: UInt64, protection: UInt64, flags: UInt64, _ call: ol_notification) -> Decision {
     if flags & 0x42000 != 0 { return deny("mmap", call, EPERM) }
     let isAnonymous = flags & 0x20 != 0
     let isWritable = protection & UInt64(PROT_WRITE) != 0
+    if isAnonymous, flags & 1 != 0, protection & UInt64(PROT_EXEC) == 0 {
+      // Its pages outlive their mapping in part, so the whole counts from now on. Its size can't grow later.
+      let left = UInt64(max(policy.limits.memory - grants.sharedMemory, 0))
+      let pages = length / 4096 + (length % 4096 == 0 ? 0 : 1)
+      return pages <= left / 4096
+        ? .grant(.sharedMemory(bytes: Int(pages) * 4096)) : deny("mmap", call, ENOMEM, layer: "limits")
+    }
     return isLoading && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
   }
 

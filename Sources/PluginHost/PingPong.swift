@@ -9,15 +9,19 @@ package enum PingPong {
   package static func run(count: Int) throws -> [Double] {
     let (mine, theirs) = try Sockets.pair(stream: true)
     defer { close(mine) }
-    let question = HostMessage.call(.function(symbol: "abs", signature: "i32(i32)", arguments: [.signed(-5)])).frame(id: 1).encoded()
+    let question = HostMessage.call(.function(symbol: "abs", signature: "i32(i32)", arguments: [.signed(-5)])).frame(
+      id: 1
+    ).encoded()
     let answer = RunnerMessage.returned(.init(value: .signed(5))).frame(id: 1).encoded()
     let echo = Echo(socket: theirs, question: question.count, answer: answer)
     var thread = pthread_t()
-    pthread_create(&thread, nil, { raw in
-      guard let raw else { return nil }
-      Unmanaged<Echo>.fromOpaque(raw).takeRetainedValue().run()
-      return nil
-    }, Unmanaged.passRetained(echo).toOpaque())
+    pthread_create(
+      &thread, nil,
+      { raw in
+        guard let raw else { return nil }
+        Unmanaged<Echo>.fromOpaque(raw).takeRetainedValue().run()
+        return nil
+      }, Unmanaged.passRetained(echo).toOpaque())
     var samples: [Double] = []
     var buffer = [UInt8](repeating: 0, count: answer.count)
     for _ in 0..<count {

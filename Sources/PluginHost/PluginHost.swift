@@ -19,11 +19,15 @@ public final class PluginHost: Sendable {
     /// A fresh process without Foundation for every load, for plugins that bring another runtime.
     public var isCold = false
     public var logger = Logger(label: "outrider.host")
+    /// Namespaces to stay out of, so that a test can show what each of them alone stops, or a machine without them.
+    package var withoutNamespaces: Set<Wall> = []
+    /// Walls that the canary is to find open, so that a test can show what follows.
+    package var canaryWithout: Set<Wall> = []
 
     public init() {}
   }
 
-  private let core: HostCore
+  let core: HostCore
 
   /// Throws where the runner can't be found or the kernel lacks something that there is no way around.
   public init(configuration: Configuration = Configuration()) throws(HostError) {
@@ -44,7 +48,8 @@ public final class PluginHost: Sendable {
     public var manifest: String?
     /// Whether the library must publish a table of entry points.
     public var isExtension = false
-    /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup.
+    /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup,
+    /// environment, descriptors.
     package var withoutWalls: Set<Wall> = []
 
     public init() {}
@@ -55,7 +60,8 @@ public final class PluginHost: Sendable {
   public func load(
     _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
   ) async throws(HostError) -> Plugin {
-    try await core.load(try PluginImage(opening: library, searching: !options.isExtension), policy: policy, options: options)
+    let image = try PluginImage(opening: library, searching: !options.isExtension)
+    return try await core.load(image, policy: policy, options: options, proof: await core.proof())
   }
 
   /// Seconds of one whole wake of the same plugin without a single wall: what a benchmark compares with.
@@ -64,7 +70,8 @@ public final class PluginHost: Sendable {
     var options = LoadOptions()
     options.isExtension = true
     options.manifest = manifest
-    let plugin = try await core.load(try PluginImage(opening: library), policy: Policy(), options: options, isBare: true)
+    let plugin = try await core.load(
+      try PluginImage(opening: library), policy: Policy(), options: options, isBare: true)
     _ = try await plugin.contentRequest(.install)
     _ = await plugin.end()
     return (BootClock.now - start).inSeconds
@@ -72,7 +79,7 @@ public final class PluginHost: Sendable {
 
   /// Every wall and meter of this machine, as a run with `policy` would have them.
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
-    try await core.walls(policy)
+    try await core.walls(policy, proof: await core.proof())
   }
 
   /// The fork server's process, for those who watch it; nil before the first load.
@@ -117,10 +124,15 @@ public final class Plugin: Sendable {
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.
-  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError) -> Double {
+  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError)
+    -> Double
+  {
     _ = try await call(symbol, signature, arguments: arguments)
     return await core.lastCallSeconds(run)
   }
+
+  /// A path in the container as the plugin sees it.
+  func view(_ relative: String) -> String { core.viewPath(run, of: relative) }
 
   /// What the extension answers to a content request, judged by the rules (spec, 6.2).
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {

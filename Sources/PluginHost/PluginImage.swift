@@ -58,7 +58,8 @@ public struct PluginImage: Sendable {
     let parsed = try Self.parse(library)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
     neighbours =
-      isSystemLibrary ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
+      isSystemLibrary
+      ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
   }
 
   static func directory(of path: String) -> String {
@@ -149,7 +150,8 @@ public struct BundleFacts: Sendable {
     identifier = plist["CFBundleIdentifier"] as? String ?? ""
     extensionPoint = (plist["EXAppExtensionAttributes"] as? [String: Any])?["EXExtensionPointIdentifier"] as? String
     if let extensionPoint, extensionPoint != Self.requiredExtensionPoint {
-      throw .input("\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
+      throw .input(
+        "\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
     }
   }
 }
@@ -159,9 +161,14 @@ enum LibrarySearch {
   static func find(_ name: String) -> String? {
     guard !name.isEmpty, !name.utf8.contains(0) else { return nil }
     var directories: [String] = []
-    if let path = getenv("LD_LIBRARY_PATH") { directories += String(cString: path).split(separator: ":").map(String.init) }
+    if let path = getenv("LD_LIBRARY_PATH") {
+      directories += String(cString: path).split(separator: ":").map(String.init)
+    }
     if let cached = cache(name) { return cached }
-    directories += ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+    directories += [
+      "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+      "/usr/lib",
+    ]
     return directories.map { "\($0)/\(name)" }.first(where: Files.exists)
   }
 

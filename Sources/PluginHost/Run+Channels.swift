@@ -7,42 +7,81 @@ internal import Sandbox
 
 /// What a runner says, and what it is told. Every byte that arrives is the plugin's word.
 extension Run {
-  func receiveControl() {
-    receive(control, { self.controlFrames.append($0) }, { () throws(ProtocolViolation) in try self.controlFrames.next() }) {
-      (frame) throws(ProtocolViolation) in try self.handle(RunnerMessage(frame), id: frame.id)
+  /// Frames of one channel that are handled in one go: then the loop looks at its deadlines and at the other plugins.
+  private static let portion = 32
+  private static let longestPortion = Duration.milliseconds(1)
+
+  /// Whether everything that has arrived is handled; what isn't follows by itself.
+  @discardableResult
+  func receiveControl() -> Bool {
+    receive(control, \.controlFrames, .controlBacklog) { (frame) throws(ProtocolViolation) in
+      try self.handle(RunnerMessage(frame), id: frame.id)
     }
   }
 
-  func receiveService() {
-    receive(service, { self.serviceFrames.append($0) }, { () throws(ProtocolViolation) in try self.serviceFrames.next() }) {
-      (frame) throws(ProtocolViolation) in try self.handle(ServiceRequest(frame), id: frame.id)
+  @discardableResult
+  func receiveService() -> Bool {
+    let isDrained = receive(service, \.serviceFrames, .serviceBacklog) { (frame) throws(ProtocolViolation) in
+      try self.handle(ServiceRequest(frame), id: frame.id)
     }
+    if isDrained {
+      isHeldResultDue = heldResult != nil
+      settleResult()
+    }
+    return isDrained
   }
 
-  func receive(
-    _ descriptor: Int32, _ append: (ArraySlice<UInt8>) -> Void,
-    _ next: () throws(ProtocolViolation) -> Frame?, _ handle: (Frame) throws(ProtocolViolation) -> Void
-  ) {
-    guard !isClosed else { return }
-    // A flood is read in portions, so that one plugin can't keep the thread from the others.
-    for _ in 0..<16 {
-      let part: Sockets.Received?
-      do {
-        part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 2)
-      } catch {
-        return violate("the channel broke: \(error.description)")
-      }
-      guard let part else { return }
-      if part.count == 0 { return closed(descriptor) }
-      accept(part.descriptors)
-      append(loop.buffer[0..<part.count])
+  private func receive(
+    _ descriptor: Int32, _ frames: ReferenceWritableKeyPath<Run, FrameAssembler>, _ backlog: Timer,
+    _ handle: (Frame) throws(ProtocolViolation) -> Void
+  ) -> Bool {
+    let due = BootClock.now + Self.longestPortion
+    var handled = 0
+    var isMore = true
+    while !isClosed {
       do throws(ProtocolViolation) {
-        while cause == nil || descriptor == control, let frame = try next() { try handle(frame); if let due = watchdog.wallDeadline, BootClock.now >= due { sample() } }
+        while listens(to: descriptor), let frame = try self[keyPath: frames].next() {
+          try handle(frame)
+          handled += 1
+          if handled >= Self.portion || BootClock.now >= due {
+            loop.setTimer(key(backlog), at: BootClock.now) { [weak self] in self?.receiveBacklog(backlog) }
+            return false
+          }
+        }
       } catch {
-        return violate("\(error)")
+        violate("\(error)")
+        return true
       }
-      if part.count < loop.buffer.count { return }
+      guard isMore, BootClock.now < due, let count = fill(descriptor, frames) else { return true }
+      isMore = count == loop.buffer.count
     }
+    return true
+  }
+
+  /// Once a run's cause is known, only where it crashed is still of interest.
+  private func listens(to descriptor: Int32) -> Bool { cause == nil || descriptor == control }
+
+  private func receiveBacklog(_ backlog: Timer) {
+    if backlog == .controlBacklog { receiveControl() } else { receiveService() }
+  }
+
+  /// One read into the frames; nil when there was nothing.
+  private func fill(_ descriptor: Int32, _ frames: ReferenceWritableKeyPath<Run, FrameAssembler>) -> Int? {
+    let part: Sockets.Received?
+    do {
+      part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 2)
+    } catch {
+      violate("the channel broke: \(error.description)")
+      return nil
+    }
+    guard let part else { return nil }
+    if part.count == 0 {
+      closed(descriptor)
+      return nil
+    }
+    accept(part.descriptors)
+    if listens(to: descriptor) { self[keyPath: frames].append(loop.buffer[0..<part.count]) }
+    return part.count
   }
 
   /// The listener and the mount namespace, once, from trusted code; any other descriptor is a violation.
@@ -66,7 +105,7 @@ extension Run {
 
   /// A runner that exits closes its channels too. One that isn't on its way out has closed them and goes on.
   func judgeClosing() {
-    loop.setTimer(id | 1 << 63, at: BootClock.now + .milliseconds(2)) { [weak self] in
+    loop.setTimer(key(.closing), at: BootClock.now + .milliseconds(2)) { [weak self] in
       guard let self, self.report == nil else { return }
       if self.meters?.isExiting() ?? true { self.judgeClosing() } else { self.violate("the plugin closed its channel") }
     }
@@ -98,14 +137,16 @@ extension Run {
   func flush() {
     while let (channel, bytes) = outbox.first {
       var sent = 0
-      let code = bytes.withUnsafeBytes { ol_send(channel, $0.baseAddress, $0.count, nil, 0, Int32(MSG_DONTWAIT), &sent) }
+      let code = bytes.withUnsafeBytes {
+        ol_send(channel, $0.baseAddress, $0.count, nil, 0, Int32(MSG_DONTWAIT), &sent)
+      }
       switch code {
       case 0 where sent == bytes.count: outbox.removeFirst()
       case 0: outbox[0].bytes = bytes.dropFirst(sent)
       case EINTR: continue
       case EAGAIN:
         guard outbox.count < 1024 else { return violate("the plugin doesn't read its channel") }
-        return loop.setTimer(id | 1 << 62, at: BootClock.now + .milliseconds(1)) { [weak self] in self?.flush() }
+        return loop.setTimer(key(.sending), at: BootClock.now + .milliseconds(1)) { [weak self] in self?.flush() }
       // Closed: how the process ended is the server's to tell.
       default: return outbox.removeAll()
       }
@@ -133,10 +174,12 @@ extension Run {
       guard case .load = waiting, id == 1 else { throw .unexpected("loadFailed") }
       kill(Outcome(.loadFailed, Printable.text(text, limit: 500)))
     case .returned(let result):
-      guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
-      // What it logged before it returned comes first.
+      guard case .call = waiting, id == nextCall, heldResult == nil else {
+        throw .unexpected("an answer to call \(id)")
+      }
+      heldResult = result
+      // What it said before it returned comes first.
       receiveService()
-      if activities > 0 { heldResult = result } else { complete(.success(result)) }
     case .entryPointMissing(let name):
       guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
       kill(Outcome(.entryPointMissing, "the plugin has no \(Printable.text(name))"))
@@ -147,6 +190,13 @@ extension Run {
     }
   }
 
+  /// Hands over what a call returned once everything that it began is over.
+  func settleResult() {
+    guard let result = heldResult, isHeldResultDue, activities == 0 else { return }
+    heldResult = nil
+    isHeldResultDue = false
+    complete(.success(result))
+  }
 
   func complete(_ result: Result<RunnerMessage.CallResult, HostError>) {
     guard case .call(_, let completion) = waiting else { return }
@@ -165,7 +215,9 @@ extension Run {
   func wallsClosed(_ report: RunnerMessage.WallReport) {
     if let failure = report.failures.first {
       return kill(
-        Outcome(.wallUnavailable, "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
+        Outcome(
+          .wallUnavailable,
+          "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
     }
     do {
       var pid: pid_t = 0
@@ -187,36 +239,27 @@ extension Run {
     arm()
   }
 
-
   func handle(_ request: ServiceRequest, id: UInt64) throws(ProtocolViolation) {
     switch request {
     case .log(let level, let subsystem, let category, let message):
       log.record(level: level, subsystem: subsystem, category: category, message: message)
     case .schedule(let download): reply(id, .status(schedule(download)))
-    case .cancel(let identifier):
-      let index = scheduled.firstIndex { $0.identifier == identifier }
-      if let index { scheduled.remove(at: index) }
-      reply(id, .status(index == nil ? 101 : 0))
-    case .currentDownloads: reply(id, .downloads(scheduled))
+    case .cancel(let identifier): reply(id, .status(scheduled.cancel(identifier)))
+    case .currentDownloads: reply(id, .downloads(scheduled.downloads))
     case .acquireExclusiveControl: reply(id, .status(0))
     case .releaseExclusiveControl: break
     case .beginActivity:
       activities += 1
-      // Begun after the entry point had returned: the clocks go on as in a call.
+      // Begun after the entry point had returned: the clocks of the last call go on.
       if activities == 1, waiting == nil {
-        watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
+        thaw()
+        watchdog.activityBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
         arm()
       }
     case .endActivity:
       guard activities > 0 else { throw .unexpected("endActivity without an activity") }
       activities -= 1
-      guard activities == 0 else { break }
-      if let result = heldResult {
-        heldResult = nil
-        complete(.success(result))
-      } else if waiting == nil {
-        callOver()
-      }
+      if waiting != nil { settleResult() } else if activities == 0 { callOver() }
     }
   }
 
@@ -228,22 +271,6 @@ extension Run {
 
   func schedule(_ download: Download) -> Int32 {
     if case .call(.contentRequest, _) = waiting { return 50 }
-    if let rejection = DownloadRules(request: nil).objection(to: download) { return rejection.code }
-    if scheduled.contains(where: { $0.identifier == download.identifier }) { return 100 }
-    // Kept in the host: bounded in bytes as well, and so is the answer that lists them.
-    let size = DownloadSize.of(download)
-    guard scheduled.count < 10_000, scheduledBytes + size <= 1 << 20 else { return 102 }
-    scheduledBytes += size
-    scheduled.append(download)
-    return 0
-  }
-}
-
-/// Bytes of a download as a frame carries it.
-enum DownloadSize {
-  static func of(_ download: Download) -> Int {
-    var writer = ByteWriter()
-    writer.download(download)
-    return writer.bytes.count
+    return scheduled.add(download)
   }
 }

@@ -21,7 +21,9 @@ extension Run {
     listenerKey = nil
   }
 
-  func drainListener() { while ol_is_hung_up(listener) == 0, ol_poll_readable(listener, 0) == 1, answerNotification() {} }
+  func drainListener() {
+    while ol_is_hung_up(listener) == 0, ol_poll_readable(listener, 0) == 1, answerNotification() {}
+  }
 
   func answerNotification() -> Bool {
     var call = ol_notification()
@@ -30,10 +32,11 @@ extension Run {
       return false
     }
     let decision = NotificationPolicy(
-      policy: plan.policy, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max }
+      policy: plan.policy, grants: grants, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max }
     ).decide(call)
     switch decision {
     case .proceed: break
+    case .grant(let grant): grants.add(grant)
     case .note(let name, let argument): note(name, path(of: call, argument))
     case .deny(let layer, let name, let target, _, let kills):
       denials.record(layer: layer, operation: name, target: target)
@@ -49,7 +52,10 @@ extension Run {
   func note(_ name: String, _ path: String?) {
     guard let path else { return }
     let granted =
-      [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
+      [
+        plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64",
+        "/etc/ld.so.cache",
+      ]
       + RunnerView.devices
       + plan.policy.read + plan.policy.write + plan.machine.hello.runtime
     let isGranted = !path.hasPrefix("/") || granted.contains { path == $0 || path.hasPrefix($0 + "/") }

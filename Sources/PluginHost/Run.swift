@@ -15,6 +15,10 @@ final class Run {
     case call(HostMessage.Call, (Result<RunnerMessage.CallResult, HostError>) -> Void)
   }
 
+  enum Timer: UInt64, CaseIterable {
+    case deadline, controlBacklog, serviceBacklog, sending, closing
+  }
+
   let id: UInt64
   let plan: SpawnPlan
   let loop: EventLoop
@@ -34,14 +38,17 @@ final class Run {
   var serviceFrames: FrameAssembler
   var denials = DenialRecorder()
   var log: LogRecorder
-  var scheduled: [Download] = []
-  var scheduledBytes = 0
+  var scheduled = ScheduledDownloads()
+  /// What the host granted of what it has to count itself.
+  var grants = NotificationPolicy.Grants()
   var waiting: Waiting?
   var nextCall: UInt64 = 1
   var isLoading = true
   var isClosed = false
   var activities = 0
   var heldResult: RunnerMessage.CallResult?
+  /// Whether everything that was said before that result has been heard.
+  var isHeldResultDue = false
   var cause: Outcome?
   var crash: RunnerMessage.CrashSite?
   var killedAt: Duration?
@@ -86,7 +93,9 @@ final class Run {
   func start(_ completion: @escaping (Result<RunnerMessage.LoadedImage, HostError>) -> Void) {
     waiting = .load(completion)
     do {
-      for descriptor in [control, service, output] { try check("fcntl", "\(descriptor)") { ol_set_nonblocking(descriptor) } }
+      for descriptor in [control, service, output] {
+        try check("fcntl", "\(descriptor)") { ol_set_nonblocking(descriptor) }
+      }
       keys.append(try loop.watch(control) { [unowned self] in receiveControl() })
       keys.append(try loop.watch(service) { [unowned self] in receiveService() })
       keys.append(try loop.watch(output) { [unowned self] in receiveOutput() })
@@ -99,7 +108,7 @@ final class Run {
     if let report { return completion(.failure(.ended(report))) }
     guard waiting == nil, !isLoading else { return completion(.failure(.failed("another call is under way"))) }
     waiting = .call(call, completion)
-    if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) }
+    thaw()
     watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
     nextCall += 1
     sentAt = BootClock.now
@@ -107,6 +116,8 @@ final class Run {
     arm()
     awaitShortAnswer()
   }
+
+  func thaw() { if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) } }
 
   /// A call that is answered at once costs less than being put to sleep and woken for it, where another core runs the
   /// runner meanwhile.
@@ -147,8 +158,9 @@ final class Run {
 
   func exited(_ exit: ServerEvent.Exit) {
     // What the runner said before it ended is still in the channels.
-    receiveService()
-    receiveControl()
+    // No more than the sockets' buffers hold.
+    while !receiveService() {}
+    while !receiveControl() {}
     receiveOutput()
     if listener >= 0 { drainListener() }
     if cause == nil { cause = verdict(on: exit) }
@@ -157,8 +169,11 @@ final class Run {
 
   // MARK: The watchdog
 
+  /// The name of one of this run's timers on the loop.
+  func key(_ timer: Timer) -> UInt64 { id << 3 | timer.rawValue }
+
   func arm() {
-    loop.setTimer(id, at: watchdog.nextTick(after: BootClock.now)) { [weak self] in self?.tick() }
+    loop.setTimer(key(.deadline), at: watchdog.nextTick(after: BootClock.now)) { [weak self] in self?.tick() }
   }
 
   func tick() {
@@ -171,8 +186,7 @@ final class Run {
     let now = BootClock.now
     let due = watchdog.wallDeadline
     let cpu = meters?.cpu() ?? .zero
-    let memory = cgroup == nil ? meters?.memoryBeyondBaseline() : meters?.memoryBeyondBaseline().map { min($0, plan.policy.limits.memory) }
-    switch watchdog.tick(at: now, cpu: cpu, memory: memory) {
+    switch watchdog.tick(at: now, cpu: cpu, memory: memory()) {
     case .none: break
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
     case .kill(let verdict):
@@ -184,9 +198,18 @@ final class Run {
       case .cpuTimeExceeded(let limit, let used):
         kill(Outcome(.cpuTimeExceeded, "used \(used.formatted) of \(limit.formatted) CPU time\(phase)"))
       case .memoryExceeded(let limit, let used):
-        kill(Outcome(.memoryExceeded, "used \(used >> 10) KiB of \(limit >> 10) KiB (anonymous, shared and page tables)\(phase)"))
+        kill(
+          Outcome(
+            .memoryExceeded, "used \(used >> 10) KiB of \(limit >> 10) KiB (anonymous, shared and page tables)\(phase)")
+        )
       }
     }
+  }
+
+  /// With a cgroup the kernel decides, and the sample is for the report alone.
+  private func memory() -> Int? {
+    let used = meters?.memoryBeyondBaseline(shared: grants.sharedMemory)
+    return cgroup == nil ? used : used.map { min($0, plan.policy.limits.memory) }
   }
 
   // MARK: The end
@@ -200,7 +223,7 @@ final class Run {
     cause = outcome
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
-    loop.setTimer(id, at: nil) {}
+    loop.setTimer(key(.deadline), at: nil) {}
     if pidfd >= 0 { _ = ol_pidfd_signal(pidfd, SIGKILL) }
   }
 
@@ -217,7 +240,8 @@ final class Run {
     if let crash { return Outcome(.crashed, CrashText.describe(crash) + " \(phase)") }
     return Outcome(
       .crashed,
-      exit.wasSignalled ? "ended by \(CrashText.signal(exit.status)) \(phase)" : "exited with status \(exit.status) \(phase)")
+      exit.wasSignalled
+        ? "ended by \(CrashText.signal(exit.status)) \(phase)" : "exited with status \(exit.status) \(phase)")
   }
 
   func finish(exit: ServerEvent.Exit?) {
@@ -230,14 +254,15 @@ final class Run {
     if let killedAt { usage.goneSeconds = (now - killedAt).inSeconds }
     if let deadline { usage.overrunSeconds = (now - deadline).inSeconds }
     let report = RunReport(
-      outcome: outcome, usage: usage, denials: denials.denials, droppedDenials: denials.dropped, log: log.lines,
-      droppedLogBytes: log.dropped, walls: walls,
+      outcome: outcome, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest), usage: usage,
+      denials: denials.denials, droppedDenials: denials.dropped, log: log.lines,
+      droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
       meters: [
         "wall": "CLOCK_BOOTTIME, from the call to its return",
         "cpu": "the process's CPU clock, all threads",
         "memory": cgroup.map { "memory cgroup v\($0.version == .one ? 1 : 2), and RssAnon + RssShmem + VmSwap + VmPTE" }
-          ?? "RssAnon + RssShmem + VmSwap + VmPTE, every millisecond of a call",
-      ], scheduled: scheduled)
+          ?? "RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call",
+      ], scheduled: scheduled.downloads)
     self.report = report
     closeDown()
     switch waiting {
@@ -253,9 +278,7 @@ final class Run {
 
   func closeDown() {
     isClosed = true
-    loop.setTimer(id, at: nil) {}
-    loop.setTimer(id | 1 << 63, at: nil) {}
-    loop.setTimer(id | 1 << 62, at: nil) {}
+    for timer in Timer.allCases { loop.setTimer(key(timer), at: nil) {} }
     for key in keys { loop.stop(key) }
     keys = []
     stopListening()

@@ -4,18 +4,27 @@ public import Sandbox
 /// Everything that is known about a run once it has ended.
 public struct RunReport: Sendable {
   public var outcome: Outcome
+  /// What was loaded; nil for a run that never began.
+  public var plugin: LoadedFile?
   public var usage: Usage
   public var denials: [Denial]
   /// Refusals beyond the most distinct ones that a report keeps.
   public var droppedDenials: Int
   public var log: [LogLine]
-  /// Bytes of log text beyond the limit.
+  /// Bytes of log text beyond the limit, and the lines that they were.
   public var droppedLogBytes: Int
+  public var droppedLogLines: Int
   public var walls: [Wall: WallState]
   /// How each meter measured, by its name: `cpu`, `memory`, `wall`.
   public var meters: [String: String]
   /// What the plugin scheduled beside its answer.
   public var scheduled: [Download]
+
+  public struct LoadedFile: Sendable, Codable, Equatable {
+    public var path: String
+    /// SHA-256 in hexadecimal, of what the host read and mounted.
+    public var sha256: String
+  }
 
   /// What a run used. Seconds are of the boot-time clock.
   public struct Usage: Sendable, Codable, Equatable {
@@ -47,6 +56,17 @@ public struct RunReport: Sendable {
     public var subsystem: String
     public var category: String
     public var message: String
+  }
+}
+
+extension RunReport {
+  /// The report of a run that never began.
+  public static func empty(_ outcome: Outcome) -> RunReport {
+    RunReport(
+      outcome: outcome, plugin: nil, usage: Usage(), denials: [], droppedDenials: 0, log: [], droppedLogBytes: 0,
+      droppedLogLines: 0,
+      walls: [:],
+      meters: [:], scheduled: [])
   }
 }
 

@@ -10,6 +10,12 @@ struct Machine {
   var hasListener: Bool
   var hello: ServerEvent.Hello
 
+  /// The namespaces, by the name that a fork server has for each.
+  static let namespaces: [(name: String, wall: Wall)] = [
+    ("user", .userNamespace), ("mount", .mountNamespace), ("pid", .pidNamespace), ("network", .networkNamespace),
+    ("ipc", .ipcNamespace), ("uts", .utsNamespace),
+  ]
+
   var hidesFiles: Bool { !lacks("mount") }
   var isolatesProcesses: Bool { !lacks("pid") }
 
@@ -31,6 +37,8 @@ struct SpawnPlan {
   var view: View
   /// Left open on purpose (`LoadOptions.withoutWalls`).
   var open: Set<Wall> = []
+  /// Whether the kernel charges everything that the run uses.
+  var hasMemoryCgroup = false
 
   struct View {
     var library: String
@@ -50,7 +58,8 @@ struct SpawnPlan {
       let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
       let inside = String(image.library.path.dropFirst(root.count))
       view = View(
-        library: image.isSystemLibrary ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
+        library: image.isSystemLibrary
+          ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
         bundle: RunnerView.bundle, container: RunnerView.container, manifest: RunnerView.manifest,
         temporary: RunnerView.temporary)
     } else {
@@ -80,7 +89,9 @@ struct SpawnPlan {
       parts.append(Part(file: image.library, target: view.library, attributes: Self.readOnly))
       for file in image.neighbours {
         let target = view.bundle + file.path.dropFirst(bundle.path.count)
-        if file.path.hasPrefix(bundle.path + "/") { parts.append(Part(file: file, target: target, attributes: Self.readOnly)) }
+        if file.path.hasPrefix(bundle.path + "/") {
+          parts.append(Part(file: file, target: target, attributes: Self.readOnly))
+        }
       }
     } else if !image.isSystemLibrary {
       // A directory of this run's own that holds nothing but the library and what it needs of its neighbours.
@@ -90,7 +101,7 @@ struct SpawnPlan {
           Part(file: file, target: "\(view.bundle)/\(file.name)", attributes: Self.readOnly, createsFile: true))
       }
     }
-    parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: UInt64(max(policy.limits.memory, 65536))))
+    parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: temporaryBytes))
     parts.append(Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
     if let manifest {
       parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
@@ -102,6 +113,12 @@ struct SpawnPlan {
       }
     }
     return parts
+  }
+
+  /// The scratch directory is memory. Charged it may be as large as the limit; otherwise nothing else counts it.
+  private var temporaryBytes: UInt64 {
+    let limit = UInt64(max(policy.limits.memory, 65536))
+    return hasMemoryCgroup ? limit : min(limit, 1 << 20)
   }
 
   var freshPoints: [String] {
@@ -150,11 +167,12 @@ struct SpawnPlan {
     let cpu = UInt64(max(limits.cpuTotal.inSeconds.rounded(.up), 1)) + 2
     return [
       fixed(0, cpu), fixed(1, UInt64(limits.fileSize)), fixed(2, UInt64(max(4 << 30, limits.memory * 2))), fixed(4, 0),
-      fixed(7, UInt64(limits.openFiles)), fixed(8, 0), fixed(12, 0), fixed(13, 0), fixed(14, 0),
+      fixed(7, UInt64(limits.openFiles)), fixed(8, 0), fixed(11, 256), fixed(12, 0), fixed(13, 0), fixed(14, 0),
     ]
   }
 
   var environment: [String] {
+    if open.contains(.environment) { return Self.hostEnvironment }
     var entries = [
       "HOME=\(view.container)", "TMPDIR=\(view.temporary)", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
       // As many arenas as threads would each reserve, and touch, memory of their own.
@@ -164,16 +182,27 @@ struct SpawnPlan {
     return entries
   }
 
+  private static var hostEnvironment: [String] {
+    var entries: [String] = []
+    var next = environ
+    while let entry = next.pointee {
+      entries.append(String(cString: entry))
+      next += 1
+    }
+    return entries
+  }
+
   var programOptions: SeccompProgram.Options {
     var options = SeccompProgram.Options()
     options.observesFiles = policy.observesFiles
     options.hidesFiles = machine.hidesFiles
+    options.countsSharedMemory = !hasMemoryCgroup
     options.isolatesProcesses = machine.isolatesProcesses || machine.landlockABI >= 6
     return options
   }
 
   /// What is in force, wall by wall.
-  func walls(cgroup: WallState) -> [Wall: WallState] {
+  func walls(cgroup: WallState, proof: [Canary.Finding]) -> [Wall: WallState] {
     func namespace(_ name: String, _ full: String) -> WallState {
       guard let failure = machine.failure(name) else { return WallState(.full, full) }
       return WallState(.absent, "\(failure.step): \(SystemCallError.message(failure.code))")
@@ -188,15 +217,32 @@ struct SpawnPlan {
       .utsNamespace: namespace("uts", "shared among runners"),
       .landlock: rights == 0
         ? WallState(.absent, "the kernel has no Landlock")
-        : WallState(rights >= 6 ? .full : .partial, "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
+        : WallState(
+          rights >= 6 ? .full : .partial,
+          "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
       .seccomp: WallState(
         machine.hasListener ? .full : .partial,
-        machine.hasListener ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
-      .rlimits: WallState(.full, "open files, file size, memory locks, core, CPU backstop, data at 4 GiB"),
+        machine.hasListener
+          ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
+      .rlimits: WallState(
+        .full, "open files, file size, timers and signals, memory locks, core, CPU backstop, data at 4 GiB"),
       .cgroup: cgroup,
       .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
       .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),
+      .watchdog: WallState(.full, "wall and CPU time on a thread of its own, memory where no cgroup counts it"),
     ]
-    return states.merging(open.map { ($0, WallState(.absent, "left open on purpose")) }) { $1 }
+    return states.merging(disproved(by: proof, states)) { $1 }.merging(
+      open.map { ($0, WallState(.absent, "left open on purpose")) }
+    ) { $1 }
+  }
+
+  /// The walls whose limit the canary exceeded without being stopped.
+  private func disproved(by proof: [Canary.Finding], _ states: [Wall: WallState]) -> [(Wall, WallState)] {
+    proof.compactMap { finding in
+      guard !finding.isInForce, let wall = finding.wall else { return nil }
+      let bearer = wall == .cgroup && states[.cgroup]?.state != .full ? .watchdog : wall
+      guard states[bearer]?.state != .absent else { return nil }
+      return (bearer, WallState(.absent, "\(finding.limit) isn't in force: \(finding.detail)"))
+    }
   }
 }

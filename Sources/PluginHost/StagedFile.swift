@@ -33,7 +33,9 @@ struct StagedFile: ~Copyable {
         })
       var left = identity.size
       while left > 0 {
-        let count = try checkErrno("sendfile", source) { sendfile(output.number, input.number, nil, Int(min(left, 1 << 30))) }
+        let count = try checkErrno("sendfile", source) {
+          sendfile(output.number, input.number, nil, Int(min(left, 1 << 30)))
+        }
         if count == 0 { break }
         left -= Int64(count)
       }

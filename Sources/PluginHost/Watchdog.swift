@@ -20,8 +20,8 @@ struct Watchdog: Sendable {
 
   private enum State: Sendable, Equatable {
     case idle(since: Duration)
-    case frozen
-    case calling(since: Duration, cpu: Duration)
+    case frozen(since: Duration)
+    case calling(since: Duration)
     case over
   }
 
@@ -34,10 +34,13 @@ struct Watchdog: Sendable {
   private let cores: Int
   private let sampling: Duration
   private var state: State
+  /// When the last call began, and the CPU time then. An activity that outlives its call goes on by these: only another
+  /// call starts them afresh.
+  private var call = (since: Duration.zero, cpu: Duration.zero)
   private var cpu = Duration.zero
   private var lastSample: Duration
   private(set) var peakMemory = 0
-  /// Time inside calls so far.
+  /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
 
   init(limits: Limits, cores: Int, hasMemoryCgroup: Bool, now: Duration) {
@@ -45,21 +48,36 @@ struct Watchdog: Sendable {
     self.cores = max(cores, 1)
     sampling = hasMemoryCgroup ? Self.samplingWithCgroup : Self.samplingWithoutCgroup
     state = .idle(since: now)
+    call.since = now
     lastSample = now
   }
 
-  var isFrozen: Bool { state == .frozen }
+  var isFrozen: Bool { if case .frozen = state { true } else { false } }
 
   mutating func callBegan(at now: Duration, cpu: Duration) {
     guard state != .over else { return }
-    self.cpu = max(self.cpu, cpu)
-    // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
-    if state == .frozen { lastSample = now }
-    state = .calling(since: now, cpu: self.cpu)
+    resume(at: now, cpu: cpu)
+    call = (now, self.cpu)
   }
 
+  /// Work that goes on between calls. What was used between the two counts as well, but for the time asleep: a plugin
+  /// that begins again and again gains nothing by it.
+  mutating func activityBegan(at now: Duration, cpu: Duration) {
+    guard state != .over else { return }
+    if case .frozen(let since) = state { call.since += now - since }
+    resume(at: now, cpu: cpu)
+  }
+
+  private mutating func resume(at now: Duration, cpu: Duration) {
+    self.cpu = max(self.cpu, cpu)
+    // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
+    if isFrozen { lastSample = now }
+    state = .calling(since: now)
+  }
+
+  /// A call or an activity is over.
   mutating func callEnded(at now: Duration) {
-    guard case .calling(let since, _) = state else { return }
+    guard case .calling(let since) = state else { return }
     wall += now - since
     state = .idle(since: now)
   }
@@ -75,22 +93,22 @@ struct Watchdog: Sendable {
     switch state {
     case .over, .frozen: return nil
     case .idle(let since): return since + Self.graceBeforeFreeze
-    case .calling(let since, let cpuAtStart):
+    case .calling:
       // However many cores it burns, no limit of CPU time can be reached before this.
-      let left = min(limits.cpu - (cpu - cpuAtStart), limits.cpuTotal - cpu)
+      let left = min(limits.cpu - (cpu - call.cpu), limits.cpuTotal - cpu)
       let earliestCPU = now + max(left / cores, .milliseconds(1))
-      return max(now, min(since + limits.wall, earliestCPU, lastSample + sampling))
+      return max(now, min(call.since + limits.wall, earliestCPU, lastSample + sampling))
     }
   }
 
   /// The deadline that a wall-time verdict goes by.
   var wallDeadline: Duration? {
-    if case .calling(let since, _) = state { since + limits.wall } else { nil }
+    if case .calling = state { call.since + limits.wall } else { nil }
   }
 
   /// Judges a measurement. `memory` is beyond the baseline, nil where it couldn't be read.
   mutating func tick(at now: Duration, cpu measured: Duration, memory: Int?) -> Action {
-    guard state != .over, state != .frozen else { return .none }
+    guard state != .over, !isFrozen else { return .none }
     lastSample = now
     cpu = max(cpu, measured)
     if let memory {
@@ -98,13 +116,13 @@ struct Watchdog: Sendable {
       if memory > limits.memory { return .kill(.memoryExceeded(limit: limits.memory, used: memory)) }
     }
     switch state {
-    case .calling(let since, let cpuAtStart):
-      if cpu - cpuAtStart >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - cpuAtStart)) }
+    case .calling:
+      if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
-      if now - since >= limits.wall { return .kill(.wallTimeExceeded(limit: limits.wall)) }
+      if now - call.since >= limits.wall { return .kill(.wallTimeExceeded(limit: limits.wall)) }
       return .none
     case .idle(let since) where now - since >= Self.graceBeforeFreeze:
-      state = .frozen
+      state = .frozen(since: now)
       return .freeze
     case .idle, .frozen, .over: return .none
     }

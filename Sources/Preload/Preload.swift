@@ -1,3 +1,6 @@
+// The names are those of what dlsym(3) finds.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 import FoundationNetworking
 

@@ -32,7 +32,8 @@ struct EntryPointCaller {
     HostCallbacks.beginAnswer()
     let message = invoke(BA_CONTENT_REQUEST) { memory in
       let request = ba_content_request(
-        size: UInt32(MemoryLayout<ba_content_request>.size), kind: kind.rawValue, manifest_path: memory.string(manifest),
+        size: UInt32(MemoryLayout<ba_content_request>.size), kind: kind.rawValue,
+        manifest_path: memory.string(manifest),
         restricted_download_size_remaining: remaining, restricted_essential_download_size_remaining: essentialRemaining)
       return [.pointer(memory.place(request))]
     }

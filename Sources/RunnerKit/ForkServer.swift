@@ -20,7 +20,7 @@ public struct ForkServer {
   }
 
   /// Runs until the host goes. `arguments`: `--cold` leaves the preload out; `--preload PATH` names the library;
-  /// `--bare` enters no namespace, for the baseline that a benchmark compares with.
+  /// `--bare` enters no namespace, for the baseline that a benchmark compares with; `--without-NAME` leaves one out.
   public static func main(_ arguments: [String]) -> Never {
     guard fcntl(hostSocket, F_GETFD) >= 0 else {
       let message = "outrider-runner is started by outrider; run 'outrider --help' instead.\n"
@@ -36,7 +36,10 @@ public struct ForkServer {
     if arguments.contains("--bare") {
       namespaces.stay()
     } else {
-      namespaces.leave {
+      let prefix = "--without-"
+      namespaces.leave(
+        without: Set(arguments.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) })
+      ) {
         send(.wantsIdentity)
         var answer: UInt8 = 0
         return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
@@ -185,7 +188,8 @@ public struct ForkServer {
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
-        Runner.live(request, descriptors: descriptors, clones: clones, template: namespaces.template, binding: !preloads)
+        Runner.live(
+          request, descriptors: descriptors, clones: clones, template: namespaces.template, binding: !preloads)
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }

@@ -38,8 +38,10 @@ enum HostCallbacks {
       to: ba_host(
         size: UInt32(MemoryLayout<ba_host>.size), abi_version: BA_ABI_VERSION, context: nil,
         bundle_identifier: memory.string(request.bundleIdentifier), bundle_path: memory.string(request.bundlePath),
-        log: { _, level, subsystem, category, message in HostCallbacks.log(level, subsystem, category, message) }, answer: { _, download in HostCallbacks.add(download) },
-        schedule: { _, download in HostCallbacks.schedule(download) }, cancel: { _, identifier in HostCallbacks.cancel(identifier) },
+        log: { _, level, subsystem, category, message in HostCallbacks.log(level, subsystem, category, message) },
+        answer: { _, download in HostCallbacks.add(download) },
+        schedule: { _, download in HostCallbacks.schedule(download) },
+        cancel: { _, identifier in HostCallbacks.cancel(identifier) },
         current_downloads: { _, visit, context in HostCallbacks.visitCurrent(visit, context) },
         acquire_exclusive_control: { _, timeout in HostCallbacks.acquire(timeout) },
         release_exclusive_control: { _ in HostCallbacks.tell(.releaseExclusiveControl) },
@@ -88,7 +90,14 @@ enum HostCallbacks {
     tell(
       .log(
         level: UInt8(clamping: min(max(level, 0), 4)), subsystem: text(subsystem, limit: 256),
-        category: text(category, limit: 256), message: text(message, limit: 16 << 10)))
+        category: text(category, limit: 256), message: logText(message)))
+  }
+
+  /// A message as long as a frame should be; what is cut off is said.
+  private static func logText(_ message: ba_string) -> String {
+    let longest = 16 << 10
+    let cut = message.length - longest
+    return text(message, limit: longest) + (cut > 0 ? "… and \(cut) bytes more" : "")
   }
 
   private static func add(_ raw: UnsafePointer<ba_download>?) -> ba_status {

@@ -53,10 +53,12 @@ struct LoadedPlugin {
     let isSwift = Self.find("background_assets_swift_extension", in: library) != nil
     if isSwift {
       guard let main = Self.find("main", in: library) else {
-        throw LoadError(message: "the library contains BackgroundAssets but no @main type that conforms to BADownloaderExtension")
+        throw LoadError(
+          message: "the library contains BackgroundAssets but no @main type that conforms to BADownloaderExtension")
       }
       // Registers the @main type and returns.
-      _ = FunctionCaller.invoke(main, CallSignature(result: .i32, arguments: [.i32, .pointer]), [.signed(0), .pointer(0)])
+      _ = FunctionCaller.invoke(
+        main, CallSignature(result: .i32, arguments: [.i32, .pointer]), [.signed(0), .pointer(0)])
     }
     let table = try Self.table(of: library)
     entryPoints = try Self.entryPoints(of: table)
@@ -84,7 +86,8 @@ struct LoadedPlugin {
     case OL_SYMBOL_FUNCTION_ELSEWHERE:
       throw LoadError(message: "\(symbol) is defined by another library, not by the extension itself")
     default:
-      throw LoadError(message: "the library exports no \(symbol), so it isn't an extension (any library works with 'outrider call')")
+      throw LoadError(
+        message: "the library exports no \(symbol), so it isn't an extension (any library works with 'outrider call')")
     }
     guard let address else { throw LoadError(message: "\(symbol) has no address") }
     let result = FunctionCaller.invoke(
@@ -95,7 +98,9 @@ struct LoadedPlugin {
     let size = Int(pointer.pointee.size)
     guard size >= MemoryLayout<ba_extension>.size, size <= 4096 else {
       throw LoadError(
-        message: "the extension's table has \(size) bytes; ABI version \(BA_ABI_VERSION) has \(MemoryLayout<ba_extension>.size)")
+        message:
+          "the extension's table has \(size) bytes; ABI version \(BA_ABI_VERSION) has \(MemoryLayout<ba_extension>.size)"
+      )
     }
     guard pointer.pointee.abi_version == BA_ABI_VERSION else {
       throw LoadError(
@@ -113,7 +118,9 @@ struct LoadedPlugin {
 
   private static func entryPoints(of table: UnsafePointer<ba_extension>) throws(LoadError) -> [EntryPoint] {
     let count = table.pointee.entry_point_count
-    guard (0...64).contains(count) else { throw LoadError(message: "the extension's table claims \(count) entry points; at most 64 are allowed") }
+    guard (0...64).contains(count) else {
+      throw LoadError(message: "the extension's table claims \(count) entry points; at most 64 are allowed")
+    }
     guard let list = table.pointee.entry_points else {
       guard count == 0 else { throw LoadError(message: "the extension's table has \(count) entry points at NULL") }
       return []

@@ -28,7 +28,8 @@ enum Runner {
     let walls = RunnerWalls(request: request, template: template)
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
-      try settle(control: descriptors[0], service: descriptors[1], output: descriptors[2])
+      try settle(
+        control: descriptors[0], service: descriptors[1], output: descriptors[2], keepsOthers: request.keepsDescriptors)
     } catch {
       fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
     }
@@ -44,24 +45,42 @@ enum Runner {
     } catch {
       fail(control, "\(error.call) \(error.subject)", error.code)
     }
-    let report = RunnerMessage.wallsClosed(.init(failures: [])).frame(id: 0)
     let handed = [listener, namespace].filter { $0 >= 0 }
-    guard (try? Sockets.send(control, report.encoded(), descriptors: handed)) != nil else { ol_exit_now(70) }
+    report(handed)
     for descriptor in handed { close(descriptor) }
     var loop = RunnerLoop(deep: deep)
     loop.run()
   }
 
+  /// Says that the walls are closed, and hands over what the host needs. The kernel refuses descriptors while as many as
+  /// the limit on open files are on their way for the same user: those of other runners, for as long as the host is busy.
+  private static func report(_ descriptors: [Int32]) {
+    let bytes = RunnerMessage.wallsClosed(.init(failures: [])).frame(id: 0).encoded()
+    for _ in 0..<5000 {
+      do {
+        return try Sockets.send(control, bytes, descriptors: descriptors)
+      } catch {
+        guard error.code == ETOOMANYREFS else { break }
+        usleep(1000)
+      }
+    }
+    ol_exit_now(70)
+  }
+
   /// Descriptors 0 to 4 in their places and none beside them.
-  private static func settle(control: Int32, service: Int32, output: Int32) throws(SystemCallError) {
+  private static func settle(
+    control: Int32, service: Int32, output: Int32, keepsOthers: Bool
+  ) throws(SystemCallError) {
     // Out of the way first, so that no move closes another one's source.
     let high = try [control, service, output].map { (descriptor) throws(SystemCallError) in
       try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, Self.service + 1) }
     }
-    for (source, target) in [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)] as [(Int32, Int32)] {
+    for (source, target) in [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)]
+      as [(Int32, Int32)]
+    {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
-    try check("close_range", "") { ol_close_from(Self.service + 1) }
+    if !keepsOthers { try check("close_range", "") { ol_close_from(Self.service + 1) } }
     try check("sigaction", "") { ol_install_crash_handlers(Self.control, 70) }
     signal(SIGXFSZ, SIG_IGN)
   }

@@ -46,7 +46,9 @@ struct RunnerWalls {
       }
       // One by one, because a point may lie in what was attached before.
       if request.freshPoints.contains(attachment.target) { try Template.place(attachment.target, isDirectory: false) }
-      if request.freshPoints.contains(attachment.target + "/") { try Template.place(attachment.target, isDirectory: true) }
+      if request.freshPoints.contains(attachment.target + "/") {
+        try Template.place(attachment.target, isDirectory: true)
+      }
       let mount: Int32?
       switch attachment.source {
       case .memory(let bytes):

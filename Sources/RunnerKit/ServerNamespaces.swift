@@ -24,8 +24,8 @@ struct ServerNamespaces {
 
   /// Before the server's fork: leaves the host's namespaces. `identify` asks the host for the id maps, which only it
   /// may write.
-  mutating func leave(identify: () -> Bool) {
-    var code = ol_unshare(ol_new_user)
+  mutating func leave(without: Set<String>, identify: () -> Bool) {
+    var code = without.contains("user") ? ENOTSUP : ol_unshare(ol_new_user)
     guard code == 0, identify() else {
       for name in ["user", "mount", "pid", "network", "ipc", "uts"] { note(name, code == 0 ? EPERM : code) }
       return
@@ -35,9 +35,10 @@ struct ServerNamespaces {
     // The change of ids took /proc/self away from us; runners give it up again.
     _ = ol_set_dumpable(1)
     for (name, flag) in [
-      ("mount", ol_new_mount), ("pid", ol_new_pid), ("network", ol_new_network), ("ipc", ol_new_ipc), ("uts", ol_new_uts),
+      ("mount", ol_new_mount), ("pid", ol_new_pid), ("network", ol_new_network), ("ipc", ol_new_ipc),
+      ("uts", ol_new_uts),
     ] {
-      code = ol_unshare(flag)
+      code = without.contains(name) ? ENOTSUP : ol_unshare(flag)
       if code != 0 { note(name, code) }
     }
     _ = ol_drop_bounding_set()

@@ -85,7 +85,9 @@ package struct PolicyDocument {
       case 0x09, 0x20...0x7e, 0x85, 0xa0...0xd7ff, 0xe000...0xfefe, 0xff00...0xfffd, 0x10000...0x10ffff:
         break
       default:
-        return (line, column, "the character U+\(String(scalar.value, radix: 16, uppercase: true)) isn't allowed in YAML")
+        return (
+          line, column, "the character U+\(String(scalar.value, radix: 16, uppercase: true)) isn't allowed in YAML"
+        )
       }
       if last == "*", scalar.properties.isAlphabetic || scalar == "_" || scalar == "-" || ("0"..."9").contains(scalar) {
         aliases += 1

@@ -126,7 +126,8 @@ private struct PolicyReader {
   private func count(_ node: Node, _ key: String, _ range: ClosedRange<Int>) throws(PolicyFileError) -> Int {
     let text = try scalar(node, "limits.\(key)")
     // YAML reads 010 as eight and people as ten.
-    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) } && (text.utf8.count == 1 || text.utf8.first != 0x30)
+    let isPlain =
+      text.utf8.allSatisfy { (0x30...0x39).contains($0) } && (text.utf8.count == 1 || text.utf8.first != 0x30)
     guard isPlain, let value = Int(text), range.contains(value) else {
       throw error(
         node, "limits.\(key) is \(shown(text)); it is a whole number from \(range.lowerBound) to \(range.upperBound)")

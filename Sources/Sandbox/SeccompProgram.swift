@@ -16,6 +16,8 @@ public struct SeccompProgram: Sendable, Equatable {
     public var hidesFiles = true
     /// Signals can't reach another process.
     public var isolatesProcesses = true
+    /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory.
+    public var countsSharedMemory = false
 
     public init() {}
   }
@@ -96,7 +98,15 @@ public struct SeccompProgram: Sendable, Equatable {
       let word: UInt64 = 0xffff_ffff
       let execute = UInt64(PROT_EXEC)
       // Executable, locked (0x2000) and huge (0x40000) mappings are notified.
-      try allow("mmap", [Test(argument: 2, mask: execute, value: 0), Test(argument: 3, mask: 0x42000, value: 0)])
+      let noCode = Test(argument: 2, mask: execute, value: 0)
+      if options.countsSharedMemory {
+        // Not shared (1), or not anonymous (0x20).
+        for flag in [1, 0x20] as [UInt64] {
+          try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000 | flag, value: 0)])
+        }
+      } else {
+        try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000, value: 0)])
+      }
       try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
       // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
       try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", [])
@@ -104,8 +114,9 @@ public struct SeccompProgram: Sendable, Equatable {
         // FIONREAD, TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX, FIONBIO
         try allow("ioctl", [Test(argument: 1, mask: word, value: command)])
       }
-      for command in [0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032] as [UInt64] {
-        // F_DUPFD to F_SETLKW, the F_OFD_ locks, F_DUPFD_CLOEXEC, F_GETPIPE_SZ
+      for command in [0, 1, 2, 3, 4, 5, 36, 1030, 1032] as [UInt64] {
+        // F_DUPFD to F_GETLK, F_OFD_GETLK, F_DUPFD_CLOEXEC, F_GETPIPE_SZ. Locks are notified: no limit of the kernel counts
+        // them.
         try allow("fcntl", [Test(argument: 1, mask: word, value: command)])
       }
       for option in [3, 15, 16, 21, 23, 38, 39, 0x5356_4d41] as [UInt64] {
@@ -115,7 +126,8 @@ public struct SeccompProgram: Sendable, Equatable {
       // Reading one's own limits: no process named, no new value given.
       try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
       // Making oneself less urgent, which libdispatch does; more urgent is notified.
-      try allow("setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
+      try allow(
+        "setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       try nameLookup()
       if options.hidesFiles {
@@ -133,7 +145,8 @@ public struct SeccompProgram: Sendable, Equatable {
       let probes: [(UInt64, UInt64)] = [
         (1, 1 | closing | nonblocking),  // AF_UNIX, SOCK_STREAM: nscd
         (16, 3 | closing),  // AF_NETLINK, SOCK_RAW: interfaces
-        (2, 2 | closing | nonblocking), (10, 2 | closing | nonblocking),  // AF_INET and AF_INET6, SOCK_DGRAM: the resolver
+        // AF_INET and AF_INET6, SOCK_DGRAM: the resolver
+        (2, 2 | closing | nonblocking), (10, 2 | closing | nonblocking),
         (2, 2 | closing), (10, 2 | closing),  // the same: address sorting
       ]
       for (family, kind) in probes {

@@ -9,7 +9,8 @@ public enum SystemCalls {
   static let allowed: [String] = [
     // Files by descriptor.
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "close",
-    "close_range", "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fsync", "fdatasync", "fadvise64",
+    "close_range", "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fsync", "fdatasync",
+    "fadvise64",
     "sync_file_range", "copy_file_range", "sendfile", "splice", "tee", "readahead", "dup", "dup2", "dup3", "fstatfs",
     "fgetxattr", "flistxattr", "umask", "fchdir",
     // Memory. mmap and mprotect are decided by argument.
@@ -39,7 +40,8 @@ public enum SystemCalls {
   /// observed.
   static let paths: [String] = [
     "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
-    "readlink", "readlinkat", "statfs", "chdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat",
+    "readlink", "readlinkat", "statfs", "chdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename",
+    "renameat",
     "renameat2", "link", "linkat", "symlink", "symlinkat", "truncate", "getxattr", "lgetxattr", "listxattr",
     "llistxattr", "utime", "utimes", "utimensat", "futimesat",
   ]
@@ -47,8 +49,10 @@ public enum SystemCalls {
   /// Which argument of a path call is the path (the first, where there are two).
   public static func pathArgument(of name: String) -> Int? {
     guard paths.contains(name) else { return nil }
-    let second = ["openat", "openat2", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat",
-      "unlinkat", "renameat", "renameat2", "linkat", "utimensat", "futimesat"]
+    let second = [
+      "openat", "openat2", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat",
+      "unlinkat", "renameat", "renameat2", "linkat", "utimensat", "futimesat",
+    ]
     if name == "symlinkat" { return 2 }
     return second.contains(name) ? 1 : (name == "symlink" ? 1 : 0)
   }
@@ -70,6 +74,9 @@ public enum SystemCalls {
     if probed.contains(name) { return ENOSYS }
     return EPERM
   }
+
+  /// Whether a command of fcntl(2) locks: F_SETLK and F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW. The kernel reads its low half.
+  public static func isLock(command: UInt64) -> Bool { [6, 7, 37, 38].contains(command & 0xffff_ffff) }
 
   /// The name of a native system call, or nil where libseccomp doesn't know the number.
   public static func name(of number: Int32) -> String? {

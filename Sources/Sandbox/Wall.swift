@@ -1,7 +1,7 @@
 /// The walls between a plugin and the machine, in the order in which they close.
 public enum Wall: String, Sendable, CaseIterable, Codable {
   case userNamespace, mountNamespace, pidNamespace, networkNamespace, ipcNamespace, utsNamespace
-  case landlock, seccomp, rlimits, cgroup, environment, descriptors
+  case landlock, seccomp, rlimits, cgroup, environment, descriptors, watchdog
 }
 
 /// How far a wall is in force, and why not further.

@@ -1,3 +1,6 @@
+// The names are those of Apple's os.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 /// Writes a message. Corresponds to Apple's `os_log(_:)`.
 public func os_log(_ message: OSLogMessage) { OSLog.default.write(.default, message.text) }
 

@@ -1,3 +1,6 @@
+// The names are those of Apple's os.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, TypeNamesShouldBeCapitalized
+
 // As Apple's os brings Darwin along.
 @_exported public import Glibc
 

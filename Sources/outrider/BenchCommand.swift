@@ -7,7 +7,8 @@ internal import Sandbox
 
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "bench", abstract: "Measures a wake, a warm call, or the time from a deadline to the process being gone.",
+    commandName: "bench",
+    abstract: "Measures a wake, a warm call, or the time from a deadline to the process being gone.",
     discussion: """
       'wake' interleaves each wake with its baseline: the bare fork, dlopen and call of the same plugin from a preloaded
       process, without a wall. Compare within one run only.
@@ -58,7 +59,9 @@ struct BenchCommand: AsyncParsableCommand {
       } else {
         Output.table(
           ["µs", "p50", "p90", "p99"],
-          figures.map { figure in [figure.name] + [figure.p50, figure.p90, figure.p99].map { String(format: "%.1f", $0) } })
+          figures.map { figure in
+            [figure.name] + [figure.p50, figure.p90, figure.p99].map { String(format: "%.1f", $0) }
+          })
       }
       Exit.leave(0)
     } catch {

@@ -104,7 +104,9 @@ struct CallCommand: AsyncParsableCommand {
       guard word.hasPrefix("@") else { return .text(word) }
       let path = String(word.dropFirst())
       guard let data = FileManager.default.contents(atPath: path) else { throw Failure(66, "\(path): can't be read") }
-      guard data.count <= 1 << 20 else { throw Failure(64, "\(path): \(data.count) bytes; an argument has at most 1 MiB") }
+      guard data.count <= 1 << 20 else {
+        throw Failure(64, "\(path): \(data.count) bytes; an argument has at most 1 MiB")
+      }
       return .bytes([UInt8](data))
     case .void, .out: return nil
     }
@@ -153,7 +155,9 @@ extension LimitsText {
   init(_ policy: Policy) {
     func text(_ duration: Duration) -> String {
       let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
-      return seconds < 1 ? "\(Int((seconds * 1000).rounded())) ms" : "\(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") s"
+      return seconds < 1
+        ? "\(Int((seconds * 1000).rounded())) ms"
+        : "\(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") s"
     }
     self.init(wall: text(policy.limits.wall), cpu: text(policy.limits.cpu), memory: "\(policy.limits.memory >> 10) KiB")
   }

@@ -29,10 +29,11 @@ struct DoctorCommand: AsyncParsableCommand {
       "cpu": "the process's CPU clock, all threads; RLIMIT_CPU behind it",
       "memory": walls[.cgroup]?.state == .full
         ? "the kernel, to the page, and a sampler for the report"
-        : "a sampler of RssAnon + RssShmem + VmSwap + VmPTE, every millisecond of a call; RLIMIT_DATA bounds bursts",
+        : "a sampler of RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call; a burst shows beyond the limit (RLIMIT_DATA ends it at 4 GiB), kernel memory doesn't count",
       "freezing": "SIGSTOP through the pidfd, 1 ms after a call",
       "killing": walls[.pidNamespace]?.state == .full
-        ? "SIGKILL through the pidfd of the namespace's first process, which takes the tree" : "SIGKILL through the pidfd",
+        ? "SIGKILL through the pidfd of the namespace's first process, which takes the tree"
+        : "SIGKILL through the pidfd",
       "denials": walls[.seccomp]?.state == .full ? "seccomp's user notification" : "not seen on this kernel",
     ]
   }
@@ -47,7 +48,8 @@ struct DoctorCommand: AsyncParsableCommand {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let facts = Facts(
-          sandbox: Dictionary(uniqueKeysWithValues: walls.map { ($0.key.rawValue, $0.value) }), meters: Self.meters(walls),
+          sandbox: Dictionary(uniqueKeysWithValues: walls.map { ($0.key.rawValue, $0.value) }),
+          meters: Self.meters(walls),
           limits: findings)
         Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
       } else {

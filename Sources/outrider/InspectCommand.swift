@@ -37,7 +37,8 @@ struct InspectCommand: AsyncParsableCommand {
     do {
       let image = try PluginImage(opening: `extension`)
       var facts = Facts(
-        file: image.library.path, sha256: image.digest, bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
+        file: image.library.path, sha256: image.digest,
+        bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
         kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
         runpath: image.elf?.runpath ?? [], exports: image.elf?.exports.count ?? 0,
         problem: image.formatError.map { "the file \($0)" })
@@ -93,6 +94,8 @@ struct InspectCommand: AsyncParsableCommand {
     for path in facts.neighbours { rows.append(["beside it", path]) }
     for path in facts.runpath { rows.append(["run path", path]) }
     rows.append(["exports", "\(facts.exports) symbols"])
-    for row in rows { Output.line(row[0].padding(toLength: 13, withPad: " ", startingAt: 0) + Printable.text(row[1], limit: 300)) }
+    for row in rows {
+      Output.line(row[0].padding(toLength: 13, withPad: " ", startingAt: 0) + Printable.text(row[1], limit: 300))
+    }
   }
 }

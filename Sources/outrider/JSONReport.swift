@@ -7,6 +7,7 @@ internal import Sandbox
 /// The one object that `--json` prints.
 struct JSONReport: Encodable {
   var outcome: Outcome
+  var plugin: RunReport.LoadedFile?
   var result: JSONValue?
   var out: [String]?
   var downloads: [Item]?
@@ -16,6 +17,7 @@ struct JSONReport: Encodable {
   var denials: [RunReport.Denial]
   var log: [RunReport.LogLine]
   var droppedLogBytes: Int
+  var droppedLogLines: Int
   var droppedDenials: Int
   var sandbox: [String: WallState]
   var meters: [String: String]
@@ -40,6 +42,7 @@ struct JSONReport: Encodable {
 
   init(_ report: RunReport, result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil) {
     outcome = report.outcome
+    plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     out = result.map { $0.out.map { $0.map { String(format: "%02x", $0) }.joined() } }
     downloads = verdict.map { $0.accepted.map(Item.init) }
@@ -49,6 +52,7 @@ struct JSONReport: Encodable {
     denials = report.denials
     log = report.log
     droppedLogBytes = report.droppedLogBytes
+    droppedLogLines = report.droppedLogLines
     droppedDenials = report.droppedDenials
     sandbox = Dictionary(uniqueKeysWithValues: report.walls.map { ($0.key.rawValue, $0.value) })
     meters = report.meters

@@ -41,9 +41,12 @@ enum Output {
       ]
     }
     table(["IDENTIFIER", "", "PRIORITY", "BYTES", "URL"], rows)
-    line("\(verdict.accepted.count) downloads" + (verdict.rejected.isEmpty ? "" : ", \(verdict.rejected.count) rejected"))
+    line(
+      "\(verdict.accepted.count) downloads" + (verdict.rejected.isEmpty ? "" : ", \(verdict.rejected.count) rejected"))
     for rejected in verdict.rejected {
-      line("  rejected \(Printable.text(rejected.identifier, limit: 60)): \(rejected.code), \(Printable.text(rejected.reason))")
+      line(
+        "  rejected \(Printable.text(rejected.identifier, limit: 60)): \(rejected.code), \(Printable.text(rejected.reason))"
+      )
     }
   }
 
@@ -77,7 +80,9 @@ enum Output {
       let origin = [entry.subsystem, entry.category].filter { !$0.isEmpty }.joined(separator: ":")
       note("log \(entry.level) \(Printable.text(origin, limit: 80)): \(Printable.text(entry.message, limit: 400))")
     }
-    if report.droppedLogBytes > 0 { note("… and \(report.droppedLogBytes) bytes of log beyond the limit") }
+    if report.droppedLogLines > 0 {
+      note("… and \(report.droppedLogLines) lines of log beyond the limit, \(report.droppedLogBytes) bytes")
+    }
     let missing = report.walls.filter { $0.value.state != .full }.sorted { $0.key.rawValue < $1.key.rawValue }
     for (wall, state) in missing { note("wall \(wall.rawValue) is \(state.state.rawValue): \(state.detail)") }
   }

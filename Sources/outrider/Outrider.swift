@@ -4,7 +4,8 @@ internal import ArgumentParser
 struct Outrider: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outrider",
-    abstract: "Loads third-party extensions in a sandboxed process, calls them under a watchdog, and says what they did.",
+    abstract:
+      "Loads third-party extensions in a sandboxed process, calls them under a watchdog, and says what they did.",
     discussion: """
       EXAMPLES
         outrider run SessionsDownloader.appex --request install --manifest sessions.json

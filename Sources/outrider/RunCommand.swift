@@ -20,7 +20,8 @@ enum RequestName: String, ExpressibleByArgument, CaseIterable {
 
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "run", abstract: "Wakes an extension: hands it a content request and shows the downloads that it asks for.",
+    commandName: "run",
+    abstract: "Wakes an extension: hands it a content request and shows the downloads that it asks for.",
     discussion: """
       EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control
       is granted, what the extension schedules is listed.
@@ -36,7 +37,8 @@ struct RunCommand: AsyncParsableCommand {
   @Option(help: "install, update, periodic or language-change.") var request: RequestName
   @Option(help: "Any regular file of at most 64 MiB; its content is the extension's affair.") var manifest: String
   @Option(help: "ID=FILE: then hand this file over as the finished download ID.") var finished: [String] = []
-  @Option(help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code.") var failed: [String] = []
+  @Option(help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code.") var failed:
+    [String] = []
 
   func run() async {
     do {
@@ -92,7 +94,8 @@ struct RunCommand: AsyncParsableCommand {
       for (identifier, code) in failed {
         try await plugin.downloadFailed(
           Self.download(identifier, verdict, state: -1),
-          error: ErrorDescription(domain: "NSURLErrorDomain", code: code, description: "the download failed with \(code)"))
+          error: ErrorDescription(
+            domain: "NSURLErrorDomain", code: code, description: "the download failed with \(code)"))
       }
     } catch {
       failure = error
@@ -103,7 +106,8 @@ struct RunCommand: AsyncParsableCommand {
   }
 
   private static func pair(_ text: String, _ form: String) throws -> (String, String) {
-    guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex else {
+    guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex
+    else {
       throw Failure(64, "'\(text)' isn't \(form)")
     }
     return (String(text[..<equals]), String(text[text.index(after: equals)...]))
@@ -113,7 +117,8 @@ struct RunCommand: AsyncParsableCommand {
   private static func download(_ identifier: String, _ verdict: DownloadRules.Verdict, state: Int32) -> Download {
     var download =
       verdict.accepted.first { $0.identifier == identifier }
-      ?? Download(identifier: identifier, url: "https://localhost/\(identifier)", applicationGroupIdentifier: "", fileSize: nil)
+      ?? Download(
+        identifier: identifier, url: "https://localhost/\(identifier)", applicationGroupIdentifier: "", fileSize: nil)
     download.state = state
     if download.uniqueIdentifier.isEmpty { download.uniqueIdentifier = UUID().uuidString }
     return download

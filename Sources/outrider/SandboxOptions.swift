@@ -26,7 +26,9 @@ struct SandboxOptions: ParsableArguments {
   func makePolicy() throws -> Policy {
     var result = Policy()
     if let policy {
-      guard let data = FileManager.default.contents(atPath: policy) else { throw Failure(66, "\(policy): can't be read") }
+      guard let data = FileManager.default.contents(atPath: policy) else {
+        throw Failure(66, "\(policy): can't be read")
+      }
       do {
         result = try Policy(parsing: String(decoding: data, as: UTF8.self), file: policy)
       } catch {
@@ -46,7 +48,9 @@ struct SandboxOptions: ParsableArguments {
   }
 
   private static func duration(_ text: String, _ option: String) throws -> Duration {
-    guard let value = Quantity.duration(text) else { throw Failure(64, "\(option) '\(text)' isn't a time, for example 300ms") }
+    guard let value = Quantity.duration(text) else {
+      throw Failure(64, "\(option) '\(text)' isn't a time, for example 300ms")
+    }
     return value
   }
 

@@ -4,7 +4,8 @@ import Testing
 @Suite struct DownloadRulesTests {
   private static func download(_ change: (inout Download) -> Void = { _ in }) -> Download {
     var download = Download(
-      identifier: "level-1", url: "https://assets.example.com/1", applicationGroupIdentifier: "group.game", fileSize: 10)
+      identifier: "level-1", url: "https://assets.example.com/1", applicationGroupIdentifier: "group.game", fileSize: 10
+    )
     change(&download)
     return download
   }
@@ -15,30 +16,50 @@ import Testing
     download(), download { $0.isEssential = true }, download { $0.fileSize = nil }, download { $0.fileSize = 1 },
     download { $0.priority = -100 }, download { $0.priority = 100 }, download { $0.url = "HTTPS://example.com" },
     download { $0.url = "https://user@[::1]:8443/a?b#c" },
+    download { $0.body = Array(repeating: 0, count: 65536) },
+    download { $0.headers = [.init(name: "a", value: String(repeating: "x", count: 16383))] },
     download { $0.identifier = String(repeating: "x", count: 1024) }, download { $0.identifier = "日本 🎮" },
   ])
   func accepts(_ download: Download) { #expect(rules.objection(to: download) == nil) }
 
-  @Test(arguments: [
-    (download { $0.fileSize = 0 }, 102, "fileSize is 0"), (download { $0.fileSize = -1 }, 102, "fileSize is -1"),
-    (download { $0.fileSize = .min }, 102, "greater than zero"),
-    (download { $0.priority = 101 }, 102, "priority 101"), (download { $0.priority = .min }, 102, "-100...100"),
-    (download { $0.priority = .max }, 102, "-100...100"),
-    (download { $0.url = "http://example.com/x" }, 102, "isn't https: http://example.com/x"),
-    (download { $0.url = "" }, 102, "isn't https"), (download { $0.url = "https:/example.com" }, 102, "isn't https"),
-    (download { $0.url = "https://" }, 102, "names no host"), (download { $0.url = "https:///x" }, 102, "names no host"),
-    (download { $0.url = "https://?x" }, 102, "names no host"), (download { $0.url = "https://:443/x" }, 102, "names no host"),
-    (download { $0.url = "https://user@/x" }, 102, "names no host"), (download { $0.url = "https://u@:1" }, 102, "names no host"),
-    (download { $0.url = "https://a b/" }, 102, "isn't one"), (download { $0.url = "https://a/\u{1b}[2J" }, 102, "\\u{1b}"),
-    (download { $0.url = "https://exämple.com/" }, 102, "isn't one"), (download { $0.url = "https://a/\u{0}" }, 102, "\\u{0}"),
-    (download { $0.url = "https://a/" + String(repeating: "x", count: 8192) }, 102, "8202 bytes"),
-    (download { $0.applicationGroupIdentifier = "group.other" }, 55, "group.other"),
-    (download { $0.applicationGroupIdentifier = "" }, 55, "member"),
-    (download { $0.identifier = "" }, 102, "empty"),
-    (download { $0.identifier = String(repeating: "é", count: 513) }, 102, "1026 bytes"),
-    (download { $0.identifier = "a\nb" }, 102, "control"), (download { $0.identifier = "a\u{202e}b" }, 102, "direction"),
-    (download { $0.identifier = "a\u{0}" }, 102, "control"), (download { $0.identifier = "\r\n" }, 102, "control"),
-  ] as [(Download, Int32, String)])
+  @Test(
+    arguments: [
+      (download { $0.fileSize = 0 }, 102, "fileSize is 0"), (download { $0.fileSize = -1 }, 102, "fileSize is -1"),
+      (download { $0.fileSize = .min }, 102, "greater than zero"),
+      (download { $0.priority = 101 }, 102, "priority 101"), (download { $0.priority = .min }, 102, "-100...100"),
+      (download { $0.priority = .max }, 102, "-100...100"),
+      (download { $0.url = "http://example.com/x" }, 102, "isn't https: http://example.com/x"),
+      (download { $0.url = "" }, 102, "isn't https"), (download { $0.url = "https:/example.com" }, 102, "isn't https"),
+      (download { $0.url = "https://" }, 102, "names no host"),
+      (download { $0.url = "https:///x" }, 102, "names no host"),
+      (download { $0.url = "https://?x" }, 102, "names no host"),
+      (download { $0.url = "https://:443/x" }, 102, "names no host"),
+      (download { $0.url = "https://user@/x" }, 102, "names no host"),
+      (download { $0.url = "https://u@:1" }, 102, "names no host"),
+      (download { $0.url = "https://a b/" }, 102, "isn't one"),
+      (download { $0.url = "https://a/\u{1b}[2J" }, 102, "\\u{1b}"),
+      (download { $0.url = "https://exämple.com/" }, 102, "isn't one"),
+      (download { $0.url = "https://a/\u{0}" }, 102, "\\u{0}"),
+      (download { $0.url = "https://a/" + String(repeating: "x", count: 8192) }, 102, "8202 bytes"),
+      (download { $0.applicationGroupIdentifier = "group.other" }, 55, "group.other"),
+      (download { $0.applicationGroupIdentifier = "" }, 55, "member"),
+      (download { $0.identifier = "" }, 102, "empty"),
+      (download { $0.identifier = String(repeating: "é", count: 513) }, 102, "1026 bytes"),
+      (download { $0.method = String(repeating: "M", count: 33) }, 102, "method has 33 bytes"),
+      (download { $0.body = Array(repeating: 0, count: 65537) }, 102, "body has 65537 bytes"),
+      (download { $0.headers = Array(repeating: .init(name: "a", value: ""), count: 65) }, 102, "65 headers"),
+      (
+        download { $0.headers = [.init(name: "ab", value: String(repeating: "x", count: 16383))] }, 102,
+        "headers have 16385 bytes"
+      ),
+      (
+        download { $0.applicationGroupIdentifier = String(repeating: "g", count: 1025) }, 102,
+        "app group has 1025 bytes"
+      ),
+      (download { $0.identifier = "a\nb" }, 102, "control"),
+      (download { $0.identifier = "a\u{202e}b" }, 102, "direction"),
+      (download { $0.identifier = "a\u{0}" }, 102, "control"), (download { $0.identifier = "\r\n" }, 102, "control"),
+    ] as [(Download, Int32, String)])
   func refuses(_ download: Download, _ code: Int32, _ reason: String) throws {
     let rejection = try #require(rules.objection(to: download))
     #expect(rejection.code == code)
@@ -47,9 +68,10 @@ import Testing
     #expect(Printable.text(rejection.reason, limit: .max) == rejection.reason, "a reason is safe to print")
   }
 
-  @Test(arguments: [
-    (.install, nil), (.update, nil), (.periodic, 109), (.languageChange, 109), (nil, 109),
-  ] as [(ContentRequestKind?, Int32?)])
+  @Test(
+    arguments: [
+      (.install, nil), (.update, nil), (.periodic, 109), (.languageChange, 109), (nil, 109),
+    ] as [(ContentRequestKind?, Int32?)])
   func essentialOnesAreForInstallAndUpdate(_ request: ContentRequestKind?, _ code: Int32?) {
     let essential = Self.download { $0.isEssential = true }
     #expect(DownloadRules(request: request).objection(to: essential)?.code == code)
@@ -77,7 +99,9 @@ import Testing
     func one(_ name: String, _ priority: Int64, essential: Bool = false) -> Download {
       Self.download { ($0.identifier, $0.priority, $0.isEssential) = (name, priority, essential) }
     }
-    let answer = [one("d", 100), one("c", -100), one("b", 0, essential: true), one("a", 5, essential: true), one("e", 100)]
+    let answer = [
+      one("d", 100), one("c", -100), one("b", 0, essential: true), one("a", 5, essential: true), one("e", 100),
+    ]
     #expect(rules.judge(answer).accepted.map(\.identifier) == ["a", "b", "d", "e", "c"])
     #expect(rules.judge(answer.reversed()).accepted.map(\.identifier) == ["a", "b", "d", "e", "c"])
   }

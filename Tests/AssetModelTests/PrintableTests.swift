@@ -21,7 +21,9 @@ import Testing
   @Test func noScalarGetsThroughThatMovesACursor() {
     for value in UInt32(0)...0x3000 {
       guard let scalar = Unicode.Scalar(value) else { continue }
-      guard [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory) else { continue }
+      guard [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory) else {
+        continue
+      }
       #expect(!Printable.text(String(scalar)).unicodeScalars.contains(scalar))
     }
   }

@@ -9,7 +9,9 @@ import Testing
   /// The first fenced block in `language` that contains `mark`.
   private static func block(_ language: String, _ mark: String) throws -> String {
     let text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-    let blocks = text.components(separatedBy: "```\(language)\n").dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
+    let blocks = text.components(separatedBy: "```\(language)\n").dropFirst().compactMap {
+      $0.components(separatedBy: "\n```").first
+    }
     return try #require(blocks.first { $0.contains(mark) }, "no \(language) block with \(mark)")
   }
 
@@ -36,12 +38,16 @@ import Testing
     let include = Self.root.appendingPathComponent("Sources/CExtension/include").path
     let problems = try Self.compile(
       source, "intro.c",
-      ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-fsyntax-only", "-I", include])
+      [
+        "cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror",
+        "-fsyntax-only", "-I", include,
+      ])
     #expect(problems.isEmpty, "\(problems)")
   }
 
   @Test func theSwiftExampleCompiles() throws {
-    let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().path
+    let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+      .path
     let problems = try Self.compile(
       try Self.block("swift", "BADownloaderExtension"), "Downloader.swift",
       [
@@ -52,7 +58,8 @@ import Testing
   }
 
   @Test func theEmbeddingExampleIsTested() throws {
-    let tests = try String(contentsOf: Self.root.appendingPathComponent("Tests/EndToEndTests/HostTests.swift"), encoding: .utf8)
+    let tests = try String(
+      contentsOf: Self.root.appendingPathComponent("Tests/EndToEndTests/HostTests.swift"), encoding: .utf8)
     let lines = try Self.block("swift", "import PluginHost").split(separator: "\n")
     #expect(lines.count < 10)
     for line in lines where line.contains("plugin") && !line.contains("print") {

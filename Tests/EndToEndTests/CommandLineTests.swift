@@ -1,4 +1,5 @@
 import Foundation
+import Sandbox
 import Testing
 
 /// What people type, right and wrong: the result on standard output, one sentence on standard error, the exit status.
@@ -18,23 +19,27 @@ import Testing
     #expect(finished.output.split(separator: "\n").last.map(String.init) == expected)
   }
 
-  @Test(arguments: [
-    (["call", "libc.so.6", "abs", "i32(", "1"], 64), (["call", "libc.so.6", "abs", "i32(i33)", "1"], 64),
-    (["call", "libc.so.6", "abs", "i32(i32)", "x"], 64), (["call", "libc.so.6", "abs", "i32(i32)", "2147483648"], 64),
-    (["call", "libc.so.6", "abs", "i32(i32)"], 64), (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wall", "soon"], 64),
-    (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wal", "1s"], 64),
-    (["call", "libc.so.6", "no_such_function", "i32()"], 18), (["call", "libc.so.6", "environ", "i32()"], 64),
-    (["call", "libnothing.so.9", "abs", "i32(i32)", "1"], 66), (["call", "/nonexistent.so", "abs", "i32(i32)", "1"], 66),
-    (["call", "/etc/hostname", "abs", "i32(i32)", "1"], 10),
-    (["call", "libc.so.6", "abs", "i32(i32)", "1", "--policy", "/nonexistent.yaml"], 66),
-    (["run", "/nonexistent.so", "--request", "install", "--manifest", "/etc/hostname"], 66),
-    (["run", "/etc", "--request", "install", "--manifest", "/etc/hostname"], 66),
-    (["run", "/etc/hostname", "--request", "sometimes", "--manifest", "/etc/hostname"], 64),
-    (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/nonexistent"], 66),
-    (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/etc"], 66),
-    (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/etc/hostname"], 10),
-    (["inspect", "/nonexistent"], 66), (["inspect", "/etc/hostname"], 10), (["nonsense"], 64),
-  ] as [([String], Int32)])
+  @Test(
+    arguments: [
+      (["call", "libc.so.6", "abs", "i32(", "1"], 64), (["call", "libc.so.6", "abs", "i32(i33)", "1"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)", "x"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)", "2147483648"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wall", "soon"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wal", "1s"], 64),
+      (["call", "libc.so.6", "no_such_function", "i32()"], 18), (["call", "libc.so.6", "environ", "i32()"], 64),
+      (["call", "libnothing.so.9", "abs", "i32(i32)", "1"], 66),
+      (["call", "/nonexistent.so", "abs", "i32(i32)", "1"], 66),
+      (["call", "/etc/hostname", "abs", "i32(i32)", "1"], 10),
+      (["call", "libc.so.6", "abs", "i32(i32)", "1", "--policy", "/nonexistent.yaml"], 66),
+      (["run", "/nonexistent.so", "--request", "install", "--manifest", "/etc/hostname"], 66),
+      (["run", "/etc", "--request", "install", "--manifest", "/etc/hostname"], 66),
+      (["run", "/etc/hostname", "--request", "sometimes", "--manifest", "/etc/hostname"], 64),
+      (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/nonexistent"], 66),
+      (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/etc"], 66),
+      (["run", "/lib/x86_64-linux-gnu/libz.so.1", "--request", "install", "--manifest", "/etc/hostname"], 10),
+      (["inspect", "/nonexistent"], 66), (["inspect", "/etc/hostname"], 10), (["nonsense"], 64),
+    ] as [([String], Int32)])
   func refuses(_ arguments: [String], _ status: Int32) throws {
     let finished = try Workspace.run(arguments)
     #expect(finished.status == status, "\(finished.errors)")
@@ -46,11 +51,16 @@ import Testing
     let finished = try Workspace.run(["call", "libc.so.6", "socket", "i32(i32,i32,i32)", "2", "1", "0", "--json"])
     let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
     #expect(object["result"] as? Int == -1)
+    let plugin = try #require(object["plugin"] as? [String: String])
+    #expect(plugin["path"]?.hasSuffix("/libc.so.6") == true)
+    #expect(plugin["sha256"]?.count == 64)
     let denials = try #require(object["denials"] as? [[String: Any]])
     #expect(denials.contains { $0["operation"] as? String == "socket" && $0["layer"] as? String == "seccomp" })
     let walls = try #require(object["sandbox"] as? [String: [String: String]])
-    #expect(walls.count == 12)
-    for wall in ["userNamespace", "mountNamespace", "pidNamespace", "networkNamespace", "landlock", "seccomp", "rlimits"] {
+    #expect(walls.count == Wall.allCases.count)
+    for wall in [
+      "userNamespace", "mountNamespace", "pidNamespace", "networkNamespace", "landlock", "seccomp", "rlimits",
+    ] {
       #expect(walls[wall]?["state"] == "full", "\(wall): \(walls[wall] ?? [:])")
     }
   }
@@ -80,7 +90,9 @@ import Testing
     let policy = try Workspace.temporaryFile(
       "version: 1\nonDenied:\n  socket: kill\nlimits:\n  wall: 5s\n  memory: 4MiB\n", suffix: ".yaml")
     defer { try? FileManager.default.removeItem(atPath: policy) }
-    let finished = try Workspace.run(["call", "libc.so.6", "socket", "i32(i32,i32,i32)", "2", "1", "0", "--policy", policy])
+    let finished = try Workspace.run([
+      "call", "libc.so.6", "socket", "i32(i32,i32,i32)", "2", "1", "0", "--policy", policy,
+    ])
     #expect(finished.status == 15, "\(finished.errors)")
     let unknown = try Workspace.temporaryFile("version: 1\nlimit: {}\n", suffix: ".yaml")
     defer { try? FileManager.default.removeItem(atPath: unknown) }
@@ -95,10 +107,13 @@ import Testing
     let policy = try Workspace.temporaryFile("version: 1\nread: [\"\(file)\"]\n", suffix: ".yaml")
     defer { try? FileManager.default.removeItem(atPath: policy) }
     let granted = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", file, "0", "--policy", policy])
-    #expect((Int32(granted.output.split(separator: "\n").first ?? "") ?? -1) >= 0, "\(granted.output) \(granted.errors)")
+    #expect(
+      (Int32(granted.output.split(separator: "\n").first ?? "") ?? -1) >= 0, "\(granted.output) \(granted.errors)")
     let written = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", file, "1", "--policy", policy])
     #expect(written.output.hasPrefix("-1"), "\(written.output) \(written.errors)")
-    let refused = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", "/etc/hostname", "0", "--observe"])
+    let refused = try Workspace.run([
+      "call", "libc.so.6", "open", "i32(cstring,i32)", "/etc/hostname", "0", "--observe",
+    ])
     #expect(refused.output.hasPrefix("-1"))
     #expect(refused.errors.contains("/etc/hostname"), "\(refused.errors)")
   }

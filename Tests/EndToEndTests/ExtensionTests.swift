@@ -5,7 +5,8 @@ import Testing
 /// The example extensions at their whole job: answer, receive a file, hear of a failure.
 @Suite struct ExtensionTests {
   static let extensions = [
-    Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so", Workspace.root + "/Plugins/catalog-c/catalog.so",
+    Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so",
+    Workspace.root + "/Plugins/catalog-c/catalog.so",
     Workspace.root + "/Plugins/packs-rust/packs.so",
   ]
 
@@ -69,6 +70,37 @@ import Testing
     let report = await plugin.end()
     #expect(report.outcome.kind == .returned)
     #expect(!report.log.isEmpty)
+  }
+
+  /// As Foundation has it inside the extension.
+  @Test func theMainBundleIsTheExtension() async throws {
+    let folder = NSTemporaryDirectory() + "outrider-\(UUID().uuidString)"
+    let bundle = folder + "/Sessions.appex"
+    try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.copyItem(atPath: Self.extensions[0], toPath: bundle + "/libSessionsDownloader.so")
+    let facts = [
+      "CFBundleExecutable": "libSessionsDownloader.so", "CFBundleIdentifier": "com.example.sessions.downloader",
+    ]
+    try PropertyListSerialization.data(fromPropertyList: facts, format: .xml, options: 0)
+      .write(to: URL(fileURLWithPath: bundle + "/Info.plist"))
+    let host = try Workspace.host()
+    let plugin = try await host.load(bundle)
+    guard case .pointer(let main) = try await plugin.call("CFBundleGetMainBundle", "pointer()").value,
+      case .pointer(let text) = try await plugin.call(
+        "CFBundleGetIdentifier", "pointer(pointer)", .unsigned(main)
+      ).value
+    else {
+      Issue.record("no bundle")
+      return
+    }
+    try #require(text != 0)
+    // kCFStringEncodingUTF8
+    let result = try await plugin.call(
+      "CFStringGetCString", "u8(pointer,out(64),i64,u32)", .unsigned(text), 64, 0x0800_0100)
+    #expect(
+      result.out.first.map { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) } == facts["CFBundleIdentifier"])
+    _ = await plugin.end()
   }
 
   /// The kernel's word for a runner between calls, whose plugin left a thread that spins.

@@ -73,17 +73,42 @@ import Testing
   }
 
   /// Names that aren't UTF-8, deep folders, many files: what a plugin leaves in its folder goes with the run.
-  @Test(arguments: [("h99_awkward_names", nil), ("h99_deep", 5000), ("h99_many", 2000)] as [(String, Int64?)])
+  @Test(
+    arguments: [("h99_awkward_names", nil), ("h99_janitors_names", nil), ("h99_deep", 5000), ("h99_many", 2000)]
+      as [(String, Int64?)])
   func hostileFoldersGo(_ symbol: String, _ count: Int64?) async throws {
     let host = try Workspace.host()
-    let plugin = try await host.load(Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(30), memory: 256 << 20)))
+    let plugin = try await host.load(
+      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(30), memory: 256 << 20)))
     let folder = plugin.container
     #expect(FileManager.default.fileExists(atPath: folder))
     _ = try await plugin.call(
       symbol, count == nil ? "i32()" : "i32(i32)", arguments: count.map { [.integer($0)] } ?? [])
-    #expect(try !FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     _ = await plugin.end()
     #expect(!FileManager.default.fileExists(atPath: folder))
+  }
+
+  /// A thread that begins and ends activities for ever, between calls.
+  @Test func activitiesPutOffNoDeadline() async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load(
+      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .milliseconds(600))))
+    _ = try await plugin.call("h15_leaves_activities", "i32()")
+    let server = try #require(await host.forkServerProcess())
+    let deadline = ContinuousClock.now + .seconds(10)
+    while Runners.descendants(of: server).count > 1, ContinuousClock.now < deadline { sched_yield() }
+    #expect(await plugin.end().outcome.kind == .wallTimeExceeded)
+  }
+
+  /// What a plugin sends and has kept costs the host no more than its bounds.
+  @Test(arguments: [
+    ("h15_schedule_flood", "i32()"), ("h15_list_flood", "void()"), ("h15_blind_schedule_flood", "void()"),
+    ("h14_output_flood", "void()"),
+  ])
+  func floodsDontGrowTheHost(_ symbol: String, _ signature: String) throws {
+    let (_, peak) = try Workspace.measure(
+      ["call", Workspace.hostile + "/libhostile.so", symbol, signature, "--wall", "2s", "--cpu", "10s"])
+    #expect(peak < 100 << 20, "\(peak >> 20) MiB")
   }
 
   @Test func concurrentRunsDontMix() async throws {

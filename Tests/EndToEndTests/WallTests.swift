@@ -9,18 +9,23 @@ import Testing
 @Suite(.serialized) struct WallTests {
   /// What `body` sees with every wall, or with one left open.
   private func value(
-    without wall: Wall? = nil, policy: Policy = Policy(),
+    without wall: Wall? = nil, alsoOpen: Set<Wall> = [], policy: Policy = Policy(),
     _ body: (Plugin) async throws -> RunnerMessage.CallResult
   ) async throws -> CallValue {
-    let host = try Workspace.host()
+    let open = alsoOpen.union(wall.map { [$0] } ?? [])
+    let host = try Workspace.host(withoutNamespaces: open.intersection(Self.namespaces))
     var options = PluginHost.LoadOptions()
-    options.withoutWalls = wall.map { [$0] } ?? []
+    options.withoutWalls = open.subtracting(Self.namespaces)
     let plugin = try await host.load("libc.so.6", policy: policy, options: options)
     let result = try await body(plugin)
     let report = await plugin.end()
-    if let wall { #expect(report.walls[wall]?.state == .absent) }
+    for wall in open { #expect(report.walls[wall]?.state == .absent) }
     return result.value
   }
+
+  private static let namespaces: Set<Wall> = [
+    .userNamespace, .mountNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .utsNamespace,
+  ]
 
   @Test func seccompStopsSockets() async throws {
     let attempt = { (plugin: Plugin) in try await plugin.call("socket", "i32(i32,i32,i32)", 1, 1, 0) }
@@ -49,7 +54,8 @@ import Testing
     func detail(_ open: Set<Wall>) async throws -> String {
       var options = PluginHost.LoadOptions()
       options.withoutWalls = open
-      let plugin = try await host.load("libc.so.6", policy: Policy(limits: Limits(wall: .seconds(10), memory: 4 << 20)), options: options)
+      let plugin = try await host.load(
+        "libc.so.6", policy: Policy(limits: Limits(wall: .seconds(10), memory: 4 << 20)), options: options)
       let memory = try await plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20))
       guard case .pointer(let address) = memory.value else { return "" }
       _ = try? await plugin.call("memset", "pointer(pointer,i32,u64)", .unsigned(address), 1, .integer(64 << 20))
@@ -67,34 +73,74 @@ import Testing
     for path in ["/etc/passwd", "/proc/self/status", "/home", "/root", "/sys", "/bin/sh", "/usr/bin/env", "/var"] {
       let found = try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) }
       #expect(found == .signed(-1), "\(path)")
-      #expect(FileManager.default.fileExists(atPath: path) || path == "/sys", "the control: \(path) is there outside")
+      let control = try await value(without: .mountNamespace) {
+        try await $0.call("access", "i32(cstring,i32)", .text(path), 0)
+      }
+      #expect(control == .signed(0) || !FileManager.default.isReadableFile(atPath: path), "\(path)")
     }
     for path in ["/bundle", "/container", "/tmp", "/usr/lib", "/dev/null"] {
-      #expect(try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) } == .signed(0), "\(path)")
+      #expect(
+        try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) } == .signed(0), "\(path)")
     }
   }
 
   @Test func theRootIsReadOnly() async throws {
     for path in ["/x", "/bundle/x", "/usr/lib/x", "/etc/x", "/dev/x"] {
-      #expect(try await value { try await $0.call("mkdir", "i32(cstring,i32)", .text(path), 0o755) } == .signed(-1), "\(path)")
+      #expect(
+        try await value { try await $0.call("mkdir", "i32(cstring,i32)", .text(path), 0o755) } == .signed(-1), "\(path)"
+      )
     }
     #expect(try await value { try await $0.call("mkdir", "i32(cstring,i32)", "/container/x", 0o755) } == .signed(0))
   }
 
   @Test func theRunnerIsAloneAndNobody() async throws {
     #expect(try await value { try await $0.call("getpid", "i32()") } == .signed(1))
+    #expect(try await value(without: .pidNamespace) { try await $0.call("getpid", "i32()") } != .signed(1))
     #expect(try await value { try await $0.call("getuid", "u32()") } == .unsigned(1000))
     #expect(try await value { try await $0.call("setuid", "i32(u32)", 0) } == .signed(-1))
   }
 
-  @Test(arguments: ["user", "net", "ipc", "uts", "mnt", "pid"]) func namespacesAreOthers(_ kind: String) async throws {
-    let host = try Workspace.host()
-    let plugin = try await host.load("libc.so.6")
-    let standIn = try #require(await host.forkServerProcess())
-    let server = try #require(Runners.descendants(of: standIn).first)
+  /// From outside, where each is seen to be another one, and the host's own when it alone is left out.
+  @Test(arguments: [
+    (Wall.userNamespace, "user"), (.networkNamespace, "net"), (.ipcNamespace, "ipc"), (.utsNamespace, "uts"),
+    (.mountNamespace, "mnt"), (.pidNamespace, "pid"),
+  ]) func namespacesAreOthers(_ wall: Wall, _ kind: String) async throws {
     let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/\(kind)")
-    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(server)/ns/\(kind)") != own)
-    _ = await plugin.end()
+    for open in [[], [wall]] as [Set<Wall>] {
+      let host = try Workspace.host(withoutNamespaces: open)
+      let plugin = try await host.load("libc.so.6")
+      let standIn = try #require(await host.forkServerProcess())
+      // Without a pid namespace the server needs nobody to stand in for it.
+      let server =
+        open == [.pidNamespace] || open == [.userNamespace]
+        ? standIn : try #require(Runners.descendants(of: standIn).first)
+      let theirs = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(server)/ns/\(kind)")
+      #expect((theirs == own) == open.contains(wall))
+      _ = await plugin.end()
+    }
+  }
+
+  /// A datagram socket that is connected to this machine's own loopback, with the filter open that would stop it before.
+  @Test func theNetworkNamespaceHasNoNetwork() async throws {
+    let connect = { (plugin: Plugin) in
+      let socket = try await plugin.call("socket", "i32(i32,i32,i32)", 2, 2, 0)
+      guard case .signed(let descriptor) = socket.value else { return socket }
+      let address: [UInt8] = [2, 0, 0, 9, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]
+      return try await plugin.call("connect", "i32(i32,bytes,u32)", .integer(descriptor), .bytes(address), 16)
+    }
+    #expect(try await value(without: .seccomp, connect) == .signed(-1))
+    #expect(try await value(without: .seccomp, alsoOpen: [.networkNamespace], connect) == .signed(0))
+  }
+
+  /// A segment of shared memory that anyone on the machine may use.
+  @Test func theIPCNamespaceHidesSharedMemory() async throws {
+    let key = Int32.random(in: 1 << 20 ... .max)
+    let segment = shmget(key, 4096, 0o1666)
+    try #require(segment >= 0)
+    defer { shmctl(segment, IPC_RMID, nil) }
+    let find = { (plugin: Plugin) in try await plugin.call("shmget", "i32(i32,u64,i32)", .integer(Int64(key)), 0, 0) }
+    #expect(try await value(without: .seccomp, find) == .signed(-1))
+    #expect(try await value(without: .seccomp, alsoOpen: [.ipcNamespace], find) == .signed(Int64(segment)))
   }
 
   @Test func secretsStayOutside() async throws {
@@ -102,21 +148,36 @@ import Testing
     defer { unsetenv("OUTRIDER_TEST_SECRET") }
     let seen = try await value { try await $0.call("getenv", "cstring(cstring)", "OUTRIDER_TEST_SECRET") }
     #expect(seen == .cstring(nil))
-    #expect(try await value { try await $0.call("getenv", "cstring(cstring)", "HOME") } == .cstring(Array("/container".utf8)))
+    let open = try await value(without: .environment) {
+      try await $0.call("getenv", "cstring(cstring)", "OUTRIDER_TEST_SECRET")
+    }
+    #expect(open == .cstring(Array("token".utf8)))
+    #expect(
+      try await value { try await $0.call("getenv", "cstring(cstring)", "HOME") } == .cstring(Array("/container".utf8)))
   }
 
   @Test func descriptorsStayOutside() async throws {
-    let host = try Workspace.host()
-    let plugin = try await host.load("libc.so.6")
-    for descriptor in 5..<256 {
-      #expect(try await plugin.call("fcntl", "i32(i32,i32)", .integer(Int64(descriptor)), 1).value == .signed(-1))
+    for open in [[], [.descriptors]] as [Set<Wall>] {
+      let host = try Workspace.host()
+      var options = PluginHost.LoadOptions()
+      options.withoutWalls = open
+      let plugin = try await host.load("libc.so.6", options: options)
+      var found: [Int] = []
+      for descriptor in 5..<256 {
+        let flags = try await plugin.call("fcntl", "i32(i32,i32)", .integer(Int64(descriptor)), 1).value
+        if flags != .signed(-1) { found.append(descriptor) }
+      }
+      #expect(found.isEmpty == open.isEmpty, "\(found)")
+      _ = await plugin.end()
     }
-    _ = await plugin.end()
   }
 
   @Test func capabilitiesAreGone() async throws {
     // PR_CAPBSET_READ of CAP_SYS_ADMIN.
     #expect(try await value { try await $0.call("prctl", "i32(i32,u64)", 23, 21) } == .signed(0))
-    #expect(try await value { try await $0.call("mount", "i32(cstring,cstring,cstring,u64,pointer)", "x", "/tmp", "tmpfs", 0, .null) } == .signed(-1))
+    #expect(
+      try await value {
+        try await $0.call("mount", "i32(cstring,cstring,cstring,u64,pointer)", "x", "/tmp", "tmpfs", 0, .null)
+      } == .signed(-1))
   }
 }

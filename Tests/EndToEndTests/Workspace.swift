@@ -1,5 +1,6 @@
 import Foundation
 import PluginHost
+import Sandbox
 import Testing
 
 /// The built products that these tests use, found from where the test binary lies.
@@ -10,15 +11,20 @@ enum Workspace {
   }()
   static let root: String = {
     ProcessInfo.processInfo.environment["OUTRIDER_ROOT"]
-      ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+      ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().path
   }()
   static let hostile = root + "/Plugins/hostile/build"
   static let outrider = products + "/outrider"
 
-  static func host(isCold: Bool = false) throws -> PluginHost {
+  static func host(
+    isCold: Bool = false, withoutNamespaces: Set<Wall> = [], canaryWithout: Set<Wall> = []
+  ) throws -> PluginHost {
     var configuration = PluginHost.Configuration()
     configuration.runner = products + "/outrider-runner"
     configuration.isCold = isCold
+    configuration.withoutNamespaces = withoutNamespaces
+    configuration.canaryWithout = canaryWithout
     return try PluginHost(configuration: configuration)
   }
 
@@ -29,9 +35,9 @@ enum Workspace {
   }
 
   /// Runs the command line to its end.
-  static func run(_ arguments: [String]) throws -> Finished {
+  static func run(_ arguments: [String], program: String = outrider) throws -> Finished {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: outrider)
+    process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     let output = Pipe()
     let errors = Pipe()
@@ -52,6 +58,25 @@ enum Workspace {
     return Finished(
       status: process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus,
       output: String(decoding: data, as: UTF8.self), errors: String(decoding: errorData, as: UTF8.self))
+  }
+
+  /// Runs the command line to its end. The status of wait4(2), and the most memory that it or a process of its tree had.
+  static func measure(_ arguments: [String]) throws -> (status: Int32, peak: Int) {
+    var words: [UnsafeMutablePointer<CChar>?] = ([outrider] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in [1, 2] as [Int32] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+    }
+    var pid: pid_t = 0
+    let code = posix_spawn(&pid, outrider, &actions, nil, &words, environ)
+    guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+    var status: Int32 = 0
+    var usage = rusage()
+    while wait4(pid, &status, 0, &usage) < 0, errno == EINTR {}
+    return (status, usage.ru_maxrss << 10)
   }
 
   static func temporaryFile(_ content: String, suffix: String = ".json") throws -> String {

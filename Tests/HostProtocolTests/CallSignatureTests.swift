@@ -1,28 +1,36 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 @Suite struct CallSignatureTests {
-  @Test(arguments: [
-    ("i32()", .init(result: .i32, arguments: [])), ("i32(void)", .init(result: .i32, arguments: [])),
-    ("void(void)", .init(result: .void, arguments: [])),
-    (" u64 ( u64 , bytes,u32 ) ", .init(result: .u64, arguments: [.u64, .bytes, .u32])),
-    ("f64(f32,f64)", .init(result: .f64, arguments: [.f32, .f64])),
-    ("cstring(cstring,pointer)", .init(result: .cstring, arguments: [.cstring, .pointer])),
-    ("i8(u8,i16,u16,i64,i32)", .init(result: .i8, arguments: [.u8, .i16, .u16, .i64, .i32])),
-    ("pointer(out(1),out(1048576))", .init(result: .pointer, arguments: [.out(1), .out(1 << 20)])),
-  ] as [(String, CallSignature)])
-  func parses(_ text: String, _ signature: CallSignature) throws { #expect(try CallSignature(parsing: text) == signature) }
+  @Test(
+    arguments: [
+      ("i32()", .init(result: .i32, arguments: [])), ("i32(void)", .init(result: .i32, arguments: [])),
+      ("void(void)", .init(result: .void, arguments: [])),
+      (" u64 ( u64 , bytes,u32 ) ", .init(result: .u64, arguments: [.u64, .bytes, .u32])),
+      ("f64(f32,f64)", .init(result: .f64, arguments: [.f32, .f64])),
+      ("cstring(cstring,pointer)", .init(result: .cstring, arguments: [.cstring, .pointer])),
+      ("i8(u8,i16,u16,i64,i32)", .init(result: .i8, arguments: [.u8, .i16, .u16, .i64, .i32])),
+      ("pointer(out(1),out(1048576))", .init(result: .pointer, arguments: [.out(1), .out(1 << 20)])),
+    ] as [(String, CallSignature)])
+  func parses(_ text: String, _ signature: CallSignature) throws {
+    #expect(try CallSignature(parsing: text) == signature)
+  }
 
   @Test(arguments: [
-    "", "i32", "i32(", "i32)", "(", ")", ")(", "()", "i32)(", "(i32)", "i32()x", "i32((i32))", "i32(i32", "i32(,)", "i32(i32,)",
-    "i32(,i32)", "int(i32)", "I32()", "i32(void,i32)", "i32(i32,void)", "bytes()", "out(4)()", "i32(out())", "i32(out(0))",
+    "", "i32", "i32(", "i32)", "(", ")", ")(", "()", "i32)(", "(i32)", "i32()x", "i32((i32))", "i32(i32", "i32(,)",
+    "i32(i32,)",
+    "i32(,i32)", "int(i32)", "I32()", "i32(void,i32)", "i32(i32,void)", "bytes()", "out(4)()", "i32(out())",
+    "i32(out(0))",
     "i32(out(-1))", "i32(out(1048577))", "i32(out(99999999999999999999))", "i32(out(1)", "i32(out)", "i32(out(x))",
     "i32(i32)(i32)", "i32\t()", "i32(i32\u{301})", "i32()\u{0}", "i32(٣)",
   ])
   func refuses(_ text: String) { #expect(throws: CallSignature.ParseError.self) { try CallSignature(parsing: text) } }
 
   @Test func boundsItsSize() throws {
-    func signature(_ count: Int) -> String { "void(" + Array(repeating: "i8", count: count).joined(separator: ",") + ")" }
+    func signature(_ count: Int) -> String {
+      "void(" + Array(repeating: "i8", count: count).joined(separator: ",") + ")"
+    }
     #expect(try CallSignature(parsing: signature(CallSignature.mostArguments)).arguments.count == 32)
     #expect(throws: CallSignature.ParseError.self) { try CallSignature(parsing: signature(33)) }
     #expect(throws: CallSignature.ParseError.self) {

@@ -1,4 +1,5 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 /// One decoder with its encoder. Every form on the wire has exactly one value and the other way round, so what is
@@ -11,27 +12,27 @@ struct Codec: Sendable, CustomTestStringConvertible {
   let again: @Sendable (Frame) throws -> Frame
 
   static let all: [Codec] = [
-    Codec(testDescription: "HostMessage", make: { $0.hostMessage().frame(id: $0.next()) }) {
-      try HostMessage($0).frame(id: $0.id)
-    },
-    Codec(testDescription: "RunnerMessage", make: { $0.runnerMessage().frame(id: $0.next()) }) {
-      try RunnerMessage($0).frame(id: $0.id)
-    },
+    Codec(
+      testDescription: "HostMessage", make: { $0.hostMessage().frame(id: $0.next()) },
+      again: { try HostMessage($0).frame(id: $0.id) }),
+    Codec(
+      testDescription: "RunnerMessage", make: { $0.runnerMessage().frame(id: $0.next()) },
+      again: { try RunnerMessage($0).frame(id: $0.id) }),
     Codec(
       testDescription: "ServiceRequest",
       make: {
         let request = $0.serviceRequest()
         return request.frame(id: request.expectsReply ? $0.next() | 1 : 0)
-      }
-    ) { try ServiceRequest($0).frame(id: $0.id) },
-    Codec(testDescription: "ServiceReply", make: { $0.serviceReply().frame(id: $0.next()) }) {
-      try ServiceReply($0).frame(id: $0.id)
-    },
-    Codec(testDescription: "SpawnRequest", make: { Frame(kind: 0, id: 0, payload: $0.spawnRequest().encoded()) }) {
-      Frame(kind: $0.kind, id: $0.id, payload: try SpawnRequest(decoding: $0.payload[...]).encoded())
-    },
-    Codec(testDescription: "ServerEvent", make: { Frame(kind: 0, id: 0, payload: $0.serverEvent().encoded()) }) {
-      Frame(kind: $0.kind, id: $0.id, payload: try ServerEvent(decoding: $0.payload[...]).encoded())
-    },
+      },
+      again: { try ServiceRequest($0).frame(id: $0.id) }),
+    Codec(
+      testDescription: "ServiceReply", make: { $0.serviceReply().frame(id: $0.next()) },
+      again: { try ServiceReply($0).frame(id: $0.id) }),
+    Codec(
+      testDescription: "SpawnRequest", make: { Frame(kind: 0, id: 0, payload: $0.spawnRequest().encoded()) },
+      again: { Frame(kind: $0.kind, id: $0.id, payload: try SpawnRequest(decoding: $0.payload[...]).encoded()) }),
+    Codec(
+      testDescription: "ServerEvent", make: { Frame(kind: 0, id: 0, payload: $0.serverEvent().encoded()) },
+      again: { Frame(kind: $0.kind, id: $0.id, payload: try ServerEvent(decoding: $0.payload[...]).encoded()) }),
   ]
 }

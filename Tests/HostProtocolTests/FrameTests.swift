@@ -1,4 +1,5 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 @Suite struct FrameTests {
@@ -58,10 +59,12 @@ import Testing
     #expect(throws: ProtocolViolation.self) { try SpawnRequest(decoding: ([0, 0, 0, 0, 0, 0, 0, 0] + huge)[...]) }
   }
 
-  @Test(arguments: [
-    ([2, 0, 0, 0, 0xc3, 0x28], .notUTF8), ([3, 0, 0, 0, 0xed, 0xa0, 0x80], .notUTF8), ([2, 0, 0, 0, 0xc0, 0x80], .notUTF8),
-    ([0, 0, 0, 0, 0], .trailing(bytes: 1)), ([0, 0, 0], .truncated(wanted: 4, left: 3)),
-  ] as [([UInt8], ProtocolViolation)])
+  @Test(
+    arguments: [
+      ([2, 0, 0, 0, 0xc3, 0x28], .notUTF8), ([3, 0, 0, 0, 0xed, 0xa0, 0x80], .notUTF8),
+      ([2, 0, 0, 0, 0xc0, 0x80], .notUTF8),
+      ([0, 0, 0, 0, 0], .trailing(bytes: 1)), ([0, 0, 0], .truncated(wanted: 4, left: 3)),
+    ] as [([UInt8], ProtocolViolation)])
   func textIsUTF8(_ payload: [UInt8], _ violation: ProtocolViolation) {
     #expect(throws: violation) { try RunnerMessage(Frame(kind: 66, id: 0, payload: payload)) }
   }

@@ -1,4 +1,5 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 /// Hostile bytes in quantity. A crash here is a crash of the host.

@@ -1,5 +1,6 @@
 import AssetModel
 import HostProtocol
+import TestSupport
 
 /// Values of every kind that crosses a channel, with the edges more often than chance gives them.
 extension SeededGenerator {
@@ -39,7 +40,8 @@ extension SeededGenerator {
     Download(
       identifier: text(), uniqueIdentifier: text(), url: text(), method: text(), body: bytes(),
       headers: list { .init(name: $0.text(), value: $0.text()) }, applicationGroupIdentifier: text(),
-      fileSize: maybe { $0.signed() }, isEssential: chance(2), priority: signed(), isManifest: chance(2), state: signed())
+      fileSize: maybe { $0.signed() }, isEssential: chance(2), priority: signed(), isManifest: chance(2),
+      state: signed())
   }
 
   mutating func value() -> CallValue {
@@ -66,7 +68,8 @@ extension SeededGenerator {
     case 1:
       .call(
         .contentRequest(
-          kind: ContentRequestKind.allCases[below(4)], manifest: text(), remaining: signed(), essentialRemaining: signed()))
+          kind: ContentRequestKind.allCases[below(4)], manifest: text(), remaining: signed(),
+          essentialRemaining: signed()))
     case 2: .call(.downloadFinished(download(), path: text()))
     case 3: .call(.downloadFailed(download(), .init(domain: text(), code: signed(), description: text())))
     case 4: .call(.function(symbol: text(), signature: text(), arguments: list { $0.value() }))
@@ -121,7 +124,8 @@ extension SeededGenerator {
           rules: $0.list { .init(path: $0.text(), rights: $0.integer()) })
       },
       filter: bytes(), hasListener: chance(2), isDumpable: chance(2), joinsCgroup: chance(2),
-      attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() })
+      attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() },
+      keepsDescriptors: chance(2))
   }
 
   mutating func attachment() -> SpawnRequest.Attachment {
@@ -140,7 +144,8 @@ extension SeededGenerator {
     case 1:
       .ready(
         .init(
-          missing: list { .init(step: $0.text(), code: $0.signed()) }, runtime: list { $0.text() }, hasPreloaded: chance(2)))
+          missing: list { .init(step: $0.text(), code: $0.signed()) }, runtime: list { $0.text() },
+          hasPreloaded: chance(2)))
     case 2: .spawned(run: integer())
     case 3: .spawnFailed(run: integer(), step: text(), code: signed())
     default:

@@ -1,4 +1,5 @@
 import HostProtocol
+import TestSupport
 import Testing
 
 @Suite struct RoundTripTests {
@@ -50,7 +51,8 @@ import Testing
   @Test func notANumberKeepsItsBits() throws {
     let quiet = Double(bitPattern: 0x7ff8_0000_dead_beef)
     let message = HostMessage.call(
-      .function(symbol: "f", signature: "f64(f64,f32)", arguments: [.double(quiet), .single(.nan), .double(-.infinity)]))
+      .function(
+        symbol: "f", signature: "f64(f64,f32)", arguments: [.double(quiet), .single(.nan), .double(-.infinity)]))
     let frame = message.frame(id: 1)
     #expect(try HostMessage(frame).frame(id: 1) == frame)
   }

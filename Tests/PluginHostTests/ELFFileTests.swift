@@ -1,10 +1,13 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import PluginHost
 
 @Suite struct ELFFileTests {
-  private static let directories = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+  private static let directories = [
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
+  ]
 
   private static func library(_ name: String) throws -> [UInt8] {
     let paths = directories.map { "\($0)/\(name)" }
@@ -31,11 +34,13 @@ import Testing
     #expect(!file.exports.contains { $0.hasPrefix("GLIBC_") })
   }
 
-  @Test(arguments: [
-    ([], "isn't an ELF file"), (Array("#!/bin/sh\n".utf8), "isn't an ELF file"), ([0x7f, 0x45, 0x4c], "isn't an ELF file"),
-    ([0x7f, 0x45, 0x4c, 0x46], "truncated"), ([0x7f, 0x45, 0x4c, 0x46] + Array(repeating: 0, count: 60), "64-bit"),
-    ([0x7f, 0x45, 0x4c, 0x46, 2, 1] + Array(repeating: 0, count: 58), "architecture"),
-  ] as [([UInt8], String)])
+  @Test(
+    arguments: [
+      ([], "isn't an ELF file"), (Array("#!/bin/sh\n".utf8), "isn't an ELF file"),
+      ([0x7f, 0x45, 0x4c], "isn't an ELF file"),
+      ([0x7f, 0x45, 0x4c, 0x46], "truncated"), ([0x7f, 0x45, 0x4c, 0x46] + Array(repeating: 0, count: 60), "64-bit"),
+      ([0x7f, 0x45, 0x4c, 0x46, 2, 1] + Array(repeating: 0, count: 58), "architecture"),
+    ] as [([UInt8], String)])
   func refuses(_ bytes: [UInt8], _ sentence: String) {
     do throws(ELFFile.FormatError) {
       _ = try ELFFile(bytes)

@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct NotificationPolicyTests {
   private static let numbers: [String: Int32] = Dictionary(
-    (0..<600).compactMap { number in SystemCalls.name(of: number).map { ($0, number) } }, uniquingKeysWith: { first, _ in first })
+    (0..<600).compactMap { number in SystemCalls.name(of: number).map { ($0, number) } },
+    uniquingKeysWith: { first, _ in first })
 
   static let readBits = UInt64(PROT_READ)
   static let codeBits = UInt64(PROT_READ | PROT_EXEC)
@@ -15,28 +16,56 @@ import Testing
   static let threadFlags: UInt64 = 0x3d0f00
 
   private func decide(
-    _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init()
+    _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init(),
+    grants: NotificationPolicy.Grants = .init()
   ) throws -> NotificationPolicy.Decision {
     var call = ol_notification()
     call.number = try #require(Self.numbers[name])
     let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
     call.arguments = (padded[0], padded[1], padded[2], padded[3], padded[4], padded[5])
-    return NotificationPolicy(policy: policy, isLoading: loading, threads: { threads }).decide(call)
+    return NotificationPolicy(policy: policy, grants: grants, isLoading: loading, threads: { threads }).decide(call)
   }
 
   private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
     if case .deny(_, _, _, let code, _) = decision { code } else { nil }
   }
 
-  @Test(arguments: [
-    // Protection, flags; the verdict while loading, and after.
-    (codeBits, 2, nil, EACCES), (UInt64(PROT_EXEC), 0x812, nil, EACCES), (writableCodeBits, 2, EACCES, EACCES),
-    (codeBits, 0x22, EACCES, EACCES), (codeBits, 0x40002, EPERM, EPERM), (readBits, 0x42022, EPERM, EPERM),
-    (UInt64(PROT_READ), 0x2022, EPERM, EPERM),
-  ] as [(UInt64, UInt64, Int32?, Int32?)])
+  @Test(
+    arguments: [
+      // Protection, flags; the verdict while loading, and after.
+      (codeBits, 2, nil, EACCES), (UInt64(PROT_EXEC), 0x812, nil, EACCES), (writableCodeBits, 2, EACCES, EACCES),
+      (codeBits, 0x22, EACCES, EACCES), (codeBits, 0x40002, EPERM, EPERM), (readBits, 0x42022, EPERM, EPERM),
+      (UInt64(PROT_READ), 0x2022, EPERM, EPERM),
+    ] as [(UInt64, UInt64, Int32?, Int32?)])
   func mappings(_ protection: UInt64, _ flags: UInt64, _ loading: Int32?, _ later: Int32?) throws {
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], loading: true)) == loading)
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags])) == later)
+  }
+
+  @Test(arguments: [0x21, 0x23, 0x4021] as [UInt64]) func sharedMemoryIsCounted(_ flags: UInt64) throws {
+    var policy = Policy()
+    policy.limits.memory = 1 << 20
+    var grants = NotificationPolicy.Grants()
+    func map(_ length: UInt64) throws -> NotificationPolicy.Decision {
+      try decide("mmap", [0, length, Self.readBits, flags], policy: policy, grants: grants)
+    }
+    #expect(try map(1) == .grant(.sharedMemory(bytes: 4096)), "a byte costs a page")
+    #expect(try map(1 << 20) == .grant(.sharedMemory(bytes: 1 << 20)))
+    #expect(errno(of: try map(1 << 20 | 1)) == ENOMEM)
+    #expect(errno(of: try map(.max)) == ENOMEM)
+    for _ in 0..<256 {
+      if case .grant(let grant) = try map(1) { grants.add(grant) }
+    }
+    #expect(errno(of: try map(1)) == ENOMEM, "what was unmapped since isn't given back")
+    #expect(errno(of: try decide("mmap", [0, 1, Self.codeBits, flags], loading: true)) == EACCES)
+  }
+
+  @Test(arguments: [6, 7, 37, 38, 0xdead_0000_0006] as [UInt64]) func locksAreCounted(_ command: UInt64) throws {
+    var grants = NotificationPolicy.Grants()
+    #expect(try decide("fcntl", [3, command]) == .grant(.fileLock))
+    grants.fileLocks = NotificationPolicy.Grants.mostFileLocks
+    #expect(errno(of: try decide("fcntl", [3, command], grants: grants)) == ENOLCK)
+    #expect(errno(of: try decide("fcntl", [3, 8])) == EPERM)
   }
 
   @Test func protections() throws {
@@ -55,19 +84,25 @@ import Testing
         == .deny(layer: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
   }
 
-  @Test(arguments: [
-    0x11, 0x0120_0011, 0x4111, threadFlags | 1 << 32, threadFlags | 0x1000_0000, threadFlags | 0x2000_0000, threadFlags | 0x0002_0000,
-    threadFlags | 0x0200_0000, threadFlags | 0x80,
-  ] as [UInt64])
+  @Test(
+    arguments: [
+      0x11, 0x0120_0011, 0x4111, threadFlags | 1 << 32, threadFlags | 0x1000_0000, threadFlags | 0x2000_0000,
+      threadFlags | 0x0002_0000,
+      threadFlags | 0x0200_0000, threadFlags | 0x80,
+    ] as [UInt64])
   func processesAndNamespacesAreNoThreads(_ flags: UInt64) throws {
     #expect(errno(of: try decide("clone", [flags])) == EPERM)
   }
 
-  @Test(arguments: [
-    ("execve", EACCES), ("execveat", EACCES), ("socket", EAFNOSUPPORT), ("socketpair", EAFNOSUPPORT), ("connect", EPERM),
-    ("ptrace", EPERM), ("io_uring_setup", ENOSYS), ("mount", EPERM), ("bpf", EPERM),
-  ] as [(String, Int32)])
-  func otherCalls(_ name: String, _ wanted: Int32) throws { #expect(errno(of: try decide(name, loading: true)) == wanted) }
+  @Test(
+    arguments: [
+      ("execve", EACCES), ("execveat", EACCES), ("socket", EAFNOSUPPORT), ("socketpair", EAFNOSUPPORT),
+      ("connect", EPERM),
+      ("ptrace", EPERM), ("io_uring_setup", ENOSYS), ("mount", EPERM), ("bpf", EPERM),
+    ] as [(String, Int32)])
+  func otherCalls(_ name: String, _ wanted: Int32) throws {
+    #expect(errno(of: try decide(name, loading: true)) == wanted)
+  }
 
   @Test func pathsAreNoted() throws {
     #expect(try decide("openat") == .note("openat", argument: 1))
@@ -79,9 +114,10 @@ import Testing
     var call = ol_notification()
     for number in [600, 1 << 20, -1, .max, .min] as [Int32] {
       call.number = number
-      let policy = NotificationPolicy(policy: .init(), isLoading: true, threads: { 1 })
+      let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 })
       #expect(
-        policy.decide(call) == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
+        policy.decide(call)
+          == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
     }
   }
 

@@ -32,7 +32,8 @@ import Testing
     var recorder = LogRecorder(limit: 1000)
     for _ in 0..<10_000 { recorder.record(level: 3, subsystem: "s", category: "c", message: "0123456789") }
     #expect(recorder.lines.count == 1000 / 28)
-    #expect(recorder.dropped == (10_000 - 1000 / 28) * 10)
+    #expect(recorder.droppedBytes == (10_000 - 1000 / 28) * 12)
+    #expect(recorder.droppedLines == 10_000 - 1000 / 28)
     #expect(recorder.lines.first == .init(level: "error", subsystem: "s", category: "c", message: "0123456789"))
   }
 
@@ -40,9 +41,13 @@ import Testing
     var recorder = LogRecorder(limit: 160)
     for _ in 0..<1000 { recorder.record(level: 0, subsystem: "", category: "", message: "") }
     #expect(recorder.lines.count == 10)
+    #expect(recorder.droppedLines == 990, "what had no bytes is missing all the same")
+    #expect(recorder.droppedBytes == 0)
   }
 
-  @Test(arguments: [(0, "debug"), (1, "info"), (2, "default"), (3, "error"), (4, "fault"), (5, "fault"), (255, "fault")])
+  @Test(arguments: [
+    (0, "debug"), (1, "info"), (2, "default"), (3, "error"), (4, "fault"), (5, "fault"), (255, "fault"),
+  ])
   func levels(_ level: UInt8, _ name: String) {
     var recorder = LogRecorder(limit: 100)
     recorder.record(level: level, subsystem: "", category: "", message: "x")
@@ -55,6 +60,7 @@ import Testing
     #expect(recorder.lines.map(\.message) == ["one", "two", "\u{fffd}A"])
     #expect(recorder.lines.allSatisfy { $0.category == "output" && $0.level == "default" })
     recorder.recordOutput(Array(repeating: 0x41, count: 10_000))
-    #expect(recorder.dropped == 10_000)
+    #expect(recorder.droppedBytes == 10_000)
+    #expect(recorder.droppedLines == 1)
   }
 }

@@ -1,4 +1,5 @@
 import Sandbox
+import TestSupport
 import Testing
 
 @testable import PluginHost
@@ -19,7 +20,8 @@ private struct Simulation {
   init(seed: UInt64) {
     random = SeededGenerator(seed: seed)
     var limits = Limits(
-      wall: .milliseconds(1 + random.below(200)), cpu: .milliseconds(1 + random.below(100)), memory: 1 + random.below(1000))
+      wall: .milliseconds(1 + random.below(200)), cpu: .milliseconds(1 + random.below(100)),
+      memory: 1 + random.below(1000))
     limits.cpuTotal = .milliseconds(1 + random.below(300))
     self.limits = limits
     cores = 1 + random.below(8)

@@ -43,6 +43,46 @@ import Testing
     #expect(dog.tick(at: .seconds(6), cpu: .seconds(10), memory: 0) == .kill(verdict))
   }
 
+  @Test func anActivityGoesOnByTheClocksOfItsCall() {
+    var dog = calling()
+    dog.callEnded(at: .seconds(10))
+    var now = Duration.seconds(10)
+    // Begun and ended again and again, with what is used in between.
+    while now < .seconds(30) {
+      dog.activityBegan(at: now, cpu: .zero)
+      #expect(dog.wallDeadline == .seconds(30))
+      #expect(dog.tick(at: now, cpu: .zero, memory: 0) == .none)
+      dog.callEnded(at: now + .milliseconds(100))
+      now += .milliseconds(101)
+    }
+    dog.activityBegan(at: now, cpu: .zero)
+    #expect(dog.nextTick(after: now) == now)
+    #expect(dog.tick(at: now, cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
+  }
+
+  @Test func betweenActivitiesCPUTimeCounts() {
+    var dog = calling()
+    #expect(dog.tick(at: .seconds(1), cpu: .seconds(4), memory: 0) == .none)
+    dog.callEnded(at: .seconds(1))
+    dog.activityBegan(at: .seconds(2), cpu: .seconds(9))
+    #expect(
+      dog.tick(at: .seconds(3), cpu: .seconds(10), memory: 0)
+        == .kill(.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))))
+  }
+
+  @Test func timeAsleepIsNoTimeOfAnActivity() {
+    var dog = calling()
+    dog.callEnded(at: Self.second)
+    #expect(dog.tick(at: .seconds(2), cpu: .zero, memory: 0) == .freeze)
+    dog.activityBegan(at: .seconds(1002), cpu: .zero)
+    #expect(!dog.isFrozen)
+    #expect(dog.wallDeadline == .seconds(1030))
+    dog.callEnded(at: .seconds(1012))
+    #expect(dog.wall == .seconds(11))
+    dog.callBegan(at: .seconds(1012), cpu: .zero)
+    #expect(dog.wallDeadline == .seconds(1042), "a call has all of its time")
+  }
+
   @Test func cpuTimeOfTheRun() {
     var dog = calling()
     for call in 1...2 {
@@ -76,12 +116,15 @@ import Testing
   @Test func memoryIsJudgedBetweenCallsToo() {
     var dog = calling()
     dog.callEnded(at: Self.second)
-    #expect(dog.tick(at: Self.second, cpu: .zero, memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
+    #expect(
+      dog.tick(at: Self.second, cpu: .zero, memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
   }
 
   @Test func memoryIsTheCauseWhenAllIsOver() {
     var dog = calling()
-    #expect(dog.tick(at: .seconds(60), cpu: .seconds(60), memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
+    #expect(
+      dog.tick(at: .seconds(60), cpu: .seconds(60), memory: 2 << 20)
+        == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
   }
 
   @Test func sleepsAfterItsGrace() {

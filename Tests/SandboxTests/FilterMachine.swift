@@ -34,7 +34,8 @@ struct FilterMachine {
     }
     program = stride(from: 0, to: bytes.count - 7, by: 8).map {
       Instruction(
-        code: UInt16(word($0, 2)), whenTrue: Int(bytes[$0 + 2]), whenFalse: Int(bytes[$0 + 3]), operand: word($0 + 4, 4))
+        code: UInt16(word($0, 2)), whenTrue: Int(bytes[$0 + 2]), whenFalse: Int(bytes[$0 + 3]), operand: word($0 + 4, 4)
+      )
     }
   }
 

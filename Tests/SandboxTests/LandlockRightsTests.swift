@@ -2,10 +2,11 @@ import Sandbox
 import Testing
 
 @Suite struct LandlockRightsTests {
-  @Test(arguments: [
-    (1, 0x1fff, 0, 0), (2, 0x3fff, 0, 0), (3, 0x7fff, 0, 0), (4, 0x7fff, 3, 0), (5, 0xffff, 3, 0), (6, 0xffff, 3, 3),
-    (7, 0xffff, 3, 3), (99, 0xffff, 3, 3),
-  ] as [(Int, UInt64, UInt64, UInt64)])
+  @Test(
+    arguments: [
+      (1, 0x1fff, 0, 0), (2, 0x3fff, 0, 0), (3, 0x7fff, 0, 0), (4, 0x7fff, 3, 0), (5, 0xffff, 3, 0), (6, 0xffff, 3, 3),
+      (7, 0xffff, 3, 3), (99, 0xffff, 3, 3),
+    ] as [(Int, UInt64, UInt64, UInt64)])
   func knowsEachABI(_ abi: Int, _ filesystem: UInt64, _ network: UInt64, _ scoped: UInt64) {
     let rights = LandlockRights(abi: abi)
     #expect(rights.filesystem == filesystem)
@@ -15,7 +16,8 @@ import Testing
 
   @Test(arguments: 1...8) func grantsNoMoreThanTheKernelKnows(_ abi: Int) {
     let rights = LandlockRights(abi: abi)
-    for granted in [rights.readable, rights.writable, rights.forFile(rights.readable), rights.forFile(rights.writable)] {
+    for granted in [rights.readable, rights.writable, rights.forFile(rights.readable), rights.forFile(rights.writable)]
+    {
       #expect(granted & ~rights.filesystem == 0)
       #expect(granted != 0)
     }

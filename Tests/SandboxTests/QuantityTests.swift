@@ -14,10 +14,11 @@ import Testing
   ])
   func notBytes(_ text: String) { #expect(Quantity.bytes(text) == nil) }
 
-  @Test(arguments: [
-    ("300ms", .milliseconds(300)), ("1.5s", .milliseconds(1500)), ("2m", .seconds(120)), ("1h", .seconds(3600)),
-    ("7", .seconds(7)), ("10us", .microseconds(10)), ("10µs", .microseconds(10)), ("1ns", .nanoseconds(1)),
-  ] as [(String, Duration)])
+  @Test(
+    arguments: [
+      ("300ms", .milliseconds(300)), ("1.5s", .milliseconds(1500)), ("2m", .seconds(120)), ("1h", .seconds(3600)),
+      ("7", .seconds(7)), ("10us", .microseconds(10)), ("10µs", .microseconds(10)), ("1ns", .nanoseconds(1)),
+    ] as [(String, Duration)])
   func durations(_ text: String, _ value: Duration) { #expect(Quantity.duration(text) == value) }
 
   @Test(arguments: ["", "0", "0s", "-1s", "0.1ns", "1d", "1e9s", "inf", "999999999999h", "s", "1 s s"])

@@ -4,11 +4,12 @@ import Testing
 @testable import Sandbox
 
 @Suite struct SeccompProgramTests {
-  static let everyOption: [SeccompProgram.Options] = (0..<8).map {
+  static let everyOption: [SeccompProgram.Options] = (0..<16).map {
     var options = SeccompProgram.Options()
     options.observesFiles = $0 & 1 != 0
     options.hidesFiles = $0 & 2 != 0
     options.isolatesProcesses = $0 & 4 != 0
+    options.countsSharedMemory = $0 & 8 != 0
     return options
   }
 
@@ -34,7 +35,8 @@ import Testing
   @Test(arguments: everyOption) func decidesEveryNumber(_ options: SeccompProgram.Options) throws {
     let machine = FilterMachine(try SeccompProgram(options).bytes)
     let byArgument = [
-      "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill", "setpriority",
+      "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill",
+      "setpriority",
     ]
     let open = Set((SystemCalls.allowed + SystemCalls.paths + byArgument).compactMap(SystemCalls.number(of:)))
     for number in Int32(0)...700 {
@@ -47,33 +49,40 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("read", []), ("write", []), ("openat", []), ("futex", []), ("exit_group", []), ("sendmsg", []), ("tgkill", []),
-    ("mmap", [0, 4096, writable, 0x22]), ("mmap", [0, 4096, UInt64(PROT_READ), 2]), ("mmap", [0, 4096, 0, 0x4022]),
-    ("mprotect", [0, 4096, writable]),
-    ("ioctl", [0, 0x5401]), ("ioctl", [0, garbage | 0x5401]), ("ioctl", [1, 0x5413]),
-    ("fcntl", [3, 1030]), ("prctl", [15]), ("prlimit64", [0, 7, 0, 0xdead]), ("personality", [0xffff_ffff]),
-    ("chmod", [0, 0o755]), ("kill", []),
-  ] as [(String, [UInt64])])
+  @Test(
+    arguments: [
+      ("read", []), ("write", []), ("openat", []), ("futex", []), ("exit_group", []), ("sendmsg", []), ("tgkill", []),
+      ("mmap", [0, 4096, writable, 0x22]), ("mmap", [0, 4096, UInt64(PROT_READ), 2]), ("mmap", [0, 4096, 0, 0x4022]),
+      ("mprotect", [0, 4096, writable]),
+      ("ioctl", [0, 0x5401]), ("ioctl", [0, garbage | 0x5401]), ("ioctl", [1, 0x5413]),
+      ("fcntl", [3, 1030]), ("fcntl", [3, 5]), ("fcntl", [3, 36]), ("prctl", [15]), ("prlimit64", [0, 7, 0, 0xdead]),
+      ("personality", [0xffff_ffff]),
+      ("chmod", [0, 0o755]), ("kill", []),
+    ] as [(String, [UInt64])])
   func allows(_ name: String, _ arguments: [UInt64]) throws {
     #expect(try verdict(name, arguments) == .allow)
   }
 
-  @Test(arguments: [
-    ("execve", []), ("execveat", []), ("fork", []), ("vfork", []), ("clone", [0x3d0f00]), ("ptrace", []), ("bpf", []),
-    ("mmap", [0, 4096, executable, 2]), ("mmap", [0, 4096, garbage | executable, 2]),
-    ("mmap", [0, 4096, UInt64(PROT_EXEC), 0x22]), ("mmap", [0, 4096, writable, 0x40022]),
-    ("mmap", [0, 4096, writable, 0x2022]), ("mprotect", [0, 4096, executable]), ("pkey_mprotect", [0, 4096, writable]),
-    // TIOCSTI and TIOCLINUX: the kernel looks at the low half alone.
-    ("ioctl", [0, 0x5412]), ("ioctl", [0, garbage | 0x5412]), ("ioctl", [0, 0x541c]),
-    ("fcntl", [0, 8]), ("fcntl", [0, 1024]), ("prctl", [22]), ("prctl", [8]),
-    ("prlimit64", [0, 7, 0xdead]), ("prlimit64", [1, 7, 0]), ("prlimit64", [0, 7, 0xdead_0000_0000]), ("personality", [0]),
-    ("setpriority", [0, 0, 0xffff_fff6]), ("setpriority", [1, 7, 5]), ("chmod", [0, 0o4755]), ("fchmodat", [0, 0, 0o2755]),
-    ("socket", [1, 1, 0]), ("socket", [2, 1, 0]), ("socket", [1, 0o2004001, 1]), ("socket", [40, 1, 0]),
-    ("socketpair", [1, 1, 0]), ("connect", []), ("bind", []), ("unshare", []), ("setns", []), ("mount", []),
-    ("io_uring_setup", []), ("userfaultfd", []), ("perf_event_open", []), ("process_vm_writev", []), ("mlock", []),
-    ("setrlimit", []), ("memfd_create", []), ("shmget", []), ("pidfd_getfd", []), ("seccomp", []),
-  ] as [(String, [UInt64])])
+  @Test(
+    arguments: [
+      ("execve", []), ("execveat", []), ("fork", []), ("vfork", []), ("clone", [0x3d0f00]), ("ptrace", []), ("bpf", []),
+      ("mmap", [0, 4096, executable, 2]), ("mmap", [0, 4096, garbage | executable, 2]),
+      ("mmap", [0, 4096, UInt64(PROT_EXEC), 0x22]), ("mmap", [0, 4096, writable, 0x40022]),
+      ("mmap", [0, 4096, writable, 0x2022]), ("mprotect", [0, 4096, executable]),
+      ("pkey_mprotect", [0, 4096, writable]),
+      // TIOCSTI and TIOCLINUX: the kernel looks at the low half alone.
+      ("ioctl", [0, 0x5412]), ("ioctl", [0, garbage | 0x5412]), ("ioctl", [0, 0x541c]),
+      ("fcntl", [0, 8]), ("fcntl", [0, 6]), ("fcntl", [0, 7]), ("fcntl", [0, 37]), ("fcntl", [0, 38]),
+      ("fcntl", [0, garbage | 6]), ("fcntl", [0, 1024]), ("prctl", [22]), ("prctl", [8]),
+      ("prlimit64", [0, 7, 0xdead]), ("prlimit64", [1, 7, 0]), ("prlimit64", [0, 7, 0xdead_0000_0000]),
+      ("personality", [0]),
+      ("setpriority", [0, 0, 0xffff_fff6]), ("setpriority", [1, 7, 5]), ("chmod", [0, 0o4755]),
+      ("fchmodat", [0, 0, 0o2755]),
+      ("socket", [1, 1, 0]), ("socket", [2, 1, 0]), ("socket", [1, 0o2004001, 1]), ("socket", [40, 1, 0]),
+      ("socketpair", [1, 1, 0]), ("connect", []), ("bind", []), ("unshare", []), ("setns", []), ("mount", []),
+      ("io_uring_setup", []), ("userfaultfd", []), ("perf_event_open", []), ("process_vm_writev", []), ("mlock", []),
+      ("setrlimit", []), ("memfd_create", []), ("shmget", []), ("pidfd_getfd", []), ("seccomp", []),
+    ] as [(String, [UInt64])])
   func notifies(_ name: String, _ arguments: [UInt64]) throws {
     guard SystemCalls.isKnown(name) else { return }
     #expect(try verdict(name, arguments) == .notify)
@@ -111,6 +120,24 @@ import Testing
     for number in [600, 1023, 0x3fff_ffff] as [UInt32] { #expect(machine.run(.init(number: number)) == .notify) }
     // -1 is a call that a tracer skips: anything but letting it through.
     #expect(machine.run(.init(number: .max)) != .allow)
+  }
+
+  @Test func sharedMemoryIsNotifiedWithoutACgroup() throws {
+    var options = SeccompProgram.Options()
+    for isCounted in [false, true] {
+      options.countsSharedMemory = isCounted
+      let other: FilterMachine.Verdict = isCounted ? .notify : .allow
+      for flags in [0x21, 0x23, 0x4021, Self.garbage | 0x21] as [UInt64] {
+        #expect(try verdict("mmap", [0, 4096, Self.writable, flags], options) == other)
+      }
+      // Private, or of a file.
+      for flags in [0x22, 0x4022, 1, 2, 3] as [UInt64] {
+        #expect(try verdict("mmap", [0, 4096, Self.writable, flags], options) == .allow)
+      }
+      for flags in [0x2001, 0x40001, 0x42021, 0x2022] as [UInt64] {
+        #expect(try verdict("mmap", [0, 4096, Self.writable, flags], options) == .notify)
+      }
+    }
   }
 
   @Test func optionsDecide() throws {

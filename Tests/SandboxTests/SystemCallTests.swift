@@ -9,10 +9,11 @@ import Testing
     #expect(Set(all).count == all.count)
   }
 
-  @Test(arguments: [
-    ("execve", EACCES), ("mmap", EACCES), ("socket", EAFNOSUPPORT), ("io_uring_setup", ENOSYS), ("mount", EPERM),
-    (nil, ENOSYS),
-  ] as [(String?, Int32)])
+  @Test(
+    arguments: [
+      ("execve", EACCES), ("mmap", EACCES), ("socket", EAFNOSUPPORT), ("io_uring_setup", ENOSYS), ("mount", EPERM),
+      (nil, ENOSYS),
+    ] as [(String?, Int32)])
   func denials(_ name: String?, _ code: Int32) { #expect(SystemCalls.denial(of: name) == code) }
 
   @Test func namesAndNumbersMatch() {

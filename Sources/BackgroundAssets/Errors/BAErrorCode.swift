@@ -1,3 +1,6 @@
+// The names are those of Apple's framework.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 /// The domain of the errors that this framework throws and delivers.
 ///
 /// Errors of the network have `NSURLErrorDomain` instead.

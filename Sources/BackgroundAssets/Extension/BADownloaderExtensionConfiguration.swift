@@ -1,3 +1,5 @@
+// swift-format-ignore-file: UseSynthesizedInitializer
+
 /// How the service reaches a downloader extension. Corresponds to Apple's `BADownloaderExtensionConfiguration`.
 @MainActor @preconcurrency
 public protocol BADownloaderExtensionConfiguration: AppExtensionConfiguration, Sendable {}
@@ -6,6 +8,5 @@ public protocol BADownloaderExtensionConfiguration: AppExtensionConfiguration, S
 /// know is in the extension's table of entry points.
 public struct DownloaderConfiguration: BADownloaderExtensionConfiguration {
   // Written out to be nonisolated, which the synthesized one is not.
-  // swift-format-ignore: UseSynthesizedInitializer
   nonisolated init() {}
 }

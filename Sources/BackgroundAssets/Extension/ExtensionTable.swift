@@ -1,3 +1,6 @@
+// The names are those of the C header.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 public import CExtension
 
 /// The one symbol that the host looks up: the table of entry points, or NULL if no `@main` type has registered.

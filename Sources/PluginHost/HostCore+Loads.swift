@@ -1,0 +1,177 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+internal import Synchronization
+
+/// From a request for a plugin to its runner.
+extension HostCore {
+  func begin(
+    _ image: PluginImage, _ policy: Policy, _ options: PluginHost.LoadOptions, _ isBare: Bool,
+    _ proof: [Canary.Finding],
+    _ requested: Duration,
+    _ completion: @escaping (Result<Plugin, HostError>) -> Void
+  ) {
+    let id = nextRun
+    nextRun += 1
+    do throws(HostError) {
+      let server = isBare ? try bareForkServer() : isCold ? try startServer(preload: nil) : try forkServer()
+      if isCold, !isBare { coldServers[id] = server }
+      let container = try prepareContainer(options.container, run: id, server: server)
+      let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
+      var plan = self.plan(image, policy, container: container, manifest: manifest)
+      try refuseRootWithoutWalls(plan.machine)
+      if isBare {
+        plan = SpawnPlan(
+          image: image, policy: policy, container: container, manifest: manifest,
+          machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
+      }
+      plan.open = options.withoutWalls
+      plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
+      let walls = plan.walls(cgroup: cgroupState, proof: proof)
+      try require(policy, walls)
+      let run = try spawn(id, plan, server, walls, requested)
+      run.isExtension = options.isExtension
+      names.withLock { $0[id] = plan.view }
+      run.start { [self] result in
+        switch result {
+        case .success(let image):
+          completion(.success(Plugin(core: self, run: id, image: image, container: container)))
+        case .failure(let error):
+          forget(id)
+          completion(.failure(error))
+        }
+      }
+    } catch {
+      forget(id)
+      completion(.failure(error))
+    }
+  }
+
+  /// Root's runners have an id of their own only in a user namespace. Without one they have root's, and root's files are
+  /// theirs unless something hides or guards them.
+  private func refuseRootWithoutWalls(_ machine: Machine) throws(HostError) {
+    guard geteuid() == 0, machine.lacks("user"), !machine.hidesFiles, machine.landlockABI == 0 else { return }
+    throw .ended(
+      .empty(
+        Outcome(
+          .wallUnavailable,
+          "as root, without user namespaces and without Landlock nothing keeps a plugin from root's files; run as an ordinary user"
+        )))
+  }
+
+  private func require(_ policy: Policy, _ walls: [Wall: WallState]) throws(HostError) {
+    for wall in policy.require.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let state = walls[wall], state.state != .full else { continue }
+      var report = RunReport.empty(
+        Outcome(
+          .wallUnavailable, "the policy requires \(wall.rawValue), which is \(state.state.rawValue): \(state.detail)"))
+      report.walls = walls
+      throw .ended(report)
+    }
+  }
+
+  private func prepareContainer(_ path: String?, run: UInt64, server: ForkServerClient) throws(HostError) -> String {
+    do throws(SystemCallError) {
+      guard let path else {
+        let folder = try Janitor.makeFolder()
+        folders[run] = folder
+        // Its own owner needs no id map.
+        if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }
+        return folder
+      }
+      let real = try Files.real(path)
+      guard try Files.identity(of: real).isDirectory else {
+        throw SystemCallError("open", code: ENOTDIR, subject: path)
+      }
+      return real
+    } catch {
+      throw .input("\(path ?? error.subject): \(SystemCallError.message(error.code))")
+    }
+  }
+
+  private func spawn(
+    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, _ walls: [Wall: WallState], _ requested: Duration
+  ) throws(HostError) -> Run {
+    var theirs: [Int32] = []
+    var mine: [Int32] = []
+    defer { for descriptor in theirs { close(descriptor) } }
+    do throws(SystemCallError) {
+      for isStream in [true, true] {
+        let (host, runner) = try Sockets.pair(stream: isStream)
+        mine.append(host)
+        theirs.append(runner)
+      }
+      let pipe = try Sockets.pipe()
+      mine.append(try pipe.first.duplicate().release())
+      theirs.append(try pipe.second.duplicate().release())
+      let cgroup = !plan.hasMemoryCgroup ? nil : try cgroups?.take()
+      if let cgroup { theirs.append(try cgroup.procs().release()) }
+      let request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
+      let run = Run(
+        id: id, plan: plan, loop: loop, cgroup: cgroup, walls: walls, control: mine[0], service: mine[1],
+        output: mine[2], requested: requested)
+      run.server = server
+      run.onEnd = { [weak self] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
+      runs[id] = run
+      try server.spawn(request, descriptors: theirs)
+      return run
+    } catch {
+      if runs[id] == nil { for descriptor in mine { close(descriptor) } }
+      throw .failed(error.description)
+    }
+  }
+
+  private func request(
+    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ descriptors: inout [Int32]
+  ) throws(SystemCallError) -> SpawnRequest {
+    var attachments: [SpawnRequest.Attachment]?
+    if plan.machine.hidesFiles {
+      let container = PluginImage.File(path: plan.container, identity: try Files.identity(of: plan.container))
+      var list: [SpawnRequest.Attachment] = []
+      for part in try plan.parts(container: container) {
+        let source: SpawnRequest.Attachment.Source
+        if let file = part.file {
+          if let mounts {
+            do throws(HostError) {
+              descriptors.append(try mounts.clone(file, mustMap: part.mustMap).release())
+            } catch {
+              throw SystemCallError("mount", code: EPERM, subject: "\(error)")
+            }
+            source = .descriptor
+          } else {
+            source = .path(file.path, device: file.identity.device, inode: file.identity.inode)
+          }
+        } else {
+          source = .memory(bytes: part.memory)
+        }
+        list.append(
+          .init(source: source, target: part.target, attributes: part.attributes, createsFile: part.createsFile))
+      }
+      attachments = list
+    }
+    if server === bareServer {
+      return SpawnRequest(
+        run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
+        isDumpable: false, joinsCgroup: false, attachments: nil, freshPoints: [], keepsDescriptors: false)
+    }
+    return SpawnRequest(
+      run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),
+      filter: plan.open.contains(.seccomp) ? [] : try program(plan.programOptions),
+      hasListener: plan.machine.hasListener && !plan.open.contains(.seccomp),
+      isDumpable: plan.policy.observesFiles && geteuid() != 0, joinsCgroup: hasCgroup, attachments: attachments,
+      freshPoints: plan.freshPoints, keepsDescriptors: plan.open.contains(.descriptors))
+  }
+
+  private func program(_ options: SeccompProgram.Options) throws(SystemCallError) -> [UInt8] {
+    if let known = programs[options] { return known }
+    do throws(SeccompProgram.CompileError) {
+      let bytes = try SeccompProgram(options).bytes
+      programs[options] = bytes
+      return bytes
+    } catch {
+      throw SystemCallError("seccomp", code: EINVAL, subject: "compile: \(error)")
+    }
+  }
+}

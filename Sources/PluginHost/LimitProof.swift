@@ -1,0 +1,91 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+internal import Synchronization
+
+/// Remembers that every limit was seen to bite, until something changes that it depends on: the boot, the kernel, the
+/// user, the runner's executable, what it was given. A run of the command line then doesn't pay for the canary.
+struct LimitProof {
+  private struct Record: Codable {
+    var key: String
+    var findings: [Canary.Finding]
+  }
+
+  private let key: String
+  private let folder: String
+
+  /// nil where there is no folder that belongs to this user alone.
+  init?(machine: Machine, cgroup: WallState, runner: String) {
+    guard let boot = try? Files.text(of: "/proc/sys/kernel/random/boot_id"), let folder = Self.folder() else {
+      return nil
+    }
+    let programs = [runner, "/proc/self/exe"].map { path in (try? Files.identity(of: path)).map { "\($0)" } ?? "" }
+    key =
+      "\([boot, "\(geteuid())", cgroup.detail, "\(machine.landlockABI) \(machine.hasListener) \(machine.hello)"] + programs)"
+    self.folder = folder
+  }
+
+  func read() -> [Canary.Finding]? {
+    guard let file = try? OwnedDescriptor.open(folder + "/limits", O_RDONLY | O_NOFOLLOW),
+      let bytes = try? file.readAll(limit: 65536),
+      let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)), record.key == key
+    else { return nil }
+    return record.findings
+  }
+
+  /// Only what is in force is remembered: anything else is tried again by the next host.
+  func write(_ findings: [Canary.Finding]) {
+    guard findings.allSatisfy(\.isInForce), let data = try? JSONEncoder().encode(Record(key: key, findings: findings))
+    else { return }
+    // Whole or not at all: several hosts may write.
+    let path = "\(folder)/limits-\(getpid())"
+    guard (try? data.write(to: URL(fileURLWithPath: path))) != nil else { return }
+    if rename(path, folder + "/limits") != 0 { unlink(path) }
+  }
+
+  private static func folder() -> String? {
+    let runtime = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? (geteuid() == 0 ? "/run" : "")
+    for path in [runtime.isEmpty ? nil : runtime + "/outrider", "/tmp/outrider-\(geteuid())"].compactMap({ $0 }) {
+      mkdir(path, 0o700)
+      var status = stat()
+      if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+        status.st_mode & 0o077 == 0
+      {
+        return path
+      }
+    }
+    return nil
+  }
+}
+
+extension HostCore {
+  /// What the canary found, once for each host and not at all where it is remembered.
+  func proof() async -> [Canary.Finding] {
+    let task = proving.withLock { current in
+      if let current { return current }
+      let task = Task { await prove() }
+      current = task
+      return task
+    }
+    return await task.value
+  }
+
+  private func prove() async -> [Canary.Finding] {
+    let store: LimitProof? = await withCheckedContinuation { continuation in
+      loop.submit { [self] in
+        // Without walls around its files a plugin of this user could write what is remembered.
+        guard untested.isEmpty, withoutNamespaces.isEmpty, (try? forkServer()) != nil, let machine,
+          machine.hidesFiles || machine.landlockABI > 0
+        else { return continuation.resume(returning: nil) }
+        continuation.resume(returning: LimitProof(machine: machine, cgroup: cgroupState, runner: runner))
+      }
+    }
+    if let known = store?.read() { return known }
+    let findings = await Canary(core: self, open: untested).run()
+    store?.write(findings)
+    return findings
+  }
+}

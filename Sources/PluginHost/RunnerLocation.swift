@@ -1,0 +1,29 @@
+internal import Glibc
+internal import LinuxSystem
+
+/// Where the runner's executable and the library that it preloads lie.
+enum RunnerLocation {
+  static func find(_ configured: String?) throws(HostError) -> String {
+    if let configured { return try check(configured) }
+    if let path = getenv("OUTRIDER_RUNNER") { return try check(String(cString: path)) }
+    guard let own = try? Files.real("/proc/self/exe") else { throw .failed("/proc/self/exe can't be read") }
+    for directory in [PluginImage.directory(of: own), PluginImage.directory(of: own) + "/../libexec"] {
+      let path = directory + "/outrider-runner"
+      if Files.exists(path), let real = try? Files.real(path) { return real }
+    }
+    throw .failed("no outrider-runner beside \(own); name it in OUTRIDER_RUNNER or in the configuration")
+  }
+
+  private static func check(_ path: String) throws(HostError) -> String {
+    guard let real = try? Files.real(path), access(real, X_OK) == 0 else {
+      throw .failed("\(path): no executable runner")
+    }
+    return real
+  }
+
+  static func preload(beside runner: String) -> String? {
+    let directory = PluginImage.directory(of: runner)
+    return ["\(directory)/libOutriderPreload.so", "\(directory)/../lib/libOutriderPreload.so"].first(
+      where: Files.exists)
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import PluginHost
+import Sandbox
+import Testing
+
+/// Machines that lack something: the run goes on with the walls that are left, says which aren't, and fails closed where
+/// a policy requires one of those.
+@Suite(.serialized) struct MachineTests {
+  /// As root of a user namespace in which no other can be made, as in many containers.
+  private static func confined(_ arguments: [String]) throws -> Workspace.Finished {
+    let script = #"echo 0 >/proc/sys/user/max_user_namespaces && exec "$@""#
+    return try Workspace.run(
+      ["--user", "--map-root-user", "sh", "-c", script, "sh", Workspace.outrider] + arguments,
+      program: "/usr/bin/unshare")
+  }
+
+  private static let namespaces: [Wall] = [
+    .userNamespace, .mountNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .utsNamespace,
+  ]
+
+  @Test func worksWithoutUserNamespaces() throws {
+    let finished = try Self.confined(["call", "libc.so.6", "abs", "i32(i32)", "-5", "--json"])
+    #expect(finished.status == 0, "\(finished.errors)")
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    #expect(object["result"] as? Int == 5)
+    let walls = try #require(object["sandbox"] as? [String: [String: String]])
+    for wall in Self.namespaces {
+      #expect(walls[wall.rawValue]?["state"] == "absent")
+      #expect(walls[wall.rawValue]?["detail"]?.isEmpty == false)
+    }
+    for wall in [Wall.landlock, .seccomp, .rlimits, .watchdog] {
+      #expect(walls[wall.rawValue]?["state"] == "full", "\(wall)")
+    }
+  }
+
+  @Test func whatIsLeftStillBites() throws {
+    let late = try Self.confined(["call", "libc.so.6", "sleep", "u32(u32)", "30", "--wall", "200ms"])
+    #expect(late.status == 12, "\(late.errors)")
+    // What Landlock alone keeps: a file that everyone may read.
+    let read = try Self.confined(["call", "libc.so.6", "open", "i32(cstring,i32)", "/etc/passwd", "0"])
+    #expect(read.output.hasPrefix("-1"), "\(read.output)")
+    let doctor = try Self.confined(["doctor"])
+    #expect(doctor.status == 0, "\(doctor.output)")
+  }
+
+  @Test func failsClosedWithoutUserNamespaces() throws {
+    let policy = try Workspace.temporaryFile("version: 1\nrequire: [mountNamespace]\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    let finished = try Self.confined(["call", "libc.so.6", "abs", "i32(i32)", "-5", "--policy", policy])
+    #expect(finished.status == 69, "\(finished.errors)")
+    #expect(finished.errors.contains("mountNamespace"))
+  }
+
+  /// The same as whoever runs the tests: this machine's root, or an ordinary user.
+  @Test func worksWithoutThemAsThisUser() async throws {
+    let host = try Workspace.host(withoutNamespaces: [.userNamespace])
+    let plugin = try await host.load("libc.so.6")
+    #expect(try await plugin.call("getuid", "u32()").value == .unsigned(UInt64(geteuid())))
+    let read = try await plugin.call("open", "i32(cstring,i32)", "/etc/passwd", 0)
+    #expect(read.value == .signed(-1))
+    let walls = await plugin.end().walls
+    for wall in Self.namespaces { #expect(walls[wall]?.state == .absent) }
+    var policy = Policy()
+    policy.require = [.userNamespace]
+    do {
+      _ = try await host.load("libc.so.6", policy: policy)
+      Issue.record("a missing wall was silently accepted")
+    } catch {
+      #expect(error.report?.outcome.kind == .wallUnavailable)
+    }
+  }
+
+  /// A container's root: ids that it can't map, and namespaces that it can.
+  @Test func aContainersRootHasEveryNamespace() throws {
+    let finished = try Workspace.run(
+      ["--user", "--map-root-user", Workspace.outrider, "call", "libc.so.6", "getuid", "u32()", "--json"],
+      program: "/usr/bin/unshare")
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    #expect(object["result"] as? Int == 1000)
+    let walls = try #require(object["sandbox"] as? [String: [String: String]])
+    for wall in [Wall.userNamespace, .mountNamespace, .pidNamespace, .networkNamespace] {
+      #expect(walls[wall.rawValue]?["state"] == "full", "\(walls[wall.rawValue] ?? [:])")
+    }
+  }
+
+  /// A limit that the canary exceeds without being stopped isn't in force, whatever was configured.
+  @Test func aLimitThatDoesntBiteIsAbsent() async throws {
+    let host = try Workspace.host(canaryWithout: [.rlimits])
+    let walls = try await host.walls()
+    #expect(walls[.rlimits]?.state == .absent)
+    #expect(walls[.rlimits]?.detail.contains("isn't in force") == true)
+    #expect(walls[.seccomp]?.state == .full)
+    let plugin = try await host.load("libc.so.6")
+    #expect(await plugin.end().walls[.rlimits]?.state == .absent)
+    var policy = Policy()
+    policy.require = [.rlimits]
+    do {
+      _ = try await host.load("libc.so.6", policy: policy)
+      Issue.record("a limit that doesn't bite was taken for one that does")
+    } catch {
+      #expect(error.report?.outcome.kind == .wallUnavailable)
+    }
+  }
+}
