@@ -13,6 +13,7 @@ let strict: [SwiftSetting] = [
 let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treatAllWarnings(as: .error)]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
@@ -32,6 +33,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
@@ -63,6 +65,7 @@ let package = Package(
     // A scripted server on loopback, for tests and for `outrider serve`.
     .target(
       name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams], swiftSettings: strict),
+    .target(name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", grdb], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
     .target(name: "COSModules", cSettings: strictC),
@@ -76,7 +79,9 @@ let package = Package(
     // Floor 5: executables.
     .executableTarget(
       name: "outrider",
-      dependencies: ["DevelopmentOrigin", "PluginHost", "Sandbox", "HostProtocol", "AssetModel", argumentParser],
+      dependencies: [
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", argumentParser,
+      ],
       swiftSettings: strict),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
     // Tests. Without the strict settings: they hold samples of what others write.
@@ -93,6 +98,7 @@ let package = Package(
       dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),
     .testTarget(
       name: "DownloadsTests", dependencies: ["AssetModel", "DevelopmentOrigin", "Downloads", "LinuxSystem", crypto]),
+    .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem"]),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],

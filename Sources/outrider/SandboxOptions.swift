@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import AssetStore
 internal import Foundation
 internal import PluginHost
 internal import Sandbox
@@ -91,6 +92,17 @@ enum Interrupts {
     }
   }
 
+  /// Runs `body` at every SIGINT, SIGTERM and SIGHUP; the command goes on and ends by itself.
+  static func onSignal(_ body: @escaping @Sendable (Int32) -> Void) {
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { body(number) }
+      source.resume()
+      sources.append(source)
+    }
+  }
+
   /// The exit status of an interrupt that is being answered; 0 when there is none.
   private static let interrupted = Atomic<Int32>(0)
 
@@ -115,6 +127,9 @@ enum Exit {
       case .failed(let text): leave(70, text)
       case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")
       }
+    case let error as StoreError:
+      if case .heldBy = error { leave(75, "\(error)") }
+      leave(73, "\(error)")
     default: leave(70, "\(error)")
     }
   }

@@ -9,6 +9,14 @@ public struct DownloadProgress: Sendable, Equatable {
   /// Over the last seconds.
   public var bytesPerSecond: Double
   public var connections: Int
+
+  public init(received: Int64, durable: Int64, total: Int64?, bytesPerSecond: Double, connections: Int) {
+    self.received = received
+    self.durable = durable
+    self.total = total
+    self.bytesPerSecond = bytesPerSecond
+    self.connections = connections
+  }
 }
 
 public struct DownloadedFile: Sendable, Equatable {

@@ -274,7 +274,7 @@ extension EngineCore: TransportClient {
       origins[number].retryAfter = until
       origins[number].retryAfterValue = Printable.text(value, limit: 40)
       let record = OriginRecord(
-        origin: url.origin, retryAfter: StoredWait(since: clock.moment, length: wait.inNanoseconds),
+        origin: url.origin, retryAfter: StoredWait(since: clock.now, length: wait.inNanoseconds),
         retryAfterValue: Printable.text(value, limit: 40))
       journal.commit([.origin(record)]) { _ in }
     }

@@ -290,6 +290,6 @@ extension EngineCore {
     guard RetryPolicy.isProgress(durable: durable, highWater: record.history.highWater, total: total) else { return }
     record.history.fruitlessAttempts = 0
     record.history.highWater = durable
-    record.lastProgress = clock.moment
+    record.lastProgress = clock.now
   }
 }

@@ -7,7 +7,7 @@ extension EngineCore {
   /// Takes over every open job of the journal. Before the network thread runs.
   func restore() throws {
     let now = clock.boot
-    let moment = clock.moment
+    let moment = clock.now
     for record in try journal.journal.origins() {
       let number = origins.number(of: record.origin)
       if let wait = record.retryAfter, case let rest = wait.remaining(at: moment), rest > 0 {
@@ -37,7 +37,7 @@ extension EngineCore {
     _ specifications: [DownloadSpecification], _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
   ) {
     let mailbox = mailbox
-    let moment = clock.moment
+    let moment = clock.now
     journal.add(specifications, now: moment) { result in
       mailbox.post { core in
         if case .success(let results) = result {

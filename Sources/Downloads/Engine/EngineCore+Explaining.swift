@@ -1,4 +1,4 @@
-internal import AssetModel
+public import AssetModel
 internal import LinuxSystem
 
 /// The one leading reason for a download that doesn't move.
@@ -12,7 +12,7 @@ extension EngineCore {
     switch record.state {
     case .finished: return Explanation(.finished, remedy: "nothing: the file is at its place")
     case .cancelled: return Explanation(.cancelled, remedy: "add it again")
-    case .failed(let failure): return explain(failure)
+    case .failed(let failure): return Explanation(of: failure)
     case .open, .paused, .verified: return Explanation(.queued, remedy: "a slot")
     }
   }
@@ -102,8 +102,31 @@ extension EngineCore {
     default: "time"
     }
   }
+}
 
-  private func explain(_ failure: TransferFailure) -> Explanation {
+extension Explanation {
+  /// What the journal alone tells, for a download that no engine has in hand.
+  public init(of job: JobRecord, now: StoredMoment) {
+    switch job.state {
+    case .finished: self.init(.finished, remedy: "nothing: the file is at its place")
+    case .cancelled: self.init(.cancelled, remedy: "add it again")
+    case .failed(let failure): self.init(of: failure)
+    case .paused: self.init(.paused, data: ["by": "user"], remedy: "resume it")
+    case .verified: self.init(.delivering, remedy: "an engine takes it up and publishes the file")
+    case .open:
+      var data: [String: String] = [:]
+      if let error = job.lastError { data["lastError"] = Printable.text(error) }
+      if let wait = job.wait, wait.remaining(at: now) > 0 {
+        self.init(.retrying, data: data, endsIn: Double(wait.remaining(at: now)) / 1e9, remedy: "time, or fetch it again")
+      } else {
+        data["class"] = job.transferClass.name
+        self.init(.queued, data: data, remedy: "an engine takes it up: the same fetch, run again")
+      }
+    }
+  }
+
+  /// A terminal state.
+  init(of failure: TransferFailure) {
     var data = ["detail": failure.detail]
     if let status = failure.status { data["status"] = "\(status)" }
     if let errno = failure.errno { data["errno"] = "\(errno)" }
@@ -121,6 +144,6 @@ extension EngineCore {
       case .allowance: .allowance
       case .refused: .refused
       }
-    return Explanation(code, data: data, remedy: "nothing by itself: it failed; add it again")
+    self.init(code, data: data, remedy: "nothing by itself: it failed; add it again")
   }
 }

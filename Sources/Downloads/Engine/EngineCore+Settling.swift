@@ -174,7 +174,7 @@ extension EngineCore {
     case .transient:
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1
-      let idle = Duration.nanoseconds(job.record.lastProgress.elapsed(until: clock.moment))
+      let idle = Duration.nanoseconds(job.record.lastProgress.elapsed(until: clock.now))
       if policy.attemptLimit.map({ tries + 1 >= $0 }) ?? false || idle >= RetryPolicy.longestWithoutProgress {
         return fail(
           job,
@@ -190,7 +190,7 @@ extension EngineCore {
   private func jitter() -> Double { Double.random(in: 0..<1, using: &random) }
 
   private func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration) {
-    job.record.wait = StoredWait(since: clock.moment, length: delay.inNanoseconds)
+    job.record.wait = StoredWait(since: clock.now, length: delay.inNanoseconds)
     let until = clock.boot + delay
     commitAndRetire(job) { core, record in core.hold(core.entry(of: record), reason, until: until) }
   }

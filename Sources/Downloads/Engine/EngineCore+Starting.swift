@@ -6,6 +6,10 @@ internal import LinuxSystem
 extension EngineCore {
   func open(_ job: ActiveJob) {
     let specification = job.record.specification
+    guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"), !specification.directory.utf8.contains(0) else {
+      let name = "\(specification.directory)/\(specification.fileName)"
+      return settle(job, .fail(TransferFailure(.notAllowed, detail: "\(Printable.text(name)) is no place for a file")))
+    }
     let destination: Destination
     do throws(SystemCallError) {
       destination = try self.destination(specification)
@@ -32,6 +36,12 @@ extension EngineCore {
         }
       }
     }
+  }
+
+  /// One component, as rename(2) takes it.
+  private static func isFileName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && name != Destination.stagingDirectory
+      && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
   }
 
   /// The active job of that run, unless it is gone.

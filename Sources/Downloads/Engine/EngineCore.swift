@@ -201,7 +201,7 @@ final class EngineCore {
 
   /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
   static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
-    clock.boot - .nanoseconds(moment.elapsed(until: clock.moment))
+    clock.boot - .nanoseconds(moment.elapsed(until: clock.now))
   }
 
   /// Takes a job back from its slot, and tells the scheduler.

@@ -1,4 +1,4 @@
-internal import AssetModel
+public import AssetModel
 internal import Glibc
 internal import LinuxSystem
 
@@ -17,7 +17,8 @@ public protocol TransferClock: Sendable {
 extension TransferClock {
   public func idles(until deadline: Duration) {}
 
-  var moment: StoredMoment { StoredMoment(bootIdentifier: bootIdentifier, boot: boot.inNanoseconds, wall: wall) }
+  /// Now, as it is kept on disk.
+  public var now: StoredMoment { StoredMoment(bootIdentifier: bootIdentifier, boot: boot.inNanoseconds, wall: wall) }
 }
 
 public struct SystemClock: TransferClock {

@@ -1,0 +1,60 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+
+struct ExplainCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Says why a download isn't moving, and what ends that.",
+    discussion: """
+      Reads the journal of `outrider fetch`, also while a fetch runs. ID is the number that fetch names.
+
+      EXAMPLES
+        outrider explain 7
+        outrider explain 7 --json
+      """)
+
+  @Argument(help: ArgumentHelp("The download's number.", valueName: "id")) var id: Int64
+  @Option(
+    help: ArgumentHelp("The state folder that was given to fetch.", valueName: "dir"), completion: .directory) var state: String?
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  private struct Report: Encodable {
+    var id: Int64
+    var url: String
+    var code: String
+    var data: [String: String]
+    var endsInSeconds: Double?
+    var remedy: String
+    var durableBytes: Int64
+  }
+
+  func run() async {
+    do {
+      let directory = FetchState.directory(state)
+      var options = AssetStore.Options()
+      options.isReadOnly = true
+      let store = try AssetStore(opening: directory, options: options)
+      guard let job = try store.job(JobID(id)) else { throw Failure(66, "there is no download \(id) in \(directory)") }
+      let explanation = Explanation(of: job, now: SystemClock().now)
+      let report = Report(
+        id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data, endsInSeconds: explanation.endsIn,
+        remedy: explanation.remedy, durableBytes: job.partial?.durableOffset ?? 0)
+      if json {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        Output.line(String(decoding: try encoder.encode(report), as: UTF8.self))
+      } else {
+        Output.line("\(report.code)  \(Printable.text(report.url))")
+        for (key, value) in report.data.sorted(by: { $0.key < $1.key }) { Output.line("  \(key): \(Printable.text(value))") }
+        if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }
+        Output.line("  durable: \(report.durableBytes) bytes")
+        Output.line("  what ends it: \(report.remedy)")
+      }
+    } catch {
+      Exit.with(error)
+    }
+  }
+}

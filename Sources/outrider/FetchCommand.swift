@@ -1,0 +1,64 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import Sandbox
+
+struct FetchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fetch", abstract: "Downloads files with the engine that serves apps, and resumes what was interrupted.",
+    discussion: """
+      The file's name is the last part of the URL's path, made safe; a file that is there already is never replaced. Plain
+      http works to loopback hosts only. Interrupted in any way, the same command goes on where it was.
+
+      EXAMPLES
+        outrider fetch https://example.com/talk.mp4 --to ~/Talks
+        outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
+        outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
+
+      EXIT STATUS
+        0 all complete   1 some failed, each named   64 usage   75 stopped with work left that the same command resumes
+        130 interrupted, likewise resumable
+      """)
+
+  @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String]
+  @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir")) var to = "."
+  @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256: String?
+  @Option(help: ArgumentHelp("Bytes per second in all, for example 2MB.", valueName: "rate")) var limitRate: String?
+  @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.") var foreground = false
+  @Option(
+    help: ArgumentHelp("Where the journal is kept (default: $XDG_STATE_HOME/outrider/fetch).", valueName: "dir"),
+    completion: .directory)
+  var state: String?
+  @Flag(help: "Addresses of private networks may be reached, too.") var allowPrivate = false
+  @Option(help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
+  var cacert: String?
+  @Option(help: ArgumentHelp("NAME:PASSWORD for servers that ask.", valueName: "credential")) var user: String?
+  @Flag(help: "A damaged journal is put aside and a fresh one started.") var startFresh = false
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func run() async {
+    do {
+      let session = try FetchSession(self)
+      Exit.leave(try await session.run())
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  func validate() throws {
+    if urls.isEmpty { throw ValidationError("Name at least one URL.") }
+    if sha256 != nil, urls.count > 1 { throw ValidationError("--sha256 is for one URL; give each its own command.") }
+  }
+}
+
+/// The state of the command line's own downloads.
+enum FetchState {
+  static func directory(_ chosen: String?) -> String {
+    if let chosen { return URL(fileURLWithPath: chosen).path }
+    let environment = ProcessInfo.processInfo.environment
+    let base = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(NSHomeDirectory())/.local/state"
+    return "\(base)/outrider/fetch"
+  }
+}
