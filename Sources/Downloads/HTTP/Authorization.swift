@@ -18,17 +18,20 @@ enum Authorization {
       switch (challenge.scheme, credential) {
       case (.basic, .password(let user, let password)):
         // A colon ends the user name (RFC 7617, 2).
-        guard !user.utf8.contains(UInt8(ascii: ":")), Authorization.isClean(user), Authorization.isClean(password) else {
+        guard !user.utf8.contains(UInt8(ascii: ":")), Authorization.isClean(user), Authorization.isClean(password)
+        else {
           return nil
         }
       case (.digest, .password(let user, let password)):
         // Quotes can be escaped, but not every server takes them as that.
-        guard Authorization.isClean(user), Authorization.isClean(password), !user.utf8.contains(where: { "\"\\".utf8.contains($0) }),
+        guard Authorization.isClean(user), Authorization.isClean(password),
+          !user.utf8.contains(where: { "\"\\".utf8.contains($0) }),
           let digest = DigestAuthentication(challenge)
         else { return nil }
         self.digest = digest
       case (.bearer, .token(let token)):
-        guard !token.isEmpty, token.utf8.count <= Authorization.mostBytes, token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+        guard !token.isEmpty, token.utf8.count <= Authorization.mostBytes,
+          token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else { return nil }
       default: return nil
       }

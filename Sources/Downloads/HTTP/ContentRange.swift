@@ -20,7 +20,8 @@ enum ContentRange: Equatable {
     }
     guard total != nil || parts[1] == "*" else { return nil }
     let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Decimal.value(ends[0]), let last = Decimal.value(ends[1]), first <= last, last < .max,
+    guard ends.count == 2, let first = Decimal.value(ends[0]), let last = Decimal.value(ends[1]), first <= last,
+      last < .max,
       total.map({ last < $0 }) ?? true
     else { return nil }
     self = .bytes(first: first, last: last, total: total)

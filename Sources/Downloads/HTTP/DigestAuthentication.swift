@@ -18,7 +18,9 @@ struct DigestAuthentication: Sendable {
       let nonce = parameters["nonce"], !nonce.isEmpty
     else { return nil }
     let qualities = parameters["qop"].map { list in
-      list.utf8.split(separator: UInt8(ascii: ",")).map { HeaderToken.lowercased($0.filter { !HeaderToken.isBlank($0) }) }
+      list.utf8.split(separator: UInt8(ascii: ",")).map {
+        HeaderToken.lowercased($0.filter { !HeaderToken.isBlank($0) })
+      }
     }
     // The body's integrity (auth-int) can't be promised for a request that is repeated in pieces.
     if let qualities, !qualities.contains("auth") { return nil }
@@ -49,7 +51,8 @@ struct DigestAuthentication: Sendable {
     let isPlain = user.utf8.allSatisfy { $0 < 0x80 }
     var fields = [
       isPlain ? "username=\(Self.quoted(user))" : "username*=UTF-8''\(Self.percentEncoded(user))",
-      "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))", "uri=\(Self.quoted(target))", "response=\"\(response)\"",
+      "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))", "uri=\(Self.quoted(target))",
+      "response=\"\(response)\"",
     ]
     if namesAlgorithm { fields.append("algorithm=\(algorithm.name)") }
     if let opaque { fields.append("opaque=\(Self.quoted(opaque))") }

@@ -23,7 +23,8 @@ struct EntityTag: Sendable, Equatable {
   /// `Last-Modified`, where it identifies a version: at least a minute older than the answer (RFC 9110, 8.8.2.2).
   static func usableLastModified(in head: ResponseHead) -> String? {
     let values = head.values("last-modified")
-    guard values.count == 1, let modified = HTTPDate.seconds(values[0]), let now = head.date, now - modified >= 60 else {
+    guard values.count == 1, let modified = HTTPDate.seconds(values[0]), let now = head.date, now - modified >= 60
+    else {
       return nil
     }
     return values[0]

@@ -56,7 +56,9 @@ enum HTTPDate {
     else { return nil }
     let days = days(year, Int64(month) + 1, day)
     // Only a day that exists comes back as it went.
-    guard civil(days) == (year, Int64(month) + 1, day), days + 3 - floored(days + 3, 7) * 7 == weekday else { return nil }
+    guard civil(days) == (year, Int64(month) + 1, day), days + 3 - floored(days + 3, 7) * 7 == weekday else {
+      return nil
+    }
     return days * 86400 + hour * 3600 + minute * 60 + second
   }
 

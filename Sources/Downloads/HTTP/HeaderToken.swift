@@ -3,7 +3,9 @@ enum HeaderToken {
   /// RFC 9110, 5.6.2.
   static func contains(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
     default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
   }

@@ -45,9 +45,13 @@ struct ResponseHead: Sendable, Equatable {
   var contentLength: ContentLength {
     let lengths = values("content-length")
     guard let first = lengths.first else { return .none }
-    guard lengths.allSatisfy({ $0 == first }) else { return .contradicting("\(lengths.count) different Content-Length fields") }
+    guard lengths.allSatisfy({ $0 == first }) else {
+      return .contradicting("\(lengths.count) different Content-Length fields")
+    }
     guard let value = Decimal.value(first) else { return .contradicting("a Content-Length that is no number") }
-    if !values("transfer-encoding").isEmpty { return .contradicting("a Content-Length together with Transfer-Encoding") }
+    if !values("transfer-encoding").isEmpty {
+      return .contradicting("a Content-Length together with Transfer-Encoding")
+    }
     return .value(value)
   }
 }

@@ -39,7 +39,9 @@ struct ResponseHeadReader {
 
   private mutating func field(_ text: Slice<UnsafeRawBufferPointer>) throws(HeadFailure) -> ResponseHead.Field {
     // What one reader appends to the field before, another takes for a field of its own (RFC 9112, 5.2).
-    if let first = text.first, HeaderToken.isBlank(first) { throw .malformed("a field that is continued on another line") }
+    if let first = text.first, HeaderToken.isBlank(first) {
+      throw .malformed("a field that is continued on another line")
+    }
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex else {
       throw .malformed("a field without a name")
     }

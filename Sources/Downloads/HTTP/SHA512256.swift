@@ -25,7 +25,8 @@ enum SHA512256 {
       let (first, fifth) = (work[0], work[4])
       let choice = fifth & work[5] ^ ~fifth & work[6]
       let majority = first & work[1] ^ first & work[2] ^ work[1] & work[2]
-      let one = work[7] &+ (rotated(fifth, 14) ^ rotated(fifth, 18) ^ rotated(fifth, 41)) &+ choice &+ constants[index]
+      let one =
+        work[7] &+ (rotated(fifth, 14) ^ rotated(fifth, 18) ^ rotated(fifth, 41)) &+ choice &+ constants[index]
         &+ schedule[index]
       let two = (rotated(first, 28) ^ rotated(first, 34) ^ rotated(first, 39)) &+ majority
       work = [one &+ two, first, work[1], work[2], work[3] &+ one, fifth, work[5], work[6]]

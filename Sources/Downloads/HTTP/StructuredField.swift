@@ -11,7 +11,8 @@ struct StructuredField {
     reader.skip { $0 == 0x20 }
     while !reader.rest.isEmpty {
       count += 1
-      guard count <= limit, let key = reader.key(), reader.take("="), let bytes = reader.byteSequence(), reader.parameters()
+      guard count <= limit, let key = reader.key(), reader.take("="), let bytes = reader.byteSequence(),
+        reader.parameters()
       else { return nil }
       members.removeAll { $0.key == key }
       members.append((key, bytes))

@@ -21,7 +21,9 @@ public struct AddressPolicy: Sendable, Equatable {
   /// A mapped address is the same host as the one that it carries; one of a tunnel or translator isn't.
   private func isExcepted(_ address: NetworkAddress) -> Bool {
     var names = [address]
-    if case .v6(let bytes) = address, bytes.count == 16, bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xff, 0xff]) {
+    if case .v6(let bytes) = address, bytes.count == 16,
+      bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xff, 0xff])
+    {
       names.append(.v4(bytes[12...].reduce(0) { $0 << 8 | UInt32($1) }))
     }
     return exceptions.contains { names.contains(where: $0.contains) }

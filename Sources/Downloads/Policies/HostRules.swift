@@ -49,7 +49,8 @@ public struct HostRules: Sendable, Equatable {
   private func objection(toListed host: String, _ shown: String) -> String? {
     let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
     if let address = Self.address(host) {
-      let isNamed = isListed == true || allowsAddressLiterals || listedAddresses.contains { Self.address($0) == address }
+      let isNamed =
+        isListed == true || allowsAddressLiterals || listedAddresses.contains { Self.address($0) == address }
       if !isNamed { return "\(shown) is an address, and only names are asked; have the policy list it" }
     }
     guard isListed == false else { return nil }
@@ -87,7 +88,9 @@ public struct HostRules: Sendable, Equatable {
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+      UInt8(ascii: "_"):
+      true
     default: false
     }
   }

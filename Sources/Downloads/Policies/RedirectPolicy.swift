@@ -18,18 +18,26 @@ enum RedirectPolicy {
     func refuse(_ reason: TransferFailure.Reason, _ detail: String) -> Decision {
       .refuse(TransferFailure(reason, status: status, hop: visited.count + 1, detail: detail))
     }
-    guard [301, 302, 303, 307, 308].contains(status) else { return refuse(.refused, "\(source) answered \(status), which leads nowhere") }
-    if visited.count >= longestChain { return refuse(.refused, "more than \(longestChain) redirects, the last from \(source)") }
+    guard [301, 302, 303, 307, 308].contains(status) else {
+      return refuse(.refused, "\(source) answered \(status), which leads nowhere")
+    }
+    if visited.count >= longestChain {
+      return refuse(.refused, "more than \(longestChain) redirects, the last from \(source)")
+    }
     guard let target = location.first else { return refuse(.refused, "\(source) redirects without saying where") }
     guard location.allSatisfy({ $0.utf8.elementsEqual(target.utf8) }) else {
       return refuse(.hostileResponse, "\(source) redirects to several places at once")
     }
-    if target.utf8.count > HostRules.longestURL { return refuse(.hostileResponse, "\(source) redirects to a URL without end") }
+    if target.utf8.count > HostRules.longestURL {
+      return refuse(.hostileResponse, "\(source) redirects to a URL without end")
+    }
     if target.utf8.contains(where: HeaderToken.isControl) {
       return refuse(.hostileResponse, "\(source) redirects with control characters")
     }
     // Bytes that weren't UTF-8 are lost by now; the place would be another one.
-    if target.unicodeScalars.contains("\u{fffd}") { return refuse(.hostileResponse, "\(source) redirects with bytes that aren't UTF-8") }
+    if target.unicodeScalars.contains("\u{fffd}") {
+      return refuse(.hostileResponse, "\(source) redirects with bytes that aren't UTF-8")
+    }
     let url: ParsedURL
     do throws(ParsedURL.Failure) { url = try ParsedURL(target, relativeTo: from) } catch {
       // Queries carry tokens.

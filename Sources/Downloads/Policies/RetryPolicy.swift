@@ -13,7 +13,8 @@ struct RetryPolicy: Sendable, Equatable {
     switch transferClass {
     case .foreground: (attemptLimit, base, cap) = (6, .seconds(1), .seconds(60))
     case .essential: (attemptLimit, base, cap) = (10, .seconds(1), .seconds(60))
-    case .visible, .prefetch: (attemptLimit, base, cap) = (nil, .seconds(30), .seconds(appIdleForWeek ? 5 * 3600 : 3600))
+    case .visible, .prefetch:
+      (attemptLimit, base, cap) = (nil, .seconds(30), .seconds(appIdleForWeek ? 5 * 3600 : 3600))
     }
   }
 

@@ -7,7 +7,8 @@ public enum SafeFileName {
   private static let longestExtension = 20
 
   public static func from(url: ParsedURL) -> String {
-    let last = url.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? url.path.utf8[...]
+    let last =
+      url.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? url.path.utf8[...]
     var scalars = String(decoding: decoded(last), as: UTF8.self).unicodeScalars.map { isSafe($0) ? $0 : "_" }[...]
     // A leading dot hides a file, a leading dash is an option; what ends in a dot or a blank looks like another name.
     scalars = withoutTail(scalars.drop { $0 == "." || $0 == "-" || $0.properties.isWhitespace })
@@ -24,7 +25,8 @@ public enum SafeFileName {
     switch scalar {
     case "/", "\\", "\0", "\u{fffd}": false
     // Nothing that can't be seen, and nothing that `Printable` would have to escape.
-    default: !scalar.properties.isDefaultIgnorableCodePoint && Printable.text(String(scalar)).unicodeScalars.first == scalar
+    default:
+      !scalar.properties.isDefaultIgnorableCodePoint && Printable.text(String(scalar)).unicodeScalars.first == scalar
     }
   }
 
@@ -49,7 +51,9 @@ public enum SafeFileName {
     var result: [UInt8] = []
     var index = 0
     while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) {
+      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = digit(bytes[index + 1]),
+        let low = digit(bytes[index + 2])
+      {
         result.append(high << 4 | low)
         index += 3
       } else {

@@ -38,7 +38,9 @@ enum SpecialAddresses {
     // Addresses that carry another one are judged by that: mapped, compatible, NAT64 (RFC 6052), 6to4 (RFC 3056).
     if bytes.starts(with: zeros + [0xff, 0xff]) { return kind(v4: number(bytes, at: [12, 13, 14, 15])) }
     if bytes.starts(with: zeros + [0, 0]) { return carried(bytes, at: [12, 13, 14, 15]) }
-    if bytes.starts(with: [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]) { return carried(bytes, at: [12, 13, 14, 15]) }
+    if bytes.starts(with: [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]) {
+      return carried(bytes, at: [12, 13, 14, 15])
+    }
     if bytes.starts(with: [0x00, 0x64, 0xff, 0x9b, 0x00, 0x01]) { return localTranslation(bytes) }
     if bytes.starts(with: [0x20, 0x02]) { return carried(bytes, at: [2, 3, 4, 5]) }
     // Every unicast address that was ever given out is in 2000::/3, so that anything new stays shut.
@@ -80,5 +82,7 @@ enum SpecialAddresses {
     return kind == .loopback ? .never("another machine's loopback address") : kind
   }
 
-  private static func number(_ bytes: [UInt8], at place: [Int]) -> UInt32 { place.reduce(0) { $0 << 8 | UInt32(bytes[$1]) } }
+  private static func number(_ bytes: [UInt8], at place: [Int]) -> UInt32 {
+    place.reduce(0) { $0 << 8 | UInt32(bytes[$1]) }
+  }
 }

@@ -2,7 +2,11 @@ internal import AssetModel
 
 /// What went wrong with an attempt, as far as the next one is concerned.
 enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
-  case resolve(String), connect(String), tls(String), reset(String), proxy(String)
+  case resolve(String)
+  case connect(String)
+  case tls(String)
+  case reset(String)
+  case proxy(String)
   case truncated, stalled, headTimeout
   case http2(enhanceYourCalm: Bool)
   case status(Int)

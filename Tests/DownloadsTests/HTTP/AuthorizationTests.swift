@@ -12,17 +12,21 @@ import Testing
 
   static func digest(_ algorithm: String) throws -> Challenge {
     try challenge(
-      "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), nonce=\"\(nonce)\", opaque=\"\(opaque)\"")
+      "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), nonce=\"\(nonce)\", opaque=\"\(opaque)\""
+    )
   }
 
   static func field(_ name: String, in header: String) -> Substring? {
-    header.dropFirst("Digest ".count).split(separator: ", ").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1)
+    header.dropFirst("Digest ".count).split(separator: ", ").first { $0.hasPrefix("\(name)=") }?.dropFirst(
+      name.count + 1)
   }
 
   /// RFC 7616, 3.9.1, and the same request by the other algorithms.
   @Test(arguments: [
-    ("MD5", "8ca523f5e9506fed4657c9700eebdbec"), ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
-    ("SHA-512-256", "430d05014cecc49cab6fbe03176d41a1da86cbfe24a16580e22aaad928d960d0"), ("md5-SESS", "e783283f46242139c486a698fec7211d"),
+    ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
+    ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+    ("SHA-512-256", "430d05014cecc49cab6fbe03176d41a1da86cbfe24a16580e22aaad928d960d0"),
+    ("md5-SESS", "e783283f46242139c486a698fec7211d"),
     ("SHA-256-sess", "2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232ae1ea3efd7"),
     ("SHA-512-256-sess", "3f2a34f923c38b0fb26dce2fdfc2ce326c23cecf86fbb1444f3e51fbbc2cb92e"),
   ])
@@ -36,7 +40,8 @@ import Testing
   /// RFC 2617, 3.5 with a quality, and the same as RFC 2069 has it.
   @Test(arguments: [(", qop=\"auth\"", "6629fae49393a05397450978507c4ef1"), ("", "670fd8c2df070c60b045671b8b24ff02")])
   func oldServers(quality: String, response: String) throws {
-    let challenge = try Self.challenge("Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"\(quality)")
+    let challenge = try Self.challenge(
+      "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"\(quality)")
     var session = try #require(Authorization.Session(challenge, .password(user: "Mufasa", password: "Circle Of Life")))
     let header = session.header(method: "GET", target: "/dir/index.html", cnonce: "0a4f113b")
     #expect(Self.field("response", in: header) == "\"\(response)\"" && Self.field("algorithm", in: header) == nil)
@@ -57,8 +62,10 @@ import Testing
   }
 
   @Test(arguments: [
-    "Digest realm=r, nonce=n, qop=auth-int", "Digest realm=r, nonce=n, qop=\"\"", "Digest realm=r, nonce=n, algorithm=SHA-1",
-    "Digest realm=r, nonce=n, algorithm=\u{17f}ha-256", "Digest realm=r", "Digest nonce=n", "Digest realm=r, nonce=\"\"",
+    "Digest realm=r, nonce=n, qop=auth-int", "Digest realm=r, nonce=n, qop=\"\"",
+    "Digest realm=r, nonce=n, algorithm=SHA-1",
+    "Digest realm=r, nonce=n, algorithm=\u{17f}ha-256", "Digest realm=r", "Digest nonce=n",
+    "Digest realm=r, nonce=\"\"",
     "Digest realm=r, nonce=n, algorithm=MD5-sess",
   ])
   func unsupportedDigests(text: String) throws {
@@ -78,7 +85,9 @@ import Testing
   }
 
   @Test func credentialsDontBreakOut() throws {
-    let (basic, digest, bearer) = (try Self.challenge("Basic realm=x"), try Self.digest("MD5"), try Self.challenge("Bearer"))
+    let (basic, digest, bearer) = (
+      try Self.challenge("Basic realm=x"), try Self.digest("MD5"), try Self.challenge("Bearer")
+    )
     for bad in ["a\r\nX: y", "a\0", "a\u{7f}", String(repeating: "x", count: 4097)] {
       for challenge in [basic, digest] {
         #expect(Authorization.Session(challenge, .password(user: bad, password: "p")) == nil)
@@ -97,8 +106,12 @@ import Testing
     let challenge = try Self.challenge("Digest realm=\"a\\\"b\\\\c\", nonce=\"n\\\"\", qop=auth, opaque=\"o\\\\\"")
     var session = try #require(Authorization.Session(challenge, .password(user: "Jäsøn Doe", password: "p")))
     let header = session.header(method: "GET", target: "/a\"b", cnonce: "c\r\n\"")
-    #expect(header.contains("realm=\"a\\\"b\\\\c\"") && header.contains("nonce=\"n\\\"\"") && header.contains("opaque=\"o\\\\\""))
-    #expect(header.contains("uri=\"/a\\\"b\"") && header.contains("cnonce=\"c\\\"\"") && header.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe"))
+    #expect(
+      header.contains("realm=\"a\\\"b\\\\c\"") && header.contains("nonce=\"n\\\"\"")
+        && header.contains("opaque=\"o\\\\\""))
+    #expect(
+      header.contains("uri=\"/a\\\"b\"") && header.contains("cnonce=\"c\\\"\"")
+        && header.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe"))
     #expect(!header.utf8.contains(where: { $0 < 0x20 }))
   }
 

@@ -3,14 +3,17 @@ import Testing
 @testable import Downloads
 
 @Suite struct EntityTagTests {
-  @Test(arguments: [("\"\"", "\"\"", false), ("\"a,b\\\"", "\"a,b\\\"", false), ("W/\"x\"", "\"x\"", true), ("\"é\"", "\"é\"", false)])
+  @Test(arguments: [
+    ("\"\"", "\"\"", false), ("\"a,b\\\"", "\"a,b\\\"", false), ("W/\"x\"", "\"x\"", true), ("\"é\"", "\"é\"", false),
+  ])
   func reads(value: String, text: String, isWeak: Bool) {
     let tag = EntityTag(value)
     #expect(tag?.text == text && tag?.isWeak == isWeak)
   }
 
   @Test(arguments: [
-    "", "\"", "x", "w/\"x\"", "W/x", "W/", "\"a\"b\"", "\"a", "a\"", "\"a b\"", "\"a\u{7f}\"", "\"a\tb\"", "\"a\", \"b\"", "\"\u{fffd}\"",
+    "", "\"", "x", "w/\"x\"", "W/x", "W/", "\"a\"b\"", "\"a", "a\"", "\"a b\"", "\"a\u{7f}\"", "\"a\tb\"",
+    "\"a\", \"b\"", "\"\u{fffd}\"",
     "\"" + String(repeating: "x", count: 1023) + "\"",
   ])
   func refuses(value: String) {
@@ -18,7 +21,9 @@ import Testing
   }
 
   @Test func tagsThatLostTheirBytesAreNone() {
-    let (one, other) = (String(decoding: [0x22, 0xfe, 0x22], as: UTF8.self), String(decoding: [0x22, 0xff, 0x22], as: UTF8.self))
+    let (one, other) = (
+      String(decoding: [0x22, 0xfe, 0x22], as: UTF8.self), String(decoding: [0x22, 0xff, 0x22], as: UTF8.self)
+    )
     #expect(one == other && EntityTag(one) == nil)
   }
 
@@ -26,7 +31,8 @@ import Testing
 
   @Test(arguments: [
     ([old], [new], true), ([old], ["Sun, 06 Nov 1994 08:50:36 GMT"], false), ([new], [old], false), ([old], [], false),
-    ([], [new], false), ([old, old], [new], false), (["garbage"], [new], false), ([old], ["garbage"], false), ([old], [new, old], false),
+    ([], [new], false), ([old, old], [new], false), (["garbage"], [new], false), ([old], ["garbage"], false),
+    ([old], [new, old], false),
   ])
   func lastModified(modified: [String], dates: [String], isUsable: Bool) {
     let head = ResponseHeadTests.head(modified.map { ("last-modified", $0) } + dates.map { ("date", $0) })

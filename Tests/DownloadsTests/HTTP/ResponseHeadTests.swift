@@ -27,7 +27,9 @@ import Testing
   }
 
   @Test func readsAHead() throws {
-    let heads = try Self.read(["HTTP/1.1 206 Partial Content\r\n", "ETag:  \"a:b\" \t\r\n", "X-Empty:\r\n", "etag: 2\n", "\r\n"])
+    let heads = try Self.read([
+      "HTTP/1.1 206 Partial Content\r\n", "ETag:  \"a:b\" \t\r\n", "X-Empty:\r\n", "etag: 2\n", "\r\n",
+    ])
     let head = try #require(heads.first)
     #expect(heads.count == 1 && head.status == 206 && head.version == HTTPVersion(major: 1, minor: 1))
     #expect(head.values("etag") == ["\"a:b\"", "2"] && head.first("x-empty") == "" && head.first("none") == nil)
@@ -52,7 +54,8 @@ import Testing
   }
 
   @Test(arguments: [
-    " folded: x\r\n", "\tfolded\r\n", "NoColon\r\n", ": x\r\n", "Na me: x\r\n", "Name : x\r\n", "N\u{e9}: x\r\n", "A: x\0y\r\n",
+    " folded: x\r\n", "\tfolded\r\n", "NoColon\r\n", ": x\r\n", "Na me: x\r\n", "Name : x\r\n", "N\u{e9}: x\r\n",
+    "A: x\0y\r\n",
     "A: x\ry\r\n", "A: x\r\r\n", "A: x", "",
   ])
   func refusesFields(line: String) {
@@ -81,17 +84,23 @@ import Testing
     let field = Array("a: b\r\n".utf8)
     #expect(Self.failure([status] + [[UInt8]](repeating: field, count: 256) + [Array("\r\n".utf8)]) == nil)
     #expect(Self.failure([status] + [[UInt8]](repeating: field, count: 257)) == .tooManyFields(256))
-    func long(_ count: Int) -> [UInt8] { Array("a:".utf8) + [UInt8](repeating: 120, count: count - 4) + Array("\r\n".utf8) }
+    func long(_ count: Int) -> [UInt8] {
+      Array("a:".utf8) + [UInt8](repeating: 120, count: count - 4) + Array("\r\n".utf8)
+    }
     #expect(Self.failure([status, long(65536 - status.count)]) == nil)
     #expect(Self.failure([status, long(65537 - status.count)]) == .tooLarge(bytes: 65536))
     // What grows by being decoded is bounded too.
-    #expect(Self.failure([status, Array("a:".utf8) + [UInt8](repeating: 0xff, count: 40000) + Array("\r\n".utf8)]) == .tooLarge(bytes: 65536))
+    #expect(
+      Self.failure([status, Array("a:".utf8) + [UInt8](repeating: 0xff, count: 40000) + Array("\r\n".utf8)])
+        == .tooLarge(bytes: 65536))
   }
 
-  @Test(arguments: [
-    ([], .none), ([("content-length", "0")], .value(0)), ([("content-length", "5"), ("content-length", "5")], .value(5)),
-    ([("content-length", "9223372036854775807")], .value(.max)), ([("transfer-encoding", "chunked")], .none),
-  ] as [([(String, String)], ResponseHead.ContentLength)])
+  @Test(
+    arguments: [
+      ([], .none), ([("content-length", "0")], .value(0)),
+      ([("content-length", "5"), ("content-length", "5")], .value(5)),
+      ([("content-length", "9223372036854775807")], .value(.max)), ([("transfer-encoding", "chunked")], .none),
+    ] as [([(String, String)], ResponseHead.ContentLength)])
   func lengths(fields: [(String, String)], expected: ResponseHead.ContentLength) {
     #expect(Self.head(fields).contentLength == expected)
   }
@@ -100,7 +109,8 @@ import Testing
     [("content-length", "5"), ("content-length", "6")], [("content-length", "5, 5")], [("content-length", "-1")],
     [("content-length", "+1")], [("content-length", "")], [("content-length", "0x5")], [("content-length", "5 ")],
     [("content-length", "9223372036854775808")], [("content-length", "٥")],
-    [("content-length", "5"), ("transfer-encoding", "chunked")], [("content-length", "5"), ("transfer-encoding", "gzip")],
+    [("content-length", "5"), ("transfer-encoding", "chunked")],
+    [("content-length", "5"), ("transfer-encoding", "gzip")],
   ])
   func contradictingLengths(fields: [(String, String)]) {
     guard case .contradicting = Self.head(fields).contentLength else {
@@ -110,7 +120,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("chunked", true), ("gzip, Chunked", true), ("chunked, gzip", false), ("xchunked", false), ("identity", false), ("", false),
+    ("chunked", true), ("gzip, Chunked", true), ("chunked, gzip", false), ("xchunked", false), ("identity", false),
+    ("", false),
   ])
   func chunked(value: String, expected: Bool) {
     #expect(Self.head([("transfer-encoding", value)]).isChunked == expected)
@@ -125,7 +136,9 @@ import Testing
   /// Whatever arrives: no trap, no head beyond the caps, and every head without what could split a line.
   @Test(arguments: 1...200 as ClosedRange<UInt64>) func survivesAnything(seed: UInt64) {
     var random = SplitMix(seed)
-    let good = ["HTTP/1.1 200 OK\r\n", "HTTP/2 103 \r\n", "A: b\r\n", "\r\n", "Content-Length: 5\r\n", ":\r\n", " x\r\n", "\n"]
+    let good = [
+      "HTTP/1.1 200 OK\r\n", "HTTP/2 103 \r\n", "A: b\r\n", "\r\n", "Content-Length: 5\r\n", ":\r\n", " x\r\n", "\n",
+    ]
     var reader = ResponseHeadReader()
     for _ in 0..<300 {
       var line = Array(good[Int.random(in: 0..<good.count, using: &random)].utf8)

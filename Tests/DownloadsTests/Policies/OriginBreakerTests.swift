@@ -19,7 +19,8 @@ import Testing
 
   @Test func oneProbeAtATime() {
     var breaker = Self.opened()
-    #expect(!breaker.permits(now: .seconds(9)) && breaker.permits(now: .seconds(10)) && breaker.nextChange == .seconds(10))
+    #expect(
+      !breaker.permits(now: .seconds(9)) && breaker.permits(now: .seconds(10)) && breaker.nextChange == .seconds(10))
     breaker.began(job: JobID(7), now: .seconds(9))
     #expect(breaker.permits(now: .seconds(10)), "what runs from before is no probe")
     breaker.began(job: JobID(7), now: .seconds(10))
@@ -75,7 +76,9 @@ import Testing
       }
       #expect(probes.count <= 1, "seed \(seed)")
       switch Int.random(in: 0..<4, using: &random) {
-      case 0: breaker.failed(job: probes.popFirst() ?? job, now: now, delay: .seconds(Int64.random(in: 1...20, using: &random)))
+      case 0:
+        breaker.failed(
+          job: probes.popFirst() ?? job, now: now, delay: .seconds(Int64.random(in: 1...20, using: &random)))
       case 1 where step % 20 == 0:
         breaker.succeeded()
         probes = []

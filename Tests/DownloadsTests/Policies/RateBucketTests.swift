@@ -6,7 +6,9 @@ import Testing
   @Test func debtIsWaitedFor() {
     var bucket = RateBucket(bytesPerSecond: 1000, burst: 500)
     #expect(bucket.take(500, at: .zero) == .zero && bucket.take(250, at: .zero) == .milliseconds(250))
-    #expect(bucket.take(0, at: .milliseconds(250)) == .zero && bucket.take(500, at: .seconds(100)) == .zero, "silence fills it to the burst")
+    #expect(
+      bucket.take(0, at: .milliseconds(250)) == .zero && bucket.take(500, at: .seconds(100)) == .zero,
+      "silence fills it to the burst")
     #expect(bucket.take(1000, at: .seconds(100)) == .seconds(1))
   }
 

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct RedirectPolicyTests {
   static func decide(
-    _ location: [String], from: String = "https://a.example/dir/one?token=secret", visited: [String] = [], status: Int = 302, loopback: Bool = false
+    _ location: [String], from: String = "https://a.example/dir/one?token=secret", visited: [String] = [],
+    status: Int = 302, loopback: Bool = false
   ) throws -> RedirectPolicy.Decision {
     RedirectPolicy.decide(
       status: status, location: location, from: try ParsedURL(from), visited: try visited.map { try ParsedURL($0) },
@@ -13,8 +14,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("https://a.example/two#frag", "https://a.example/two", false), ("two", "https://a.example/dir/two", false), ("/two", "https://a.example/two", false),
-    ("?q", "https://a.example/dir/one?q", false), ("../two", "https://a.example/two", false), ("//x.b.example/z", "https://x.b.example/z", true),
+    ("https://a.example/two#frag", "https://a.example/two", false), ("two", "https://a.example/dir/two", false),
+    ("/two", "https://a.example/two", false),
+    ("?q", "https://a.example/dir/one?q", false), ("../two", "https://a.example/two", false),
+    ("//x.b.example/z", "https://x.b.example/z", true),
     ("HTTPS://X.B.example/z", "https://x.b.example/z", true), ("https://a.example:443/z", "https://a.example/z", false),
   ])
   func follows(location: String, target: String, drops: Bool) throws {
@@ -23,14 +26,21 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ([], .refused), (["https://a.example/x", "https://a.example/y"], .hostileResponse), (["/x\r\nSet-Cookie: a"], .hostileResponse), (["/x\ty"], .hostileResponse),
-    (["/\u{fffd}"], .hostileResponse), ([String(repeating: "x", count: 8193)], .hostileResponse), (["http://a.example/"], .notAllowed),
-    (["//evil.example/"], .notAllowed), (["https://b.example/"], .notAllowed), (["https://xb.example/"], .notAllowed), (["https://a.example.evil.example/"], .notAllowed),
-    (["https://a.example@evil.example/"], .notAllowed), (["https://u:p@a.example/"], .notAllowed), (["https://a.example./"], .notAllowed),
-    (["https://a.example:8443/"], .notAllowed), (["https://127.0.0.1/"], .notAllowed), (["file:///etc/passwd"], .notAllowed), (["ftp://a.example/"], .notAllowed),
-    (["https://a.example/dir/one?token=secret#x"], .refused), (["https://"], .refused), (["https://exa mple/?token=secret"], .refused),
-  ] as [([String], TransferFailure.Reason)])
+  @Test(
+    arguments: [
+      ([], .refused), (["https://a.example/x", "https://a.example/y"], .hostileResponse),
+      (["/x\r\nSet-Cookie: a"], .hostileResponse), (["/x\ty"], .hostileResponse),
+      (["/\u{fffd}"], .hostileResponse), ([String(repeating: "x", count: 8193)], .hostileResponse),
+      (["http://a.example/"], .notAllowed),
+      (["//evil.example/"], .notAllowed), (["https://b.example/"], .notAllowed), (["https://xb.example/"], .notAllowed),
+      (["https://a.example.evil.example/"], .notAllowed),
+      (["https://a.example@evil.example/"], .notAllowed), (["https://u:p@a.example/"], .notAllowed),
+      (["https://a.example./"], .notAllowed),
+      (["https://a.example:8443/"], .notAllowed), (["https://127.0.0.1/"], .notAllowed),
+      (["file:///etc/passwd"], .notAllowed), (["ftp://a.example/"], .notAllowed),
+      (["https://a.example/dir/one?token=secret#x"], .refused), (["https://"], .refused),
+      (["https://exa mple/?token=secret"], .refused),
+    ] as [([String], TransferFailure.Reason)])
   func refuses(location: [String], reason: TransferFailure.Reason) throws {
     guard case .refuse(let failure) = try Self.decide(location) else {
       Issue.record("\(location) is followed")
@@ -45,7 +55,10 @@ import Testing
   }
 
   @Test func circlesEnd() throws {
-    guard case .refuse(let failure) = try Self.decide(["/two"], visited: ["https://a.example/two", "https://a.example/three"]) else {
+    guard
+      case .refuse(let failure) = try Self.decide(
+        ["/two"], visited: ["https://a.example/two", "https://a.example/three"])
+    else {
       Issue.record("a circle is followed")
       return
     }
@@ -84,14 +97,20 @@ import Testing
   /// Any chain ends, and no step of it leaves the rules or carries credentials to another origin.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func everyChainEnds(seed: UInt64) throws {
     var random = SplitMix(seed)
-    let targets = ["/a", "b", "../c", "?d", "//x.b.example/", "https://y.b.example/e", "https://a.example/f", "/\(seed)", "#g", "//evil.example/", "http://a.example/"]
+    let targets = [
+      "/a", "b", "../c", "?d", "//x.b.example/", "https://y.b.example/e", "https://a.example/f", "/\(seed)", "#g",
+      "//evil.example/", "http://a.example/",
+    ]
     var (url, visited, steps) = (try ParsedURL("https://a.example/"), [ParsedURL](), 0)
     let rules = HostRulesTests.rules(["a.example", "*.b.example"])
     while case .follow(let next, let drops) = RedirectPolicy.decide(
-      status: 302, location: [targets[Int.random(in: 0..<targets.count, using: &random)]], from: url, visited: visited, rules: rules)
+      status: 302, location: [targets[Int.random(in: 0..<targets.count, using: &random)]], from: url, visited: visited,
+      rules: rules)
     {
       steps += 1
-      #expect(steps <= 10 && rules.objection(to: next) == nil && drops == (next.origin != url.origin) && !visited.contains(next), "seed \(seed)")
+      #expect(
+        steps <= 10 && rules.objection(to: next) == nil && drops == (next.origin != url.origin)
+          && !visited.contains(next), "seed \(seed)")
       visited.append(url)
       url = next
     }

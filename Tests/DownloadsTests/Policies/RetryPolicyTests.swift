@@ -4,13 +4,17 @@ import Testing
 @testable import Downloads
 
 @Suite struct RetryPolicyTests {
-  @Test(arguments: [
-    (.foreground, false, 6, 1, 60), (.essential, true, 10, 1, 60), (.visible, false, nil, 30, 3600), (.prefetch, true, nil, 30, 18000),
-  ] as [(TransferClass, Bool, Int?, Int64, Int64)])
+  @Test(
+    arguments: [
+      (.foreground, false, 6, 1, 60), (.essential, true, 10, 1, 60), (.visible, false, nil, 30, 3600),
+      (.prefetch, true, nil, 30, 18000),
+    ] as [(TransferClass, Bool, Int?, Int64, Int64)])
   func classes(transferClass: TransferClass, isIdle: Bool, limit: Int?, base: Int64, cap: Int64) {
     let policy = RetryPolicy(transferClass: transferClass, appIdleForWeek: isIdle)
     #expect(policy.attemptLimit == limit && policy.base == .seconds(base) && policy.cap == .seconds(cap))
-    #expect(policy.delay(fruitless: 0, random: 0.5) == .seconds(base) && policy.delay(fruitless: 0, random: 0) == .seconds(base) / 2)
+    #expect(
+      policy.delay(fruitless: 0, random: 0.5) == .seconds(base)
+        && policy.delay(fruitless: 0, random: 0) == .seconds(base) / 2)
     #expect(policy.delay(fruitless: 3, random: 0.5) == min(.seconds(base * 8), .seconds(cap)))
     #expect(policy.delay(fruitless: .max, random: 0.5) == .seconds(cap))
   }
@@ -35,40 +39,53 @@ import Testing
     #expect(delay >= .milliseconds(500) && delay <= .milliseconds(1500))
   }
 
-  @Test(arguments: [
-    (1 << 20, 0, nil, true), (1 << 20 - 1, 0, nil, false), (100, 0, 10_000, true), (99, 0, 10_000, false), (1, 0, 150, false), (2, 0, 150, true),
-    (1, 0, 100, true), (1, 0, 1, true), (0, 0, 0, false), (5, 5, 5, false), (4, 5, 5, false), (1 << 20, 0, 1 << 40, true), (1 << 19, 0, 1 << 40, false),
-    (10 << 20, 9 << 20, 1 << 40, true), (.max, -1, nil, false),
-  ] as [(Int64, Int64, Int64?, Bool)])
+  @Test(
+    arguments: [
+      (1 << 20, 0, nil, true), (1 << 20 - 1, 0, nil, false), (100, 0, 10_000, true), (99, 0, 10_000, false),
+      (1, 0, 150, false), (2, 0, 150, true),
+      (1, 0, 100, true), (1, 0, 1, true), (0, 0, 0, false), (5, 5, 5, false), (4, 5, 5, false),
+      (1 << 20, 0, 1 << 40, true), (1 << 19, 0, 1 << 40, false),
+      (10 << 20, 9 << 20, 1 << 40, true), (.max, -1, nil, false),
+    ] as [(Int64, Int64, Int64?, Bool)])
   func progress(durable: Int64, highWater: Int64, total: Int64?, expected: Bool) {
     #expect(RetryPolicy.isProgress(durable: durable, highWater: highWater, total: total) == expected)
   }
 
-  @Test(arguments: [
-    (.status(404), .publication), (.status(408), .transient), (.status(429), .transient), (.status(500), .transient), (.status(503), .transient),
-    (.status(599), .transient), (.status(999), .transient), (.status(400), .permanent(.refused)), (.status(418), .permanent(.refused)),
-    (.status(304), .permanent(.refused)), (.status(410), .permanent(.gone)), (.status(451), .permanent(.gone)), (.status(401), .permanent(.challenge)),
-    (.status(403), .permanent(.challenge)), (.status(407), .permanent(.challenge)), (.proxy("x"), .notAnAttempt), (.resolve("x"), .transient),
-    (.connect("x"), .transient), (.tls("x"), .transient), (.reset("x"), .transient), (.truncated, .transient), (.stalled, .transient),
-    (.headTimeout, .transient), (.http2(enhanceYourCalm: true), .transient), (.protocolFault("x"), .transient),
-  ] as [(TransferProblem, TransferProblem.Classification)])
+  @Test(
+    arguments: [
+      (.status(404), .publication), (.status(408), .transient), (.status(429), .transient), (.status(500), .transient),
+      (.status(503), .transient),
+      (.status(599), .transient), (.status(999), .transient), (.status(400), .permanent(.refused)),
+      (.status(418), .permanent(.refused)),
+      (.status(304), .permanent(.refused)), (.status(410), .permanent(.gone)), (.status(451), .permanent(.gone)),
+      (.status(401), .permanent(.challenge)),
+      (.status(403), .permanent(.challenge)), (.status(407), .permanent(.challenge)), (.proxy("x"), .notAnAttempt),
+      (.resolve("x"), .transient),
+      (.connect("x"), .transient), (.tls("x"), .transient), (.reset("x"), .transient), (.truncated, .transient),
+      (.stalled, .transient),
+      (.headTimeout, .transient), (.http2(enhanceYourCalm: true), .transient), (.protocolFault("x"), .transient),
+    ] as [(TransferProblem, TransferProblem.Classification)])
   func classification(problem: TransferProblem, expected: TransferProblem.Classification) {
     #expect(problem.classification == expected && !problem.description.isEmpty)
   }
 
   static let now: Int64 = 784_111_777
 
-  @Test(arguments: [
-    ("0", 0), ("120", 120), ("86400", 86400), ("86401", 86400), ("9223372036854775807", 86400), ("9223372036854775808", 86400),
-    (String(repeating: "9", count: 1000), 86400), ("Sun, 06 Nov 1994 08:49:47 GMT", 10), ("Sunday, 06-Nov-94 08:49:47 GMT", 10),
-    ("Mon, 06 Nov 2034 08:49:37 GMT", 86400), ("Fri, 31 Dec 9999 23:59:59 GMT", 86400),
-  ] as [(String, Int64)])
+  @Test(
+    arguments: [
+      ("0", 0), ("120", 120), ("86400", 86400), ("86401", 86400), ("9223372036854775807", 86400),
+      ("9223372036854775808", 86400),
+      (String(repeating: "9", count: 1000), 86400), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
+      ("Sunday, 06-Nov-94 08:49:47 GMT", 10),
+      ("Mon, 06 Nov 2034 08:49:37 GMT", 86400), ("Fri, 31 Dec 9999 23:59:59 GMT", 86400),
+    ] as [(String, Int64)])
   func retryAfter(value: String, seconds: Int64) {
     #expect(RetryAfter.parse(value, responseDate: Self.now) == .seconds(seconds))
   }
 
   @Test(arguments: [
-    "", "-1", "+1", "1.5", " 1", "1 ", "soon", "0x10", "1e3", "١", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:36 GMT", "Sun, 06 Nov 1994",
+    "", "-1", "+1", "1.5", " 1", "1 ", "soon", "0x10", "1e3", "١", "Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:36 GMT", "Sun, 06 Nov 1994",
   ])
   func retryAfterGarbage(value: String) {
     #expect(RetryAfter.parse(value, responseDate: Self.now) == nil)
@@ -81,7 +98,9 @@ import Testing
   }
 
   @Test func waitsAreBounded() {
-    #expect(RetryAfter.wait(own: .seconds(5), asked: nil) == .seconds(5) && RetryAfter.wait(own: .seconds(5), asked: .seconds(1)) == .seconds(5))
+    #expect(
+      RetryAfter.wait(own: .seconds(5), asked: nil) == .seconds(5)
+        && RetryAfter.wait(own: .seconds(5), asked: .seconds(1)) == .seconds(5))
     #expect(RetryAfter.wait(own: .seconds(5), asked: .seconds(9)) == .seconds(9))
     #expect(RetryAfter.wait(own: .seconds(5), asked: .seconds(1 << 40)) == .seconds(86400))
   }

@@ -3,13 +3,19 @@ import Testing
 @testable import Downloads
 
 @Suite struct SafeFileNameTests {
-  static func name(_ path: String) throws -> String { SafeFileName.from(url: try ParsedURL("https://a.example" + path)) }
+  static func name(_ path: String) throws -> String {
+    SafeFileName.from(url: try ParsedURL("https://a.example" + path))
+  }
 
   @Test(arguments: [
-    ("/a/b.zip", "b.zip"), ("/a/b.zip?x=/c.zip#d", "b.zip"), ("/", "download"), ("", "download"), ("/a/", "download"), ("/%2e%2e", "download"),
-    ("/a/%2E", "download"), ("/...", "download"), ("/%2e%2e%2fetc%2fpasswd", "_etc_passwd"), ("/a%00b.txt", "a_b.txt"), ("/a%5cb", "a_b"),
-    ("/a%252fb", "a%2fb"), ("/.hidden", "hidden"), ("/-rf", "rf"), ("/%20.-%20x%20.", "x"), ("/%e2%80%aecod.exe", "_cod.exe"), ("/a%0d%0ab", "a__b"),
-    ("/%ff%fe.bin", "__.bin"), ("/b%C3%BCcher.pdf", "bücher.pdf"), ("/a%", "a%"), ("/a%4", "a%4"), ("/a%zz", "a%zz"), ("/a%20b.txt", "a b.txt"),
+    ("/a/b.zip", "b.zip"), ("/a/b.zip?x=/c.zip#d", "b.zip"), ("/", "download"), ("", "download"), ("/a/", "download"),
+    ("/%2e%2e", "download"),
+    ("/a/%2E", "download"), ("/...", "download"), ("/%2e%2e%2fetc%2fpasswd", "_etc_passwd"), ("/a%00b.txt", "a_b.txt"),
+    ("/a%5cb", "a_b"),
+    ("/a%252fb", "a%2fb"), ("/.hidden", "hidden"), ("/-rf", "rf"), ("/%20.-%20x%20.", "x"),
+    ("/%e2%80%aecod.exe", "_cod.exe"), ("/a%0d%0ab", "a__b"),
+    ("/%ff%fe.bin", "__.bin"), ("/b%C3%BCcher.pdf", "bücher.pdf"), ("/a%", "a%"), ("/a%4", "a%4"), ("/a%zz", "a%zz"),
+    ("/a%20b.txt", "a b.txt"),
     ("/a%e2%80%8bb", "a_b"), ("/%c2%a0%e3%80%80x", "x"), ("/.%cc%81x", "\u{301}x"), ("/a;b=c", "a;b=c"),
   ])
   func names(path: String, expected: String) throws {
@@ -23,19 +29,29 @@ import Testing
     #expect(try Self.name("/x.\(long)") == "x." + String(repeating: "a", count: 198))
     // One character of many scalars is cut within.
     let accents = try Self.name("/a" + String(repeating: "%cc%81", count: 300) + ".zip")
-    #expect(accents.unicodeScalars.first == "a" && accents.utf8.count <= 200 && accents.utf8.suffix(4).elementsEqual(".zip".utf8))
+    #expect(
+      accents.unicodeScalars.first == "a" && accents.utf8.count <= 200
+        && accents.utf8.suffix(4).elementsEqual(".zip".utf8))
   }
 
   /// Whatever the path: one component, no dots or dashes first, nothing that deceives, never longer than it may be.
   @Test(arguments: 1...100 as ClosedRange<UInt64>) func isAlwaysSafe(seed: UInt64) throws {
     var random = SplitMix(seed)
-    let parts = [".", "-", "%20", "%2f", "%00", "%5c", "a", "%e2%80%ae", "%ff", "%cc%81", "%f0%9f%98%80", ".zip", "%", "/", "%25", "%0a", "%c2%85", "%ef%bb%bf"]
+    let parts = [
+      ".", "-", "%20", "%2f", "%00", "%5c", "a", "%e2%80%ae", "%ff", "%cc%81", "%f0%9f%98%80", ".zip", "%", "/", "%25",
+      "%0a", "%c2%85", "%ef%bb%bf",
+    ]
     for _ in 0..<100 {
       let count = Int.random(in: 0...300, using: &random)
-      let name = try Self.name("/" + (0..<count).map { _ in parts[Int.random(in: 0..<parts.count, using: &random)] }.joined())
+      let name = try Self.name(
+        "/" + (0..<count).map { _ in parts[Int.random(in: 0..<parts.count, using: &random)] }.joined())
       let scalars = name.unicodeScalars
-      #expect((1...200).contains(name.utf8.count) && ![".", "-", " "].contains(scalars.first) && ![".", " "].contains(scalars.last), "seed \(seed): \(name)")
-      #expect(!scalars.contains { $0 == "/" || $0 == "\\" || $0.value < 0x20 || $0.properties.isDefaultIgnorableCodePoint }, "seed \(seed): \(name)")
+      #expect(
+        (1...200).contains(name.utf8.count) && ![".", "-", " "].contains(scalars.first)
+          && ![".", " "].contains(scalars.last), "seed \(seed): \(name)")
+      #expect(
+        !scalars.contains { $0 == "/" || $0 == "\\" || $0.value < 0x20 || $0.properties.isDefaultIgnorableCodePoint },
+        "seed \(seed): \(name)")
     }
   }
 }

@@ -3,9 +3,13 @@ import Testing
 @testable import Downloads
 
 @Suite struct StallWindowTests {
-  @Test(arguments: [(true, 30), (false, 60)] as [(Bool, Int64)]) func silenceIsAStall(isForeground: Bool, seconds: Int64) {
+  @Test(arguments: [(true, 30), (false, 60)] as [(Bool, Int64)]) func silenceIsAStall(
+    isForeground: Bool, seconds: Int64
+  ) {
     let window = StallWindow(isForeground: isForeground, now: .seconds(100))
-    #expect(!window.isStalled(at: .seconds(100 + seconds) - .milliseconds(1)) && window.isStalled(at: .seconds(100 + seconds)))
+    #expect(
+      !window.isStalled(at: .seconds(100 + seconds) - .milliseconds(1)) && window.isStalled(at: .seconds(100 + seconds))
+    )
     #expect(window.nextCheck == .seconds(100 + seconds))
   }
 
