@@ -95,9 +95,16 @@ let package = Package(
       name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox", "TestSupport"]),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["PluginHost", "Sandbox", "HostProtocol", "AssetModel", "outrider", "outrider-runner"]),
+      dependencies: [
+        "AssetModel", "DevelopmentOrigin", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "outrider", "outrider-runner",
+      ]),
     .testTarget(
-      name: "DownloadsTests", dependencies: ["AssetModel", "DevelopmentOrigin", "Downloads", "LinuxSystem", crypto]),
+      name: "DownloadsTests",
+      dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem", "interrupted-fetch", crypto]),
+    // A fetch that kills itself at the nth write, synchronisation, rename or commit.
+    .executableTarget(
+      name: "interrupted-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],
+      path: "Tests/InterruptedFetch"),
     .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem"]),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),

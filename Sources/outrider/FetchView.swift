@@ -91,7 +91,8 @@ final class FetchView: Sendable {
       }
       erase()
       let url = state.withLock { $0.lines[id]?.row.url ?? "" }
-      Output.error("\(Printable.text(url)): \(failure.detail) (\(failure.reason.rawValue))")
+      let shown = (try? ParsedURL(url))?.redacted ?? url
+      Output.error("\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))")
     case .paused(let id): change(id) { $0.note = "paused" }
     case .cancelled(let id): change(id) { $0.row.state = "cancelled" }
     case .note(_, let text):

@@ -3,15 +3,20 @@ import Foundation
 import LinuxSystem
 import Testing
 
-/// `outrider fetch` as people use it.
+/// `outrider fetch` and `explain` as people use them.
 @Suite struct FetchTests {
   final class Place {
     let folder: String
     let origin: Origin
+    static let content = Content.pseudoRandom(seed: 5, count: 5_000_000)
 
-    init(_ configure: (inout OriginConfiguration) -> Void) throws {
+    init(_ configure: (inout OriginConfiguration) -> Void = { _ in }) throws {
       folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-fetch-")
-      origin = try Origin(configure)
+      origin = try Origin {
+        $0.resources["/a.bin"] = Resource(Self.content)
+        $0.resources["/b.bin"] = Resource(.text("hello"))
+        configure(&$0)
+      }
     }
 
     deinit {
@@ -19,10 +24,123 @@ import Testing
       Files.removeTree(folder)
     }
 
-    func fetch(_ arguments: String...) throws -> CommandResult {
-      try Outrider.run(["fetch", "--to", folder, "--state", "\(folder)/state"] + arguments)
-    }
-
+    var base: [String] { ["--to", folder, "--state", "\(folder)/state"] }
+    func fetch(_ arguments: String...) throws -> Workspace.Finished { try Workspace.run(["fetch"] + base + arguments) }
     func data(_ name: String) -> Data? { FileManager.default.contents(atPath: "\(folder)/\(name)") }
+  }
+
+  static let whole = Data(Place.content.bytes(in: 0..<Place.content.count))
+
+  @Test func fetchesAndDoesNothingTwice() throws {
+    let place = try Place()
+    let first = try place.fetch(place.origin.url("/a.bin"), place.origin.url("/b.bin"))
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(Set(first.output.split(separator: "\n")) == ["\(place.folder)/a.bin", "\(place.folder)/b.bin"])
+    #expect(place.data("a.bin") == Self.whole && place.data("b.bin") == Data("hello".utf8))
+    let second = try place.fetch(place.origin.url("/a.bin"))
+    #expect(second.status == 0 && place.origin.requests.count == 2)
+  }
+
+  @Test func tellsInJSON() throws {
+    struct Report: Decodable {
+      struct Row: Decodable { var id: Int64, state: String, bytes: Int64, reason: String? }
+      var downloads: [Row]
+      var status: Int32
+    }
+    let place = try Place { $0.handler = { request, _ in request.path == "/b.bin" ? .status(410) : nil } }
+    let result = try place.fetch(place.origin.url("/a.bin"), place.origin.url("/b.bin"), "--json")
+    let report = try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+    #expect(result.status == 1 && report.status == 1)
+    #expect(report.downloads.map(\.state) == ["finished", "failed"] && report.downloads[1].reason == "gone")
+    #expect(result.errors.contains("/b.bin"), "the failed one is named")
+    let explained = try Workspace.run(["explain", "\(report.downloads[1].id)", "--state", "\(place.folder)/state", "--json"])
+    #expect(explained.status == 0 && explained.output.contains("\"gone\""))
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func goesOnWhereItWasInterrupted(signal: Int32) throws {
+    let place = try Place { $0.bytesPerSecond = 4_000_000 }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--foreground"]
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    // The staging file is there and has grown: there is something to keep.
+    func staged() -> Int {
+      let base = "\(place.folder)/.outrider"
+      let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
+      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.map { Int($0) }.max() ?? 0
+    }
+    while process.isRunning, staged() < 2 << 20 { usleep(1000) }
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == (signal == SIGINT ? 130 : signal == SIGTERM ? 75 : SIGKILL))
+    if signal != SIGKILL {
+      let id = try Workspace.run(["explain", "1", "--state", "\(place.folder)/state"])
+      #expect(id.status == 0 && id.output.hasPrefix("queued"))
+    }
+    let again = try place.fetch(place.origin.url("/a.bin"), "--foreground")
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(place.data("a.bin") == Self.whole)
+    if signal != SIGKILL { #expect(place.origin.requests.last?.header("Range") != nil) }
+  }
+
+  @Test func holdsTheFileToItsDigest() throws {
+    let place = try Place()
+    let wrong = try place.fetch(place.origin.url("/b.bin"), "--sha256", String(repeating: "0", count: 64))
+    #expect(wrong.status == 1 && wrong.errors.contains("digest") && place.data("b.bin") == nil)
+    let right = try place.fetch(
+      place.origin.url("/b.bin"), "--sha256", "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824")
+    #expect(right.status == 0)
+  }
+
+  @Test func saysWhatIsWrong() throws {
+    let place = try Place()
+    let url = place.origin.url("/a.bin")
+    for (arguments, status, text) in [
+      (["not a url"], 64, "URL"), ([url, "--sha256", "xyz"], 64, "SHA-256"), ([url, "--limit-rate", "quick"], 64, "rate"),
+      ([url, url], 64, "two directories"), (["http://example.com/x"], 1, "plain http"), (["https://10.0.0.1/x"], 1, "private"),
+      (["ftp://example.com/x"], 1, "https"), (["https://user:secret@example.com/x"], 1, "user name"), ([], 64, "URL"),
+    ] as [([String], Int32, String)] {
+      let result = try Workspace.run(["fetch"] + place.base + arguments)
+      #expect(result.status == status && result.errors.contains(text), "\(arguments): \(result.status) \(result.errors)")
+      #expect(!result.errors.contains("secret"))
+    }
+    let nowhere = try Workspace.run(["fetch", "--to", "/nonexistent", url])
+    #expect(nowhere.status == 66 && nowhere.errors.contains("/nonexistent"))
+    #expect(try Workspace.run(["explain", "7", "--state", "\(place.folder)/state"]).status == 66)
+  }
+
+  @Test func neverReplacesAndNeverFollowsANameFromTheNetwork() throws {
+    let place = try Place {
+      $0.resources["/%2e%2e%2fetc"] = Resource(.text("x"))
+      $0.resources["/../etc"] = Resource(.text("x"))
+    }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(place.folder)/b.bin"))
+    let result = try place.fetch(place.origin.url("/b.bin"))
+    #expect(result.status == 64 && result.errors.contains("replaced") && place.data("b.bin") == Data("mine".utf8))
+  }
+
+  @Test func oneProcessAtATimeHasAStateFolder() throws {
+    let place = try Place { $0.handler = { _, _ in .with { $0.ending = .init(.silence, after: .byte(10)) } } }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    let second = try place.fetch(place.origin.url("/b.bin"))
+    #expect(second.status == 75 && second.errors.contains("process \(process.processIdentifier)"))
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+  }
+}
+
+extension Reply {
+  fileprivate static func with(_ change: (inout Reply) -> Void) -> Reply {
+    var reply = Reply()
+    change(&reply)
+    return reply
   }
 }

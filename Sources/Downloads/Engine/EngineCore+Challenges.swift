@@ -23,13 +23,13 @@ extension EngineCore {
     func fail(_ detail: String) -> Segment.Plan {
       .next(.fail(TransferFailure(.challenge, status: head.status, hop: segment.visited.count, detail: detail)))
     }
-    guard let best = offered.filter(Authorization.isSupported).max(by: { $0.scheme < $1.scheme }) else {
+    guard let best = offered.filter(Authorization.isSupported).max(by: { $0.strength < $1.strength }) else {
       return fail("\(origin) asks for a credential by no scheme that is known")
     }
-    if let strongest = job.strongestOffered[origin], best.scheme < strongest {
-      return fail("\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.rawValue))")
+    if let strongest = job.strongestOffered[origin], best.strength < strongest {
+      return fail("\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before")
     }
-    job.strongestOffered[origin] = best.scheme
+    job.strongestOffered[origin] = best.strength
     if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true", job.record.history.challenges < Self.mostChallenges {
       // An old nonce isn't a refusal.
       job.record.history.challenges += 1

@@ -115,7 +115,7 @@ extension EngineCore {
   /// The rules of hosts for a job: the administrator's, and the download's own list.
   func hostRules(_ specification: DownloadSpecification) -> HostRules {
     var rules = options.transport.hosts
-    if let domains = specification.allowedDomains { rules.domains = domains }
+    rules.ownDomains = specification.allowedDomains
     return rules
   }
 

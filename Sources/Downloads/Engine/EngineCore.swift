@@ -85,7 +85,7 @@ final class EngineCore {
     }
     for segment in segments.values {
       consider(segment.headDeadline)
-      if segment.headDeadline == nil, segment.writer?.isPaused != true { consider(segment.stall.nextCheck) }
+      if segment.headDeadline == nil, segment.writer?.isPaused == false { consider(segment.stall.nextCheck) }
     }
     for moment in paced.values { consider(moment) }
     for moment in origins.reopenings { consider(moment) }
@@ -209,8 +209,8 @@ final class EngineCore {
     for segment in job.segments { drop(segment) }
     job.segments = []
     active[job.id] = nil
-    scheduler.remove(job.id)
     if let origin = scheduler.running[job.id]?.entry.origin { origins.ended(origin, job: job.id) }
+    scheduler.remove(job.id)
     needsSchedule = true
   }
 }

@@ -13,6 +13,9 @@ public struct HostRules: Sendable, Equatable {
   /// Addresses that may stand in place of a name. `domains`, where there are any, have to name them too.
   public var listedAddresses: Set<String> = []
 
+  /// A download's own list; both bind.
+  var ownDomains: [String]?
+
   public static let longestURL = 8192
   private static let longestHost = 253
   private static let longestLabel = 63
@@ -42,6 +45,11 @@ public struct HostRules: Sendable, Equatable {
     if !allowsAnyPort, !ports.contains(url.port) {
       let list = ports.sorted().prefix(5).map(String.init).joined(separator: ", ")
       return "port \(url.port) of \(shown) isn't among those allowed (\(list)); have the policy name it"
+    }
+    if let ownDomains {
+      var own = self
+      own.domains = ownDomains
+      if let objection = own.objection(toListed: url.host, shown) { return objection }
     }
     return objection(toListed: url.host, shown)
   }

@@ -70,8 +70,15 @@ enum ResumePolicy {
       return .again(.whole, .server("its lengths contradict each other: \(what)"))
     }
     let entity = Self.entity(of: head, finalURL: finalURL)
-    if entity.coding != nil, !job.history.triedNoTransform, head.status == 200 || head.status == 206 {
-      return .again(.whole, .coded)
+    if let coding = entity.coding, head.status == 200 || head.status == 206 {
+      if !job.history.triedNoTransform { return .again(.whole, .coded) }
+      // It may be what is wanted (a file that is compressed by itself), but only a digest can tell.
+      if job.specification.digest == nil {
+        return .fail(
+          TransferFailure(
+            .hostileResponse, status: head.status,
+            detail: "the server insists on the coding \(Printable.text(coding, limit: 20)); declare the file's digest to take it as it is"))
+      }
     }
     switch head.status {
     case 206: return partialContent(job, offset, ask, head, entity)
@@ -82,7 +89,9 @@ enum ResumePolicy {
   }
 
   static func entity(of head: ResponseHead, finalURL: String) -> Entity {
-    let tag = head.first("etag").flatMap { EntityTag($0) }
+    let tags = head.values("etag")
+    // Two tags that differ identify nothing.
+    let tag = tags.allSatisfy { $0 == tags[0] } ? tags.first.flatMap { EntityTag($0) } : nil
     let coding = head.first("content-encoding")?.lowercased()
     return Entity(
       strongTag: tag.flatMap { $0.isWeak ? nil : $0.text }, lastModified: EntityTag.usableLastModified(in: head),
