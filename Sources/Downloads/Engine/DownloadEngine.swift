@@ -46,9 +46,10 @@ public final class DownloadEngine: Sendable {
   /// Adds downloads, all in one transaction; they are durable when this returns. Results are in the order of the requests.
   public func add(_ specifications: [DownloadSpecification]) async throws -> [AddResult] {
     try await withCheckedThrowingContinuation { continuation in
-      mailbox.post { core in
+      let isOpen = mailbox.post { core in
         core.add(specifications) { continuation.resume(with: $0) }
       }
+      if !isOpen { continuation.resume(throwing: EngineClosed()) }
     }
   }
 
@@ -73,26 +74,34 @@ public final class DownloadEngine: Sendable {
   /// Why a download isn't moving; nil when there is no such download.
   public func explain(_ id: JobID) async -> Explanation? {
     await withCheckedContinuation { continuation in
-      mailbox.post { core in continuation.resume(returning: core.explain(id)) }
+      let isOpen = mailbox.post { core in continuation.resume(returning: core.explain(id)) }
+      if !isOpen { continuation.resume(returning: nil) }
     }
   }
 
   /// How far a running download is; nil when it isn't running.
   public func progress(of id: JobID) async -> DownloadProgress? {
     await withCheckedContinuation { continuation in
-      mailbox.post { core in
+      let isOpen = mailbox.post { core in
         continuation.resume(returning: core.active[id].map { core.progress($0, core.clock.boot) })
       }
+      if !isOpen { continuation.resume(returning: nil) }
     }
   }
 
-  /// Pauses everything at a checkpoint and ends the network thread. Open jobs stay open in the journal.
+  /// Pauses everything at a checkpoint and ends the network thread. Open jobs stay open in the journal. May be called again.
   public func close() async {
     await withCheckedContinuation { continuation in
-      mailbox.post { core in core.close { continuation.resume() } }
+      let isOpen = mailbox.post { core in core.close { continuation.resume() } }
+      if !isOpen { continuation.resume() }
     }
     hub.finish()
   }
+}
+
+/// The engine was closed before.
+public struct EngineClosed: Error, Sendable, CustomStringConvertible {
+  public var description: String { "the engine is closed" }
 }
 
 /// The network thread.
@@ -110,6 +119,7 @@ private final class EngineThread: @unchecked Sendable {
       guard let raw else { return nil }
       let thread = Unmanaged<EngineThread>.fromOpaque(raw).takeRetainedValue()
       thread.core.run()
+      for letter in thread.core.mailbox.close() { letter(thread.core) }
       thread.core.closed()
       return nil
     }, context)

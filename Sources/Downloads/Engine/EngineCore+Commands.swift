@@ -36,10 +36,13 @@ extension EngineCore {
   func add(
     _ specifications: [DownloadSpecification], _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
   ) {
+    guard !isClosing else { return completion(.failure(EngineClosed())) }
     let mailbox = mailbox
     let moment = clock.now
+    pendingAdditions += 1
     journal.add(specifications, now: moment) { result in
       mailbox.post { core in
+        core.pendingAdditions -= 1
         if case .success(let results) = result {
           for (specification, result) in zip(specifications, results) {
             guard case .added(let id) = result else { continue }

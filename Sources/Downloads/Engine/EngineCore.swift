@@ -31,6 +31,8 @@ final class EngineCore {
   var paced: [TransferID: Duration] = [:]
   var random: SplitMix
   var isClosing = false
+  /// Additions that the journal has in hand: somebody waits for each.
+  var pendingAdditions = 0
   var lastSchedule: Duration = .zero
   var needsSchedule = true
   var whenClosed: [@Sendable () -> Void] = []
@@ -70,7 +72,7 @@ final class EngineCore {
       enforceDeadlines(now)
       resumePaced(now)
       if needsSchedule { schedule(now) }
-      if isClosing, active.isEmpty { return }
+      if isClosing, active.isEmpty, pendingAdditions == 0 { return }
       let deadline = nextDeadline()
       if active.isEmpty, let deadline { clock.idles(until: deadline) }
       let wait = deadline.map { max(.zero, $0 - clock.boot) } ?? .seconds(60)

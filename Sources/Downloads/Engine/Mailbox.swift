@@ -4,23 +4,35 @@ internal import Synchronization
 final class Mailbox: Sendable {
   typealias Letter = @Sendable (EngineCore) -> Void
 
-  private let letters = Mutex<[Letter]>([])
+  /// nil: the network thread has ended.
+  private let letters = Mutex<[Letter]?>([])
   private let waker: any Waker
 
   init(_ waker: any Waker) { self.waker = waker }
 
-  func post(_ letter: @escaping Letter) {
-    let isFirst = letters.withLock { letters in
-      letters.append(letter)
-      return letters.count == 1
+  /// Whether the letter will be read.
+  @discardableResult
+  func post(_ letter: @escaping Letter) -> Bool {
+    let count = letters.withLock { letters in
+      letters?.append(letter)
+      return letters?.count
     }
-    if isFirst { waker.wake() }
+    if count == 1 { waker.wake() }
+    return count != nil
   }
 
   func take() -> [Letter] {
     letters.withLock { letters in
-      defer { letters = [] }
-      return letters
+      defer { if letters != nil { letters = [] } }
+      return letters ?? []
+    }
+  }
+
+  /// Takes the last letters; none is accepted from now on.
+  func close() -> [Letter] {
+    letters.withLock { letters in
+      defer { letters = nil }
+      return letters ?? []
     }
   }
 }
