@@ -92,7 +92,8 @@ let package = Package(
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(
-      name: "PluginHostTests", dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox", "TestSupport"]),
+      name: "PluginHostTests",
+      dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox", "TestSupport"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
