@@ -80,7 +80,7 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", argumentParser,
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", argumentParser, crypto,
       ],
       swiftSettings: strict),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),

@@ -15,6 +15,7 @@ struct FetchCommand: AsyncParsableCommand {
       EXAMPLES
         outrider fetch https://example.com/talk.mp4 --to ~/Talks
         outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
+        outrider fetch --from urls.txt --to packs
         outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
 
       EXIT STATUS
@@ -22,9 +23,14 @@ struct FetchCommand: AsyncParsableCommand {
         130 interrupted, likewise resumable
       """)
 
-  @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String]
+  @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String] = []
+  @Option(help: ArgumentHelp("Further URLs, one a line; - reads standard input.", valueName: "file"), completion: .file()) var from: String?
   @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir")) var to = "."
   @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256: String?
+  @Option(
+    help: ArgumentHelp("The chunk list that the file has to fit, as `outrider digest` prints it; for one URL.", valueName: "file"),
+    completion: .file())
+  var chunks: String?
   @Option(help: ArgumentHelp("Bytes per second in all, for example 2MB.", valueName: "rate")) var limitRate: String?
   @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.") var foreground = false
   @Option(
@@ -47,9 +53,24 @@ struct FetchCommand: AsyncParsableCommand {
     }
   }
 
+  /// Those of the command line, then those of `--from`.
+  func allURLs() throws -> [String] {
+    guard let from else { return urls }
+    guard let file = from == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: from),
+      let data = try file.read(upToCount: Self.longestList + 1)
+    else { throw Failure(66, "--from \(from): can't be read, or is empty") }
+    guard data.count <= Self.longestList else { throw Failure(64, "--from \(from): has more than \(Self.longestList >> 20) MiB") }
+    let lines = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
+    return urls + lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }.map(String.init)
+  }
+
+  private static let longestList = 64 << 20
+
   func validate() throws {
-    if urls.isEmpty { throw ValidationError("Name at least one URL.") }
-    if sha256 != nil, urls.count > 1 { throw ValidationError("--sha256 is for one URL; give each its own command.") }
+    if urls.isEmpty, from == nil { throw ValidationError("Name at least one URL.") }
+    if sha256 != nil || chunks != nil, urls.count != 1 || from != nil {
+      throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
+    }
   }
 }
 

@@ -33,6 +33,8 @@ final class FetchSession: Sendable {
     }
     var options = AssetStore.Options()
     options.startFresh = command.startFresh
+    // Whoever types them, or lists them in a file, may have many.
+    options.mostOpenJobsPerApp = 1_000_000
     store = try AssetStore(opening: directory, options: options)
     engine = try DownloadEngine(journal: store, options: try Self.options(command))
   }
@@ -52,8 +54,9 @@ final class FetchSession: Sendable {
       }
       digest = parsed
     }
+    let chunks = try command.chunks.map(ChunkListFile.read)
     var names: [String: String] = [:]
-    return try command.urls.map { text in
+    return try command.allURLs().map { text in
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch { throw Failure(64, "'\(text)' isn't a URL: \(error)") }
       let name = SafeFileName.from(url: url)
@@ -62,7 +65,7 @@ final class FetchSession: Sendable {
       }
       let specification = DownloadSpecification(
         app: app, identifier: "\(directory)/\(name)", url: text, transferClass: command.foreground ? .foreground : .visible,
-        digest: digest, directory: directory, fileName: name)
+        digest: digest, chunks: chunks, directory: directory, fileName: name)
       return Target(url: text, name: name, specification: specification)
     }
   }

@@ -46,7 +46,9 @@ extension EngineCore {
         if case .success(let results) = result {
           for (specification, result) in zip(specifications, results) {
             guard case .added(let id) = result else { continue }
-            core.scheduler.enqueue(core.entry(of: JobRecord(id: id, specification: specification, enqueued: moment)), now: core.clock.boot)
+            let record = JobRecord(id: id, specification: specification, enqueued: moment)
+            if core.added.count < EngineCore.mostAdded { core.added[id] = record }
+            core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
           }
           core.needsSchedule = true
         }
@@ -124,6 +126,7 @@ extension EngineCore {
     record.state = state
     scheduler.remove(record.id)
     holds[record.id] = nil
+    added[record.id] = nil
     let (mailbox, changed) = (mailbox, record)
     journal.commit([.job(changed)]) { failure in
       mailbox.post { core in

@@ -22,6 +22,8 @@ final class EngineCore {
   var active: [JobID: ActiveJob] = [:]
   var segments: [TransferID: Segment] = [:]
   var holds: [JobID: Hold] = [:]
+  /// Jobs that were just added, as the journal has them: the first of them needn't be read again.
+  var added: [JobID: JobRecord] = [:]
   var due = Heap<(until: Duration, job: JobID, serial: UInt64)> { $0.until < $1.until }
   var origins = OriginTable()
   var apps = NameTable()
@@ -54,6 +56,8 @@ final class EngineCore {
     random = SplitMix(options.seed ?? .random(in: .min ... .max))
     transport.client = self
   }
+
+  static let mostAdded = 2048
 
   /// Numbers that tell runs, transfers and waits apart.
   func number() -> UInt64 {
@@ -167,7 +171,7 @@ final class EngineCore {
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {
     let record: JobRecord
     do {
-      guard let found = try journal.journal.job(entry.id), !found.state.isSettled else {
+      guard let found = try added.removeValue(forKey: entry.id) ?? journal.journal.job(entry.id), !found.state.isSettled else {
         scheduler.remove(entry.id)
         return
       }

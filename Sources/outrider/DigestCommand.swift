@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Crypto
+internal import Foundation
+internal import Sandbox
+
+struct DigestCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "digest", abstract: "Prints a file's SHA-256 and its chunk list, for manifests and for fetch --chunks.",
+    discussion: """
+      With a chunk list a file is verified and repaired in parts, and a foreground download opens several connections.
+
+      EXAMPLE
+        outrider digest talk.mp4 > talk.chunks
+        outrider fetch https://example.com/talk.mp4 --chunks talk.chunks --foreground
+      """)
+
+  @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file()) var file: String
+  @Option(help: ArgumentHelp("Bytes of a chunk: a power of two from 64KiB to 64MiB.", valueName: "size")) var chunkSize = "4MiB"
+
+  func run() {
+    do {
+      guard let size = Quantity.bytes(chunkSize), size & (size - 1) == 0, (64 << 10...64 << 20).contains(size) else {
+        throw Failure(64, "--chunk-size '\(chunkSize)' isn't a power of two from 64KiB to 64MiB")
+      }
+      guard let handle = FileHandle(forReadingAtPath: file) else { throw Failure(66, "\(file): can't be read") }
+      var whole = SHA256()
+      var list = ChunkListFile(chunkSize: Int64(size), size: 0, sha256: "", chunks: [])
+      while let data = try handle.read(upToCount: size), !data.isEmpty {
+        whole.update(data: data)
+        list.size += Int64(data.count)
+        list.chunks.append(Self.hex(SHA256.hash(data: data)))
+      }
+      list.sha256 = Self.hex(whole.finalize())
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      Output.line(String(decoding: try encoder.encode(list), as: UTF8.self))
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  private static func hex(_ digest: SHA256.Digest) -> String { ContentDigest(.sha256, bytes: Array(digest))?.hex ?? "" }
+}
+
+/// What `digest` prints and `fetch --chunks` reads.
+struct ChunkListFile: Codable {
+  var chunkSize: Int64
+  var size: Int64
+  var sha256: String
+  var chunks: [String]
+
+  static let mostBytes = 64 << 20
+
+  static func read(_ path: String) throws -> ChunkList {
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path), let bytes = attributes[.size] as? Int,
+      attributes[.type] as? FileAttributeType == .typeRegular, bytes <= mostBytes, let data = FileManager.default.contents(atPath: path)
+    else { throw Failure(66, "--chunks \(path): isn't a readable file of at most 64 MiB") }
+    guard let file = try? JSONDecoder().decode(ChunkListFile.self, from: data),
+      case let digests = file.chunks.compactMap({ ContentDigest(hex: $0) }), digests.count == file.chunks.count,
+      digests.allSatisfy({ $0.algorithm == .sha256 }),
+      let list = ChunkList(chunkSize: file.chunkSize, totalSize: file.size, digests: digests.flatMap(\.bytes))
+    else { throw Failure(64, "--chunks \(path): isn't what `outrider digest` prints") }
+    return list
+  }
+}
