@@ -64,7 +64,8 @@ let package = Package(
       swiftSettings: strict),
     // A scripted server on loopback, for tests and for `outrider serve`.
     .target(
-      name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams], swiftSettings: strict),
+      name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams],
+      swiftSettings: strict),
     .target(name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", grdb], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
@@ -80,7 +81,8 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", argumentParser, crypto,
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost",
+        "Sandbox", argumentParser, crypto,
       ],
       swiftSettings: strict),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
@@ -97,11 +99,14 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AssetModel", "DevelopmentOrigin", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "outrider", "outrider-runner",
+        "AssetModel", "DevelopmentOrigin", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "outrider",
+        "outrider-runner",
       ]),
     .testTarget(
       name: "DownloadsTests",
-      dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem", "interrupted-fetch", crypto]),
+      dependencies: [
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem", "interrupted-fetch", crypto,
+      ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(
       name: "interrupted-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],

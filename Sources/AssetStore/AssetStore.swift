@@ -50,9 +50,12 @@ public final class AssetStore: DownloadJournal, Sendable {
     do {
       identity = try Files.identity(of: directory)
     } catch {
-      throw .unusable(path: directory, why: SystemCallError.message(error.code), remedy: "make it, or name another state folder")
+      throw .unusable(
+        path: directory, why: SystemCallError.message(error.code), remedy: "make it, or name another state folder")
     }
-    guard identity.isDirectory else { throw .unusable(path: directory, why: "it isn't a directory", remedy: "name a directory") }
+    guard identity.isDirectory else {
+      throw .unusable(path: directory, why: "it isn't a directory", remedy: "name a directory")
+    }
     guard identity.owner == geteuid() else {
       throw .unusable(path: directory, why: "it belongs to another user", remedy: "name a folder of your own")
     }
@@ -101,10 +104,14 @@ public final class AssetStore: DownloadJournal, Sendable {
       return pool
     } catch let error as DatabaseError {
       switch error.resultCode {
-      case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw StoreError.corrupt(path: path, why: error.message ?? "\(error)", copy: "")
-      case .SQLITE_FULL: throw StoreError.unusable(path: path, why: "its volume is full", remedy: "free some space on it")
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+        throw StoreError.corrupt(path: path, why: error.message ?? "\(error)", copy: "")
+      case .SQLITE_FULL:
+        throw StoreError.unusable(path: path, why: "its volume is full", remedy: "free some space on it")
       case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
-        throw StoreError.unusable(path: path, why: error.message ?? "it can't be written", remedy: "make it writable, or name another state folder")
+        throw StoreError.unusable(
+          path: path, why: error.message ?? "it can't be written",
+          remedy: "make it writable, or name another state folder")
       default: throw StoreError.database(path: path, why: "\(error)")
       }
     }
@@ -155,7 +162,8 @@ public final class AssetStore: DownloadJournal, Sendable {
         let app = specification.app
         let count =
           try open[app] ?? Int.fetchOne(
-            database.cachedStatement(sql: "SELECT count(*) FROM jobs WHERE app = ? AND state < 3"), arguments: [JobRow.text(app)]) ?? 0
+            database.cachedStatement(sql: "SELECT count(*) FROM jobs WHERE app = ? AND state < 3"),
+            arguments: [JobRow.text(app)]) ?? 0
         guard count < options.mostOpenJobsPerApp else { return .tooMany(limit: options.mostOpenJobsPerApp) }
         if let missing = try Budgets.reserve(database, specification) { return .allowance(missing: missing) }
         try insertion.execute(arguments: JobRow.insertionArguments(specification, now: now))
@@ -193,13 +201,15 @@ public final class AssetStore: DownloadJournal, Sendable {
 
   public func job(_ id: JobID) throws -> JobRecord? {
     try pool.read { database in
-      try Row.fetchOne(database.cachedStatement(sql: "SELECT * FROM jobs WHERE id = ?"), arguments: [id.number]).map(JobRow.record)
+      try Row.fetchOne(database.cachedStatement(sql: "SELECT * FROM jobs WHERE id = ?"), arguments: [id.number]).map(
+        JobRow.record)
     }
   }
 
   public func job(app: String, identifier: String) throws -> JobRecord? {
     try pool.read { database in
-      let statement = try database.cachedStatement(sql: "SELECT * FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
+      let statement = try database.cachedStatement(
+        sql: "SELECT * FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
       return try Row.fetchOne(statement, arguments: [JobRow.text(app), JobRow.text(identifier)]).map(JobRow.record)
     }
   }
@@ -217,9 +227,11 @@ public final class AssetStore: DownloadJournal, Sendable {
         let wait = StoredMoment(row, at: 9).map { StoredWait(since: $0, length: row[12]) }
         body(
           JobSummary(
-            id: JobID(row[0]), app: try JobRow.text(row[1] as Data), origin: row[2], transferClass: try JobRow.transferClass(row[3]), priority: row[4],
+            id: JobID(row[0]), app: try JobRow.text(row[1] as Data), origin: row[2],
+            transferClass: try JobRow.transferClass(row[3]), priority: row[4],
             rest: row[5], enqueued: enqueued, wait: wait,
-            state: row[13] == JobRow.State.paused.rawValue ? .paused : row[13] == JobRow.State.verified.rawValue ? .verified : .open))
+            state: row[13] == JobRow.State.paused.rawValue
+              ? .paused : row[13] == JobRow.State.verified.rawValue ? .verified : .open))
       }
     }
   }
@@ -233,23 +245,30 @@ public final class AssetStore: DownloadJournal, Sendable {
     try pool.read { database in
       try Row.fetchAll(
         database,
-        sql: "SELECT jobs.* FROM jobs JOIN deliveries ON deliveries.job = jobs.id WHERE acknowledged = 0 ORDER BY jobs.id"
+        sql:
+          "SELECT jobs.* FROM jobs JOIN deliveries ON deliveries.job = jobs.id WHERE acknowledged = 0 ORDER BY jobs.id"
       ).map(JobRow.record)
     }
   }
 
   /// Before the call: from now on the recipient may have heard of it.
   public func beginDelivery(of id: JobID) throws {
-    try pool.write { try $0.execute(sql: "UPDATE deliveries SET begun = 1 WHERE job = ? AND acknowledged = 0", arguments: [id.number]) }
+    try pool.write {
+      try $0.execute(sql: "UPDATE deliveries SET begun = 1 WHERE job = ? AND acknowledged = 0", arguments: [id.number])
+    }
   }
 
   /// After the call: it is never delivered again.
   public func acknowledgeDelivery(of id: JobID) throws {
-    try pool.write { try $0.execute(sql: "UPDATE deliveries SET acknowledged = 1 WHERE job = ?", arguments: [id.number]) }
+    try pool.write {
+      try $0.execute(sql: "UPDATE deliveries SET acknowledged = 1 WHERE job = ?", arguments: [id.number])
+    }
   }
 
   /// Sets how many bytes a budget allows; nil is no such budget any more.
-  public func setBudget(_ name: String, allows bytes: Int64?) throws { try pool.write { try Budgets.set($0, name, bytes) } }
+  public func setBudget(_ name: String, allows bytes: Int64?) throws {
+    try pool.write { try Budgets.set($0, name, bytes) }
+  }
 }
 
 extension StoredMoment {

@@ -7,7 +7,8 @@ enum Budgets {
   static func set(_ database: Database, _ name: String, _ bytes: Int64?) throws {
     guard let bytes else { return try database.execute(sql: "DELETE FROM budgets WHERE name = ?", arguments: [name]) }
     try database.execute(
-      sql: "INSERT INTO budgets (name, allowed) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET allowed = excluded.allowed",
+      sql:
+        "INSERT INTO budgets (name, allowed) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET allowed = excluded.allowed",
       arguments: [name, max(0, bytes)])
   }
 
@@ -15,7 +16,8 @@ enum Budgets {
   static func reserve(_ database: Database, _ specification: DownloadSpecification) throws -> Int64? {
     guard let name = specification.budget,
       let row = try Row.fetchOne(
-        database.cachedStatement(sql: "SELECT allowed - charged - reserved FROM budgets WHERE name = ?"), arguments: [name])
+        database.cachedStatement(sql: "SELECT allowed - charged - reserved FROM budgets WHERE name = ?"),
+        arguments: [name])
     else { return nil }
     let wanted = size(specification)
     let left: Int64 = row[0]
@@ -40,11 +42,14 @@ enum Budgets {
 
   /// Moves what arrived since the last commit from the reservation to the charge.
   static func charge(_ database: Database, _ job: JobRecord) throws {
-    guard let name = job.specification.budget, let before = try received(database, job.id), job.receivedBytes > before else { return }
+    guard let name = job.specification.budget, let before = try received(database, job.id), job.receivedBytes > before
+    else { return }
     let fresh = job.receivedBytes - before
     let left = max(0, size(job.specification) - before)
     try reserve(database, name, -min(fresh, left))
-    try database.cachedStatement(sql: "UPDATE budgets SET charged = charged + ? WHERE name = ?").execute(arguments: [fresh, name])
+    try database.cachedStatement(sql: "UPDATE budgets SET charged = charged + ? WHERE name = ?").execute(arguments: [
+      fresh, name,
+    ])
   }
 
   static func settle(_ database: Database, _ job: JobRecord) throws {

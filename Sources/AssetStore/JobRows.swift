@@ -4,7 +4,7 @@ internal import GRDB
 
 /// Jobs as rows, and back.
 enum JobRow {
-  enum State: Int64 { case open = 0, paused, verified, finished, failed, cancelled }
+  enum State: Int64 { case open, paused, verified, finished, failed, cancelled }
 
   static func state(_ state: JobState) -> State {
     switch state {
@@ -28,10 +28,14 @@ enum JobRow {
     let origin = origin(of: job.url)
     let list = job.chunks
     return [
-      text(job.app), text(job.identifier), job.url, origin, blob(headers(job.headers)), job.transferClass.rawValue, job.isEssential, job.priority,
-      job.declaredSize, job.digest.map { blob($0.bytes) }, list?.chunkSize, list?.totalSize, list.map { blob($0.digests) },
-      text(job.directory), text(job.fileName), job.allowedDomains.map { blob(texts($0)) }, job.budget, job.transferClass.rawValue,
-      blob(history(JobHistory())), job.exactSize ?? job.declaredSize, now.bootIdentifier, now.boot, now.wall, now.bootIdentifier,
+      text(job.app), text(job.identifier), job.url, origin, blob(headers(job.headers)), job.transferClass.rawValue,
+      job.isEssential, job.priority,
+      job.declaredSize, job.digest.map { blob($0.bytes) }, list?.chunkSize, list?.totalSize,
+      list.map { blob($0.digests) },
+      text(job.directory), text(job.fileName), job.allowedDomains.map { blob(texts($0)) }, job.budget,
+      job.transferClass.rawValue,
+      blob(history(JobHistory())), job.exactSize ?? job.declaredSize, now.bootIdentifier, now.boot, now.wall,
+      now.bootIdentifier,
       now.boot, now.wall,
     ]
   }
@@ -51,11 +55,14 @@ enum JobRow {
     let entity = partial?.entity
     let wait = job.wait
     var arguments: StatementArguments = [
-      job.transferClass.rawValue, job.generation, state(job.state).rawValue, failure?.reason.rawValue, failure?.status, failure?.hop,
-      failure?.errno, failure?.detail, partial?.stagingName, entity?.strongTag, entity?.lastModified, entity?.total, entity?.coding,
+      job.transferClass.rawValue, job.generation, state(job.state).rawValue, failure?.reason.rawValue, failure?.status,
+      failure?.hop,
+      failure?.errno, failure?.detail, partial?.stagingName, entity?.strongTag, entity?.lastModified, entity?.total,
+      entity?.coding,
       entity?.finalURL, (entity?.reprDigest).map { blob($0.bytes) }, partial.map { blob(checkpoints($0.checkpoints)) },
       partial.map { blob($0.verifiedChunks) }, partial?.bootIdentifier, partial.map { Int64(bitPattern: $0.device) },
-      partial.map { Int64(bitPattern: $0.inode) }, rest(job), blob(history(job.history)), job.receivedBytes, job.lastError,
+      partial.map { Int64(bitPattern: $0.inode) }, rest(job), blob(history(job.history)), job.receivedBytes,
+      job.lastError,
     ]
     arguments += [wait?.since.bootIdentifier, wait?.since.boot, wait?.since.wall, wait?.length]
     arguments += [job.lastProgress.bootIdentifier, job.lastProgress.boot, job.lastProgress.wall]
@@ -75,12 +82,16 @@ enum JobRow {
     var domains: [String]?
     if let packed: Data = row["allowedDomains"] { domains = try readTexts(Unpacker(bytes(packed))) }
     let specification = DownloadSpecification(
-      app: try text(row["app"]), identifier: try text(row["identifier"]), url: row["url"], headers: try readHeaders(Unpacker(bytes(row["headers"]))),
-      transferClass: try transferClass(row["requestedClass"]), isEssential: row["isEssential"], priority: row["priority"],
-      declaredSize: row["declaredSize"], digest: digest(row["digest"]), chunks: try chunks(row), directory: try text(row["directory"]),
+      app: try text(row["app"]), identifier: try text(row["identifier"]), url: row["url"],
+      headers: try readHeaders(Unpacker(bytes(row["headers"]))),
+      transferClass: try transferClass(row["requestedClass"]), isEssential: row["isEssential"],
+      priority: row["priority"],
+      declaredSize: row["declaredSize"], digest: digest(row["digest"]), chunks: try chunks(row),
+      directory: try text(row["directory"]),
       fileName: try text(row["fileName"]), allowedDomains: domains, budget: row["budget"])
     return JobRecord(
-      id: JobID(row["id"]), specification: specification, transferClass: try transferClass(row["class"]), generation: row["generation"],
+      id: JobID(row["id"]), specification: specification, transferClass: try transferClass(row["class"]),
+      generation: row["generation"],
       state: try state(row), partial: try partial(row), history: history, receivedBytes: row["received"],
       enqueued: moment(row, "enqueued") ?? StoredMoment(bootIdentifier: "", boot: 0, wall: 0), wait: wait(row, "wait"),
       lastProgress: moment(row, "progress"), lastError: row["lastError"],
@@ -95,10 +106,13 @@ enum JobRow {
     case .finished?: return .finished
     case .cancelled?: return .cancelled
     case .failed?:
-      guard let reason = TransferFailure.Reason(rawValue: row["failureReason"] ?? "") else { throw Unpacker.Unreadable() }
+      guard let reason = TransferFailure.Reason(rawValue: row["failureReason"] ?? "") else {
+        throw Unpacker.Unreadable()
+      }
       return .failed(
         TransferFailure(
-          reason, status: row["failureStatus"], hop: row["failureHop"] ?? 0, errno: row["failureErrno"], detail: row["failureDetail"] ?? ""))
+          reason, status: row["failureStatus"], hop: row["failureHop"] ?? 0, errno: row["failureErrno"],
+          detail: row["failureDetail"] ?? ""))
     case nil: throw Unpacker.Unreadable()
     }
   }
@@ -151,12 +165,15 @@ enum JobRow {
   // MARK: Columns of bytes
 
   private static func digest(_ data: Data?) -> ContentDigest? {
-    guard let bytes = data.map(bytes), let algorithm = ContentDigest.Algorithm.allCases.first(where: { $0.byteCount == bytes.count })
+    guard let bytes = data.map(bytes),
+      let algorithm = ContentDigest.Algorithm.allCases.first(where: { $0.byteCount == bytes.count })
     else { return nil }
     return ContentDigest(algorithm, bytes: bytes)
   }
 
-  private static func headers(_ headers: [Download.Header]) -> [UInt8] { texts(headers.flatMap { [$0.name, $0.value] }) }
+  private static func headers(_ headers: [Download.Header]) -> [UInt8] {
+    texts(headers.flatMap { [$0.name, $0.value] })
+  }
 
   private static func readHeaders(_ unpacker: Unpacker) throws -> [Download.Header] {
     let texts = try readTexts(unpacker)

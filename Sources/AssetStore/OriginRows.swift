@@ -4,9 +4,14 @@ internal import GRDB
 enum OriginRow {
   static func store(_ origin: OriginRecord, _ database: Database) throws {
     let (range, retry) = (origin.rangeless, origin.retryAfter)
-    var arguments: StatementArguments = [origin.origin, range?.since.bootIdentifier, range?.since.boot, range?.since.wall, range?.length]
-    arguments += [retry?.since.bootIdentifier, retry?.since.boot, retry?.since.wall, retry?.length, origin.retryAfterValue]
-    try database.cachedStatement(sql: "INSERT OR REPLACE INTO origins VALUES (?,?,?,?,?,?,?,?,?,?)").execute(arguments: arguments)
+    var arguments: StatementArguments = [
+      origin.origin, range?.since.bootIdentifier, range?.since.boot, range?.since.wall, range?.length,
+    ]
+    arguments += [
+      retry?.since.bootIdentifier, retry?.since.boot, retry?.since.wall, retry?.length, origin.retryAfterValue,
+    ]
+    try database.cachedStatement(sql: "INSERT OR REPLACE INTO origins VALUES (?,?,?,?,?,?,?,?,?,?)").execute(
+      arguments: arguments)
   }
 
   static func all(_ database: Database) throws -> [OriginRecord] {

@@ -18,7 +18,8 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unusable(let path, let why, let remedy): "\(path): \(why); \(remedy)"
     case .corrupt(let path, let why, let copy):
       "\(path) is damaged (\(why)); a copy is at \(copy); start a fresh one with --start-fresh, and what was open is fetched again"
-    case .newer(let path): "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
+    case .newer(let path):
+      "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
     case .database(let path, let why): "\(path): \(why)"
     }
   }

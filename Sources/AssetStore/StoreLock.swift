@@ -17,7 +17,8 @@ final class StoreLock: Sendable {
       let holder = (try? opened.readAll(limit: 256)) ?? []
       let fields = String(decoding: holder, as: UTF8.self).split(separator: " ", maxSplits: 1)
       throw .heldBy(
-        pid: fields.first.flatMap { Int32($0) } ?? 0, program: fields.count > 1 ? fields[1].filter { !$0.isNewline } : "another process",
+        pid: fields.first.flatMap { Int32($0) } ?? 0,
+        program: fields.count > 1 ? fields[1].filter { !$0.isNewline } : "another process",
         path: directory)
     }
     ftruncate(opened.number, 0)

@@ -45,14 +45,17 @@ final class Authenticator: Sendable {
       nonces[nonce] = 0
     }
     let name = algorithm == .md5 ? "MD5" : algorithm == .sha256 ? "SHA-256" : "SHA-512"
-    return "Digest realm=\"\(Self.realm)\", qop=\"auth\", algorithm=\(name), nonce=\"\(nonce)\"" + (isStale ? ", stale=true" : "")
+    return "Digest realm=\"\(Self.realm)\", qop=\"auth\", algorithm=\(name), nonce=\"\(nonce)\""
+      + (isStale ? ", stale=true" : "")
   }
 
   private func isRight(
     _ given: [String: String], _ request: RecordedRequest, user: String, password: String, _ algorithm: DigestAlgorithm
   ) -> Bool {
-    guard given["username"] == user, given["realm"] == Self.realm, given["uri"] == request.target, given["qop"] == "auth",
-      let nonce = given["nonce"], let count = given["nc"], let client = given["cnonce"], let response = given["response"]
+    guard given["username"] == user, given["realm"] == Self.realm, given["uri"] == request.target,
+      given["qop"] == "auth",
+      let nonce = given["nonce"], let count = given["nc"], let client = given["cnonce"],
+      let response = given["response"]
     else { return false }
     func hash(_ text: String) -> String { TextCoding.hex(Hasher.hash(text.utf8, algorithm)) }
     let secret = hash("\(user):\(Self.realm):\(password)")

@@ -42,7 +42,9 @@ final class Certificate: @unchecked Sendable {
     X509V3_set_ctx(&context, issuer?.certificate ?? made, made, nil, nil, 0)
     var extensions: [(Int32, String)] = [(NID_subject_key_identifier, "hash")]
     if subject.alternativeNames.isEmpty {
-      extensions += [(NID_basic_constraints, "critical,CA:TRUE,pathlen:0"), (NID_key_usage, "critical,keyCertSign,cRLSign")]
+      extensions += [
+        (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"), (NID_key_usage, "critical,keyCertSign,cRLSign"),
+      ]
     } else {
       extensions += [
         (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
@@ -50,7 +52,9 @@ final class Certificate: @unchecked Sendable {
       ]
     }
     for (kind, text) in extensions {
-      guard let made = X509V3_EXT_conf_nid(nil, &context, kind, text) else { throw .tls("OpenSSL refuses the extension \(text)") }
+      guard let made = X509V3_EXT_conf_nid(nil, &context, kind, text) else {
+        throw .tls("OpenSSL refuses the extension \(text)")
+      }
       X509_add_ext(certificate, made, -1)
       X509_EXTENSION_free(made)
     }
@@ -70,7 +74,9 @@ final class Certificate: @unchecked Sendable {
       return parse(memory)
     }
     guard let one = parsed(certificate, { PEM_read_bio_X509($0, nil, nil, nil) }) else { return nil }
-    guard let other = parsed(key, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }), X509_check_private_key(one, other) == 1 else {
+    guard let other = parsed(key, { PEM_read_bio_PrivateKey($0, nil, nil, nil) }),
+      X509_check_private_key(one, other) == 1
+    else {
       X509_free(one)
       return nil
     }

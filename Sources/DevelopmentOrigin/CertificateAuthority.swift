@@ -34,7 +34,8 @@ public final class CertificateAuthority: Sendable {
         let certificate = try OwnedDescriptor.open(path, O_RDONLY).readAll(limit: 65536)
         let key = try OwnedDescriptor.open(directory + "/ca-key.pem", O_RDONLY).readAll(limit: 65536)
         guard let found = Certificate.read(certificate: certificate, key: key) else {
-          throw SystemCallError("read", code: EINVAL, subject: "\(path), which is no certificate with its key; remove both")
+          throw SystemCallError(
+            "read", code: EINVAL, subject: "\(path), which is no certificate with its key; remove both")
         }
         authority = found
         return
@@ -57,7 +58,9 @@ public final class CertificateAuthority: Sendable {
 
   /// `$XDG_STATE_HOME/outrider/ca`, or what stands for it.
   public static var defaultDirectory: String {
-    func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+    func variable(_ name: String) -> String? {
+      getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
     return (variable("XDG_STATE_HOME") ?? (variable("HOME") ?? "") + "/.local/state") + "/outrider/ca"
   }
 

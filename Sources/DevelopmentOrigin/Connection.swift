@@ -47,7 +47,8 @@ struct Connection {
     }
   }
 
-  private func deliver(_ plan: ResponsePlan, _ request: RecordedRequest?, _ stream: borrowing Stream) throws(StreamEnd) {
+  private func deliver(_ plan: ResponsePlan, _ request: RecordedRequest?, _ stream: borrowing Stream) throws(StreamEnd)
+  {
     var sent = 0
     defer {
       configuration.onResponse?(ServedResponse(request: request, status: plan.status, bytes: sent, fault: plan.fault))
@@ -77,7 +78,9 @@ struct Inbox {
   init() {}
 
   /// The next head; nil when the client is done.
-  mutating func next(_ stream: borrowing Stream, _ configuration: OriginConfiguration) throws(StreamEnd) -> RequestParser.Result? {
+  mutating func next(_ stream: borrowing Stream, _ configuration: OriginConfiguration) throws(StreamEnd)
+    -> RequestParser.Result?
+  {
     var deadline: Duration?
     while true {
       if end > start {

@@ -28,7 +28,8 @@ public struct Content: Sendable {
   /// `pattern` over and over, `count` bytes in all.
   public static func repeating(_ pattern: [UInt8], count: Int) -> Content {
     let pattern = pattern.isEmpty ? [0] : pattern
-    return Content(.repeating(pattern, count: count), identity: "p\(TextCoding.hex(Hasher.hash(pattern).prefix(8)))-\(count)")
+    return Content(
+      .repeating(pattern, count: count), identity: "p\(TextCoding.hex(Hasher.hash(pattern).prefix(8)))-\(count)")
   }
 
   /// `count` random bytes that depend on `seed` only.
@@ -113,14 +114,18 @@ final class OpenFile: Sendable {
   init(_ descriptor: consuming OwnedDescriptor, _ identity: FileIdentity) {
     count = Int(identity.size)
     modified = Int(identity.modified / 1_000_000_000)
-    identityText = [identity.device, identity.inode, UInt64(bitPattern: identity.modified), UInt64(bitPattern: identity.size)]
-      .map { String($0, radix: 16) }.joined(separator: "-")
+    identityText = [
+      identity.device, identity.inode, UInt64(bitPattern: identity.modified), UInt64(bitPattern: identity.size),
+    ]
+    .map { String($0, radix: 16) }.joined(separator: "-")
     self.descriptor = descriptor
   }
 
   var number: Int32 { descriptor.number }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemCallError) -> Int {
-    try checkErrno("pread", "\(descriptor.number)") { pread(descriptor.number, buffer.baseAddress, buffer.count, off_t(offset)) }
+    try checkErrno("pread", "\(descriptor.number)") {
+      pread(descriptor.number, buffer.baseAddress, buffer.count, off_t(offset))
+    }
   }
 }

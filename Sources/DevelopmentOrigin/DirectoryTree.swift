@@ -64,7 +64,8 @@ final class DirectoryTree: Sendable {
 /// A directory as a page.
 enum Listing {
   static func html(_ names: [String], of path: String) -> [UInt8] {
-    var page = "<!doctype html>\n<meta charset=utf-8>\n<title>\(escaped(path))</title>\n<h1>\(escaped(path))</h1>\n<ul>\n"
+    var page =
+      "<!doctype html>\n<meta charset=utf-8>\n<title>\(escaped(path))</title>\n<h1>\(escaped(path))</h1>\n<ul>\n"
     if path != "/" { page += "<li><a href=\"../\">../</a>\n" }
     // The prefix keeps a name with a colon from being read as a URL's scheme.
     for name in names { page += "<li><a href=\"./\(percentEncoded(name))\">\(escaped(name))</a>\n" }
@@ -75,7 +76,8 @@ enum Listing {
     var result = ""
     for byte in text.utf8 {
       switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x2f, 0x5f, 0x7e: result.unicodeScalars.append(Unicode.Scalar(byte))
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x2f, 0x5f, 0x7e:
+        result.unicodeScalars.append(Unicode.Scalar(byte))
       default: result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
       }
     }

@@ -30,7 +30,8 @@ extension FaultScript {
 private struct FaultScriptReader {
   private static let matchKeys = ["name", "path", "method", "probability"]
   private static let actionKeys = [
-    "status", "reason", "headers", "remove", "rawHeaders", "body", "raw", "garbage", "delay", "slices", "rate", "end", "range",
+    "status", "reason", "headers", "remove", "rawHeaders", "body", "raw", "garbage", "delay", "slices", "rate", "end",
+    "range",
     "entity", "length", "framing", "gzip", "redirect", "retryAfter", "digest", "flood",
   ]
   private static let most = 1 << 40
@@ -53,7 +54,9 @@ private struct FaultScriptReader {
       default: for item in try nodes.items(value, "rules") { script.rules.append(try rule(item)) }
       }
     }
-    guard hasVersion else { throw nodes.error(root, "a script needs 'version: 1'; the known keys are version, seed, rules, connections") }
+    guard hasVersion else {
+      throw nodes.error(root, "a script needs 'version: 1'; the known keys are version, seed, rules, connections")
+    }
     return script
   }
 
@@ -67,7 +70,8 @@ private struct FaultScriptReader {
       case "path":
         rule.path = try nodes.text(value, key)
         guard rule.path.hasPrefix("/"), rule.path.utf8.count <= 1024 else {
-          throw nodes.error(value, "path is \(ScriptNodes.shown(rule.path)); it is a pattern that starts with '/', such as /videos/**")
+          throw nodes.error(
+            value, "path is \(ScriptNodes.shown(rule.path)); it is a pattern that starts with '/', such as /videos/**")
         }
       case "method": rule.method = try nodes.text(value, key)
       case "probability": rule.probability = try nodes.share(value, key)
@@ -223,9 +227,10 @@ private struct FaultScriptReader {
       case .withChunked: .withChunked
       }
     }
-    return .off(by: try only("by", node, "length") { node throws(FaultScriptError) in
-      try nodes.integer(node, "length.by", -Self.most...Self.most)
-    })
+    return .off(
+      by: try only("by", node, "length") { node throws(FaultScriptError) in
+        try nodes.integer(node, "length.by", -Self.most...Self.most)
+      })
   }
 
   private func framing(_ node: Node) throws(FaultScriptError) -> Reply.Framing {
@@ -284,7 +289,8 @@ private struct FaultScriptReader {
     let pairs = try nodes.pairs(node, "flood", known: ["fields", "size"])
     guard pairs.count == 1 else { throw nodes.error(node, "flood is endless, {fields: NUMBER} or {size: BYTES}") }
     return pairs[0].0 == "fields"
-      ? .many(try nodes.integer(pairs[0].1, "flood.fields", 1...1_000_000)) : .huge(try nodes.bytes(pairs[0].1, "flood.size"))
+      ? .many(try nodes.integer(pairs[0].1, "flood.fields", 1...1_000_000))
+      : .huge(try nodes.bytes(pairs[0].1, "flood.size"))
   }
 
   /// The value of a mapping's one key.
@@ -313,7 +319,9 @@ private struct Turns {
   /// Without `from`, every third is the third, the sixth and so on.
   func checked(_ node: Node, _ nodes: ScriptNodes) throws(FaultScriptError) -> (from: Int, until: Int?, every: Int) {
     if let on = numbers["on"] {
-      guard numbers.count == 1 else { throw nodes.error(node, "'on' is one of many; it doesn't go with from, until or every") }
+      guard numbers.count == 1 else {
+        throw nodes.error(node, "'on' is one of many; it doesn't go with from, until or every")
+      }
       return (on, on, 1)
     }
     let every = numbers["every"] ?? 1

@@ -23,7 +23,8 @@ enum HTTPDate {
   /// Seconds since 1970 of a date in the form above; nil for anything else.
   static func seconds(_ text: String) -> Int? {
     let words = text.split(separator: " ")
-    guard words.count == 6, words[5] == "GMT", let day = Int32(words[1]), let month = months.firstIndex(of: String(words[2])),
+    guard words.count == 6, words[5] == "GMT", let day = Int32(words[1]),
+      let month = months.firstIndex(of: String(words[2])),
       let year = Int32(words[3]), (1900...9999).contains(year)
     else { return nil }
     let clock = words[4].split(separator: ":").compactMap { Int32($0) }

@@ -50,7 +50,9 @@ struct Listener: ~Copyable, Sendable {
     return withUnsafeBytes(of: bound) { UInt16($0[2]) << 8 | UInt16($0[3]) }
   }
 
-  private static func fill(_ storage: inout sockaddr_storage, _ address: String, _ port: UInt16) throws(OriginError) -> socklen_t {
+  private static func fill(_ storage: inout sockaddr_storage, _ address: String, _ port: UInt16) throws(OriginError)
+    -> socklen_t
+  {
     var v4 = sockaddr_in()
     if inet_pton(AF_INET, address, &v4.sin_addr) == 1 {
       v4.sin_family = sa_family_t(AF_INET)

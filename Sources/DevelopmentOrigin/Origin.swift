@@ -106,7 +106,8 @@ public final class Origin: Sendable {
           continue
         }
         count += 1
-        let connection = Connection(number: count, configuration: configuration, responder: responder, recorder: recorder, tls: tls)
+        let connection = Connection(
+          number: count, configuration: configuration, responder: responder, recorder: recorder, tls: tls)
         let raw = socket.release()
         do throws(SystemCallError) {
           try threads.start {

@@ -13,7 +13,8 @@ enum Preconditions {
     let ifMatch = request.headers("If-Match")
     if !ifMatch.isEmpty {
       if !matches(ifMatch, validators.etag, weakly: false) { return .failed }
-    } else if let date = request.header("If-Unmodified-Since").flatMap(HTTPDate.seconds), let modified = validators.lastModified,
+    } else if let date = request.header("If-Unmodified-Since").flatMap(HTTPDate.seconds),
+      let modified = validators.lastModified,
       modified > date
     {
       return .failed

@@ -9,9 +9,13 @@ enum PseudoRandom {
     var key = [UInt8](repeating: 0, count: 16)
     withUnsafeBytes(of: seed.littleEndian) { for (index, byte) in $0.enumerated() { key[index] = byte } }
     var counter = [UInt8](repeating: 0, count: 16)
-    withUnsafeBytes(of: UInt64(offset / 16).bigEndian) { for (index, byte) in $0.enumerated() { counter[8 + index] = byte } }
+    withUnsafeBytes(of: UInt64(offset / 16).bigEndian) {
+      for (index, byte) in $0.enumerated() { counter[8 + index] = byte }
+    }
     var count: Int32 = 0
-    guard EVP_EncryptInit_ex(context, EVP_aes_128_ctr(), nil, key, counter) == 1 else { fatalError("OpenSSL has no AES") }
+    guard EVP_EncryptInit_ex(context, EVP_aes_128_ctr(), nil, key, counter) == 1 else {
+      fatalError("OpenSSL has no AES")
+    }
     var skipped = [UInt8](repeating: 0, count: 16)
     if offset % 16 > 0 { EVP_EncryptUpdate(context, &skipped, &count, skipped, Int32(offset % 16)) }
     memset(base, 0, buffer.count)

@@ -7,7 +7,8 @@ enum RequestedRange: Equatable {
 
   init(_ field: String?, of count: Int) {
     self = .everything
-    guard let field, let equals = field.firstIndex(of: "="), String(field[..<equals]).isEqualIgnoringCase(to: "bytes") else { return }
+    guard let field, let equals = field.firstIndex(of: "="), String(field[..<equals]).isEqualIgnoringCase(to: "bytes")
+    else { return }
     let text = String(field[field.index(after: equals)...]).trimmed
     guard !text.contains(","), let dash = text.firstIndex(of: "-") else { return }
     let first = text[..<dash]

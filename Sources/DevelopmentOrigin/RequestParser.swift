@@ -49,7 +49,8 @@ struct RequestParser {
   }
 
   private static func lineEnd(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
-    guard let base = bytes.baseAddress, start < bytes.count, let found = memchr(base + start, 10, bytes.count - start) else {
+    guard let base = bytes.baseAddress, start < bytes.count, let found = memchr(base + start, 10, bytes.count - start)
+    else {
       return nil
     }
     return UnsafeRawPointer(found) - base
@@ -60,10 +61,14 @@ struct RequestParser {
   ) throws(Refusal) -> RecordedRequest {
     let line = bytes[lines[0]]
     let words = line.split(separator: 0x20, omittingEmptySubsequences: false)
-    guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty else { throw Refusal(400, "the request line has no three words") }
+    guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty else {
+      throw Refusal(400, "the request line has no three words")
+    }
     guard words[0].allSatisfy(isToken), words[0].count <= 32 else { throw Refusal(400, "the method isn't a token") }
     guard words[1].count <= longestTarget else { throw Refusal(414, "the target is too long") }
-    guard words[1].allSatisfy({ (0x21...0x7e).contains($0) }) else { throw Refusal(400, "the target has a forbidden byte") }
+    guard words[1].allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw Refusal(400, "the target has a forbidden byte")
+    }
     let version = String(decoding: words[2], as: UTF8.self)
     guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
       throw version.hasPrefix("HTTP/") ? Refusal(505, "only HTTP/1.1 is spoken here") : Refusal(400, "that isn't HTTP")
@@ -78,11 +83,14 @@ struct RequestParser {
       if field.name.isEqualIgnoringCase(to: "Content-Length") { lengths.insert(field.value) }
       if field.name.isEqualIgnoringCase(to: "Host") { hosts.append(field.value) }
     }
-    guard hosts.count == 1 || hosts.isEmpty && version == "HTTP/1.0" else { throw Refusal(400, "there must be one Host") }
+    guard hosts.count == 1 || hosts.isEmpty && version == "HTTP/1.0" else {
+      throw Refusal(400, "there must be one Host")
+    }
     guard lengths.count < 2 else { throw Refusal(400, "lengths contradict each other") }
     var bodyLength = 0
     if let text = lengths.first {
-      guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(text)
+      guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let length = Int(text)
       else { throw Refusal(400, "the length isn't a number") }
       guard length <= longestBody else { throw Refusal(413, "the body is too long") }
       bodyLength = length
@@ -92,16 +100,21 @@ struct RequestParser {
     let parts = try split(target, method: method, isProxy: isProxy)
     guard let pathBytes = decoded(parts.path) else { throw Refusal(400, "the path is badly encoded") }
     return RecordedRequest(
-      method: method, target: target, path: String(decoding: pathBytes, as: UTF8.self), query: parts.query, headers: fields,
+      method: method, target: target, path: String(decoding: pathBytes, as: UTF8.self), query: parts.query,
+      headers: fields,
       pathBytes: pathBytes, isVersion10: version == "HTTP/1.0", bodyLength: bodyLength,
       authority: parts.authority ?? hosts.first ?? "")
   }
 
   private static func field(_ line: Slice<UnsafeRawBufferPointer>) throws(Refusal) -> HeaderField {
-    guard let colon = line.firstIndex(of: 0x3a), colon > line.startIndex else { throw Refusal(400, "a field has no name") }
+    guard let colon = line.firstIndex(of: 0x3a), colon > line.startIndex else {
+      throw Refusal(400, "a field has no name")
+    }
     guard line[..<colon].allSatisfy(isToken) else { throw Refusal(400, "a field's name isn't a token") }
     let value = line[(colon + 1)...]
-    guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else { throw Refusal(400, "a field has a control byte") }
+    guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
+      throw Refusal(400, "a field has a control byte")
+    }
     return HeaderField(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self).trimmed)
   }
 
@@ -144,7 +157,9 @@ struct RequestParser {
         result.append(byte)
         continue
       }
-      guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit), high | low != 0 else { return nil }
+      guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit), high | low != 0 else {
+        return nil
+      }
       result.append(high << 4 | low)
     }
     return result

@@ -41,7 +41,8 @@ final class Responder: Sendable {
 
   private func plan(_ request: RecordedRequest, _ reply: Reply) -> ResponsePlan {
     if let raw = reply.raw ?? reply.garbage.map({ Content.pseudoRandom(seed: seed(request), count: $0).bytes }) {
-      var plan = ResponsePlan(status: 0, head: [], body: .bytes(raw), keepsAlive: false, timing: reply.timing, fault: reply.name)
+      var plan = ResponsePlan(
+        status: 0, head: [], body: .bytes(raw), keepsAlive: false, timing: reply.timing, fault: reply.name)
       end(&plan, request, reply)
       if reply.ending == nil { plan.cut = raw.count }
       return plan
@@ -69,7 +70,8 @@ final class Responder: Sendable {
           case .head: nil
           }
         }
-      if case .resource = body {} else {
+      if case .resource = body {
+      } else {
         resource?.etag = ETagKind.none
         resource?.lastModified = nil
       }
@@ -83,7 +85,8 @@ final class Responder: Sendable {
       var head = ResponseHead(status: status)
       let hasBody = status >= 400
       return finish(
-        request, head, hasBody ? text("\(status) \(reply.reason ?? ResponseHead.reason(status))\n", &head) : .none, reply: reply)
+        request, head, hasBody ? text("\(status) \(reply.reason ?? ResponseHead.reason(status))\n", &head) : .none,
+        reply: reply)
     }
     switch find(request.path, request.pathBytes) {
     case .resource(let resource): return plan(request, resource, reply)
@@ -287,7 +290,8 @@ final class Responder: Sendable {
     case .date(let seconds): head.set("Retry-After", HTTPDate.text(HTTPDate.now + seconds))
     case .text(let text): head.set("Retry-After", text)
     }
-    var plan = ResponsePlan(status: head.status, head: [], body: body, keepsAlive: true, timing: reply.timing, fault: reply.name)
+    var plan = ResponsePlan(
+      status: head.status, head: [], body: body, keepsAlive: true, timing: reply.timing, fault: reply.name)
     frame(&plan, &head, reply)
     if request.isVersion10 || request.headers("Connection").contains(where: { $0.lowercased().contains("close") }) {
       plan.keepsAlive = false

@@ -45,7 +45,8 @@ struct ScriptNodes {
     // YAML reads 010 as eight and people as ten.
     let isPlain = digits.count == 1 || digits.first != 0x30
     guard isPlain, text.utf8.count - digits.count <= 1, let value = Int(text), range.contains(value) else {
-      throw error(node, "\(what) is \(Self.shown(text)); it is a whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw error(
+        node, "\(what) is \(Self.shown(text)); it is a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return value
   }
@@ -76,7 +77,8 @@ struct ScriptNodes {
   }
 
   /// One of the words that an enumeration has.
-  func choice<C: RawRepresentable & CaseIterable>(_ node: Node, _ what: String, _ type: C.Type) throws(FaultScriptError) -> C
+  func choice<C: RawRepresentable & CaseIterable>(_ node: Node, _ what: String, _ type: C.Type) throws(FaultScriptError)
+    -> C
   where C.RawValue == String {
     let text = try text(node, what)
     guard let value = C(rawValue: text) else {

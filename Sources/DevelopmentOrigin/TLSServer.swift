@@ -27,7 +27,8 @@ final class TLSServer: @unchecked Sendable {
     self.options = options
     var names = ["localhost", "127.0.0.1", "::1", address] + options.names
     for (index, name) in names.enumerated().reversed() where names[..<index].contains(name) { names.remove(at: index) }
-    for name in names where name.isEmpty || !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ",") }) {
+    for name in names where name.isEmpty || !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ",") })
+    {
       throw .tls("'\(name)' isn't a name that a certificate can have")
     }
     self.names = names.map { Self.isAddress($0) ? "IP:\($0)" : "DNS:\($0)" }

@@ -31,15 +31,17 @@ final class Threads: Sendable {
     pthread_attr_setstacksize(&attributes, 1 << 20)
     defer { pthread_attr_destroy(&attributes) }
     var thread = pthread_t()
-    let code = pthread_create(&thread, &attributes, { raw in
-      // OpenSSL and sendfile(2) raise SIGPIPE; the error that comes with it is enough.
-      var signals = sigset_t()
-      sigemptyset(&signals)
-      sigaddset(&signals, SIGPIPE)
-      pthread_sigmask(SIG_BLOCK, &signals, nil)
-      if let raw { Unmanaged<Job>.fromOpaque(raw).takeRetainedValue().body() }
-      return nil
-    }, context)
+    let code = pthread_create(
+      &thread, &attributes,
+      { raw in
+        // OpenSSL and sendfile(2) raise SIGPIPE; the error that comes with it is enough.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        if let raw { Unmanaged<Job>.fromOpaque(raw).takeRetainedValue().body() }
+        return nil
+      }, context)
     guard code == 0 else {
       Unmanaged<Job>.fromOpaque(context).release()
       places.signal()

@@ -57,7 +57,9 @@ struct Transmitter {
     _ plan: ResponsePlan, _ limit: Int, _ stream: borrowing Stream, _ sent: inout Int
   ) throws(StreamEnd) {
     var pacer = Pacer(plan.timing, bytesPerSecond)
-    if pacer.isFree, !stream.isEncrypted, case .content(let content, let range) = plan.body, case .file(let file) = content.source {
+    if pacer.isFree, !stream.isEncrypted, case .content(let content, let range) = plan.body,
+      case .file(let file) = content.source
+    {
       // Large steps, so that what was sent is known when the client goes away.
       while sent < limit {
         let step = min(limit - sent, 64 << 20)

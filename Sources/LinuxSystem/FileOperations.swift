@@ -20,7 +20,8 @@ public struct VolumeSpace: Sendable, Equatable {
 /// Names are relative to a directory's descriptor and never leave it. Calls block; any thread may make them.
 public protocol FileOperations: Sendable {
   /// openat2(2) beneath `directory`: no symbolic link, no magic link, no other mount.
-  func open(_ name: String, in directory: Int32, _ flags: Int32, mode: UInt32) throws(SystemCallError) -> OwnedDescriptor
+  func open(_ name: String, in directory: Int32, _ flags: Int32, mode: UInt32) throws(SystemCallError)
+    -> OwnedDescriptor
   func makeDirectory(_ name: String, in directory: Int32, mode: UInt32) throws(SystemCallError)
   /// pwrite(2); may write less than was given, but at least one byte.
   func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64) throws(SystemCallError) -> Int

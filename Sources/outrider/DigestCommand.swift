@@ -6,7 +6,8 @@ internal import Sandbox
 
 struct DigestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "digest", abstract: "Prints a file's SHA-256 and its chunk list, for manifests and for fetch --chunks.",
+    commandName: "digest",
+    abstract: "Prints a file's SHA-256 and its chunk list, for manifests and for fetch --chunks.",
     discussion: """
       With a chunk list a file is verified and repaired in parts, and a foreground download opens several connections.
 
@@ -16,7 +17,8 @@ struct DigestCommand: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file()) var file: String
-  @Option(help: ArgumentHelp("Bytes of a chunk: a power of two from 64KiB to 64MiB.", valueName: "size")) var chunkSize = "4MiB"
+  @Option(help: ArgumentHelp("Bytes of a chunk: a power of two from 64KiB to 64MiB.", valueName: "size"))
+  var chunkSize = "4MiB"
 
   func run() {
     do {
@@ -53,8 +55,10 @@ struct ChunkListFile: Codable {
   static let mostBytes = 64 << 20
 
   static func read(_ path: String) throws -> ChunkList {
-    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path), let bytes = attributes[.size] as? Int,
-      attributes[.type] as? FileAttributeType == .typeRegular, bytes <= mostBytes, let data = FileManager.default.contents(atPath: path)
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+      let bytes = attributes[.size] as? Int,
+      attributes[.type] as? FileAttributeType == .typeRegular, bytes <= mostBytes,
+      let data = FileManager.default.contents(atPath: path)
     else { throw Failure(66, "--chunks \(path): isn't a readable file of at most 64 MiB") }
     guard let file = try? JSONDecoder().decode(ChunkListFile.self, from: data),
       case let digests = file.chunks.compactMap({ ContentDigest(hex: $0) }), digests.count == file.chunks.count,

@@ -18,7 +18,8 @@ struct ExplainCommand: AsyncParsableCommand {
 
   @Argument(help: ArgumentHelp("The download's number.", valueName: "id")) var id: Int64
   @Option(
-    help: ArgumentHelp("The state folder that was given to fetch.", valueName: "dir"), completion: .directory) var state: String?
+    help: ArgumentHelp("The state folder that was given to fetch.", valueName: "dir"), completion: .directory)
+  var state: String?
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   private struct Report: Encodable {
@@ -40,7 +41,8 @@ struct ExplainCommand: AsyncParsableCommand {
       guard let job = try store.job(JobID(id)) else { throw Failure(66, "there is no download \(id) in \(directory)") }
       let explanation = Explanation(of: job, now: SystemClock().now)
       let report = Report(
-        id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data, endsInSeconds: explanation.endsIn,
+        id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
+        endsInSeconds: explanation.endsIn,
         remedy: explanation.remedy, durableBytes: job.partial?.durableOffset ?? 0)
       if json {
         let encoder = JSONEncoder()
@@ -48,7 +50,9 @@ struct ExplainCommand: AsyncParsableCommand {
         Output.line(String(decoding: try encoder.encode(report), as: UTF8.self))
       } else {
         Output.line("\(report.code)  \(Printable.text(report.url))")
-        for (key, value) in report.data.sorted(by: { $0.key < $1.key }) { Output.line("  \(key): \(Printable.text(value))") }
+        for (key, value) in report.data.sorted(by: { $0.key < $1.key }) {
+          Output.line("  \(key): \(Printable.text(value))")
+        }
         if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }
         Output.line("  durable: \(report.durableBytes) bytes")
         Output.line("  what ends it: \(report.remedy)")

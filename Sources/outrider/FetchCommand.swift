@@ -7,7 +7,8 @@ internal import Sandbox
 
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Downloads files with the engine that serves apps, and resumes what was interrupted.",
+    commandName: "fetch",
+    abstract: "Downloads files with the engine that serves apps, and resumes what was interrupted.",
     discussion: """
       The file's name is the last part of the URL's path, made safe; a file that is there already is never replaced. Plain
       http works to loopback hosts only. Interrupted in any way, the same command goes on where it was.
@@ -24,21 +25,27 @@ struct FetchCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String] = []
-  @Option(help: ArgumentHelp("Further URLs, one a line; - reads standard input.", valueName: "file"), completion: .file()) var from: String?
-  @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir")) var to = "."
-  @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256: String?
   @Option(
-    help: ArgumentHelp("The chunk list that the file has to fit, as `outrider digest` prints it; for one URL.", valueName: "file"),
+    help: ArgumentHelp("Further URLs, one a line; - reads standard input.", valueName: "file"), completion: .file())
+  var from: String?
+  @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir")) var to = "."
+  @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256:
+    String?
+  @Option(
+    help: ArgumentHelp(
+      "The chunk list that the file has to fit, as `outrider digest` prints it; for one URL.", valueName: "file"),
     completion: .file())
   var chunks: String?
   @Option(help: ArgumentHelp("Bytes per second in all, for example 2MB.", valueName: "rate")) var limitRate: String?
-  @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.") var foreground = false
+  @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.")
+  var foreground = false
   @Option(
     help: ArgumentHelp("Where the journal is kept (default: $XDG_STATE_HOME/outrider/fetch).", valueName: "dir"),
     completion: .directory)
   var state: String?
   @Flag(help: "Addresses of private networks may be reached, too.") var allowPrivate = false
-  @Option(help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
   var cacert: String?
   @Option(help: ArgumentHelp("NAME:PASSWORD for servers that ask.", valueName: "credential")) var user: String?
   @Flag(help: "A damaged journal is put aside and a fresh one started.") var startFresh = false
@@ -59,7 +66,9 @@ struct FetchCommand: AsyncParsableCommand {
     guard let file = from == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: from),
       let data = try file.read(upToCount: Self.longestList + 1)
     else { throw Failure(66, "--from \(from): can't be read, or is empty") }
-    guard data.count <= Self.longestList else { throw Failure(64, "--from \(from): has more than \(Self.longestList >> 20) MiB") }
+    guard data.count <= Self.longestList else {
+      throw Failure(64, "--from \(from): has more than \(Self.longestList >> 20) MiB")
+    }
     let lines = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
     return urls + lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }.map(String.init)
   }
@@ -79,7 +88,8 @@ enum FetchState {
   static func directory(_ chosen: String?) -> String {
     if let chosen { return URL(fileURLWithPath: chosen).path }
     let environment = ProcessInfo.processInfo.environment
-    let base = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(NSHomeDirectory())/.local/state"
+    let base =
+      environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(NSHomeDirectory())/.local/state"
     return "\(base)/outrider/fetch"
   }
 }

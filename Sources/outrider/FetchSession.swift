@@ -27,7 +27,8 @@ final class FetchSession: Sendable {
     targets = try Self.targets(command)
     let directory = FetchState.directory(command.state)
     do {
-      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
       throw Failure(73, "the state folder \(directory) can't be made: \(error.localizedDescription)")
     }
@@ -58,13 +59,16 @@ final class FetchSession: Sendable {
     var names: [String: String] = [:]
     return try command.allURLs().map { text in
       let url: ParsedURL
-      do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch { throw Failure(64, "'\(text)' isn't a URL: \(error)") }
+      do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch {
+        throw Failure(64, "'\(text)' isn't a URL: \(error)")
+      }
       let name = SafeFileName.from(url: url)
       if let other = names.updateValue(text, forKey: name) {
         throw Failure(64, "\(other) and \(text) would both be written to \(name); fetch them to two directories")
       }
       let specification = DownloadSpecification(
-        app: app, identifier: "\(directory)/\(name)", url: text, transferClass: command.foreground ? .foreground : .visible,
+        app: app, identifier: "\(directory)/\(name)", url: text,
+        transferClass: command.foreground ? .foreground : .visible,
         digest: digest, chunks: chunks, directory: directory, fileName: name)
       return Target(url: text, name: name, specification: specification)
     }
@@ -82,20 +86,25 @@ final class FetchSession: Sendable {
     transport.authorityFile = command.cacert
     transport.userAgent = "outrider/0.1"
     let environment = ProcessInfo.processInfo.environment
-    transport.proxy = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    transport.proxy = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].lazy.compactMap { environment[$0] }.first
+    { !$0.isEmpty }
     transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
     var options = EngineOptions(transport: transport)
     // A person chose the volume: only what a filesystem needs to live stays free.
     options.freeSpaceFloor = 1 << 20
     if let text = command.limitRate {
-      guard let rate = Quantity.bytes(text) else { throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB") }
+      guard let rate = Quantity.bytes(text) else {
+        throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")
+      }
       options.bytesPerSecond = Int64(rate)
     }
     if let user = command.user {
       let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
       options.answerChallenge = { challenge in
-        guard case .credentials(_, _, isProxy: false) = challenge.kind, challenge.previousFailureCount == 0 else { return .cancel }
+        guard case .credentials(_, _, isProxy: false) = challenge.kind, challenge.previousFailureCount == 0 else {
+          return .cancel
+        }
         return .credential(user: parts[0], password: parts[1])
       }
     }
@@ -142,7 +151,8 @@ final class FetchSession: Sendable {
   private func start(_ view: FetchView) async throws -> Set<JobID> {
     var wanted: [Target] = []
     for target in targets {
-      if let record = try store.job(app: Self.app, identifier: target.specification.identifier), record.state == .finished,
+      if let record = try store.job(app: Self.app, identifier: target.specification.identifier),
+        record.state == .finished,
         record.specification.url == target.url, record.specification.digest == target.specification.digest,
         Self.isStillThere(record)
       {
@@ -150,7 +160,9 @@ final class FetchSession: Sendable {
         continue
       }
       if Files.exists(target.specification.identifier) {
-        throw Failure(64, "\(target.specification.identifier) is there already, and nothing is ever replaced; remove it or choose --to")
+        throw Failure(
+          64,
+          "\(target.specification.identifier) is there already, and nothing is ever replaced; remove it or choose --to")
       }
       wanted.append(target)
     }
@@ -167,7 +179,9 @@ final class FetchSession: Sendable {
         engine.resume(id)
       case .conflict(let id):
         throw Failure(
-          64, "\(target.name) is being fetched from another URL or with another digest (download \(id)); choose --to, or `outrider cancel`")
+          64,
+          "\(target.name) is being fetched from another URL or with another digest (download \(id)); choose --to, or `outrider cancel`"
+        )
       case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
       case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
       }
@@ -176,7 +190,8 @@ final class FetchSession: Sendable {
   }
 
   private static func isStillThere(_ record: JobRecord) -> Bool {
-    guard let identity = try? Files.identity(of: "\(record.specification.directory)/\(record.specification.fileName)") else { return false }
+    guard let identity = try? Files.identity(of: "\(record.specification.directory)/\(record.specification.fileName)")
+    else { return false }
     return identity.inode == record.publishedInode && identity.size == record.finalSize
   }
 }

@@ -22,5 +22,8 @@ struct Outrider: AsyncParsableCommand {
         69 wallUnavailable  70 hostFailed  130 interrupted
       """,
     version: "0.1.0",
-    subcommands: [RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, FetchCommand.self, ExplainCommand.self, DigestCommand.self, ServeCommand.self])
+    subcommands: [
+      RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, FetchCommand.self,
+      ExplainCommand.self, DigestCommand.self, ServeCommand.self,
+    ])
 }

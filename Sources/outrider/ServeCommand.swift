@@ -31,7 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "Where the authority lives (default: $XDG_STATE_HOME/outrider/ca or ~/.local/state/outrider/ca).")
   var caDir: String?
   @Option(help: "A YAML file of faults.") var script: String?
-  @Option(help: "basic:USER:PASSWORD, digest:USER:PASSWORD, digest-md5:USER:PASSWORD or bearer:TOKEN.") var auth: String?
+  @Option(help: "basic:USER:PASSWORD, digest:USER:PASSWORD, digest-md5:USER:PASSWORD or bearer:TOKEN.") var auth:
+    String?
   @Option(help: "Bytes a second of each connection, for example 20MB.") var rateLimit: String?
   @Option(help: "ETags: strong, weak or none.") var etag = "strong"
   @Flag(help: "Print one JSON object on standard output.") var json = false
@@ -61,7 +62,9 @@ struct ServeCommand: AsyncParsableCommand {
         Output.line(origin.url + "/")
       }
       fflush(nil)
-      if let path = authority?.path { Output.note("CA: \(path); trust it for one call: curl --cacert \(path) \(origin.url)/") }
+      if let path = authority?.path {
+        Output.note("CA: \(path); trust it for one call: curl --cacert \(path) \(origin.url)/")
+      }
       while true { try await Task.sleep(for: .seconds(86_400)) }
     } catch {
       Exit.with(error)
@@ -78,7 +81,8 @@ struct ServeCommand: AsyncParsableCommand {
     if let script { configuration.script = try Self.readScript(script) }
     if let auth {
       guard let authentication = Authentication(auth) else {
-        throw Failure(64, "--auth is basic:USER:PASSWORD, digest:USER:PASSWORD, digest-md5:USER:PASSWORD or bearer:TOKEN")
+        throw Failure(
+          64, "--auth is basic:USER:PASSWORD, digest:USER:PASSWORD, digest-md5:USER:PASSWORD or bearer:TOKEN")
       }
       configuration.authentication = authentication
     }
@@ -92,7 +96,8 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.etag = kind
     configuration.onResponse = { response in
       let line = [
-        Printable.text(response.request?.method ?? "-", limit: 32), Printable.text(response.request?.target ?? "-", limit: 300),
+        Printable.text(response.request?.method ?? "-", limit: 32),
+        Printable.text(response.request?.target ?? "-", limit: 300),
         "\(response.status)", "\(response.bytes)", response.fault.map { Printable.text($0, limit: 100) } ?? "",
       ]
       Output.note(line.joined(separator: " ").trimmingCharacters(in: .whitespaces))

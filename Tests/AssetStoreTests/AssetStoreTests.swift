@@ -16,11 +16,16 @@ import Testing
     StoredMoment(bootIdentifier: "boot", boot: second * 1_000_000_000, wall: second * 1_000_000_000)
   }
 
-  static func specification(_ identifier: String = "file", app: String = "app", url: String = "https://a.example/file") -> DownloadSpecification {
+  static func specification(_ identifier: String = "file", app: String = "app", url: String = "https://a.example/file")
+    -> DownloadSpecification
+  {
     DownloadSpecification(
-      app: app, identifier: identifier, url: url, headers: [Download.Header(name: "X-A", value: "b\u{0}c")], transferClass: .essential,
-      isEssential: true, priority: -7, declaredSize: 123_456_789_012, digest: ContentDigest(.sha512, bytes: [UInt8](repeating: 9, count: 64)),
-      chunks: ChunkList(chunkSize: 4 << 20, totalSize: 9 << 20, digests: [UInt8](repeating: 3, count: 96)), directory: "/a/b",
+      app: app, identifier: identifier, url: url, headers: [Download.Header(name: "X-A", value: "b\u{0}c")],
+      transferClass: .essential,
+      isEssential: true, priority: -7, declaredSize: 123_456_789_012,
+      digest: ContentDigest(.sha512, bytes: [UInt8](repeating: 9, count: 64)),
+      chunks: ChunkList(chunkSize: 4 << 20, totalSize: 9 << 20, digests: [UInt8](repeating: 3, count: 96)),
+      directory: "/a/b",
       fileName: "c", allowedDomains: ["*.example.com", "b"], budget: nil)
   }
 
@@ -31,7 +36,8 @@ import Testing
       let store = try AssetStore(opening: folder.path)
       let id = try #require(try store.add([Self.specification("../../x\0y \u{202e}ü")], now: Self.moment(5))[0].job)
       var job = try #require(try store.job(id))
-      #expect(job == JobRecord(id: id, specification: Self.specification("../../x\0y \u{202e}ü"), enqueued: Self.moment(5)))
+      #expect(
+        job == JobRecord(id: id, specification: Self.specification("../../x\0y \u{202e}ü"), enqueued: Self.moment(5)))
       job.transferClass = .foreground
       job.generation = 3
       job.partial = Partial(
@@ -39,7 +45,9 @@ import Testing
         entity: Entity(
           strongTag: "\"x\"", lastModified: "then", total: 77, coding: "gzip", finalURL: "https://b.example/",
           reprDigest: ContentDigest(.sha256, bytes: [UInt8](repeating: 1, count: 32))),
-        checkpoints: (1...4).map { Partial.Checkpoint(offset: $0 << 23, tailDigest: [UInt8](repeating: UInt8($0), count: 32)) },
+        checkpoints: (1...4).map {
+          Partial.Checkpoint(offset: $0 << 23, tailDigest: [UInt8](repeating: UInt8($0), count: 32))
+        },
         verifiedChunks: [7], bootIdentifier: "boot", device: .max, inode: 1 << 63)
       job.history.fruitlessAttempts = 4
       job.history.triedBareRange = true
@@ -50,17 +58,24 @@ import Testing
       job.lastError = "no\nluck"
       job.publishedInode = .max
       job.finalSize = 5
-      try store.commit([.job(job), .origin(OriginRecord(origin: "https://a.example:443", retryAfter: job.wait, retryAfterValue: "9"))])
+      try store.commit([
+        .job(job), .origin(OriginRecord(origin: "https://a.example:443", retryAfter: job.wait, retryAfterValue: "9")),
+      ])
       expected = job
       try store.close()
     }
     let store = try AssetStore(opening: folder.path)
     let id = try #require(expected?.id)
     #expect(try store.job(id) == expected)
-    #expect(try store.origins() == [OriginRecord(origin: "https://a.example:443", retryAfter: expected?.wait, retryAfterValue: "9")])
+    #expect(
+      try store.origins() == [
+        OriginRecord(origin: "https://a.example:443", retryAfter: expected?.wait, retryAfterValue: "9")
+      ])
     var summaries: [JobSummary] = []
     try store.forEachOpenJob { summaries.append($0) }
-    #expect(summaries.map(\.id) == [id] && summaries[0].wait == expected?.wait && summaries[0].origin == "https://a.example:443")
+    #expect(
+      summaries.map(\.id) == [id] && summaries[0].wait == expected?.wait
+        && summaries[0].origin == "https://a.example:443")
   }
 
   @Test func duplicatesAreDecidedInOneTransaction() throws {
@@ -69,15 +84,21 @@ import Testing
     options.mostOpenJobsPerApp = 3
     let store = try AssetStore(opening: folder.path, options: options)
     let results = try store.add(
-      [Self.specification(), Self.specification(), Self.specification(url: "https://b.example/"), Self.specification("2"), Self.specification("3"),
-        Self.specification("4"), Self.specification(app: "other")], now: Self.moment())
+      [
+        Self.specification(), Self.specification(), Self.specification(url: "https://b.example/"),
+        Self.specification("2"), Self.specification("3"),
+        Self.specification("4"), Self.specification(app: "other"),
+      ], now: Self.moment())
     let first = try #require(results[0].job)
-    #expect(results[1] == .alreadyScheduled(first) && results[2] == .conflict(first) && results[5] == .tooMany(limit: 3))
+    #expect(
+      results[1] == .alreadyScheduled(first) && results[2] == .conflict(first) && results[5] == .tooMany(limit: 3))
     #expect(results[3].job != nil && results[4].job != nil && results[6].job != nil)
     var job = try #require(try store.job(first))
     job.state = .cancelled
     try store.commit([.job(job)])
-    #expect(try store.add([Self.specification(url: "https://b.example/")], now: Self.moment())[0].job != nil, "a settled one is no duplicate")
+    #expect(
+      try store.add([Self.specification(url: "https://b.example/")], now: Self.moment())[0].job != nil,
+      "a settled one is no duplicate")
   }
 
   @Test func anOlderGenerationAndASettledJobStayAsTheyAre() throws {
@@ -111,7 +132,8 @@ import Testing
     try store.setBudget("app", allows: 250)
     func sized(_ name: String) -> DownloadSpecification {
       DownloadSpecification(
-        app: "app", identifier: name, url: "https://a.example/", transferClass: .essential, isEssential: true, declaredSize: 100, directory: "/", fileName: "f",
+        app: "app", identifier: name, url: "https://a.example/", transferClass: .essential, isEssential: true,
+        declaredSize: 100, directory: "/", fileName: "f",
         budget: "app")
     }
     let results = try store.add([sized("1"), sized("2"), sized("3")], now: Self.moment())
@@ -148,7 +170,9 @@ import Testing
     }
     var data = try #require(FileManager.default.contents(atPath: folder.database))
     switch kind {
-    case 0: data = Data("this is no database at all, and it is long enough to be looked at as one ............................".utf8)
+    case 0:
+      data = Data(
+        "this is no database at all, and it is long enough to be looked at as one ............................".utf8)
     case 1: data = data.prefix(data.count / 2)
     case 2: for index in stride(from: 4096, to: data.count, by: 64) { data[index] ^= 0xff }
     case 3: data[30] ^= 0xff
@@ -202,7 +226,9 @@ import Testing
         try store.close()
         store = try AssetStore(opening: folder.path)
       default:
-        guard var job = model.values.sorted(by: { $0.id < $1.id }).dropFirst(Int(random(UInt64(max(1, model.count))))).first else { continue }
+        guard
+          var job = model.values.sorted(by: { $0.id < $1.id }).dropFirst(Int(random(UInt64(max(1, model.count))))).first
+        else { continue }
         let old = job
         job.generation = max(1, job.generation + Int(random(3)) - 1)
         job.receivedBytes = Int64(random(1000))

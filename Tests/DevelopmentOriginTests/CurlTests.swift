@@ -47,7 +47,9 @@ import Testing
     let named = "https://assets.test:\(origin.port)/a"
     #expect(try curl(trust + ["--resolve", "assets.test:\(origin.port):127.0.0.1", named]).output == "hello")
     #expect(try curl([origin.url("/a")]).status == 60)
-    #expect(try CertificateAuthority(directory: directory).pem == String(contentsOfFile: directory + "/ca.pem", encoding: .utf8))
+    #expect(
+      try CertificateAuthority(directory: directory).pem
+        == String(contentsOfFile: directory + "/ca.pem", encoding: .utf8))
     let mode = try FileManager.default.attributesOfItem(atPath: directory + "/ca-key.pem")[.posixPermissions] as? Int
     #expect(mode == 0o600)
   }
@@ -65,7 +67,9 @@ import Testing
     #expect(try curl(["-k"] + lax + [origin.url("/a")]).output == "hello")
   }
 
-  @Test(arguments: ["basic:me:a:b", "digest:me:secret", "digest-md5:me:secret"]) func authenticates(_ text: String) throws {
+  @Test(arguments: ["basic:me:a:b", "digest:me:secret", "digest-md5:me:secret"]) func authenticates(_ text: String)
+    throws
+  {
     let authentication = try #require(Authentication(text))
     let origin = try Origin {
       $0.authentication = authentication
@@ -75,20 +79,25 @@ import Testing
     let scheme = text.hasPrefix("basic") ? "--basic" : "--digest"
     let secret = text.split(separator: ":").dropFirst().joined(separator: ":")
     #expect(try curl([scheme, "-u", secret, origin.url("/a")]).output == "hello")
-    #expect(try curl(["-o", "/dev/null", "-w", "%{http_code}", scheme, "-u", "me:no", origin.url("/a")]).output == "401")
+    #expect(
+      try curl(["-o", "/dev/null", "-w", "%{http_code}", scheme, "-u", "me:no", origin.url("/a")]).output == "401")
     #expect(try curl(["-o", "/dev/null", "-w", "%{http_code}", origin.url("/a")]).output == "401")
   }
 
   @Test func authenticatesBearersAndStaleNonces() throws {
     let bearer = try Origin { $0.authentication = .bearer(token: "t") }
     #expect(RawClient.get(bearer.port, "/", headers: ["Authorization: Bearer t"]).status == 404)
-    #expect(RawClient.get(bearer.port, "/", headers: ["Authorization: Bearer u"]).header("WWW-Authenticate")?.contains("invalid_token") == true)
+    #expect(
+      RawClient.get(bearer.port, "/", headers: ["Authorization: Bearer u"]).header("WWW-Authenticate")?.contains(
+        "invalid_token") == true)
     bearer.stop()
     let digest = try Origin {
       $0.authentication = .digest(user: "me", password: "s", usesPerNonce: 1)
       $0.resources["/a"] = Resource(.text("hello"))
     }
-    #expect(try curl(["--digest", "-u", "me:s", digest.url("/a"), digest.url("/a"), digest.url("/a")]).output == "hellohellohello")
+    #expect(
+      try curl(["--digest", "-u", "me:s", digest.url("/a"), digest.url("/a"), digest.url("/a")]).output
+        == "hellohellohello")
     digest.stop()
   }
 }

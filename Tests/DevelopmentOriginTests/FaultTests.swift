@@ -91,8 +91,11 @@ import Testing
   }
 
   @Test func statusesAndHeaders() throws {
-    let busy = try answer("status: 503, reason: Too Busy, retryAfter: 7, headers: {X-A: b}, rawHeaders: ['x y: z'], remove: [Date]")
-    #expect(busy.head.hasPrefix("HTTP/1.1 503 Too Busy\r\n") && busy.header("Retry-After") == "7" && busy.header("X-A") == "b")
+    let busy = try answer(
+      "status: 503, reason: Too Busy, retryAfter: 7, headers: {X-A: b}, rawHeaders: ['x y: z'], remove: [Date]")
+    #expect(
+      busy.head.hasPrefix("HTTP/1.1 503 Too Busy\r\n") && busy.header("Retry-After") == "7" && busy.header("X-A") == "b"
+    )
     #expect(busy.head.contains("\r\nx y: z") && busy.header("Date") == nil)
     #expect(try answer("status: 429, retryAfter: {date: -60}").header("Retry-After")?.hasSuffix(" GMT") == true)
     #expect(try answer("status: 429, retryAfter: soon").header("Retry-After") == "soon")
@@ -170,18 +173,25 @@ import Testing
     #expect(try statuses("/half", 200) == half)
   }
 
-  @Test(arguments: [
-    ("", 1, 1, "version: 1"), ("version: 2", 1, 10, "version 1"), ("rules: []", 1, 1, "version: 1"),
-    ("version: 1\nrulez: []", 2, 1, "known keys are version, seed, rules"),
-    ("version: 1\nrules: [{pth: /a}]", 2, 10, "path, method"), ("version: 1\nrules: [{path: a}]", 2, 16, "starts with '/'"),
-    ("version: 1\nrules: [{status: 99}]", 2, 18, "100 to 999"), ("version: 1\nrules: [{on: 1, on: 2}]", 2, 10, "twice"),
-    ("version: 1\nrules: [{on: 1, every: 2}]", 2, 9, "'on'"), ("version: 1\nrules: [{probability: 2}]", 2, 23, "0 to 1"),
-    ("version: 1\nrules: [{end: explode}]", 2, 15, "close, reset, halfClose, silence"),
-    ("version: 1\nrules: [{from: 3, until: 2}]", 2, 9, "never holds"), ("version: 1\nrules: [{rate: fast}]", 2, 16, "8MiB"),
-    ("version: 1\nrules: [{delay: {status: soon}}]", 2, 26, "300ms"), ("version: 1\nrules: &a []", 2, 8, "a script has no anchors"),
-    ("version: 1\nconnections: [{certificate: stale}]", 2, 29, "expired, notYetValid"),
-    ("version: 1\nconnections: [{on: 1}]", 2, 15, "certificate and accept"), ("version: 1\nrules: [{body: {size: 1}}]", 2, 16, "repeat"),
-  ] as [(String, Int, Int, String)])
+  @Test(
+    arguments: [
+      ("", 1, 1, "version: 1"), ("version: 2", 1, 10, "version 1"), ("rules: []", 1, 1, "version: 1"),
+      ("version: 1\nrulez: []", 2, 1, "known keys are version, seed, rules"),
+      ("version: 1\nrules: [{pth: /a}]", 2, 10, "path, method"),
+      ("version: 1\nrules: [{path: a}]", 2, 16, "starts with '/'"),
+      ("version: 1\nrules: [{status: 99}]", 2, 18, "100 to 999"),
+      ("version: 1\nrules: [{on: 1, on: 2}]", 2, 10, "twice"),
+      ("version: 1\nrules: [{on: 1, every: 2}]", 2, 9, "'on'"),
+      ("version: 1\nrules: [{probability: 2}]", 2, 23, "0 to 1"),
+      ("version: 1\nrules: [{end: explode}]", 2, 15, "close, reset, halfClose, silence"),
+      ("version: 1\nrules: [{from: 3, until: 2}]", 2, 9, "never holds"),
+      ("version: 1\nrules: [{rate: fast}]", 2, 16, "8MiB"),
+      ("version: 1\nrules: [{delay: {status: soon}}]", 2, 26, "300ms"),
+      ("version: 1\nrules: &a []", 2, 8, "a script has no anchors"),
+      ("version: 1\nconnections: [{certificate: stale}]", 2, 29, "expired, notYetValid"),
+      ("version: 1\nconnections: [{on: 1}]", 2, 15, "certificate and accept"),
+      ("version: 1\nrules: [{body: {size: 1}}]", 2, 16, "repeat"),
+    ] as [(String, Int, Int, String)])
   func refusesScripts(_ text: String, _ line: Int, _ column: Int, _ sentence: String) {
     #expect {
       try FaultScript(parsing: text, file: "s.yaml")
@@ -192,7 +202,8 @@ import Testing
   }
 
   @Test func readsTheExample() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
     let text = try String(contentsOf: root.appendingPathComponent("Examples/bad-day.yaml"), encoding: .utf8)
     let script = try FaultScript(parsing: text, file: "bad-day.yaml")
     #expect(script.rules.count > 40 && script.connections.count == 3)

@@ -30,7 +30,8 @@ import Testing
     // Waiting for a request, for time, for the reader, for the writer.
     let clients = (0..<8).map { _ in RawClient(origin.port) }
     for (index, client) in clients.enumerated() {
-      client.send(["", "GET /a HT", "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a?x HTTP/1.1\r\nHost: x\r\n\r\n"][index % 4])
+      client.send(
+        ["", "GET /a HT", "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a?x HTTP/1.1\r\nHost: x\r\n\r\n"][index % 4])
     }
     _ = clients[2].receive(count: 10)
     _ = clients[3].receive(count: 10)

@@ -5,17 +5,19 @@ import Testing
   static let content = Content.pseudoRandom(seed: 3, count: 1000)
 
   /// Status, Content-Range, and the bytes that should come.
-  @Test(arguments: [
-    ("bytes=0-0", 206, "bytes 0-0/1000", 0..<1), ("bytes=0-", 206, "bytes 0-999/1000", 0..<1000),
-    ("bytes=999-", 206, "bytes 999-999/1000", 999..<1000), ("bytes=10-5000", 206, "bytes 10-999/1000", 10..<1000),
-    ("bytes=-1", 206, "bytes 999-999/1000", 999..<1000), ("bytes=-5000", 206, "bytes 0-999/1000", 0..<1000),
-    ("BYTES=5-9", 206, "bytes 5-9/1000", 5..<10), ("bytes=1000-", 416, "bytes */1000", nil),
-    ("bytes=5000-6000", 416, "bytes */1000", nil), ("bytes=-0", 416, "bytes */1000", nil),
-    ("bytes=99999999999999999999-", 416, "bytes */1000", nil), ("bytes=0-99999999999999999999", 206, "bytes 0-999/1000", 0..<1000),
-    ("bytes=9-5", 200, nil, 0..<1000), ("bytes=a-b", 200, nil, 0..<1000), ("lines=0-1", 200, nil, 0..<1000),
-    ("bytes=0-1,4-5", 200, nil, 0..<1000), ("bytes=", 200, nil, 0..<1000), ("bytes=-", 200, nil, 0..<1000),
-    ("bytes=+1-2", 200, nil, 0..<1000),
-  ] as [(String, Int, String?, Range<Int>?)])
+  @Test(
+    arguments: [
+      ("bytes=0-0", 206, "bytes 0-0/1000", 0..<1), ("bytes=0-", 206, "bytes 0-999/1000", 0..<1000),
+      ("bytes=999-", 206, "bytes 999-999/1000", 999..<1000), ("bytes=10-5000", 206, "bytes 10-999/1000", 10..<1000),
+      ("bytes=-1", 206, "bytes 999-999/1000", 999..<1000), ("bytes=-5000", 206, "bytes 0-999/1000", 0..<1000),
+      ("BYTES=5-9", 206, "bytes 5-9/1000", 5..<10), ("bytes=1000-", 416, "bytes */1000", nil),
+      ("bytes=5000-6000", 416, "bytes */1000", nil), ("bytes=-0", 416, "bytes */1000", nil),
+      ("bytes=99999999999999999999-", 416, "bytes */1000", nil),
+      ("bytes=0-99999999999999999999", 206, "bytes 0-999/1000", 0..<1000),
+      ("bytes=9-5", 200, nil, 0..<1000), ("bytes=a-b", 200, nil, 0..<1000), ("lines=0-1", 200, nil, 0..<1000),
+      ("bytes=0-1,4-5", 200, nil, 0..<1000), ("bytes=", 200, nil, 0..<1000), ("bytes=-", 200, nil, 0..<1000),
+      ("bytes=+1-2", 200, nil, 0..<1000),
+    ] as [(String, Int, String?, Range<Int>?)])
   func ranges(_ field: String, _ status: Int, _ contentRange: String?, _ range: Range<Int>?) throws {
     let origin = try Origin { $0.resources["/a"] = Resource(Self.content) }
     defer { origin.stop() }
@@ -58,7 +60,8 @@ import Testing
     }
     defer { origin.stop() }
     #expect(RawClient.get(origin.port, "/a").header("Repr-Digest") == nil)
-    let reply = RawClient.get(origin.port, "/a", headers: ["Want-Repr-Digest: md5=10, sha-512=0, sha-256=3", "Range: bytes=1-2"])
+    let reply = RawClient.get(
+      origin.port, "/a", headers: ["Want-Repr-Digest: md5=10, sha-512=0, sha-256=3", "Range: bytes=1-2"])
     #expect(reply.status == 206)
     #expect(reply.header("Repr-Digest") == "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:")
   }

@@ -43,9 +43,12 @@ final class RawClient {
     var end = End.closed
     var text: String { String(decoding: bytes, as: UTF8.self) }
     /// Status line and fields.
-    var head: String { text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? "" }
+    var head: String {
+      text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
+    }
     var body: [UInt8] {
-      guard let end = (0..<max(bytes.count - 3, 0)).first(where: { Array(bytes[$0..<$0 + 4]) == [13, 10, 13, 10] }) else { return [] }
+      guard let end = (0..<max(bytes.count - 3, 0)).first(where: { Array(bytes[$0..<$0 + 4]) == [13, 10, 13, 10] })
+      else { return [] }
       return Array(bytes[(end + 4)...])
     }
     var status: Int { head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }

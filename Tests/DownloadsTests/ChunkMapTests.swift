@@ -6,7 +6,8 @@ import Testing
 @Suite struct ChunkMapTests {
   static func list(_ count: Int) -> ChunkList {
     let size: Int64 = 64 << 10
-    return ChunkList(chunkSize: size, totalSize: Int64(count - 1) * size + 1, digests: [UInt8](repeating: 0, count: count * 32))!
+    return ChunkList(
+      chunkSize: size, totalSize: Int64(count - 1) * size + 1, digests: [UInt8](repeating: 0, count: count * 32))!
   }
 
   @Test func survivesTheJournal() {

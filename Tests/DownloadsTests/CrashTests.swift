@@ -9,10 +9,14 @@ import Testing
 @Suite struct CrashTests {
   static let content = Content.pseudoRandom(seed: 8, count: (12 << 20) + 5)
 
-  static func run(_ folder: String, _ url: String, _ number: Int, _ manner: String) throws -> (status: Int32, output: String) {
+  static func run(_ folder: String, _ url: String, _ number: Int, _ manner: String) throws -> (
+    status: Int32, output: String
+  ) {
     let binary = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
     let program = binary.path + "/interrupted-fetch"
-    var words: [UnsafeMutablePointer<CChar>?] = [program, folder, url, "\(number)", manner].map { (word: String) in strdup(word) }
+    var words: [UnsafeMutablePointer<CChar>?] = [program, folder, url, "\(number)", manner].map { (word: String) in
+      strdup(word)
+    }
     words.append(nil)
     defer { for word in words { free(word) } }
     var actions = posix_spawn_file_actions_t()
@@ -39,16 +43,20 @@ import Testing
       number += 1
       let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-crash-")
       defer { Files.removeTree(folder) }
-      try FileManager.default.createDirectory(atPath: "\(folder)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      try FileManager.default.createDirectory(
+        atPath: "\(folder)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
       let first = try Self.run(folder, url, number, manner)
       wasKilled = first.status & 0x7f == SIGKILL
       #expect(wasKilled || first.status == 0, "operation \(number): \(first.output)")
       let before = FileManager.default.contents(atPath: "\(folder)/file")
-      #expect(before == nil || before?.count == Self.content.count, "never half a file at its place, operation \(number)")
+      #expect(
+        before == nil || before?.count == Self.content.count, "never half a file at its place, operation \(number)")
       origin.reset()
       let second = try Self.run(folder, url, 0, manner)
       #expect(second.status == 0, "operation \(number), \(manner): \(second.output)")
-      #expect(FileManager.default.contents(atPath: "\(folder)/file") == Data(Self.content.bytes(in: 0..<Self.content.count)), "operation \(number)")
+      #expect(
+        FileManager.default.contents(atPath: "\(folder)/file") == Data(Self.content.bytes(in: 0..<Self.content.count)),
+        "operation \(number)")
       let staged = try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/.outrider")
       #expect(staged.allSatisfy { !$0.contains("/") }, "nothing is left behind, operation \(number): \(staged)")
       let store = try AssetStore(opening: "\(folder)/state")

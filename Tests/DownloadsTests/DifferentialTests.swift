@@ -30,15 +30,20 @@ import Testing
     let isShort = faults.contains { $0.length == .off(by: -5) }
     let hidesDigest = random.next() % 2 == 0 && !isShort
     let trial = try await Trial.run(
-      declares: isExact ? Int64(current.count) : nil, digest: knowsDigest ? Trial.digest(current, count: current.count) : nil,
+      declares: isExact ? Int64(current.count) : nil,
+      digest: knowsDigest ? Trial.digest(current, count: current.count) : nil,
       essential: isExact, content: content, versions: versions
     ) { _, nth in
       var reply = nth <= faults.count ? faults[nth - 1] : Reply()
       if hidesDigest { reply.removedHeaders.append("Repr-Digest") }
       return reply
     }
-    if trial.isFinished, !([content] + versions).contains(where: { Array(trial.data ?? Data()) == $0.bytes(in: 0..<$0.count) }) {
-      Issue.record("seed \(seed): \(trial.data?.count ?? -1) of \(count) bytes after \(faults), declared \(isExact), digest \(knowsDigest), hidden \(hidesDigest)")
+    if trial.isFinished,
+      !([content] + versions).contains(where: { Array(trial.data ?? Data()) == $0.bytes(in: 0..<$0.count) })
+    {
+      Issue.record(
+        "seed \(seed): \(trial.data?.count ?? -1) of \(count) bytes after \(faults), declared \(isExact), digest \(knowsDigest), hidden \(hidesDigest)"
+      )
     }
     // Without a permanent fault the current version must arrive in the end.
     if faults.isEmpty { #expect(trial.isFinished, "seed \(seed): \(trial.end)") }
@@ -49,22 +54,29 @@ import Testing
   private static func fault(_ random: inout SplitMix, _ count: Int, _ versions: Int) -> Reply {
     var reply = Reply()
     if versions > 1, random.next() % 2 == 0 {
-      reply.entity = .init(version: Int(random.next() % 2) + 1, tag: [.new, .same, .weak, .none][Int(random.next() % 4)])
+      reply.entity = .init(
+        version: Int(random.next() % 2) + 1, tag: [.new, .same, .weak, .none][Int(random.next() % 4)])
       // A server that lies about versions with one tag can't be found out without a digest; that isn't this test's matter.
       if reply.entity?.tag == .same { reply.entity?.tag = .new }
     }
     switch random.next() % 16 {
     case 0: reply.status = [500, 502, 503, 408, 429][Int(random.next() % 5)]
-    case 1, 2, 3: reply.ending = .init([.close, .reset][Int(random.next() % 2)], after: .byte(Int(random.next() % UInt64(count + 1))))
+    case 1, 2, 3:
+      reply.ending = .init(
+        [.close, .reset][Int(random.next() % 2)], after: .byte(Int(random.next() % UInt64(count + 1))))
     case 4: reply.range = .ignored
     case 5: reply.range = .unasked(nil)
     case 6: reply.range = .refused(contentRange: random.next() % 2 == 0)
-    case 7: reply.range = .shifted(start: Int(random.next() % 3) - 1, end: Int(random.next() % 3) - 1, total: Int(random.next() % 3) - 1)
+    case 7:
+      reply.range = .shifted(
+        start: Int(random.next() % 3) - 1, end: Int(random.next() % 3) - 1, total: Int(random.next() % 3) - 1)
     case 8: reply.length = [.off(by: 5), .off(by: -5), .twice, .contradicting, .withChunked][Int(random.next() % 5)]
     case 9: reply.framing = [.chunked, .untilClose, .withoutLastChunk, .badChunkSize][Int(random.next() % 4)]
     case 10: reply.isGzipped = true
     case 11: reply.redirect = [.hops(Int(random.next() % 4)), .loop][Int(random.next() % 2)]
-    case 12: reply.retryAfter = [.seconds(3), .date(-5), .text("soon")][Int(random.next() % 3)]; reply.status = 503
+    case 12:
+      reply.retryAfter = [.seconds(3), .date(-5), .text("soon")][Int(random.next() % 3)]
+      reply.status = 503
     case 13: reply.digest = [.wrong, .unknownAlgorithm, .disagreeing][Int(random.next() % 3)]
     case 14: reply.garbage = 500
     default: break

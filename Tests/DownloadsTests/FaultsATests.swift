@@ -16,11 +16,17 @@ import Testing
     #expect(trial.record.generation == 2)
   }
 
-  @Test("F-02 the file changed: same length, new validator", arguments: [false, true]) func changedSameLength(known: Bool) async throws {
+  @Test("F-02 the file changed: same length, new validator", arguments: [false, true]) func changedSameLength(
+    known: Bool
+  ) async throws {
     let second = Trial.content.altered(to: 2, lengthChange: 0)
     let digest = known ? Trial.digest(second, count: Trial.size) : nil
     let trial = try await Trial.run(digest: digest, versions: [second]) { _, nth in
-      nth == 1 ? .with { $0.entity = .init(version: 1); $0.ending = .init(.close, after: .byte(2 << 20)) } : .with { $0.entity = .init(version: 2) }
+      nth == 1
+        ? .with {
+          $0.entity = .init(version: 1)
+          $0.ending = .init(.close, after: .byte(2 << 20))
+        } : .with { $0.entity = .init(version: 2) }
     }
     #expect(trial.isFinished)
     #expect(trial.data == Data(second.bytes(in: 0..<Trial.size)))
@@ -28,7 +34,11 @@ import Testing
 
   @Test("F-03 the file changed, and its length too") func changedLength() async throws {
     let reply: @Sendable (RecordedRequest, Int) -> Reply? = { _, nth in
-      nth == 1 ? .with { $0.entity = .init(version: 1); $0.ending = .init(.close, after: .byte(2 << 20)) } : nil
+      nth == 1
+        ? .with {
+          $0.entity = .init(version: 1)
+          $0.ending = .init(.close, after: .byte(2 << 20))
+        } : nil
     }
     let longer = Trial.content.altered(to: 2, lengthChange: 100)
     let advisory = try await Trial.run(versions: [longer], reply: reply)
@@ -60,7 +70,10 @@ import Testing
   @Test("F-07 416 with the length that we have, and with another") func unsatisfiable() async throws {
     // The first answer's length is unknown and it is cut exactly at the end.
     let size = Trial.size
-    for (declared, digest) in [(Int64(size), Trial.digest), (Int64(size), Trial.digest(Trial.content.altered(to: 9, lengthChange: 0), count: size))] {
+    for (declared, digest) in [
+      (Int64(size), Trial.digest),
+      (Int64(size), Trial.digest(Trial.content.altered(to: 9, lengthChange: 0), count: size)),
+    ] {
       let trial = try await Trial.run(declares: declared, digest: digest) { _, nth in
         nth == 1 ? .half : nth == 2 ? .with { $0.range = .refused(contentRange: true) } : nil
       }
@@ -71,7 +84,9 @@ import Testing
   }
 
   @Test("F-07 416 without Content-Range is probed") func unsatisfiableProbed() async throws {
-    let trial = try await Trial.run { _, nth in nth == 1 ? .half : nth == 2 ? .with { $0.range = .refused(contentRange: false) } : nil }
+    let trial = try await Trial.run { _, nth in
+      nth == 1 ? .half : nth == 2 ? .with { $0.range = .refused(contentRange: false) } : nil
+    }
     #expect(trial.isFinished)
     #expect(trial.ranges.prefix(3) == [nil, "bytes=2097152-", "bytes=0-0"])
   }
@@ -81,7 +96,9 @@ import Testing
     #expect(trial.isFinished && trial.ranges.last == .some(nil))
   }
 
-  @Test("F-09 a weak validator, or none", arguments: [ETagKind.weak, .none]) func weakValidator(kind: ETagKind) async throws {
+  @Test("F-09 a weak validator, or none", arguments: [ETagKind.weak, .none]) func weakValidator(kind: ETagKind)
+    async throws
+  {
     let configure: (inout OriginConfiguration) -> Void = {
       $0.resources[Trial.path]?.etag = kind
       $0.resources[Trial.path]?.lastModified = nil
@@ -115,10 +132,14 @@ import Testing
   }
 
   @Test("F-12 Content-Length is too small: the peer sends more") func surplus() async throws {
-    let trial = try await Trial.run(declares: Int64(Trial.size), essential: true) { _, _ in .with { $0.length = .off(by: -100) } }
+    let trial = try await Trial.run(declares: Int64(Trial.size), essential: true) { _, _ in
+      .with { $0.length = .off(by: -100) }
+    }
     #expect(trial.failure == .sizeMismatch)
     // Without any length a surplus byte shows only when it comes.
-    let unbounded = try await Trial.run(declares: Int64(Trial.size) - 1, essential: true) { _, _ in .with { $0.framing = .chunked } }
+    let unbounded = try await Trial.run(declares: Int64(Trial.size) - 1, essential: true) { _, _ in
+      .with { $0.framing = .chunked }
+    }
     #expect(unbounded.failure == .sizeMismatch)
   }
 
@@ -150,9 +171,12 @@ import Testing
     #expect(trial.requests[0].connection != trial.requests[1].connection, "the connection isn't used again")
   }
 
-  @Test("F-16 broken chunked coding", arguments: [Reply.Framing.withoutLastChunk, .badChunkSize, .giantExtension(1 << 20)])
+  @Test(
+    "F-16 broken chunked coding", arguments: [Reply.Framing.withoutLastChunk, .badChunkSize, .giantExtension(1 << 20)])
   func brokenChunks(framing: Reply.Framing) async throws {
-    let trial = try await Trial.run(declares: Int64(Trial.size), digest: Trial.digest) { _, nth in nth == 1 ? .with { $0.framing = framing } : nil }
+    let trial = try await Trial.run(declares: Int64(Trial.size), digest: Trial.digest) { _, nth in
+      nth == 1 ? .with { $0.framing = framing } : nil
+    }
     #expect(trial.isFinished)
   }
 
@@ -163,7 +187,8 @@ import Testing
     #expect(trial.requests[1].header("Cache-Control") == "no-transform")
   }
 
-  @Test("F-17 a body that stays compressed isn't resumed, and its digest is held") func compressedForGood() async throws {
+  @Test("F-17 a body that stays compressed isn't resumed, and its digest is held") func compressedForGood() async throws
+  {
     let trial = try await Trial.run(digest: Trial.digest) { _, nth in .with { $0.isGzipped = true } }
     #expect(trial.failure == .digestMismatch)
     #expect(trial.ranges.allSatisfy { $0 == nil })
@@ -184,14 +209,19 @@ import Testing
   @Test(
     "F-22 Retry-After in every form",
     arguments: [
-      (Reply.RetryAfter.seconds(120), 119...121), (.date(300), 250...301), (.date(-50), 0.4...90), (.text("garbage"), 0.4...90),
+      (Reply.RetryAfter.seconds(120), 119...121), (.date(300), 250...301), (.date(-50), 0.4...90),
+      (.text("garbage"), 0.4...90),
       (.text("99999999999999999999"), 86399...86401), (.seconds(315_360_000), 86399...86401),
     ])
   func retryAfter(value: Reply.RetryAfter, expected: ClosedRange<Double>) async throws {
     for status in [429, 503] {
       let clock = TestClock()
       let trial = try await Trial.run(clock: clock) { _, nth in
-        nth == 1 ? .with { $0.status = status; $0.retryAfter = value } : nil
+        nth == 1
+          ? .with {
+            $0.status = status
+            $0.retryAfter = value
+          } : nil
       }
       #expect(trial.isFinished)
       let longest = clock.jumps.withLock { $0.map { $0 / .seconds(1) }.max() ?? 0 }
@@ -216,7 +246,9 @@ import Testing
     #expect(never.failure == .gone && never.requests.count == 3)
   }
 
-  @Test("F-26 digest fields", arguments: Reply.DigestFault.allCases) func digestField(fault: Reply.DigestFault) async throws {
+  @Test("F-26 digest fields", arguments: Reply.DigestFault.allCases) func digestField(fault: Reply.DigestFault)
+    async throws
+  {
     let trial = try await Trial.run { _, _ in .with { $0.digest = fault } }
     #expect(trial.isFinished == (fault == .unknownAlgorithm), "\(trial.end)")
     if fault != .unknownAlgorithm { #expect(trial.failure == .digestMismatch) }
@@ -228,7 +260,10 @@ import Testing
   }
 
   @Test("F-73 an empty file, and a body where none was declared") func emptyFile() async throws {
-    let empty = try await Trial.run(digest: ContentDigest(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"), content: .bytes([])) { _, _ in nil }
+    let empty = try await Trial.run(
+      digest: ContentDigest(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+      content: .bytes([])
+    ) { _, _ in nil }
     #expect(empty.isFinished && empty.data == Data())
     let surplus = try await Trial.run(declares: 0, essential: true) { _, _ in nil }
     #expect(surplus.failure == .sizeMismatch)

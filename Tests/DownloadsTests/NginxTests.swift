@@ -70,7 +70,8 @@ import Testing
     try server.put("file", data)
     let harness = try Harness()
     let events = harness.engine.events
-    let id = try #require(try await harness.engine.add([harness.specification(server.url("file"), digest: Self.digest(data))])[0].job)
+    let id = try #require(
+      try await harness.engine.add([harness.specification(server.url("file"), digest: Self.digest(data))])[0].job)
     var paused = 0
     var resumedAt: Int64 = 0
     for await event in events {
@@ -106,7 +107,9 @@ import Testing
     let data = Self.random(40 << 20)
     try server.put("file", data)
     let size = Int(ChunkList.usualChunkSize)
-    let digests = stride(from: 0, to: data.count, by: size).flatMap { Array(SHA256.hash(data: data[$0..<min($0 + size, data.count)])) }
+    let digests = stride(from: 0, to: data.count, by: size).flatMap {
+      Array(SHA256.hash(data: data[$0..<min($0 + size, data.count)]))
+    }
     let chunks = try #require(ChunkList(chunkSize: Int64(size), totalSize: Int64(data.count), digests: digests))
     let harness = try Harness()
     let end = try await harness.fetch(harness.specification(server.url("file"), chunks: chunks))

@@ -19,7 +19,9 @@ import Testing
     #expect(try ParsedURL("?z", relativeTo: base).text == "https://a.example/one/two?z")
   }
 
-  @Test(arguments: ["", "https://", "https://exa mple.com/", "https://example.com/\r\nX: y", "https://a\0b/", "no scheme"])
+  @Test(arguments: [
+    "", "https://", "https://exa mple.com/", "https://example.com/\r\nX: y", "https://a\0b/", "no scheme",
+  ])
   func refuses(text: String) {
     #expect(throws: ParsedURL.Failure.self) { try ParsedURL(text) }
   }

@@ -10,7 +10,8 @@ import Testing
   static let digest = ContentDigest(.sha256, bytes: [UInt8](repeating: 7, count: 32))
 
   static func job(
-    tag: String? = "\"v1\"", date: String? = nil, digest: ContentDigest? = nil, exact: Bool = false, coding: String? = nil,
+    tag: String? = "\"v1\"", date: String? = nil, digest: ContentDigest? = nil, exact: Bool = false,
+    coding: String? = nil,
     bare: Bool = false, noTransform: Bool = false
   ) -> JobRecord {
     let specification = DownloadSpecification(
@@ -19,7 +20,8 @@ import Testing
     var history = JobHistory()
     history.triedBareRange = bare
     history.triedNoTransform = noTransform
-    let entity = Entity(strongTag: tag, lastModified: date, total: total, coding: coding, finalURL: "https://a.example/file")
+    let entity = Entity(
+      strongTag: tag, lastModified: date, total: total, coding: coding, finalURL: "https://a.example/file")
     return JobRecord(
       id: JobID(1), specification: specification,
       partial: Partial(
@@ -57,7 +59,10 @@ import Testing
   @Test(arguments: [
     // What is known about the partial decides what is asked.
     (job(), conditional),
-    (job(tag: nil, date: "Sun, 06 Nov 1994 08:49:37 GMT"), .range(from: offset, to: nil, condition: "Sun, 06 Nov 1994 08:49:37 GMT")),
+    (
+      job(tag: nil, date: "Sun, 06 Nov 1994 08:49:37 GMT"),
+      .range(from: offset, to: nil, condition: "Sun, 06 Nov 1994 08:49:37 GMT")
+    ),
     (job(tag: nil, digest: digest), bare),
     (job(tag: nil), .whole),
     (job(coding: "gzip"), .whole),
@@ -71,32 +76,68 @@ import Testing
   static let rows: [(name: String, job: JobRecord, ask: ResumePolicy.Ask, head: ResponseHead, expected: String)] = [
     ("206 without a range", job(), .whole, head(206, [good, ("etag", "\"v1\"")]), "fault"),
     ("206 that fits", job(), conditional, head(206, [good, ("etag", "\"v1\"")]), "append"),
-    ("206 from another byte", job(), conditional, head(206, [("content-range", "bytes 0-\(total - 1)/\(total)"), ("etag", "\"v1\"")]), "fault"),
-    ("206 to another byte", job(), conditional, head(206, [("content-range", "bytes \(offset)-\(total - 2)/\(total)"), ("etag", "\"v1\"")]), "fault"),
-    ("206 of another total", job(), conditional, head(206, [("content-range", "bytes \(offset)-\(total)/\(total + 1)"), ("etag", "\"v1\"")]), "fault"),
-    ("206 with a wrong length", job(), conditional, head(206, [good, ("etag", "\"v1\""), ("content-length", "5")]), "fault"),
+    (
+      "206 from another byte", job(), conditional,
+      head(206, [("content-range", "bytes 0-\(total - 1)/\(total)"), ("etag", "\"v1\"")]), "fault"
+    ),
+    (
+      "206 to another byte", job(), conditional,
+      head(206, [("content-range", "bytes \(offset)-\(total - 2)/\(total)"), ("etag", "\"v1\"")]), "fault"
+    ),
+    (
+      "206 of another total", job(), conditional,
+      head(206, [("content-range", "bytes \(offset)-\(total)/\(total + 1)"), ("etag", "\"v1\"")]), "fault"
+    ),
+    (
+      "206 with a wrong length", job(), conditional, head(206, [good, ("etag", "\"v1\""), ("content-length", "5")]),
+      "fault"
+    ),
     ("206 without Content-Range", job(), conditional, head(206, [("etag", "\"v1\"")]), "fault"),
     ("206 with two", job(), conditional, head(206, [good, good, ("etag", "\"v1\"")]), "fault"),
     ("206 of another version", job(), conditional, head(206, [good, ("etag", "\"v2\"")]), "fault"),
-    ("206 of another version, digest known", job(digest: digest), conditional, head(206, [good, ("etag", "\"v2\"")]), "append"),
+    (
+      "206 of another version, digest known", job(digest: digest), conditional, head(206, [good, ("etag", "\"v2\"")]),
+      "append"
+    ),
     ("206 without validator", job(), conditional, head(206, [good]), "fault"),
     ("206 without validator, digest known", job(digest: digest), conditional, head(206, [good]), "append"),
-    ("206 in another coding", job(noTransform: true), conditional, head(206, [good, ("etag", "\"v1\""), ("content-encoding", "gzip")]), "fault"),
-    ("200 to a range, same version", job(), conditional, head(200, [("etag", "\"v1\""), ("content-length", "\(total)")]), "fresh"),
-    ("200 to a range, another version", job(), conditional, head(200, [("etag", "\"v2\""), ("content-length", "\(total)")]), "fresh, changed"),
-    ("200, another validator, digest known", job(digest: digest), conditional, head(200, [("etag", "\"v2\""), ("content-length", "\(total)")]), "bare range"),
-    ("the same once more", job(digest: digest, bare: true), conditional, head(200, [("etag", "\"v2\""), ("content-length", "\(total)")]), "fresh, changed"),
+    (
+      "206 in another coding", job(noTransform: true), conditional,
+      head(206, [good, ("etag", "\"v1\""), ("content-encoding", "gzip")]), "fault"
+    ),
+    (
+      "200 to a range, same version", job(), conditional,
+      head(200, [("etag", "\"v1\""), ("content-length", "\(total)")]), "fresh"
+    ),
+    (
+      "200 to a range, another version", job(), conditional,
+      head(200, [("etag", "\"v2\""), ("content-length", "\(total)")]), "fresh, changed"
+    ),
+    (
+      "200, another validator, digest known", job(digest: digest), conditional,
+      head(200, [("etag", "\"v2\""), ("content-length", "\(total)")]), "bare range"
+    ),
+    (
+      "the same once more", job(digest: digest, bare: true), conditional,
+      head(200, [("etag", "\"v2\""), ("content-length", "\(total)")]), "fresh, changed"
+    ),
     ("200 of another length, exact", job(exact: true), .whole, head(200, [("content-length", "5")]), "sizeMismatch"),
     ("200 of another length, advice", job(), .whole, head(200, [("content-length", "5")]), "fresh, changed"),
     ("412", job(), conditional, head(412, []), "restart"),
     ("416 at the end", job(), conditional, head(416, [("content-range", "bytes */\(offset)")]), "restart"),
     ("416 of another length", job(), conditional, head(416, [("content-range", "bytes */\(total + 1)")]), "restart"),
-    ("416 of another length, exact", job(exact: true), conditional, head(416, [("content-range", "bytes */\(total + 1)")]), "sizeMismatch"),
+    (
+      "416 of another length, exact", job(exact: true), conditional,
+      head(416, [("content-range", "bytes */\(total + 1)")]), "sizeMismatch"
+    ),
     ("416 without a word", job(), conditional, head(416, []), "probe"),
     ("416 without a word to the probe", job(), .probe, head(416, []), "restart"),
     ("coded although identity was asked", job(), .whole, head(200, [("content-encoding", "gzip")]), "coded"),
     ("lengths that contradict", job(), .whole, head(200, [("content-length", "5"), ("content-length", "6")]), "fault"),
-    ("length and chunked", job(), .whole, head(200, [("content-length", "5"), ("transfer-encoding", "chunked")]), "fault"),
+    (
+      "length and chunked", job(), .whole, head(200, [("content-length", "5"), ("transfer-encoding", "chunked")]),
+      "fault"
+    ),
   ]
 
   @Test(arguments: rows.indices) func row(index: Int) {
@@ -107,7 +148,8 @@ import Testing
   @Test func completeOnlyWhereTheLengthIsWhatWeHave() {
     var job = Self.job()
     job.partial?.entity.total = Self.offset
-    #expect(Self.decide(job, Self.conditional, Self.head(416, [("content-range", "bytes */\(Self.offset)")])) == "complete")
+    #expect(
+      Self.decide(job, Self.conditional, Self.head(416, [("content-range", "bytes */\(Self.offset)")])) == "complete")
     #expect(Self.decide(job, .probe, Self.head(206, [("content-range", "bytes 0-0/\(Self.offset)")])) == "complete")
   }
 
@@ -118,23 +160,33 @@ import Testing
     func pick<T>(_ choices: [T]) -> T { choices[Int(random.next() % UInt64(choices.count))] }
     for _ in 0..<20_000 {
       let job = Self.job(
-        tag: pick([nil, "\"v1\""]), date: pick([nil, "Sun, 06 Nov 1994 08:49:37 GMT"]), digest: pick([nil, Self.digest]),
+        tag: pick([nil, "\"v1\""]), date: pick([nil, "Sun, 06 Nov 1994 08:49:37 GMT"]),
+        digest: pick([nil, Self.digest]),
         exact: pick([false, true]), bare: pick([false, true]))
-      let ask = pick([ResumePolicy.Ask.whole, .probe, Self.bare, Self.conditional, .range(from: Self.offset, to: Self.offset + 9, condition: nil)])
+      let ask = pick([
+        ResumePolicy.Ask.whole, .probe, Self.bare, Self.conditional,
+        .range(from: Self.offset, to: Self.offset + 9, condition: nil),
+      ])
       var fields: [(String, String)] = []
       for _ in 0..<Int(random.next() % 5) {
         fields.append(
           pick([
-            Self.good, ("content-range", "bytes 0-9/10"), ("content-range", "bytes */\(Self.total)"), ("content-range", "x"),
-            ("content-range", "bytes \(Self.offset)-\(Self.offset + 9)/\(Self.total)"), ("etag", "\"v1\""), ("etag", "W/\"v1\""),
+            Self.good, ("content-range", "bytes 0-9/10"), ("content-range", "bytes */\(Self.total)"),
+            ("content-range", "x"),
+            ("content-range", "bytes \(Self.offset)-\(Self.offset + 9)/\(Self.total)"), ("etag", "\"v1\""),
+            ("etag", "W/\"v1\""),
             ("etag", "\"v2\""), ("content-length", "\(Self.total - Self.offset)"), ("content-length", "10"),
-            ("content-encoding", "br"), ("transfer-encoding", "chunked"), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ("content-encoding", "br"), ("transfer-encoding", "chunked"),
+            ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
           ]))
       }
       let head = Self.head(pick([200, 206, 412, 416]), fields)
-      guard case .append = ResumePolicy.decide(job, offset: Self.offset, ask: ask, head: head, finalURL: "") else { continue }
+      guard case .append = ResumePolicy.decide(job, offset: Self.offset, ask: ask, head: head, finalURL: "") else {
+        continue
+      }
       #expect(head.status == 206)
-      guard case .range(let from, let to, _) = ask, case .bytes(let first, let last, let total)? = ContentRange(head.first("content-range") ?? "")
+      guard case .range(let from, let to, _) = ask,
+        case .bytes(let first, let last, let total)? = ContentRange(head.first("content-range") ?? "")
       else {
         Issue.record("appended without a range: \(head)")
         continue
@@ -142,7 +194,9 @@ import Testing
       #expect(first == from && last == to ?? Self.total - 1 && total == Self.total)
       let kept = job.partial?.entity
       let isTied =
-        kept?.strongTag != nil ? head.first("etag") == kept?.strongTag : kept?.lastModified != nil && head.first("last-modified") == kept?.lastModified
+        kept?.strongTag != nil
+        ? head.first("etag") == kept?.strongTag
+        : kept?.lastModified != nil && head.first("last-modified") == kept?.lastModified
       #expect(isTied || job.specification.digest != nil)
     }
   }

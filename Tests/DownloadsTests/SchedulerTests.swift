@@ -9,10 +9,13 @@ import Testing
     rest: Int64? = 1 << 30, since: Duration = .zero
   ) -> Scheduler.Entry {
     Scheduler.Entry(
-      id: JobID(number), app: app, origin: origin, transferClass: transferClass, priority: priority, rest: rest, since: since)
+      id: JobID(number), app: app, origin: origin, transferClass: transferClass, priority: priority, rest: rest,
+      since: since)
   }
 
-  static func next(_ scheduler: inout Scheduler, now: Duration = .zero, blocked: Set<UInt32> = []) -> Scheduler.Decision? {
+  static func next(_ scheduler: inout Scheduler, now: Duration = .zero, blocked: Set<UInt32> = []) -> Scheduler
+    .Decision?
+  {
     scheduler.next(now: now, isClassBlocked: { _ in false }, isOriginBlocked: { origin, _ in blocked.contains(origin) })
   }
 
@@ -36,7 +39,10 @@ import Testing
 
   @Test func capsHold() {
     var scheduler = Scheduler()
-    for number in 1...40 { scheduler.enqueue(Self.entry(Int64(number), app: UInt32(number), origin: UInt32(number % 10), rest: 1000), now: .zero) }
+    for number in 1...40 {
+      scheduler.enqueue(
+        Self.entry(Int64(number), app: UInt32(number), origin: UInt32(number % 10), rest: 1000), now: .zero)
+    }
     #expect(Self.started(&scheduler).count == scheduler.limits.background)
     for number in 101...140 { scheduler.enqueue(Self.entry(Int64(number), origin: 3, .foreground), now: .zero) }
     let foreground = Self.started(&scheduler)
@@ -156,7 +162,8 @@ import Testing
           scheduler.enqueue(
             Self.entry(
               number, app: UInt32(random.next() % 3), origin: UInt32(random.next() % 3),
-              TransferClass(rawValue: Int(random.next() % 4) + 1) ?? .visible, rest: Int64(random.next() % 10_000_000)), now: .zero)
+              TransferClass(rawValue: Int(random.next() % 4) + 1) ?? .visible, rest: Int64(random.next() % 10_000_000)),
+            now: .zero)
           waiting.insert(number)
         }
       case 1:
@@ -169,7 +176,9 @@ import Testing
           running.insert(entry.id.number)
         }
       }
-      #expect(scheduler.waitingCount == waiting.count && scheduler.running.count == running.count, "seed \(seed), step \(step)")
+      #expect(
+        scheduler.waitingCount == waiting.count && scheduler.running.count == running.count,
+        "seed \(seed), step \(step)")
     }
   }
 }

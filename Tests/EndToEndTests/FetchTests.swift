@@ -53,7 +53,9 @@ import Testing
     #expect(result.status == 1 && report.status == 1)
     #expect(report.downloads.map(\.state) == ["finished", "failed"] && report.downloads[1].reason == "gone")
     #expect(result.errors.contains("/b.bin"), "the failed one is named")
-    let explained = try Workspace.run(["explain", "\(report.downloads[1].id)", "--state", "\(place.folder)/state", "--json"])
+    let explained = try Workspace.run([
+      "explain", "\(report.downloads[1].id)", "--state", "\(place.folder)/state", "--json",
+    ])
     #expect(explained.status == 0 && explained.output.contains("\"gone\""))
   }
 
@@ -69,7 +71,9 @@ import Testing
     func staged() -> Int {
       let base = "\(place.folder)/.outrider"
       let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
-      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.map { Int($0) }.max() ?? 0
+      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.map {
+        Int($0)
+      }.max() ?? 0
     }
     while process.isRunning, staged() < 2 << 20 { usleep(1000) }
     kill(process.processIdentifier, signal)
@@ -98,12 +102,15 @@ import Testing
     let place = try Place()
     let url = place.origin.url("/a.bin")
     for (arguments, status, text) in [
-      (["not a url"], 64, "URL"), ([url, "--sha256", "xyz"], 64, "SHA-256"), ([url, "--limit-rate", "quick"], 64, "rate"),
-      ([url, url], 64, "two directories"), (["http://example.com/x"], 1, "plain http"), (["https://10.0.0.1/x"], 1, "private"),
+      (["not a url"], 64, "URL"), ([url, "--sha256", "xyz"], 64, "SHA-256"),
+      ([url, "--limit-rate", "quick"], 64, "rate"),
+      ([url, url], 64, "two directories"), (["http://example.com/x"], 1, "plain http"),
+      (["https://10.0.0.1/x"], 1, "private"),
       (["ftp://example.com/x"], 1, "https"), (["https://user:secret@example.com/x"], 1, "user name"), ([], 64, "URL"),
     ] as [([String], Int32, String)] {
       let result = try Workspace.run(["fetch"] + place.base + arguments)
-      #expect(result.status == status && result.errors.contains(text), "\(arguments): \(result.status) \(result.errors)")
+      #expect(
+        result.status == status && result.errors.contains(text), "\(arguments): \(result.status) \(result.errors)")
       #expect(!result.errors.contains("secret"))
     }
     let nowhere = try Workspace.run(["fetch", "--to", "/nonexistent", url])

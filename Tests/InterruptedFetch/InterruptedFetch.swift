@@ -26,7 +26,8 @@ enum InterruptedFetch {
       files: InterruptedFiles(fuse: fuse))
     let events = engine.events
     let specification = DownloadSpecification(
-      app: "app", identifier: "file", url: arguments[2], transferClass: .foreground, directory: folder, fileName: "file")
+      app: "app", identifier: "file", url: arguments[2], transferClass: .foreground, directory: folder, fileName: "file"
+    )
     if try store.job(app: "app", identifier: "file")?.state != .finished {
       _ = try await engine.add([specification])
       for await event in events {
@@ -99,8 +100,12 @@ struct InterruptedFiles: FileOperations {
 
   init(fuse: Fuse) { self.fuse = fuse }
 
-  func open(_ name: String, in directory: Int32, _ flags: Int32, mode: UInt32) throws(SystemCallError) -> OwnedDescriptor {
-    let number = try fuse.around { () throws(SystemCallError) in try system.open(name, in: directory, flags, mode: mode).release() }
+  func open(_ name: String, in directory: Int32, _ flags: Int32, mode: UInt32) throws(SystemCallError)
+    -> OwnedDescriptor
+  {
+    let number = try fuse.around { () throws(SystemCallError) in
+      try system.open(name, in: directory, flags, mode: mode).release()
+    }
     return OwnedDescriptor(taking: number)
   }
 
@@ -109,12 +114,15 @@ struct InterruptedFiles: FileOperations {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64) throws(SystemCallError) -> Int {
-    try fuse.around(half: { _ = try? system.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), to: file, at: offset) }) {
-      () throws(SystemCallError) in try system.write(bytes, to: file, at: offset)
-    }
+    try fuse.around(
+      half: {
+        _ = try? system.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), to: file, at: offset)
+      },
+      { () throws(SystemCallError) in try system.write(bytes, to: file, at: offset) })
   }
 
-  func read(_ buffer: UnsafeMutableRawBufferPointer, from file: Int32, at offset: Int64) throws(SystemCallError) -> Int {
+  func read(_ buffer: UnsafeMutableRawBufferPointer, from file: Int32, at offset: Int64) throws(SystemCallError) -> Int
+  {
     try system.read(buffer, from: file, at: offset)
   }
 
@@ -149,7 +157,9 @@ struct InterruptedFiles: FileOperations {
   }
 
   func rename(_ name: String, in directory: Int32, to newName: String, in newDirectory: Int32) throws(SystemCallError) {
-    try fuse.around { () throws(SystemCallError) in try system.rename(name, in: directory, to: newName, in: newDirectory) }
+    try fuse.around { () throws(SystemCallError) in
+      try system.rename(name, in: directory, to: newName, in: newDirectory)
+    }
   }
 
   func remove(_ name: String, in directory: Int32) throws(SystemCallError) {

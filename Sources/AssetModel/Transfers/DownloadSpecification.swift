@@ -25,7 +25,8 @@ public struct DownloadSpecification: Sendable, Equatable {
   public init(
     app: String, identifier: String, url: String, headers: [Download.Header] = [], transferClass: TransferClass,
     isEssential: Bool = false, priority: Int = 0, declaredSize: Int64? = nil, digest: ContentDigest? = nil,
-    chunks: ChunkList? = nil, directory: String, fileName: String, allowedDomains: [String]? = nil, budget: String? = nil
+    chunks: ChunkList? = nil, directory: String, fileName: String, allowedDomains: [String]? = nil,
+    budget: String? = nil
   ) {
     self.app = app
     self.identifier = identifier

@@ -83,12 +83,16 @@ final class ActiveJob {
 
   /// Bytes of the file that have arrived, durable or not.
   var arrivedBytes: Int64 {
-    if let chunks { return chunks.verifiedBytes + segments.reduce(0) { $0 + ($1.writer.map { $0.offset } ?? $1.start) - $1.start } }
+    if let chunks {
+      return chunks.verifiedBytes + segments.reduce(0) { $0 + ($1.writer.map { $0.offset } ?? $1.start) - $1.start }
+    }
     return segments.first?.writer?.offset ?? writtenOffset
   }
 
   var durableBytes: Int64 { chunks?.journalledBytes ?? record.partial?.durableOffset ?? 0 }
-  var total: Int64? { record.specification.exactSize ?? record.partial?.entity.total ?? record.specification.declaredSize }
+  var total: Int64? {
+    record.specification.exactSize ?? record.partial?.entity.total ?? record.specification.declaredSize
+  }
 }
 
 /// One transfer of a job: from the first request of a chain to the end of its body. Network thread only.

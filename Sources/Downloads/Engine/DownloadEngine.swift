@@ -35,7 +35,8 @@ public final class DownloadEngine: Sendable {
     self.journal = journal
     self.clock = clock
     let core = EngineCore(
-      options: options, clock: clock, files: files, journal: journal, transport: transport, mailbox: mailbox, events: hub)
+      options: options, clock: clock, files: files, journal: journal, transport: transport, mailbox: mailbox,
+      events: hub)
     try core.restore()
     try EngineThread(core).start()
   }
@@ -63,7 +64,9 @@ public final class DownloadEngine: Sendable {
   public func cancel(_ id: JobID) { mailbox.post { $0.cancel(id) } }
 
   /// Makes a download more or less urgent; bytes that are there stay.
-  public func setClass(_ transferClass: TransferClass, of id: JobID) { mailbox.post { $0.setClass(transferClass, of: id) } }
+  public func setClass(_ transferClass: TransferClass, of id: JobID) {
+    mailbox.post { $0.setClass(transferClass, of: id) }
+  }
 
   /// Tells what the machine is like now; every gate is judged anew.
   public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.setConditions(conditions) } }
@@ -115,14 +118,16 @@ private final class EngineThread: @unchecked Sendable {
   func start() throws(SystemCallError) {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
-    let code = pthread_create(&thread, nil, { raw in
-      guard let raw else { return nil }
-      let thread = Unmanaged<EngineThread>.fromOpaque(raw).takeRetainedValue()
-      thread.core.run()
-      for letter in thread.core.mailbox.close() { letter(thread.core) }
-      thread.core.closed()
-      return nil
-    }, context)
+    let code = pthread_create(
+      &thread, nil,
+      { raw in
+        guard let raw else { return nil }
+        let thread = Unmanaged<EngineThread>.fromOpaque(raw).takeRetainedValue()
+        thread.core.run()
+        for letter in thread.core.mailbox.close() { letter(thread.core) }
+        thread.core.closed()
+        return nil
+      }, context)
     guard code == 0 else {
       Unmanaged<EngineThread>.fromOpaque(context).release()
       throw SystemCallError("pthread_create", code: code, subject: "network thread")

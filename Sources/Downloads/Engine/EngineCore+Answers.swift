@@ -63,7 +63,9 @@ extension EngineCore: TransportClient {
       if job.chunks != nil { return wholeForChunks(job, segment, entity) }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
-        if job.record.history.validatorRestarts > Self.mostValidatorRestarts, ResumePolicy.knownDigest(job.record) == nil {
+        if job.record.history.validatorRestarts > Self.mostValidatorRestarts,
+          ResumePolicy.knownDigest(job.record) == nil
+        {
           return .problem(.protocolFault("its file changes with every request"), own: nil)
         }
       }
@@ -118,8 +120,9 @@ extension EngineCore: TransportClient {
     }
     segment.start = offset
     let end: Int64? =
-      if let chunks = segment.chunks, let list = job.chunks?.list { list.range(of: chunks.upperBound - 1).upperBound }
-      else { job.record.specification.exactSize ?? entity.total }
+      if let chunks = segment.chunks, let list = job.chunks?.list {
+        list.range(of: chunks.upperBound - 1).upperBound
+      } else { job.record.specification.exactSize ?? entity.total }
     let (id, run) = (job.id, job.run)
     let writer = BodyWriter(number: number(), from: offset, to: end, pool: pool) { [unowned self] writer, buffer in
       guard let job = self.job(id, run) else { return }
@@ -210,7 +213,9 @@ extension EngineCore: TransportClient {
         .fail(
           TransferFailure(
             .refused,
-            detail: "the server gave no length, so a cut connection can't be told from the end; declare a size with a digest")))
+            detail:
+              "the server gave no length, so a cut connection can't be told from the end; declare a size with a digest")
+        ))
     }
     settle(job, .verify)
   }
@@ -239,7 +244,8 @@ extension EngineCore: TransportClient {
         job,
         .fail(
           TransferFailure(
-            .sizeMismatch, detail: "\(segment.url.origin) sent more bytes than the file has; nothing of the surplus was taken")))
+            .sizeMismatch,
+            detail: "\(segment.url.origin) sent more bytes than the file has; nothing of the surplus was taken")))
     }
     switch problem {
     case .refusedAddress(let why):

@@ -67,7 +67,9 @@ extension EngineCore {
     let now = clock.boot
     let writer = job.writers[number]
     let goesOn = writer?.written() ?? false
-    if let writer, writer.inFlight == 0, !job.segments.contains(where: { $0.writer === writer }) { job.writers[number] = nil }
+    if let writer, writer.inFlight == 0, !job.segments.contains(where: { $0.writer === writer }) {
+      job.writers[number] = nil
+    }
     if case .failure(let error) = result { return fileFailed(job, error) }
     guard job.ioError == nil else { return continueSettling(job) }
     job.writtenBytes += Int64(buffer.count)
@@ -133,7 +135,8 @@ extension EngineCore {
       hashing.async {
         var hash = SHA256()
         let isRight =
-          (try? file.read(range) { hash.update(bufferPointer: $0) }) != nil && list.digest(of: index).elementsEqual(hash.finalize())
+          (try? file.read(range) { hash.update(bufferPointer: $0) }) != nil
+          && list.digest(of: index).elementsEqual(hash.finalize())
         mailbox.post { core in
           guard let job = core.job(id, run) else { return }
           core.chunkHashed(index, isRight: isRight, job)
@@ -149,7 +152,9 @@ extension EngineCore {
     if !isWorthwhile, job.next == nil {
       return settle(
         job,
-        .fail(TransferFailure(.digestMismatch, detail: "chunk \(index) has the wrong digest, also when it is fetched again")))
+        .fail(
+          TransferFailure(.digestMismatch, detail: "chunk \(index) has the wrong digest, also when it is fetched again")
+        ))
     }
     finishChunksIfDone(job)
     continueSettling(job)

@@ -30,14 +30,18 @@ extension EngineCore {
       return fail("\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before")
     }
     job.strongestOffered[origin] = best.strength
-    if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true", job.record.history.challenges < Self.mostChallenges {
+    if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true",
+      job.record.history.challenges < Self.mostChallenges
+    {
       // An old nonce isn't a refusal.
       job.record.history.challenges += 1
       job.credentials[origin] = Authorization.Session(best, session.credential)
       return .again(segment.ask, .probe)
     }
     guard options.answerChallenge != nil else {
-      return fail("\(origin) asks for a credential (\(best.scheme.rawValue), realm \"\(Printable.text(best.realm, limit: 60))\") and there is none")
+      return fail(
+        "\(origin) asks for a credential (\(best.scheme.rawValue), realm \"\(Printable.text(best.realm, limit: 60))\") and there is none"
+      )
     }
     guard job.record.history.challenges < Self.mostChallenges else {
       return fail("\(origin) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")
@@ -78,11 +82,18 @@ extension EngineCore {
     default:
       let what = asked.scheme.map { "a credential (\($0.scheme.rawValue))" } ?? "trust in its certificate"
       return settle(
-        job, .fail(TransferFailure(asked.scheme == nil ? .trust : .challenge, detail: "\(origin) asks for \(what), and nobody gave it")))
+        job,
+        .fail(
+          TransferFailure(
+            asked.scheme == nil ? .trust : .challenge, detail: "\(origin) asks for \(what), and nobody gave it")))
     }
     guard job.credentials[origin] != nil else {
       return settle(
-        job, .fail(TransferFailure(.challenge, detail: "the answer doesn't fit what \(origin) asks for (\(asked.scheme?.scheme.rawValue ?? ""))")))
+        job,
+        .fail(
+          TransferFailure(
+            .challenge,
+            detail: "the answer doesn't fit what \(origin) asks for (\(asked.scheme?.scheme.rawValue ?? ""))")))
     }
     requestAgain(job, segment)
   }
@@ -123,10 +134,13 @@ extension EngineCore {
   func chainShown(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
     guard let problem = segment.trustProblem, let leaf = end.chain.first, let key = LeafKey.pin(ofPEM: leaf) else {
       return settle(
-        job, .fail(TransferFailure(.trust, detail: "\(segment.url.origin): its certificate isn't trusted, and it showed none")))
+        job,
+        .fail(
+          TransferFailure(.trust, detail: "\(segment.url.origin): its certificate isn't trusted, and it showed none")))
     }
     let challenge = AuthenticationChallenge(
-      kind: .serverTrust(chain: end.chain, problem: problem), origin: segment.url.origin, app: job.record.specification.app,
+      kind: .serverTrust(chain: end.chain, problem: problem), origin: segment.url.origin,
+      app: job.record.specification.app,
       identifier: job.record.specification.identifier, previousFailureCount: job.record.history.challenges)
     authenticate(job, segment, Asked(challenge: challenge, key: key))
   }

@@ -20,7 +20,8 @@ extension EngineCore {
     }
     try journal.journal.forEachOpenJob { job in
       let entry = Scheduler.Entry(
-        id: job.id, app: apps.number(of: job.app), origin: origins.number(of: job.origin), transferClass: job.transferClass,
+        id: job.id, app: apps.number(of: job.app), origin: origins.number(of: job.origin),
+        transferClass: job.transferClass,
         priority: job.priority, rest: job.rest, since: Self.sinceBoot(job.enqueued, clock))
       if job.state == .paused {
         hold(entry, .paused("user"), until: nil)
@@ -34,7 +35,8 @@ extension EngineCore {
   }
 
   func add(
-    _ specifications: [DownloadSpecification], _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
+    _ specifications: [DownloadSpecification],
+    _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
   ) {
     guard !isClosing else { return completion(.failure(EngineClosed())) }
     let mailbox = mailbox
@@ -78,7 +80,9 @@ extension EngineCore {
     let specification = record.specification
     let files = files
     io.async {
-      guard let destination = try? Destination(specification.directory, app: specification.app, files: files) else { return }
+      guard let destination = try? Destination(specification.directory, app: specification.app, files: files) else {
+        return
+      }
       for generation in max(1, record.generation - 16)...record.generation {
         destination.removeStaging(
           Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
@@ -116,12 +120,15 @@ extension EngineCore {
   }
 
   private func openRecord(_ id: JobID) -> JobRecord? {
-    guard let record = try? journal.journal.job(id), !record.state.isSettled, record.state != .verified else { return nil }
+    guard let record = try? journal.journal.job(id), !record.state.isSettled, record.state != .verified else {
+      return nil
+    }
     return record
   }
 
   /// Changes a job that isn't running: out of every queue, into the journal, then on.
-  private func take(_ record: JobRecord, _ state: JobState, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+  private func take(_ record: JobRecord, _ state: JobState, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void)
+  {
     var record = record
     record.state = state
     scheduler.remove(record.id)

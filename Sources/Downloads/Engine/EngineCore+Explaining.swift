@@ -47,7 +47,8 @@ extension EngineCore {
         remedy: "the volume works again")
     case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
     case .journal(let what):
-      return Explanation(.lock, data: ["journal": Printable.text(what)], endsIn: rest, remedy: "the journal can be written again")
+      return Explanation(
+        .lock, data: ["journal": Printable.text(what)], endsIn: rest, remedy: "the journal can be written again")
     case .clockUnset: return Explanation(.clockUnset, endsIn: rest, remedy: "the clock is set")
     }
   }
@@ -70,7 +71,8 @@ extension EngineCore {
     if let gate {
       return Explanation(
         gate, data: ["class": entry.transferClass.name],
-        endsIn: gate == .window ? conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil, remedy: Self.remedy(gate),
+        endsIn: gate == .window ? conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil,
+        remedy: Self.remedy(gate),
         others: others)
     }
     let state = origins[entry.origin]
@@ -78,7 +80,8 @@ extension EngineCore {
     if blocked == .retryAfter {
       return Explanation(
         .retryAfter, data: ["origin": origin, "value": state.retryAfterValue ?? ""],
-        endsIn: state.retryAfter.map { ($0 - now).inSeconds }, remedy: "the time that the server asked for", others: [.queued])
+        endsIn: state.retryAfter.map { ($0 - now).inSeconds }, remedy: "the time that the server asked for",
+        others: [.queued])
     }
     if blocked == .originBackoff {
       return Explanation(
@@ -90,7 +93,8 @@ extension EngineCore {
     return Explanation(
       .queued,
       data: [
-        "class": entry.transferClass.name, "place": place.map { "\($0.place)" } ?? "", "waiting": place.map { "\($0.waiting)" } ?? "",
+        "class": entry.transferClass.name, "place": place.map { "\($0.place)" } ?? "",
+        "waiting": place.map { "\($0.waiting)" } ?? "",
       ], remedy: "the downloads before it end")
   }
 
@@ -117,7 +121,8 @@ extension Explanation {
       var data: [String: String] = [:]
       if let error = job.lastError { data["lastError"] = Printable.text(error) }
       if let wait = job.wait, wait.remaining(at: now) > 0 {
-        self.init(.retrying, data: data, endsIn: Double(wait.remaining(at: now)) / 1e9, remedy: "time, or fetch it again")
+        self.init(
+          .retrying, data: data, endsIn: Double(wait.remaining(at: now)) / 1e9, remedy: "time, or fetch it again")
       } else {
         data["class"] = job.transferClass.name
         self.init(.queued, data: data, remedy: "an engine takes it up: the same fetch, run again")

@@ -51,16 +51,18 @@ extension EngineCore {
     switch next {
     case .verify: verify(job)
     case .retry(let problem, let own): concludeAttempt(job, problem, own)
-    case .hold(let reason, let delay): commitAndRetire(job) { core, record in
-      core.hold(core.entry(of: record), reason, until: delay.map { core.clock.boot + $0 })
-    }
+    case .hold(let reason, let delay):
+      commitAndRetire(job) { core, record in
+        core.hold(core.entry(of: record), reason, until: delay.map { core.clock.boot + $0 })
+      }
     case .pause:
       job.record.state = .paused
       commitAndRetire(job) { core, record in
         core.hold(core.entry(of: record), .paused("user"), until: nil)
         core.events.send(.paused(record.id))
       }
-    case .yield: commitAndRetire(job) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
+    case .yield:
+      commitAndRetire(job) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
     case .cancel:
       job.record.state = .cancelled
       discard(job)
@@ -179,7 +181,8 @@ extension EngineCore {
         return fail(
           job,
           TransferFailure(
-            .noProgress, status: problem.status, detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"))
+            .noProgress, status: problem.status,
+            detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"))
       }
       let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
       if let url { origins[originNumber(url)].breaker.failed(job: job.id, now: clock.boot, delay: delay) }
@@ -297,7 +300,9 @@ extension EngineCore {
         job,
         TransferFailure(
           .refused, errno: EEXIST,
-          detail: "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"))
+          detail:
+            "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"
+        ))
     case .failure(.lost):
       startAfresh(job, reason: "the verified file is gone")
       reopen(job)

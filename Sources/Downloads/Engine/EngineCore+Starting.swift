@@ -6,7 +6,9 @@ internal import LinuxSystem
 extension EngineCore {
   func open(_ job: ActiveJob) {
     let specification = job.record.specification
-    guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"), !specification.directory.utf8.contains(0) else {
+    guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"),
+      !specification.directory.utf8.contains(0)
+    else {
       let name = "\(specification.directory)/\(specification.fileName)"
       return settle(job, .fail(TransferFailure(.notAllowed, detail: "\(Printable.text(name)) is no place for a file")))
     }
@@ -135,7 +137,9 @@ extension EngineCore {
 
   /// Whether the volume lacks room; a foreground job may use what the floor keeps free for others, but not all.
   private func spaceMissing(for need: Int64, _ job: ActiveJob) -> Hold.Reason? {
-    guard let destination = job.destination, let space = try? files.space(of: destination.target.number) else { return nil }
+    guard let destination = job.destination, let space = try? files.space(of: destination.target.number) else {
+      return nil
+    }
     let floor = options.freeSpaceFloor ?? max(512 << 20, space.total / 100 * 3)
     if space.freeInodes == 0 { return .disk(need: need) }
     return space.free - need < floor ? .disk(need: need) : nil
@@ -151,7 +155,9 @@ extension EngineCore {
     headers += segment.ask.headers
     headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
     if segment.wantsNoTransform { headers.append(Download.Header(name: "Cache-Control", value: "no-transform")) }
-    if job.record.history.digestMismatches > 0 { headers.append(Download.Header(name: "Cache-Control", value: "no-cache")) }
+    if job.record.history.digestMismatches > 0 {
+      headers.append(Download.Header(name: "Cache-Control", value: "no-cache"))
+    }
     headers += authorization(job, segment.url)
     var request = TransportRequest(url: segment.url, headers: headers)
     request.pins = options.transport.pins[segment.url.host] ?? []
@@ -177,7 +183,8 @@ extension EngineCore {
   /// What a client may not set: it would change what the engine decides (the framing, ranges, codings and conditions).
   static func mayBeSent(_ name: String) -> Bool {
     let reserved: Set<String> = [
-      "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "range", "if-range",
+      "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "range",
+      "if-range",
       "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "accept-encoding", "want-repr-digest",
       "proxy-authorization", "keep-alive", "proxy-connection", "http2-settings",
     ]

@@ -97,7 +97,9 @@ final class EngineCore {
     for moment in origins.reopenings { consider(moment) }
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
-    if !active.isEmpty { consider(lastSchedule + (active.values.contains { $0.chunks != nil } ? .milliseconds(100) : .seconds(5))) }
+    if !active.isEmpty {
+      consider(lastSchedule + (active.values.contains { $0.chunks != nil } ? .milliseconds(100) : .seconds(5)))
+    }
     return earliest
   }
 
@@ -171,7 +173,8 @@ final class EngineCore {
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {
     let record: JobRecord
     do {
-      guard let found = try added.removeValue(forKey: entry.id) ?? journal.journal.job(entry.id), !found.state.isSettled else {
+      guard let found = try added.removeValue(forKey: entry.id) ?? journal.journal.job(entry.id), !found.state.isSettled
+      else {
         scheduler.remove(entry.id)
         return
       }
@@ -198,7 +201,8 @@ final class EngineCore {
         record.partial?.durableOffset ?? 0
       }
     return Scheduler.Entry(
-      id: record.id, app: apps.number(of: specification.app), origin: origins.number(of: Self.origin(of: specification.url)),
+      id: record.id, app: apps.number(of: specification.app),
+      origin: origins.number(of: Self.origin(of: specification.url)),
       transferClass: record.transferClass, priority: specification.priority, rest: total.map { max(0, $0 - durable) },
       since: Self.sinceBoot(record.enqueued, clock))
   }

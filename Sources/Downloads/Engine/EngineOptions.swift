@@ -38,7 +38,9 @@ public struct MachineConditions: Sendable, Equatable {
   /// The gate that holds a class, or nil.
   func gate(for transferClass: TransferClass, now: Duration) -> Explanation.Code? {
     if !isOnline { return .offline }
-    if isMetered, transferClass.isBackground || transferClass == .essential && !essentialMayBeMetered { return .metered }
+    if isMetered, transferClass.isBackground || transferClass == .essential && !essentialMayBeMetered {
+      return .metered
+    }
     if isSavingPower, transferClass.isBackground { return .powerSaver }
     if let windowOpensAt, windowOpensAt > now, transferClass.isBackground { return .window }
     return nil

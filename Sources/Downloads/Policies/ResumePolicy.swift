@@ -51,7 +51,9 @@ enum ResumePolicy {
   static let worthABareRange: Int64 = 8 << 20
 
   /// The digest that the finished file has to have.
-  static func knownDigest(_ job: JobRecord) -> ContentDigest? { job.specification.digest ?? job.partial?.entity.reprDigest }
+  static func knownDigest(_ job: JobRecord) -> ContentDigest? {
+    job.specification.digest ?? job.partial?.entity.reprDigest
+  }
 
   private static func isIdentified(_ job: JobRecord) -> Bool {
     knownDigest(job) != nil || job.specification.chunks != nil
@@ -73,11 +75,13 @@ enum ResumePolicy {
     if let coding = entity.coding, head.status == 200 || head.status == 206 {
       if !job.history.triedNoTransform { return .again(.whole, .coded) }
       // It may be what is wanted (a file that is compressed by itself), but only a digest can tell.
-      if job.specification.digest == nil {
+      if head.status == 200, job.specification.digest == nil {
         return .fail(
           TransferFailure(
             .hostileResponse, status: head.status,
-            detail: "the server insists on the coding \(Printable.text(coding, limit: 20)); declare the file's digest to take it as it is"))
+            detail:
+              "the server insists on the coding \(Printable.text(coding, limit: 20)); declare the file's digest to take it as it is"
+          ))
       }
     }
     switch head.status {
@@ -123,7 +127,9 @@ enum ResumePolicy {
       return fault("206 of \(total) bytes in all instead of \(expected)")
     }
     let last = wanted.to ?? (range.total ?? expected).map { $0 - 1 }
-    guard last == nil || range.last == last else { return fault("206 up to byte \(range.last) instead of \(last ?? 0)") }
+    guard last == nil || range.last == last else {
+      return fault("206 up to byte \(range.last) instead of \(last ?? 0)")
+    }
     if let length = head.contentLength.value, length != range.last - range.first + 1 {
       return fault("206 of \(length) bytes for a range of \(range.last - range.first + 1)")
     }
@@ -133,9 +139,9 @@ enum ResumePolicy {
       return fault("206 of another representation: its digest differs")
     }
     let isSame =
-      if let tag = kept.strongTag { tag == entity.strongTag }
-      else if let date = kept.lastModified { head.first("last-modified") == date }
-      else { isIdentified(job) }
+      if let tag = kept.strongTag { tag == entity.strongTag } else if let date = kept.lastModified {
+        head.first("last-modified") == date
+      } else { isIdentified(job) }
     guard isSame || isIdentified(job) else { return fault("206 without the validator that was asked for") }
     var merged = kept
     merged.total = kept.total ?? range.total
@@ -184,7 +190,8 @@ enum ResumePolicy {
       if job.history.digestMismatches == 0 { return .again(.whole, .stale) }
       return .fail(
         TransferFailure(
-          .digestMismatch, status: head.status, detail: "the server says that it has another file: its Repr-Digest differs"))
+          .digestMismatch, status: head.status,
+          detail: "the server says that it has another file: its Repr-Digest differs"))
     }
     let kept = job.partial?.entity
     let changed = kept.map { $0.strongTag != entity.strongTag || $0.lastModified != entity.lastModified } ?? false

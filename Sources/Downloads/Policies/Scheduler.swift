@@ -116,7 +116,9 @@ struct Scheduler {
     serial += 1
     entry.serial = serial
     waiting[entry.id] = Waiting(key: key, serial: serial)
-    if queues[key] == nil, !running.values.contains(where: { $0.entry.app == key.app && $0.entry.transferClass == key.transferClass }) {
+    if queues[key] == nil,
+      !running.values.contains(where: { $0.entry.app == key.app && $0.entry.transferClass == key.transferClass })
+    {
       // An app that was idle has no claim to what it didn't ask for.
       let others = served.filter { $0.key.transferClass == key.transferClass && queues[$0.key] != nil }.map(\.value)
       served[key] = max(served[key] ?? 0, others.min() ?? 0)
@@ -168,7 +170,9 @@ struct Scheduler {
       case .small, .any:
         let order = candidates.sorted { claim($0) < claim($1) }
         for key in order {
-          if let entry = take(from: key, onlySmall: room(for: transferClass) == .small, { isOriginBlocked($0, transferClass) }) {
+          if let entry = take(
+            from: key, onlySmall: room(for: transferClass) == .small, { isOriginBlocked($0, transferClass) })
+          {
             turn += 1
             lastTurn[key] = turn
             running[entry.id] = Running(entry: entry, started: now)

@@ -126,7 +126,8 @@ final class Publisher: Sendable {
     let destination = item.file.destination
     let name = item.job.specification.fileName
     do throws(SystemCallError) {
-      try destination.files.rename(item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+      try destination.files.rename(
+        item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
       return true
     } catch {
       switch error.code {
@@ -155,7 +156,9 @@ final class Publisher: Sendable {
 
   private func synchronizeDirectories(_ items: inout [Item]) {
     var failures: [ObjectIdentifier: SystemCallError] = [:]
-    let destinations = Dictionary(items.map { (ObjectIdentifier($0.file.destination), $0.file.destination) }) { first, _ in first }
+    let destinations = Dictionary(items.map { (ObjectIdentifier($0.file.destination), $0.file.destination) }) {
+      first, _ in first
+    }
     for (key, destination) in destinations {
       do throws(SystemCallError) {
         try destination.files.synchronize(destination.target.number)

@@ -42,7 +42,8 @@ final class CurlTransfer {
     usesProxy = options.proxy != nil
     // An empty `Accept:` line removes libcurl's own.
     headers = CurlList(
-      ["Accept:", "Accept-Encoding: identity"] + request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" })
+      ["Accept:", "Accept-Encoding: identity"]
+        + request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" })
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     configure(options, resolve)
   }
@@ -88,7 +89,8 @@ final class CurlTransfer {
     }
     oc_set_prerequest(easy) { context, remote, _, _, _ in
       guard let context, let remote else { return CURL_PREREQFUNC_ABORT }
-      return CurlTransfer.from(context).isStillAllowed(String(cString: remote)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      return CurlTransfer.from(context).isStillAllowed(String(cString: remote))
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
     if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CONNECT_ONLY, 1) }
   }
@@ -196,7 +198,9 @@ final class CurlTransfer {
     var end = TransportEnd()
     end.receivedBytes = headerBytes + bodyBytes
     var text: UnsafeMutablePointer<CChar>?
-    if oc_get_string(easy, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text { end.remoteAddress = String(cString: text) }
+    if oc_get_string(easy, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text {
+      end.remoteAddress = String(cString: text)
+    }
     if request.looksAtChainOnly { end.chain = certificates() }
     // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
@@ -217,7 +221,8 @@ final class CurlTransfer {
     case CURLE_COULDNT_RESOLVE_HOST: .resolve
     case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
     case CURLE_COULDNT_CONNECT: .connect
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_INVALIDCERTSTATUS:
       .untrusted
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
       CURLE_USE_SSL_FAILED:

@@ -20,7 +20,8 @@ final class CurlTransport: Transport {
     _ = Self.initialized
     guard let version = oc_version() else { throw TransportUnavailable("libcurl tells no version") }
     guard version.pointee.version_num >= Self.oldestVersion else {
-      throw TransportUnavailable("libcurl \(String(cString: version.pointee.version)) is too old; 7.85 or later is needed")
+      throw TransportUnavailable(
+        "libcurl \(String(cString: version.pointee.version)) is too old; 7.85 or later is needed")
     }
     guard let multi = CurlMulti() else { throw TransportUnavailable("curl_multi_init failed") }
     self.options = options

@@ -77,7 +77,8 @@ final class Harness: Sendable {
     let base = "\(folder)/.outrider"
     return ((try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []).filter {
       var isDirectory: ObjCBool = false
-      return FileManager.default.fileExists(atPath: "\(base)/\($0)", isDirectory: &isDirectory) && !isDirectory.boolValue
+      return FileManager.default.fileExists(atPath: "\(base)/\($0)", isDirectory: &isDirectory)
+        && !isDirectory.boolValue
     }
   }
 }

@@ -23,7 +23,8 @@ final class MemoryJournal: DownloadJournal {
     state.withLock { state in
       specifications.map { specification in
         let same = state.jobs.values.first {
-          $0.specification.app == specification.app && $0.specification.identifier == specification.identifier && !$0.state.isSettled
+          $0.specification.app == specification.app && $0.specification.identifier == specification.identifier
+            && !$0.state.isSettled
         }
         if let same { return same.specification == specification ? .alreadyScheduled(same.id) : .conflict(same.id) }
         let id = JobID(Int64(state.jobs.count + 1))
@@ -44,7 +45,9 @@ final class MemoryJournal: DownloadJournal {
         switch change {
         case .origin(let record): state.origins[record.origin] = record
         case .job(let record):
-          guard let old = state.jobs[record.id], old.generation <= record.generation, !old.state.isSettled else { continue }
+          guard let old = state.jobs[record.id], old.generation <= record.generation, !old.state.isSettled else {
+            continue
+          }
           if record.state.isSettled { state.deliveries.append(record.id) }
           state.jobs[record.id] = record
         }
@@ -56,7 +59,9 @@ final class MemoryJournal: DownloadJournal {
 
   func job(app: String, identifier: String) throws -> JobRecord? {
     state.withLock { state in
-      state.jobs.values.filter { $0.specification.app == app && $0.specification.identifier == identifier }.max { $0.id < $1.id }
+      state.jobs.values.filter { $0.specification.app == app && $0.specification.identifier == identifier }.max {
+        $0.id < $1.id
+      }
     }
   }
 

@@ -19,8 +19,10 @@ final class Nginx {
     port = try Self.freePort()
     tlsPort = try Self.freePort()
     try Self.run(
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout",
-      "\(folder)/key.pem", "-out", "\(folder)/ca.pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+      "-keyout",
+      "\(folder)/key.pem", "-out", "\(folder)/ca.pem", "-subj", "/CN=localhost", "-addext",
+      "subjectAltName=DNS:localhost,IP:127.0.0.1")
     try """
     daemon off; master_process off; error_log stderr crit; pid \(folder)/pid; worker_rlimit_nofile 4096;
     events { worker_connections 1024; }
@@ -105,7 +107,9 @@ final class Nginx {
     defer { close(number) }
     var address = socketAddress(port)
     return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
     }
   }
 }

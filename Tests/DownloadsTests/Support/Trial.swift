@@ -27,8 +27,10 @@ struct Trial {
 
   /// Serves `content` with what `reply` makes of it, fetches it once and checks what always has to hold.
   static func run(
-    _ transferClass: TransferClass = .foreground, declares: Int64? = nil, digest: ContentDigest? = nil, essential: Bool = false,
-    content: Content = content, versions: [Content] = [], journal: MemoryJournal = MemoryJournal(), clock: TestClock = TestClock(),
+    _ transferClass: TransferClass = .foreground, declares: Int64? = nil, digest: ContentDigest? = nil,
+    essential: Bool = false,
+    content: Content = content, versions: [Content] = [], journal: MemoryJournal = MemoryJournal(),
+    clock: TestClock = TestClock(),
     files: any FileOperations = SystemFiles(), configure: ((inout OriginConfiguration) -> Void)? = nil,
     options: ((inout EngineOptions) -> Void)? = nil, sourceLocation: SourceLocation = #_sourceLocation,
     reply: @escaping @Sendable (RecordedRequest, Int) -> Reply?
@@ -50,7 +52,9 @@ struct Trial {
     let versionBytes = all.map { Data($0.bytes(in: 0..<$0.count)) }
     switch end {
     case .finished(_, let count):
-      #expect(data != nil && versionBytes.contains(data ?? Data()), "the file is one version, to the byte", sourceLocation: sourceLocation)
+      #expect(
+        data != nil && versionBytes.contains(data ?? Data()), "the file is one version, to the byte",
+        sourceLocation: sourceLocation)
       #expect(data?.count == Int(count), sourceLocation: sourceLocation)
       if let digest {
         #expect(Array(SHA256.hash(data: data ?? Data())) == digest.bytes, sourceLocation: sourceLocation)
