@@ -111,6 +111,10 @@ let package = Package(
     .executableTarget(
       name: "interrupted-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],
       path: "Tests/InterruptedFetch"),
+    // Run by Examples/benchmark-downloads.
+    .executableTarget(
+      name: "queue-benchmark", dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
+      path: "Tests/QueueBenchmark"),
     .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem"]),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
