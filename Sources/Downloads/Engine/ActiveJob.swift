@@ -68,6 +68,7 @@ final class ActiveJob {
   /// By origin, in memory only; never a weaker scheme than one that was offered.
   var credentials: [String: Authorization.Session] = [:]
   var strongestOffered: [String: Challenge.Strength] = [:]
+  var staleNonces = 0
   var trustedKeys: [String: String] = [:]
 
   init(_ record: JobRecord, run: UInt64, io: DispatchQueue, hashing: DispatchQueue, now: Duration) {

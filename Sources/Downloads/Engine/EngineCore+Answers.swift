@@ -37,6 +37,8 @@ extension EngineCore: TransportClient {
     case 401, 407:
       return challenged(job, segment, head)
     case 200, 206, 412, 416:
+      // Whoever is let in was answered rightly: being asked again after the next cut isn't a refusal.
+      if !job.credentials.isEmpty { job.record.history.challenges = 0 }
       return resumePlan(job, segment, head)
     case 429, 503:
       let asked = head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }

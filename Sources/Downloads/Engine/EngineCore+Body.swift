@@ -195,7 +195,7 @@ extension EngineCore {
     job.record.partial?.stagingName = job.file?.name ?? ""
     job.record.partial?.device = identity.device
     job.record.partial?.inode = identity.inode
-    job.record.partial?.bootIdentifier = clock.bootIdentifier
+    job.record.partial?.bootIdentifier = job.ioError == nil ? clock.bootIdentifier : ""
   }
 
   private func identityJournalled(_ id: JobID, _ run: UInt64, _ failure: (any Error)?) {

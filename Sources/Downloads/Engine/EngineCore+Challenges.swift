@@ -6,6 +6,8 @@ internal import Synchronization
 /// network thread; no answer means no.
 extension EngineCore {
   static let mostChallenges = 3
+  /// Nonces that a server may call old before somebody is asked again.
+  static let mostStaleNonces = 8
 
   /// What somebody was asked, and for which request.
   struct Asked: Sendable {
@@ -27,14 +29,15 @@ extension EngineCore {
       return fail("\(origin) asks for a credential by no scheme that is known")
     }
     if let strongest = job.strongestOffered[origin], best.strength < strongest {
-      return fail("\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before")
+      return fail(
+        "\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
     }
     job.strongestOffered[origin] = best.strength
     if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true",
-      job.record.history.challenges < Self.mostChallenges
+      job.staleNonces < Self.mostStaleNonces
     {
-      // An old nonce isn't a refusal.
-      job.record.history.challenges += 1
+      // An old nonce isn't a refusal, and counts for itself.
+      job.staleNonces += 1
       job.credentials[origin] = Authorization.Session(best, session.credential)
       return .again(segment.ask, .probe)
     }

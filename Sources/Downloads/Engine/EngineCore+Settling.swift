@@ -202,6 +202,13 @@ extension EngineCore {
 
   func fileFailed(_ job: ActiveJob, _ error: SystemCallError) {
     job.ioError = job.ioError ?? error
+    // Later writes may have gone through and left a hole: whoever opens it again trusts checkpoints alone.
+    job.record.partial?.bootIdentifier = ""
+    // The body may have ended before its last buffer was refused: what isn't there can't be judged, let alone published.
+    switch job.next {
+    case .verify, .retry: job.next = nil
+    default: break
+    }
     switch error.code {
     case ENOSPC, EDQUOT:
       let need = job.total.map { max(0, $0 - job.durableBytes) } ?? 0

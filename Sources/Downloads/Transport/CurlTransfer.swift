@@ -210,11 +210,19 @@ final class CurlTransfer {
       end.problem = .aborted
     } else if let refusal {
       end.problem = .refusedAddress(refusal)
+    } else if verdict == nil, Self.isEndlessLine(result) {
+      client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10))
+      end.problem = .aborted
     } else {
       end.problem = Self.problem(result)
+      // Behind a proxy only the proxy is connected to.
+      if usesProxy, end.problem == .connect { end.problem = .proxy }
     }
     return end
   }
+
+  /// A field that libcurl gives up on before it hands it over (100 KB): CURLE_TOO_LARGE, before 8.6 CURLE_OUT_OF_MEMORY.
+  private static func isEndlessLine(_ code: CURLcode) -> Bool { code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 }
 
   private static func problem(_ code: CURLcode) -> TransportEnd.Problem {
     switch code {
