@@ -268,4 +268,24 @@ import Testing
     let surplus = try await Trial.run(declares: 0, essential: true) { _, _ in nil }
     #expect(surplus.failure == .sizeMismatch)
   }
+
+  @Test("a wish in the middle of the last commit isn't lost", arguments: [true, false]) func wishes(cancels: Bool)
+    async throws
+  {
+    let origin = try Origin { $0.handler = { _, _ in .status(500) } }
+    defer { origin.stop() }
+    let clock = TestClock(jumpsWhenIdle: false)
+    let harness = try Harness(clock: clock)
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url("/file"))])[0].job)
+    // As soon as the failure was heard: before, in or after the commit that tells it.
+    _ = await origin.requests(count: 1, within: .seconds(10))
+    for _ in 0..<3 { if cancels { harness.engine.cancel(id) } else { harness.engine.pause(id) } }
+    for await event in events {
+      if case .cancelled(id) = event, cancels { break }
+      if case .paused(id) = event, !cancels { break }
+      if case .failed(id, let failure) = event { throw Unexpected("\(failure)") }
+    }
+    await harness.engine.close()
+  }
 }

@@ -85,12 +85,16 @@ import Testing
     #expect(more.failure == .refused && more.requests.count == 11)
   }
 
+  static func withOther(_ configuration: inout OriginConfiguration) {
+    configuration.resources["/other"] = Resource(Trial.content)
+  }
+
   @Test(
     "F-32 redirects of every form",
     arguments: ["other", "/other", "./x/../other", "//{host}/other", "http://{host}/other#fragment", "other#%00"],
     [301, 302, 303, 307, 308])
   func forms(target: String, status: Int) async throws {
-    let trial = try await Trial.run(configure: { $0.resources["/other"] = Resource(Trial.content) }) { request, _ in
+    let trial = try await Trial.run(configure: Self.withOther) { request, _ in
       request.path == Trial.path ? .with { $0.redirect = .to(target, status: status) } : nil
     }
     #expect(trial.isFinished)
@@ -105,7 +109,7 @@ import Testing
   }
 
   @Test("F-32 a line break in a redirect makes another field, not another place") func lineBreak() async throws {
-    let trial = try await Trial.run(configure: { $0.resources["/other"] = Resource(Trial.content) }) { request, _ in
+    let trial = try await Trial.run(configure: Self.withOther) { request, _ in
       request.path == Trial.path ? .with { $0.redirect = .to("/other\r\nX-Other: /third") } : nil
     }
     #expect(trial.isFinished && trial.requests.map(\.target) == ["/file", "/other"])

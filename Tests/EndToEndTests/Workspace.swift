@@ -60,7 +60,7 @@ enum Workspace {
       output: String(decoding: data, as: UTF8.self), errors: String(decoding: errorData, as: UTF8.self))
   }
 
-  /// Runs the command line to its end. The status of wait4(2), and the most memory that it or a process of its tree had.
+  /// Runs the command line to its end. The status of wait(2), and the most memory that it ever held.
   static func measure(_ arguments: [String]) throws -> (status: Int32, peak: Int) {
     var words: [UnsafeMutablePointer<CChar>?] = ([outrider] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
@@ -73,10 +73,16 @@ enum Workspace {
     var pid: pid_t = 0
     let code = posix_spawn(&pid, outrider, &actions, nil, &words, environ)
     guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+    // The kernel's own figure (ru_maxrss) begins with what this process had when it was spawned from it.
     var status: Int32 = 0
-    var usage = rusage()
-    while wait4(pid, &status, 0, &usage) < 0, errno == EINTR {}
-    return (status, usage.ru_maxrss << 10)
+    var peak = 0
+    while waitpid(pid, &status, WNOHANG) == 0 {
+      let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+      let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+      peak = max(peak, (Int(line.filter(\.isNumber)) ?? 0) << 10)
+      usleep(500)
+    }
+    return (status, peak)
   }
 
   static func temporaryFile(_ content: String, suffix: String = ".json") throws -> String {

@@ -40,6 +40,8 @@ final class ActiveJob {
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
   var phase = Phase.opening
+  /// What was asked for when the activation was over but for its last commit.
+  var wishes: [(EngineCore) -> Void] = []
   var next: Next?
   var segments: [Segment] = []
   /// Also those of segments that ended, until their last buffer is on the file.

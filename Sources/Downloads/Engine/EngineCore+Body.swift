@@ -174,9 +174,13 @@ extension EngineCore {
     guard !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.next == nil, let file = job.file else { return }
     if let total = job.total, total <= Self.worthAnIdentity { return }
     job.isIdentityOnItsWay = true
+    let total = job.total
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.lane.async {
-      let result = Result { () throws(SystemCallError) in try file.identity() }
+      let result = Result { () throws(SystemCallError) in
+        if let total { try file.preallocate(to: total) }
+        return try file.identity()
+      }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         switch result {

@@ -61,7 +61,7 @@ extension EngineCore {
 
   func pause(_ id: JobID) {
     if let job = active[id] {
-      guard job.phase != .publishing else { return }
+      guard job.phase != .publishing else { return job.wishes.append { $0.pause(id) } }
       return settle(job, .pause)
     }
     guard let record = openRecord(id), record.state == .open else { return }
@@ -73,7 +73,7 @@ extension EngineCore {
 
   func cancel(_ id: JobID) {
     if let job = active[id] {
-      guard job.phase != .publishing else { return }
+      guard job.phase != .publishing else { return job.wishes.append { $0.cancel(id) } }
       return settle(job, .cancel)
     }
     guard let record = openRecord(id) else { return }
@@ -100,7 +100,8 @@ extension EngineCore {
 
   func setClass(_ transferClass: TransferClass, of id: JobID) {
     if let job = active[id] {
-      guard job.record.transferClass != transferClass, job.phase != .publishing else { return }
+      guard job.record.transferClass != transferClass else { return }
+      guard job.phase != .publishing else { return job.wishes.append { $0.setClass(transferClass, of: id) } }
       job.record.transferClass = transferClass
       return settle(job, .yield)
     }

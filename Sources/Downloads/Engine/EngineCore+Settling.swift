@@ -140,6 +140,7 @@ extension EngineCore {
         } else {
           then(core, record)
         }
+        for wish in job.wishes { wish(core) }
       }
     }
   }

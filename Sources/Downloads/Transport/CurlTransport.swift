@@ -1,13 +1,14 @@
 internal import AssetModel
 internal import CCurl
 internal import LinuxSystem
+internal import Synchronization
 
 /// libcurl's multi interface (libcurl-multi(3)): every transfer of the engine on one thread.
 final class CurlTransport: Transport {
   weak var client: (any TransportClient)?
 
   private let options: TransportOptions
-  private var multi: CurlMulti
+  private let multi: CurlMulti
   private var transfers: [TransferID: CurlTransfer] = [:]
   private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
   private let resolve: CurlList
@@ -90,12 +91,9 @@ final class CurlTransport: Transport {
   }
 
   func forgetConnections() {
-    // Handles in flight stay with the old one: their owner ends them, and they go with it.
-    guard transfers.isEmpty, let fresh = CurlMulti() else {
-      for transfer in transfers.values { oc_set_long(transfer.easy, CURLOPT_FORBID_REUSE, 1) }
-      return
-    }
-    multi.replace(by: fresh)
+    if transfers.isEmpty { return multi.forget() }
+    // Transfers under way keep the handle; their connections aren't used again.
+    for transfer in transfers.values { oc_set_long(transfer.easy, CURLOPT_FORBID_REUSE, 1) }
   }
 }
 
@@ -107,23 +105,42 @@ public struct TransportUnavailable: Error, Sendable, CustomStringConvertible {
 }
 
 /// Owner of a multi handle. libcurl allows `curl_multi_wakeup` from any thread; everything else is the network thread's.
+///
+/// @unchecked Sendable: the handle is exchanged and woken under the lock; the network thread alone exchanges it, and needs
+/// none to read it.
 final class CurlMulti: Waker, @unchecked Sendable {
   private(set) var handle: UnsafeMutableRawPointer
+  private let lock = Mutex(())
 
   init?() {
-    guard let handle = curl_multi_init() else { return nil }
+    guard let handle = Self.make() else { return nil }
     self.handle = handle
-    // The scheduler never hands over more; these are backstops.
-    oc_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 64)
-    oc_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128)
-    oc_multi_set_long(handle, CURLMOPT_MAXCONNECTS, 32)
   }
 
   deinit { curl_multi_cleanup(handle) }
 
-  func wake() { curl_multi_wakeup(handle) }
+  private static func make() -> UnsafeMutableRawPointer? {
+    guard let handle = curl_multi_init() else { return nil }
+    // The scheduler never hands over more; these are backstops.
+    oc_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 64)
+    oc_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128)
+    oc_multi_set_long(handle, CURLMOPT_MAXCONNECTS, 32)
+    return handle
+  }
 
-  func replace(by other: CurlMulti) { swap(&handle, &other.handle) }
+  func wake() { lock.withLock { _ in _ = curl_multi_wakeup(handle) } }
+
+  /// Begins anew, without a connection or an address of before; no transfer may be under way.
+  func forget() {
+    guard let fresh = Self.make() else { return }
+    let old = lock.withLock { _ in
+      defer { handle = fresh }
+      return handle
+    }
+    curl_multi_cleanup(old)
+    // Whoever woke the old one meant this one.
+    wake()
+  }
 }
 
 /// Owner of a `curl_slist`.
