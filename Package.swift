@@ -113,7 +113,8 @@ let package = Package(
       path: "Tests/InterruptedFetch"),
     // Run by Examples/benchmark-downloads.
     .executableTarget(
-      name: "queue-benchmark", dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
+      name: "queue-benchmark",
+      dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
       path: "Tests/QueueBenchmark"),
     .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem"]),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
