@@ -157,7 +157,8 @@ public final class AssetStore: DownloadJournal, Sendable {
       var open: [String: Int] = [:]
       return try specifications.map { specification in
         if let existing = try Self.openJob(database, specification.app, specification.identifier) {
-          return existing.specification == specification ? .alreadyScheduled(existing.id) : .conflict(existing.id)
+          return existing.specification.asksForTheSame(as: specification)
+            ? .alreadyScheduled(existing.id) : .conflict(existing.id)
         }
         let app = specification.app
         let count =

@@ -90,6 +90,8 @@ final class FetchSession: Sendable {
     { !$0.isEmpty }
     transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
     var options = EngineOptions(transport: transport)
+    // What other commands left waits for them.
+    options.takesUpOpenJobs = false
     // A person chose the volume: only what a filesystem needs to live stays free.
     options.freeSpaceFloor = 1 << 20
     if let text = command.limitRate {
@@ -166,6 +168,7 @@ final class FetchSession: Sendable {
       }
       wanted.append(target)
     }
+    try await giveUpOthers(wanted)
     let results = try await engine.add(wanted.map(\.specification))
     var open: Set<JobID> = []
     for (target, result) in zip(wanted, results) {
@@ -176,18 +179,39 @@ final class FetchSession: Sendable {
       case .alreadyScheduled(let id):
         view.add(id, target.name, target.url)
         open.insert(id)
+        if command.foreground { engine.setClass(.foreground, of: id) }
         engine.resume(id)
       case .conflict(let id):
-        throw Failure(
-          64,
-          "\(target.name) is being fetched from another URL or with another digest (download \(id)); choose --to, or `outrider cancel`"
-        )
+        throw Failure(75, "\(target.name) is still being fetched otherwise (download \(id)); try again")
       case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
       case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
       }
     }
     return open
   }
+
+  /// An earlier command wanted something else at the same place: this one counts.
+  private func giveUpOthers(_ wanted: [Target]) async throws {
+    var others: Set<JobID> = []
+    let events = engine.events
+    for target in wanted {
+      guard let record = try store.job(app: Self.app, identifier: target.specification.identifier),
+        !record.state.isSettled,
+        record.state != .verified, !record.specification.asksForTheSame(as: target.specification)
+      else { continue }
+      Output.note(
+        "\(Printable.text(target.name)): what was there from \(Self.shown(record.specification.url)) is given up")
+      others.insert(record.id)
+      engine.cancel(record.id)
+    }
+    guard !others.isEmpty else { return }
+    for await event in events {
+      if case .cancelled(let id) = event { others.remove(id) }
+      if others.isEmpty { return }
+    }
+  }
+
+  private static func shown(_ url: String) -> String { (try? ParsedURL(url))?.redacted ?? Printable.text(url) }
 
   private static func isStillThere(_ record: JobRecord) -> Bool {
     guard let identity = try? Files.identity(of: "\(record.specification.directory)/\(record.specification.fileName)")

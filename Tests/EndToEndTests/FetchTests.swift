@@ -89,6 +89,24 @@ import Testing
     if signal != SIGKILL { #expect(place.origin.requests.last?.header("Range") != nil) }
   }
 
+  @Test func anotherCommandLeavesItAlone() throws {
+    let place = try Place {
+      $0.handler = { request, _ in
+        request.path == "/a.bin" ? .with { $0.ending = .init(.silence, after: .byte(3_000_000)) } : nil
+      }
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    #expect(try place.fetch(place.origin.url("/b.bin")).status == 0)
+    #expect(place.origin.requests(for: "/a.bin").count == 1, "what another command left isn't taken up")
+  }
+
   @Test func holdsTheFileToItsDigest() throws {
     let place = try Place()
     let wrong = try place.fetch(place.origin.url("/b.bin"), "--sha256", String(repeating: "0", count: 64))

@@ -20,7 +20,7 @@ public struct OriginRecord: Sendable, Equatable {
 
 public enum AddResult: Sendable, Equatable {
   case added(JobID)
-  /// The same identifier with an equal request is there already (BAErrorCode 100).
+  /// The same identifier with an equal request (but perhaps more or less urgent) is there already (BAErrorCode 100).
   case alreadyScheduled(JobID)
   /// The same identifier with another request: it has to be cancelled first.
   case conflict(JobID)

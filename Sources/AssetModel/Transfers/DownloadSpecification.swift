@@ -44,6 +44,14 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.budget = budget
   }
 
+  /// Whether both ask for the same file at the same place; how urgent it is may differ.
+  public func asksForTheSame(as other: Self) -> Bool {
+    var other = other
+    other.transferClass = transferClass
+    other.priority = priority
+    return self == other
+  }
+
   /// Whether the declared size binds to the byte; otherwise it is advice (B52).
   public var isSizeExact: Bool { declaredSize != nil && (isEssential || digest != nil || chunks != nil) }
 

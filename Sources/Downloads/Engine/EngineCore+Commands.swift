@@ -18,6 +18,7 @@ extension EngineCore {
         origins[number].rangelessUntil = now + .nanoseconds(rest)
       }
     }
+    guard options.takesUpOpenJobs else { return }
     try journal.journal.forEachOpenJob { job in
       let entry = Scheduler.Entry(
         id: job.id, app: apps.number(of: job.app), origin: origins.number(of: job.origin),
@@ -92,9 +93,17 @@ extension EngineCore {
   }
 
   func goOn(_ id: JobID) {
-    guard let hold = holds[id] else { return }
-    guard case .paused = hold.reason else { return release(id) }
-    guard let record = openRecord(id) else { return }
+    if let hold = holds[id] {
+      guard case .paused = hold.reason else { return release(id) }
+    } else if active[id] != nil || scheduler.isWaiting(id) {
+      return
+    }
+    guard let record = try? journal.journal.job(id), !record.state.isSettled else { return }
+    if record.state == .verified {
+      scheduler.enqueue(entry(of: record), now: clock.boot)
+      needsSchedule = true
+      return
+    }
     take(record, .open) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
   }
 

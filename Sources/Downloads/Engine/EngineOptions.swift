@@ -3,6 +3,8 @@ public import AssetModel
 /// What an administrator sets.
 public struct EngineOptions: Sendable {
   public var transport: TransportOptions
+  /// At its start the engine goes on with every open job of the journal; otherwise only with those that `resume` names.
+  public var takesUpOpenJobs = true
   /// Bytes that stay free on every volume; nil: max(512 MiB, 3 % of the volume).
   public var freeSpaceFloor: Int64?
   /// Mode of finished files, before the umask of nobody: it is set on the descriptor.

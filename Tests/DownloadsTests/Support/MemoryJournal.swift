@@ -26,7 +26,9 @@ final class MemoryJournal: DownloadJournal {
           $0.specification.app == specification.app && $0.specification.identifier == specification.identifier
             && !$0.state.isSettled
         }
-        if let same { return same.specification == specification ? .alreadyScheduled(same.id) : .conflict(same.id) }
+        if let same {
+          return same.specification.asksForTheSame(as: specification) ? .alreadyScheduled(same.id) : .conflict(same.id)
+        }
         let id = JobID(Int64(state.jobs.count + 1))
         state.jobs[id] = JobRecord(id: id, specification: specification, enqueued: now)
         return .added(id)
