@@ -26,7 +26,7 @@ enum InterruptedFetch {
       files: InterruptedFiles(fuse: fuse))
     let events = engine.events
     let specification = DownloadSpecification(
-      app: "app", identifier: "file", url: arguments[2], transferClass: .foreground, directory: folder, fileName: "file"
+      app: "app", identifier: "file", url: arguments[2], transferClass: .visible, directory: folder, fileName: "file"
     )
     if try store.job(app: "app", identifier: "file")?.state != .finished {
       _ = try await engine.add([specification])

@@ -94,14 +94,16 @@ final class TestClock: TransferClock {
   /// Every wait that was jumped over.
   let jumps = Mutex<[Duration]>([])
   let bootIdentifier: String
+  /// Otherwise it stands still until the test moves it.
   let jumpsWhenIdle: Bool
+  private let start = SystemClock.boottime
 
   init(boot: String = "test-boot", jumpsWhenIdle: Bool = true) {
     bootIdentifier = boot
     self.jumpsWhenIdle = jumpsWhenIdle
   }
 
-  var boot: Duration { SystemClock.boottime + offset.withLock { $0 } }
+  var boot: Duration { (jumpsWhenIdle ? SystemClock.boottime : start) + offset.withLock { $0 } }
   var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) }
 
   func advance(by step: Duration) { offset.withLock { $0 += step } }
