@@ -27,6 +27,11 @@ final class StoreLock: Sendable {
     file = opened
   }
 
+  deinit {
+    // Said aloud, because a child that is about to execute something still shares the description.
+    flock(file.number, LOCK_UN)
+  }
+
   static func remedy(_ code: Int32) -> String {
     switch code {
     case EROFS, EACCES, EPERM: "make it writable, or name another state folder"

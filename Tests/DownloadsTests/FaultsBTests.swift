@@ -1,6 +1,7 @@
 import AssetModel
 import Downloads
 import Foundation
+import LinuxSystem
 import Synchronization
 import Testing
 
@@ -300,9 +301,19 @@ import Testing
   }
 
   @Test("F-37 a dead proxy isn't the origin's failure") func deadProxy() async throws {
-    let gone = try Origin { _ in }
-    let address = gone.url
-    gone.stop()
+    // Bound and never listening: it refuses, and nobody else gets the port.
+    let refusing = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+    var name = sockaddr_in()
+    name.sin_family = sa_family_t(AF_INET)
+    name.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &name) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(refusing.number, $0, length) == 0 && getsockname(refusing.number, $0, &length) == 0
+      }
+    }
+    #expect(isBound)
+    let address = "http://127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
     let scene = try await Scene(
       clock: TestClock(jumpsWhenIdle: false), options: { $0.transport.proxy = address }, reply: { _, _ in nil })
     for _ in 0..<8 {
@@ -314,6 +325,7 @@ import Testing
     #expect(try await scene.end() == .cancelled)
     let record = try await scene.close()
     #expect(record.history.fruitlessAttempts == 0 && scene.origin.requests.isEmpty)
+    _ = refusing.number
   }
 
   @Test("F-37 a proxy that asks for a credential") func proxyChallenge() async throws {

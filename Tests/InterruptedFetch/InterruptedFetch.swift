@@ -21,6 +21,8 @@ enum InterruptedFetch {
     hosts.allowsPlainHTTPToLoopback = true
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
     options.freeSpaceFloor = 0
+    // Otherwise what an earlier run left could be settled before it is asked for.
+    options.takesUpOpenJobs = false
     let engine = try DownloadEngine(
       journal: InterruptedJournal(store: store, fuse: fuse), options: options, clock: HurriedClock(),
       files: InterruptedFiles(fuse: fuse))
@@ -29,7 +31,7 @@ enum InterruptedFetch {
       app: "app", identifier: "file", url: arguments[2], transferClass: .visible, directory: folder, fileName: "file"
     )
     if try store.job(app: "app", identifier: "file")?.state != .finished {
-      _ = try await engine.add([specification])
+      if case .alreadyScheduled(let id) = try await engine.add([specification])[0] { engine.resume(id) }
       for await event in events {
         if case .finished = event { break }
         if case .failed(_, let failure) = event {
