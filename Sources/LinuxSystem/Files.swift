@@ -45,6 +45,15 @@ package enum Files {
     return names.sorted()
   }
 
+  /// Makes a directory and those above it where they are missing; what is there stays as it is.
+  package static func makeDirectories(_ path: String, mode: UInt32) throws(SystemCallError) {
+    var made = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/") {
+      made += "/\(part)"
+      if mkdir(made, mode) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: made) }
+    }
+  }
+
   /// Creates a directory of the caller's own below `parent` (mkdtemp(3)).
   package static func temporaryDirectory(in parent: String, prefix: String) throws(SystemCallError) -> String {
     var template = Array("\(parent)/\(prefix)XXXXXX".utf8CString)

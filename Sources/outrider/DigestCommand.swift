@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import AssetModel
 internal import Crypto
 internal import Foundation
+internal import LinuxSystem
 internal import Sandbox
 
 struct DigestCommand: ParsableCommand {
@@ -25,7 +26,10 @@ struct DigestCommand: ParsableCommand {
       guard let size = Quantity.bytes(chunkSize), size & (size - 1) == 0, (64 << 10...64 << 20).contains(size) else {
         throw Failure(64, "--chunk-size '\(chunkSize)' isn't a power of two from 64KiB to 64MiB")
       }
-      guard let handle = FileHandle(forReadingAtPath: file) else { throw Failure(66, "\(file): can't be read") }
+      guard let identity = try? Files.identity(of: file), identity.isRegularFile,
+        let handle = FileHandle(forReadingAtPath: file)
+      else { throw Failure(66, "\(file): isn't a file that can be read") }
+      if identity.size == 0 { throw Failure(64, "\(file): is empty, and an empty file has no chunks") }
       var whole = SHA256()
       var list = ChunkListFile(chunkSize: Int64(size), size: 0, sha256: "", chunks: [])
       while let data = try handle.read(upToCount: size), !data.isEmpty {

@@ -27,10 +27,9 @@ final class FetchSession: Sendable {
     targets = try Self.targets(command)
     let directory = FetchState.directory(command.state)
     do {
-      try FileManager.default.createDirectory(
-        atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try Files.makeDirectories(directory, mode: 0o700)
     } catch {
-      throw Failure(73, "the state folder \(directory) can't be made: \(error.localizedDescription)")
+      throw Failure(73, "the state folder can't be made: \(error); name another with --state")
     }
     var options = AssetStore.Options()
     options.startFresh = command.startFresh
@@ -123,7 +122,8 @@ final class FetchSession: Sendable {
         stopped = number == SIGINT ? 130 : 75
         return true
       }
-      guard isFirst else { return }
+      // Whoever asks twice doesn't want to wait; what is on the disk is good for the next time.
+      guard isFirst else { Exit.leave(number == SIGINT ? 130 : 75) }
       Task { await engine.close() }
     }
     let events = engine.events

@@ -150,7 +150,6 @@ struct Hold {
     case volume(Int32)
     case paused(String)
     case journal(String)
-    case clockUnset
   }
 
   var entry: Scheduler.Entry

@@ -49,7 +49,6 @@ extension EngineCore {
     case .journal(let what):
       return Explanation(
         .lock, data: ["journal": Printable.text(what)], endsIn: rest, remedy: "the journal can be written again")
-    case .clockUnset: return Explanation(.clockUnset, endsIn: rest, remedy: "the clock is set")
     }
   }
 

@@ -2,9 +2,15 @@ internal import CCurl
 
 /// A URL as libcurl's own parser understands it, so that what was judged is what is asked (RFC 3986).
 public struct ParsedURL: Sendable, Hashable {
-  public enum Failure: Error, Sendable, Equatable {
+  public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
     /// Why libcurl doesn't take it.
     case malformed(String)
+
+    public var description: String {
+      switch self {
+      case .malformed(let why): why
+      }
+    }
   }
 
   public let scheme: String

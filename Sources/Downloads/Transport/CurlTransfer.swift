@@ -68,7 +68,6 @@ final class CurlTransfer {
     oc_set_list(easy, CURLOPT_RESOLVE, resolve.head)
     oc_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.inNanoseconds / 1_000_000))
     oc_set_long(easy, CURLOPT_HTTP_VERSION, request.isLarge ? Int(CURL_HTTP_VERSION_1_1) : Int(CURL_HTTP_VERSION_2TLS))
-    if let rate = request.bytesPerSecond { oc_set_offset(easy, CURLOPT_MAX_RECV_SPEED_LARGE, rate) }
     configureTrust(options)
 
     oc_set_pointer(easy, CURLOPT_WRITEDATA, context)
@@ -114,14 +113,9 @@ final class CurlTransfer {
     if case .exactKey(let key) = request.trust { pins = [key] }
     if !pins.isEmpty { oc_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")) }
     // A trust that was granted to one job must not be found on a connection by another.
-    if request.trust != .roots || request.clientCertificate != nil || request.looksAtChainOnly {
+    if request.trust != .roots || request.looksAtChainOnly {
       oc_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
       oc_set_long(easy, CURLOPT_FORBID_REUSE, 1)
-    }
-    if var identity = request.clientCertificate {
-      oc_set_string(easy, CURLOPT_SSLCERTTYPE, "PEM")
-      oc_set_blob(easy, CURLOPT_SSLCERT_BLOB, &identity.certificate, identity.certificate.count)
-      oc_set_blob(easy, CURLOPT_SSLKEY_BLOB, &identity.key, identity.key.count)
     }
   }
 

@@ -19,23 +19,10 @@ struct TransportRequest {
   /// Verified besides everything else.
   var pins: [String] = []
   var trust = Trust.roots
-  var clientCertificate: ClientCertificate?
   /// A body of 8 MiB or more is better off alone on its connection.
   var isLarge = false
-  var bytesPerSecond: Int64?
   /// Handshake only, without verification and without a request: to see the chain after a failed verification.
   var looksAtChainOnly = false
-}
-
-/// A certificate and its key, as PEM text; kept in memory only.
-public struct ClientCertificate: Sendable, Equatable {
-  public var certificate: [UInt8]
-  public var key: [UInt8]
-
-  public init(certificate: [UInt8], key: [UInt8]) {
-    self.certificate = certificate
-    self.key = key
-  }
 }
 
 /// How the transport ended a request.
