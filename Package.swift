@@ -15,6 +15,7 @@ let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treat
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -66,7 +67,7 @@ let package = Package(
     .target(
       name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams],
       swiftSettings: strict),
-    .target(name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", grdb], swiftSettings: strict),
+    .target(name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", grdb, sqlite], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
     .target(name: "COSModules", cSettings: strictC),
@@ -116,7 +117,9 @@ let package = Package(
       name: "queue-benchmark",
       dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
       path: "Tests/QueueBenchmark"),
-    .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem"]),
+    .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "store-writer"]),
+    // A process that writes to a store until it is killed.
+    .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],

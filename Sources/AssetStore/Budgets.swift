@@ -4,56 +4,91 @@ internal import GRDB
 /// Allowances: reserved when a job is added, charged with every byte that arrives, given back when it is settled. All of it
 /// in the transaction that does the rest, so that parallel jobs can't promise the same bytes twice.
 enum Budgets {
-  static func set(_ database: Database, _ name: String, _ bytes: Int64?) throws {
-    guard let bytes else { return try database.execute(sql: "DELETE FROM budgets WHERE name = ?", arguments: [name]) }
-    try database.execute(
-      sql:
-        "INSERT INTO budgets (name, allowed) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET allowed = excluded.allowed",
-      arguments: [name, max(0, bytes)])
+  /// What is always left for an app's manifest, so that it can't lock its app out.
+  static let manifestPart: Int64 = 1 << 20
+
+  enum Admission {
+    case reserved(Int64)
+    case missing(Int64)
   }
 
-  /// nil: reserved, or nothing binds; otherwise the bytes that are missing.
-  static func reserve(_ database: Database, _ specification: DownloadSpecification) throws -> Int64? {
-    guard let name = specification.budget,
-      let row = try Row.fetchOne(
-        database.cachedStatement(sql: "SELECT allowed - charged - reserved FROM budgets WHERE name = ?"),
-        arguments: [name])
-    else { return nil }
-    let wanted = size(specification)
-    let left: Int64 = row[0]
-    if wanted > left { return wanted - left }
-    try reserve(database, name, wanted)
+  static func set(_ database: Database, _ name: String, _ bytes: Int64?) throws {
+    guard let bytes else { return try database.query("DELETE FROM budgets WHERE name = ?").bind(name).run() }
+    try database.query(
+      "INSERT INTO budgets (name, allowed) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET allowed = excluded.allowed"
+    ).bind(name).bind(max(0, bytes)).run()
+    // Jobs that were added before there was this allowance have reserved from it.
+    try database.query(
+      """
+      UPDATE budgets SET
+        reserved = (SELECT coalesce(sum(reserved), 0) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 0),
+        manifestReserved = (SELECT coalesce(sum(reserved), 0) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 1)
+      WHERE name = ?
+      """
+    ).bind(name).run()
+  }
+
+  static func budget(_ database: Database, _ name: String) throws -> Budget? {
+    let row = try database.query(
+      "SELECT allowed, charged, reserved, manifestCharged, manifestReserved FROM budgets WHERE name = ?"
+    ).bind(name)
+    guard try row.step() else { return nil }
+    return Budget(
+      allowed: row.int64(), charged: row.int64(), reserved: row.int64(), manifestCharged: row.int64(),
+      manifestReserved: row.int64())
+  }
+
+  static func admit(_ database: Database, _ specification: DownloadSpecification) throws -> Admission {
+    guard let name = specification.budget else { return .reserved(0) }
+    let size = specification.exactSize ?? specification.declaredSize
+    let wanted = max(0, size ?? (specification.isManifest ? manifestPart : 0))
+    guard let budget = try budget(database, name) else { return .reserved(wanted) }
+    let left = budget.available(forManifest: specification.isManifest)
+    if wanted > left { return .missing(wanted - left) }
+    try book(database, name, specification.isManifest, reserve: wanted)
+    return .reserved(wanted)
+  }
+
+  /// More for a job that needs more than it reserved: the bytes that are missing, or nil.
+  static func extend(_ database: Database, _ id: JobID, by bytes: Int64) throws -> Int64? {
+    let row = try database.query("SELECT budget, isManifest FROM jobs WHERE id = ? AND state < 3").bind(id.number)
+    guard try row.step() else { throw StoreError.wrongState("job \(id) isn't open") }
+    if let name = row.optionalText() {
+      let isManifest = row.bool()
+      if let budget = try budget(database, name) {
+        let left = budget.available(forManifest: isManifest)
+        if bytes > left { return bytes - left }
+        try book(database, name, isManifest, reserve: bytes)
+      }
+    }
+    try database.query("UPDATE jobs SET reserved = reserved + ? WHERE id = ?").bind(bytes).bind(id.number).run()
     return nil
   }
 
-  private static func size(_ specification: DownloadSpecification) -> Int64 {
-    max(0, specification.exactSize ?? specification.declaredSize ?? 0)
+  /// Moves what arrived since the last commit from the reservation to the charge, and gives the rest back at the end.
+  /// Returns whether the change counts: the row is open and not of a later generation.
+  static func charge(_ database: Database, _ job: JobRecord) throws -> Bool {
+    let row = try database.query(
+      "SELECT received, reserved, budget, isManifest FROM jobs WHERE id = ? AND generation <= ? AND state < 3"
+    ).bind(job.id.number).bind(job.generation)
+    guard try row.step() else { return false }
+    let (received, reserved) = (row.int64(), row.int64())
+    guard let name = row.optionalText() else { return true }
+    let isManifest = row.bool()
+    let fresh = max(0, job.receivedBytes - received)
+    let used = job.state.isSettled ? reserved : min(reserved, fresh)
+    guard fresh > 0 || used > 0 else { return true }
+    try book(database, name, isManifest, reserve: -used, charge: fresh)
+    try database.query("UPDATE jobs SET reserved = reserved - ? WHERE id = ?").bind(used).bind(job.id.number).run()
+    return true
   }
 
-  private static func reserve(_ database: Database, _ name: String, _ bytes: Int64) throws {
-    try database.cachedStatement(sql: "UPDATE budgets SET reserved = max(0, reserved + ?) WHERE name = ?")
-      .execute(arguments: [bytes, name])
-  }
-
-  private static func received(_ database: Database, _ id: JobID) throws -> Int64? {
-    try Int64.fetchOne(
-      database.cachedStatement(sql: "SELECT received FROM jobs WHERE id = ? AND state < 3"), arguments: [id.number])
-  }
-
-  /// Moves what arrived since the last commit from the reservation to the charge.
-  static func charge(_ database: Database, _ job: JobRecord) throws {
-    guard let name = job.specification.budget, let before = try received(database, job.id), job.receivedBytes > before
-    else { return }
-    let fresh = job.receivedBytes - before
-    let left = max(0, size(job.specification) - before)
-    try reserve(database, name, -min(fresh, left))
-    try database.cachedStatement(sql: "UPDATE budgets SET charged = charged + ? WHERE name = ?").execute(arguments: [
-      fresh, name,
-    ])
-  }
-
-  static func settle(_ database: Database, _ job: JobRecord) throws {
-    guard let name = job.specification.budget else { return }
-    try reserve(database, name, -max(0, size(job.specification) - job.receivedBytes))
+  private static func book(
+    _ database: Database, _ name: String, _ isManifest: Bool, reserve: Int64, charge: Int64 = 0
+  ) throws {
+    let (reserved, charged) = isManifest ? ("manifestReserved", "manifestCharged") : ("reserved", "charged")
+    try database.query(
+      "UPDATE budgets SET \(reserved) = max(0, \(reserved) + ?), \(charged) = \(charged) + ? WHERE name = ?"
+    ).bind(reserve).bind(charge).bind(name).run()
   }
 }

@@ -20,11 +20,13 @@ enum JobRow {
   static let insertion = """
     INSERT INTO jobs (app, identifier, url, origin, headers, requestedClass, isEssential, priority, declaredSize, digest,
       chunkSize, chunkTotal, chunks, directory, fileName, allowedDomains, budget, class, generation, state, history, received, rest,
-      enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall)
-    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,1,0,?,0,?,?,?,?,?,?,?)
+      enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall, isManifest, reserved, volume)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,0,?,?,?,?,?,?,?,?,?,?)
     """
 
-  static func insertionArguments(_ job: DownloadSpecification, now: StoredMoment) -> StatementArguments {
+  static func insertionArguments(
+    _ job: DownloadSpecification, generation: Int, reserved: Int64, volume: UInt64?, now: StoredMoment
+  ) -> StatementArguments {
     let origin = origin(of: job.url)
     let list = job.chunks
     return [
@@ -33,10 +35,10 @@ enum JobRow {
       job.declaredSize, job.digest.map { blob($0.bytes) }, list?.chunkSize, list?.totalSize,
       list.map { blob($0.digests) },
       text(job.directory), text(job.fileName), job.allowedDomains.map { blob(texts($0)) }, job.budget,
-      job.transferClass.rawValue,
+      job.transferClass.rawValue, generation,
       blob(history(JobHistory())), job.exactSize ?? job.declaredSize, now.bootIdentifier, now.boot, now.wall,
       now.bootIdentifier,
-      now.boot, now.wall,
+      now.boot, now.wall, job.isManifest, reserved, volume.map { Int64(bitPattern: $0) },
     ]
   }
 
@@ -73,7 +75,18 @@ enum JobRow {
   /// Bytes still to come, for the queue after a restart.
   private static func rest(_ job: JobRecord) -> Int64? {
     let total = job.specification.exactSize ?? job.partial?.entity.total ?? job.specification.declaredSize
-    return total.map { max(0, $0 - (job.partial?.durableOffset ?? 0)) }
+    return total.map { max(0, $0 - durable(job)) }
+  }
+
+  private static func durable(_ job: JobRecord) -> Int64 {
+    guard let partial = job.partial else { return 0 }
+    guard let chunks = job.specification.chunks else { return partial.durableOffset }
+    var bytes: Int64 = 0
+    for chunk in 0..<chunks.count where chunk / 8 < partial.verifiedChunks.count {
+      guard partial.verifiedChunks[chunk / 8] & 1 << (chunk % 8) != 0 else { continue }
+      bytes += Int64(chunks.range(of: chunk).count)
+    }
+    return bytes
   }
 
   static func record(_ row: Row) throws -> JobRecord {
@@ -88,7 +101,8 @@ enum JobRow {
       priority: row["priority"],
       declaredSize: row["declaredSize"], digest: digest(row["digest"]), chunks: try chunks(row),
       directory: try text(row["directory"]),
-      fileName: try text(row["fileName"]), allowedDomains: domains, budget: row["budget"])
+      fileName: try text(row["fileName"]), allowedDomains: domains, budget: row["budget"],
+      isManifest: row["isManifest"])
     return JobRecord(
       id: JobID(row["id"]), specification: specification, transferClass: try transferClass(row["class"]),
       generation: row["generation"],

@@ -1,6 +1,7 @@
 internal import GRDB
 
-/// The tables, from the first version on. What clients name is kept as bytes: SQLite's texts end at a NUL. A migration runs in one transaction: interrupted, it has not been.
+/// The tables, from the first version on. What clients name is kept as bytes: SQLite's texts end at a NUL. A migration
+/// runs in one transaction: interrupted, it has not been. One that was released never changes; the next one follows it.
 enum Schema {
   /// "Outr", so that nobody takes another program's database for ours.
   static let applicationIdentifier: Int32 = 0x4f75_7472
@@ -46,6 +47,66 @@ enum Schema {
           ) STRICT;
           """)
     }
+    migrator.registerMigration("2: files, reservations, history") { try $0.execute(sql: version2) }
     return migrator
   }
+
+  /// A text's bytes: `length` of a text stops at its first NUL.
+  private static func bytes(_ column: String, _ limit: Int) -> String {
+    "CHECK (length(CAST(\(column) AS BLOB)) <= \(limit))"
+  }
+
+  private static let version2 = """
+    ALTER TABLE jobs ADD COLUMN isManifest INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE jobs ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0);
+    ALTER TABLE jobs ADD COLUMN volume INTEGER;
+    UPDATE jobs SET reserved = max(0, coalesce(declaredSize, chunkTotal, 0) - received) WHERE state < 3 AND budget IS NOT NULL;
+    UPDATE budgets SET reserved = (SELECT coalesce(sum(jobs.reserved), 0) FROM jobs WHERE state < 3 AND budget = name);
+    CREATE INDEX openJobsOfVolume ON jobs (volume, rest) WHERE state < 3;
+    ALTER TABLE budgets ADD COLUMN manifestCharged INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE budgets ADD COLUMN manifestReserved INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE deliveries ADD COLUMN recipient TEXT \(bytes("recipient", Limits.message));
+    ALTER TABLE deliveries ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE deliveries ADD COLUMN fileMoved INTEGER;
+    CREATE TABLE settings (
+      name TEXT PRIMARY KEY \(bytes("name", Limits.name)), value TEXT NOT NULL \(bytes("value", Limits.text))
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE attempts (
+      id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+      wall INTEGER NOT NULL, duration INTEGER NOT NULL, bytes INTEGER NOT NULL, status INTEGER,
+      outcome TEXT NOT NULL \(bytes("outcome", Limits.message))
+    ) STRICT;
+    CREATE INDEX attemptsOfJob ON attempts (job, id);
+    CREATE TABLE events (
+      id INTEGER PRIMARY KEY, wall INTEGER NOT NULL, app BLOB CHECK (length(app) <= \(Limits.name)), job INTEGER,
+      kind TEXT NOT NULL \(bytes("kind", 64)), detail TEXT NOT NULL \(bytes("detail", Limits.message))
+    ) STRICT;
+    CREATE TABLE runs (
+      id INTEGER PRIMARY KEY, app BLOB NOT NULL CHECK (length(app) <= \(Limits.name)), wall INTEGER NOT NULL,
+      request TEXT NOT NULL \(bytes("request", 64)), outcome TEXT NOT NULL \(bytes("outcome", 64)),
+      duration INTEGER NOT NULL, cpu INTEGER NOT NULL, memory INTEGER NOT NULL,
+      detail TEXT NOT NULL \(bytes("detail", Limits.message))
+    ) STRICT;
+    CREATE INDEX runsOfApp ON runs (app, id);
+    CREATE TABLE files (
+      id INTEGER PRIMARY KEY, job INTEGER UNIQUE REFERENCES jobs (id), app BLOB NOT NULL,
+      directory BLOB NOT NULL CHECK (length(directory) <= \(Limits.path)),
+      name BLOB NOT NULL CHECK (length(name) <= \(Limits.fileName)),
+      inode INTEGER NOT NULL, size INTEGER NOT NULL CHECK (size >= 0), digest BLOB,
+      isPurgeable INTEGER NOT NULL DEFAULT 1, preservation INTEGER NOT NULL DEFAULT 0, isEssential INTEGER NOT NULL,
+      lastUse INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0 CHECK (state IN (0, 1, 2))
+    ) STRICT;
+    CREATE INDEX presentFiles ON files (directory, name) WHERE state = 0;
+    CREATE TABLE pins (
+      file INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE, connection INTEGER NOT NULL,
+      reason TEXT NOT NULL \(bytes("reason", 64)), PRIMARY KEY (file, connection, reason)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX pinsOfConnection ON pins (connection);
+    CREATE TABLE tombstones (
+      id INTEGER PRIMARY KEY, file INTEGER REFERENCES files (id) ON DELETE CASCADE,
+      directory BLOB NOT NULL CHECK (length(directory) <= \(Limits.path)),
+      name BLOB NOT NULL CHECK (length(name) <= \(Limits.fileName)),
+      inode INTEGER NOT NULL, size INTEGER NOT NULL, UNIQUE (directory, name)
+    ) STRICT;
+    """
 }

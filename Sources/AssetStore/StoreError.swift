@@ -1,26 +1,77 @@
+internal import AssetModel
+internal import GRDB
+public import LinuxSystem
+
 /// Why a state folder can't be used, in one sentence with its remedy.
 public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Another process has it.
-  case heldBy(pid: Int32, program: String, path: String)
+  /// Another process has it, since so many nanoseconds after 1970.
+  case heldBy(pid: Int32, program: String, since: Int64, path: String)
   /// The folder isn't what it has to be.
   case unusable(path: String, why: String, remedy: String)
   /// The database is damaged; a copy was kept, nothing was changed.
   case corrupt(path: String, why: String, copy: String)
   /// Made by a newer program, and not touched.
   case newer(path: String)
+  /// No room, quota or inode left on its volume; the transaction didn't happen.
+  case full(path: String, why: String)
+  /// Longer than the store takes; nothing of the call happened.
+  case tooLong(field: String, bytes: Int, limit: Int)
+  /// A delivery or file that isn't in the state that the call needs.
+  case wrongState(String)
+  /// Something in a container isn't what belongs there; nothing was touched.
+  case container(path: String, why: ContainerObjection)
+  case file(SystemCallError)
   /// SQLite says so.
   case database(path: String, why: String)
 
   public var description: String {
     switch self {
-    case .heldBy(let pid, let program, let path):
-      "\(path) is in use by \(program) (process \(pid)); wait for it, end it, or name another state folder"
+    case .heldBy(let pid, let program, let since, let path):
+      "\(path) is in use by \(program) (process \(pid)) since \(WallClock.stamp(since)); wait for it, end it, or name another state folder"
     case .unusable(let path, let why, let remedy): "\(path): \(why); \(remedy)"
     case .corrupt(let path, let why, let copy):
       "\(path) is damaged (\(why)); a copy is at \(copy); start a fresh one with --start-fresh, and what was open is fetched again"
     case .newer(let path):
       "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
+    case .full(let path, let why): "no room for \(path): \(why); free some space on its volume"
+    case .tooLong(let field, let bytes, let limit): "\(field) has \(bytes) bytes; at most \(limit) are allowed"
+    case .wrongState(let what): what
+    case .container(let path, let why): "\(Printable.text(path)): \(why)"
+    case .file(let error): "\(error)"
     case .database(let path, let why): "\(path): \(why)"
+    }
+  }
+}
+
+/// What was wrong with a file or directory of a container.
+public enum ContainerObjection: Sendable, Equatable {
+  case invalidIdentifier, notADirectory, notARegularFile
+  case foreignOwner(uid: UInt32)
+  case writableByOthers(mode: UInt32)
+  /// A second name for the same file: whoever has it could change the file later.
+  case hardLinked(links: UInt64)
+  /// A symbolic link or a mount on the way.
+  case redirected
+  /// Not the file or directory that was opened or journalled.
+  case exchanged
+}
+
+extension StoreError {
+  /// Any error of a database call, typed. `path` is the database's.
+  init(_ error: any Error, path: String) {
+    switch error {
+    case let error as StoreError: self = error
+    case let error as SystemCallError: self = .file(error)
+    case let error as DatabaseError:
+      let message = error.message ?? error.description
+      switch error.resultCode {
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .corrupt(path: path, why: message, copy: "")
+      case .SQLITE_FULL: self = .full(path: path, why: message)
+      case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
+        self = .unusable(path: path, why: message, remedy: "make it writable, or name another state folder")
+      default: self = .database(path: path, why: "\(message) (\(error.extendedResultCode.rawValue))")
+      }
+    default: self = .database(path: path, why: "\(error)")
     }
   }
 }

@@ -1,11 +1,22 @@
+internal import AssetModel
 internal import Glibc
 internal import LinuxSystem
 
 /// One process at a time has a state folder: flock(2) on a file that names it. The kernel lets go when the process ends.
+///
+/// What the holder wrote stays when it dies, so whoever takes the lock learns how the last one ended.
 final class StoreLock: Sendable {
-  private let file: OwnedDescriptor
+  enum Predecessor: Sendable, Equatable {
+    case none
+    /// It closed the store; size and time of the database's last change as it left it.
+    case closed(size: Int64, modified: Int64)
+    case died(pid: Int32)
+  }
 
-  init(_ directory: String) throws(StoreError) {
+  private let file: OwnedDescriptor
+  let predecessor: Predecessor
+
+  init(_ directory: String, now: Int64) throws(StoreError) {
     let path = "\(directory)/lock"
     let opened: OwnedDescriptor
     do {
@@ -13,18 +24,40 @@ final class StoreLock: Sendable {
     } catch {
       throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))
     }
+    let written = String(decoding: (try? opened.readAll(limit: 256)) ?? [], as: UTF8.self)
+    let fields = written.split(separator: " ", maxSplits: 2).map { $0.filter { !$0.isNewline } }
     guard flock(opened.number, LOCK_EX | LOCK_NB) == 0 else {
-      let holder = (try? opened.readAll(limit: 256)) ?? []
-      let fields = String(decoding: holder, as: UTF8.self).split(separator: " ", maxSplits: 1)
       throw .heldBy(
-        pid: fields.first.flatMap { Int32($0) } ?? 0,
-        program: fields.count > 1 ? fields[1].filter { !$0.isNewline } : "another process",
-        path: directory)
+        pid: fields.first.flatMap { Int32($0) } ?? 0, program: fields.count > 2 ? fields[2] : "another process",
+        since: fields.count > 2 ? Int64(fields[1]) ?? 0 : 0, path: directory)
     }
-    ftruncate(opened.number, 0)
+    predecessor =
+      if fields.count == 3, fields[0] == "closed", let size = Int64(fields[1]), let modified = Int64(fields[2]) {
+        .closed(size: size, modified: modified)
+      } else if fields.isEmpty {
+        .none
+      } else {
+        .died(pid: Int32(fields[0]) ?? 0)
+      }
     let name = String(((try? Files.text(of: "/proc/self/comm", limit: 64)) ?? "").prefix { $0 != "\n" })
-    try? opened.write("\(getpid()) \(name)\n")
     file = opened
+    do {
+      try write("\(getpid()) \(now) \(Printable.text(name))\n")
+    } catch {
+      throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))
+    }
+  }
+
+  /// Leaves word that everything was written down, and how the database looked then.
+  func leave(size: Int64, modified: Int64) { try? write("closed \(size) \(modified)\n") }
+
+  private func write(_ text: String) throws(SystemCallError) {
+    let number = file.number
+    var text = text
+    try checkErrno("ftruncate", "lock") { ftruncate(number, 0) }
+    let wanted = text.utf8.count
+    let count = try checkErrno("pwrite", "lock") { text.withUTF8 { pwrite(number, $0.baseAddress, $0.count, 0) } }
+    guard count == wanted else { throw SystemCallError("pwrite", code: ENOSPC, subject: "lock") }
   }
 
   deinit {

@@ -69,6 +69,8 @@ public struct FileIdentity: Sendable, Equatable, Hashable {
   public let mode: UInt32
   public let owner: UInt32
   public let group: UInt32
+  /// Names that the file has.
+  public let links: UInt64
   /// Nanoseconds since 1970 of the last change of content and of the inode.
   public let modified: Int64
   public let changed: Int64
@@ -80,6 +82,7 @@ public struct FileIdentity: Sendable, Equatable, Hashable {
     mode = status.st_mode
     owner = status.st_uid
     group = status.st_gid
+    links = UInt64(status.st_nlink)
     modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
   }

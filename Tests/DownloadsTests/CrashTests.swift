@@ -60,7 +60,7 @@ import Testing
       let staged = try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/.outrider")
       #expect(staged.allSatisfy { !$0.contains("/") }, "nothing is left behind, operation \(number): \(staged)")
       let store = try AssetStore(opening: "\(folder)/state")
-      #expect(try store.dueDeliveries().count == 1, "one callback, operation \(number)")
+      #expect(try store.deliveries().count == 1, "one callback, operation \(number)")
       #expect(try store.job(JobID(2)) == nil)
       try store.close()
     }

@@ -21,12 +21,14 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var allowedDomains: [String]?
   /// The allowance that bytes are charged to; nil: none.
   public var budget: String?
+  /// The app's manifest: 1 MiB of the allowance is always left for it.
+  public var isManifest: Bool
 
   public init(
     app: String, identifier: String, url: String, headers: [Download.Header] = [], transferClass: TransferClass,
     isEssential: Bool = false, priority: Int = 0, declaredSize: Int64? = nil, digest: ContentDigest? = nil,
     chunks: ChunkList? = nil, directory: String, fileName: String, allowedDomains: [String]? = nil,
-    budget: String? = nil
+    budget: String? = nil, isManifest: Bool = false
   ) {
     self.app = app
     self.identifier = identifier
@@ -42,6 +44,7 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.fileName = fileName
     self.allowedDomains = allowedDomains
     self.budget = budget
+    self.isManifest = isManifest
   }
 
   /// Whether both ask for the same file at the same place; how urgent it is may differ.

@@ -1,0 +1,74 @@
+internal import AssetModel
+internal import GRDB
+
+/// Jobs that are added in one transaction.
+struct Addition {
+  private let database: Database
+  private let mostOpen: Int
+  private let now: StoredMoment
+  private let insertion: Statement
+  private let latest: Query
+  private let count: Query
+  private var open: [Exact: Int] = [:]
+
+  init(_ database: Database, mostOpen: Int, now: StoredMoment) throws {
+    self.database = database
+    self.mostOpen = mostOpen
+    self.now = now
+    insertion = try database.cachedStatement(sql: JobRow.insertion)
+    latest = try database.query(
+      "SELECT id, state, generation FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
+    count = try database.query("SELECT count(*) FROM jobs WHERE app = ? AND state < 3")
+  }
+
+  mutating func add(_ specification: DownloadSpecification, volume: UInt64?) throws -> AddResult {
+    let app = Array(specification.app.utf8)
+    latest.again()
+    var generation = 1
+    if try latest.bind(app).bind(Array(specification.identifier.utf8)).step() {
+      let (id, state) = (latest.int64(), latest.int64())
+      if state < JobRow.State.finished.rawValue { return try duplicate(specification, JobID(id)) }
+      // Staging names and deliveries are told apart by generation: a new job of that name continues the count.
+      generation = latest.int() + 1
+    }
+    let key = Exact(specification.app)
+    let outstanding = try open[key] ?? outstanding(app)
+    open[key] = outstanding
+    guard outstanding < mostOpen else { return .tooMany(limit: mostOpen) }
+    let reserved: Int64
+    switch try Budgets.admit(database, specification) {
+    case .missing(let bytes): return .allowance(missing: bytes)
+    case .reserved(let bytes): reserved = bytes
+    }
+    let arguments = JobRow.insertionArguments(
+      specification, generation: generation, reserved: reserved, volume: volume, now: now)
+    try insertion.execute(arguments: arguments)
+    open[key] = outstanding + 1
+    return .added(JobID(database.lastInsertedRowID))
+  }
+
+  private func outstanding(_ app: [UInt8]) throws -> Int {
+    count.again()
+    return try count.bind(app).step() ? count.int() : 0
+  }
+
+  private func duplicate(_ specification: DownloadSpecification, _ id: JobID) throws -> AddResult {
+    let row = try Row.fetchOne(
+      database.cachedStatement(sql: "SELECT * FROM jobs WHERE id = ?"), arguments: [id.number])
+    guard let known = try row.map(JobRow.record)?.specification else { return .conflict(id) }
+    return known.isExactly(specification) ? .alreadyScheduled(id) : .conflict(id)
+  }
+}
+
+extension DownloadSpecification {
+  /// Equal to the byte: `String` takes canonically equivalent spellings for equal, servers and disks don't.
+  fileprivate func isExactly(_ other: DownloadSpecification) -> Bool {
+    asksForTheSame(as: other) && texts == other.texts
+  }
+
+  private var texts: [Exact] {
+    ([url, directory, fileName, budget ?? ""] + headers.flatMap { [$0.name, $0.value] } + (allowedDomains ?? [])).map {
+      Exact($0)
+    }
+  }
+}

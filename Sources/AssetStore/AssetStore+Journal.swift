@@ -1,0 +1,93 @@
+public import AssetModel
+internal import GRDB
+internal import LinuxSystem
+
+extension AssetStore: DownloadJournal {
+  public func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
+    for specification in specifications { try Limits.check(specification) }
+    var devices: [Exact: UInt64?] = [:]
+    for specification in specifications where devices[Exact(specification.directory)] == nil {
+      devices[Exact(specification.directory)] = .some((try? Files.identity(of: specification.directory))?.device)
+    }
+    return try write { database in
+      var addition = try Addition(database, mostOpen: options.mostOpenJobsPerApp, now: now)
+      return try specifications.map { try addition.add($0, volume: devices[Exact($0.directory)] ?? nil) }
+    }
+  }
+
+  public func commit(_ changes: [JournalChange]) throws {
+    let now = options.wallClock()
+    try write { database in
+      for change in changes {
+        switch change {
+        case .job(let job): try Self.store(job, database, now)
+        case .origin(let origin): try OriginRow.store(origin, database)
+        }
+      }
+    }
+  }
+
+  private static func store(_ job: JobRecord, _ database: Database, _ now: Int64) throws {
+    guard try Budgets.charge(database, job) else { return }
+    try database.cachedStatement(sql: JobRow.change).execute(arguments: JobRow.changeArguments(job))
+    guard job.state.isSettled else { return }
+    if job.state == .cancelled { return }
+    try database.query("INSERT OR IGNORE INTO deliveries (job, generation) VALUES (?, ?)").bind(job.id.number)
+      .bind(job.generation).run()
+    if job.state == .finished { try FileRow.insert(job, database, now) }
+  }
+
+  public func job(_ id: JobID) throws -> JobRecord? {
+    try read { database in
+      try Row.fetchOne(database.cachedStatement(sql: "SELECT * FROM jobs WHERE id = ?"), arguments: [id.number]).map(
+        JobRow.record)
+    }
+  }
+
+  public func job(app: String, identifier: String) throws -> JobRecord? {
+    try read { database in
+      let statement = try database.cachedStatement(
+        sql: "SELECT * FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
+      return try Row.fetchOne(statement, arguments: [JobRow.text(app), JobRow.text(identifier)]).map(JobRow.record)
+    }
+  }
+
+  public func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
+    try read { database in
+      let rows = try database.query(
+        """
+        SELECT id, app, origin, class, priority, rest, enqueuedBoot, enqueuedAt, enqueuedWall, waitBoot, waitAt, waitWall,
+          waitLength, state FROM jobs WHERE state < 3 ORDER BY id
+        """)
+      // Few apps, origins and boots stand in many rows: the rows share one string each.
+      var (apps, origins, boots) = (Shared(), Shared(), Shared())
+      while try rows.step() {
+        let id = JobID(rows.int64())
+        let (app, origin) = (apps.text(rows), origins.text(rows))
+        let transferClass = try JobRow.transferClass(rows.int())
+        let priority = rows.int()
+        let rest = rows.optionalInt64()
+        let enqueued = StoredMoment(bootIdentifier: boots.text(rows), boot: rows.int64(), wall: rows.int64())
+        var wait: StoredWait?
+        if rows.isNull {
+          rows.skip(4)
+        } else {
+          let since = StoredMoment(bootIdentifier: boots.text(rows), boot: rows.int64(), wall: rows.int64())
+          wait = StoredWait(since: since, length: rows.int64())
+        }
+        let state: JobState =
+          switch JobRow.State(rawValue: rows.int64()) {
+          case .paused: .paused
+          case .verified: .verified
+          default: .open
+          }
+        body(
+          JobSummary(
+            id: id, app: app, origin: origin, transferClass: transferClass, priority: priority, rest: rest,
+            enqueued: enqueued, wait: wait, state: state))
+      }
+    }
+  }
+
+  public func origins() throws -> [OriginRecord] { try read(OriginRow.all) }
+}

@@ -1,0 +1,56 @@
+internal import GRDB
+internal import Glibc
+internal import LinuxSystem
+
+/// The two newest backups, beside the database.
+struct Backups {
+  struct Entry: Equatable {
+    var path: String
+    /// Nanoseconds since 1970.
+    var made: Int64
+  }
+
+  let path: String
+
+  private var newest: String { path + ".backup" }
+  private var previous: String { path + ".backup-previous" }
+
+  /// Newest first.
+  var all: [Entry] {
+    [newest, previous].compactMap { path in
+      (try? Files.identity(of: path)).map { Entry(path: path, made: $0.modified) }
+    }
+  }
+
+  /// Copies through SQLite's backup interface, so what is in the log is in it. A crash leaves the old ones.
+  func make(of pool: DatabasePool) throws {
+    let unfinished = path + ".backup-unfinished"
+    DatabaseFiles.remove(unfinished)
+    let queue = try DatabaseQueue(path: unfinished, configuration: Opening.configuration())
+    try pool.backup(to: queue)
+    // The copy's header says WAL; as one file it has to be whole without a log.
+    try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+    try queue.close()
+    try DatabaseFiles.synchronize(unfinished, O_RDWR)
+    if Files.exists(newest) { try checkErrno("rename", newest) { rename(newest, previous) } }
+    try checkErrno("rename", unfinished) { rename(unfinished, newest) }
+    try DatabaseFiles.synchronizeFolder(of: path)
+  }
+}
+
+extension AssetStore {
+  /// Makes a backup if the last one is older than the options say: for a quiet moment, since it copies the whole database.
+  /// Returns whether one was made.
+  @discardableResult
+  public func backUpIfDue() throws(StoreError) -> Bool {
+    let now = options.wallClock()
+    // A clock that was set back doesn't postpone the next backup for years.
+    if let last = Backups(path: path).all.first?.made, now >= last, now - last < options.backupInterval { return false }
+    try backUp()
+    return true
+  }
+
+  func backUp() throws(StoreError) {
+    do { try Backups(path: path).make(of: pool) } catch { throw StoreError(error, path: path) }
+  }
+}

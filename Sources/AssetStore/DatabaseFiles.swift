@@ -1,0 +1,99 @@
+internal import GRDB
+internal import Glibc
+internal import LinuxSystem
+
+/// A database as files: the file itself and what SQLite keeps beside it.
+enum DatabaseFiles {
+  static let suffixes = ["", "-wal", "-shm", "-journal"]
+
+  /// What the first hundred bytes say (SQLite file format, 1.3), without SQLite.
+  enum Header: Equatable {
+    case missing, database
+    case damaged(String)
+  }
+
+  static func header(of path: String) throws(SystemCallError) -> Header {
+    if !Files.exists(path) { return .missing }
+    let file = try OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    let found = try file.identity()
+    guard found.isRegularFile else { return .damaged("it isn't a regular file") }
+    if found.size == 0 { return .damaged("it is empty") }
+    let bytes = try file.readAll(limit: 100)
+    guard bytes.count == 100, bytes.starts(with: Array("SQLite format 3\0".utf8)) else {
+      return .damaged("it isn't an SQLite database")
+    }
+    func word(_ offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+    guard Int32(bitPattern: word(68)) == Schema.applicationIdentifier else {
+      return .damaged("it is another program's database")
+    }
+    let stated = Int64(bytes[16]) << 8 | Int64(bytes[17])
+    let size = Int64(word(28)) * (stated == 1 ? 65_536 : stated)
+    // The page count is valid only if it was written together with the change counter.
+    if word(24) == word(92), found.size < size { return .damaged("\(size - found.size) bytes are missing at its end") }
+    return .database
+  }
+
+  /// The first thing that SQLite's own check finds wrong, or nil. Reads every page.
+  static func firstFault(_ database: Database) throws -> String? {
+    let answer = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
+    return answer == "ok" ? nil : answer ?? "no answer"
+  }
+
+  static func remove(_ path: String) { for suffix in suffixes { unlink(path + suffix) } }
+
+  /// Copies a damaged database under a dated name; nil if there is nothing. What hasn't changed since isn't copied again: a
+  /// service that is restarted every minute must not fill the disk.
+  static func keepCopy(of path: String, now: Int64) throws(SystemCallError) -> String? {
+    let present = suffixes.filter { Files.exists(path + $0) }
+    guard !present.isEmpty else { return nil }
+    let changed = (try? Files.identity(of: path).modified) ?? now
+    let copy = "\(path).damaged-\(WallClock.stamp(changed))-\(changed % 1_000_000_000)"
+    if Files.exists(copy) { return copy }
+    // The database itself last: where it is, the copy is whole.
+    for suffix in present.reversed() {
+      unlink("\(copy).unfinished")
+      try Self.copy(path + suffix, to: "\(copy).unfinished")
+      try checkErrno("rename", copy) { rename("\(copy).unfinished", copy + suffix) }
+    }
+    return copy
+  }
+
+  /// `target` must not exist.
+  static func copy(_ source: String, to target: String) throws(SystemCallError) {
+    let from = try OwnedDescriptor.open(source, O_RDONLY)
+    let to = try OwnedDescriptor.open(target, O_WRONLY | O_CREAT | O_EXCL)
+    let files = SystemFiles()
+    try withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer throws(SystemCallError) in
+      var offset: Int64 = 0
+      while true {
+        let count = try files.read(buffer, from: from.number, at: offset)
+        if count == 0 { break }
+        var written = 0
+        while written < count {
+          let rest = UnsafeRawBufferPointer(rebasing: buffer[written..<count])
+          written += try files.write(rest, to: to.number, at: offset + Int64(written))
+        }
+        offset += Int64(count)
+      }
+    }
+    try files.synchronize(to.number)
+  }
+
+  /// Renames a whole database to where it is used; an old one's log would be taken for its own, so that goes first.
+  static func putInPlace(_ unfinished: String, at path: String) throws(SystemCallError) {
+    try synchronize(unfinished, O_RDWR)
+    for suffix in suffixes.dropFirst() { unlink(path + suffix) }
+    try checkErrno("rename", unfinished) { rename(unfinished, path) }
+    try synchronizeFolder(of: path)
+  }
+
+  static func synchronizeFolder(of path: String) throws(SystemCallError) {
+    try synchronize(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), O_RDONLY | O_DIRECTORY)
+  }
+
+  static func synchronize(_ path: String, _ flags: Int32) throws(SystemCallError) {
+    let file = try OwnedDescriptor.open(path, flags)
+    let number = file.number
+    try checkErrno("fsync", path) { fsync(number) }
+  }
+}

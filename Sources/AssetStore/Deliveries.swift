@@ -1,0 +1,107 @@
+public import AssetModel
+internal import GRDB
+
+/// A settled job that someone has to hear of, exactly once.
+public struct Delivery: Sendable, Equatable {
+  public enum State: Int64, Sendable {
+    case due
+    /// Journalled before the call: the recipient may have heard of it.
+    case begun
+    case acknowledged
+  }
+
+  public var job: JobID
+  public var generation: Int
+  public var state: State
+  /// Who was called last, and how often someone was.
+  public var recipient: String?
+  public var calls: Int
+  /// Whether the recipient took the file, once that is known.
+  public var fileMoved: Bool?
+}
+
+/// What to do with the file once its delivery is over.
+public enum Handover: Sendable, Equatable {
+  /// The recipient took it.
+  case consumed
+  /// The callback returned and left it: it is to be deleted.
+  case delete
+  /// The recipient died and left it: it stays, and is delivered again.
+  case again
+}
+
+extension AssetStore {
+  /// Due and begun deliveries in the order in which jobs were added. A begun one that is found when the service starts has a
+  /// recipient that may be dead: see `recipientDied`.
+  public func deliveries() throws(StoreError) -> [Delivery] {
+    try read { database in
+      let rows = try database.query("\(Self.selection) WHERE acknowledged = 0 ORDER BY job")
+      var all: [Delivery] = []
+      while try rows.step() { all.append(Self.delivery(rows)) }
+      return all
+    }
+  }
+
+  public func delivery(of job: JobID) throws(StoreError) -> Delivery? {
+    try read { try Self.delivery(of: job, $0) }
+  }
+
+  /// Before the call. Throws `wrongState` unless the delivery is due: there is one recipient at a time.
+  public func beginDelivery(of job: JobID, to recipient: String) throws(StoreError) {
+    let recipient = Limits.cut(recipient)
+    try write { database in
+      try database.query(
+        "UPDATE deliveries SET begun = 1, calls = calls + 1, recipient = ? WHERE job = ? AND begun = 0 AND acknowledged = 0"
+      ).bind(recipient).bind(job.number).run()
+      guard database.changesCount == 1 else { throw try Self.wrongState(job, database) }
+    }
+  }
+
+  /// The callback returned. From now on the delivery is never made again.
+  public func acknowledgeDelivery(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
+    try write { database in
+      try Self.end(job, fileMoved, database)
+      return fileMoved ? .consumed : .delete
+    }
+  }
+
+  /// The recipient ended before its callback returned. Moving the file away was the commit.
+  public func recipientDied(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
+    try write { database in
+      if fileMoved {
+        try Self.end(job, true, database)
+        return .consumed
+      }
+      try database.query("UPDATE deliveries SET begun = 0 WHERE job = ? AND begun = 1 AND acknowledged = 0")
+        .bind(job.number).run()
+      guard database.changesCount == 1 else { throw try Self.wrongState(job, database) }
+      return .again
+    }
+  }
+
+  private static let selection =
+    "SELECT job, generation, begun + acknowledged * (2 - begun), recipient, calls, fileMoved FROM deliveries"
+
+  private static func delivery(_ row: Query) -> Delivery {
+    Delivery(
+      job: JobID(row.int64()), generation: row.int(), state: .init(rawValue: row.int64()) ?? .due,
+      recipient: row.optionalText(), calls: row.int(), fileMoved: row.optionalInt64().map { $0 != 0 })
+  }
+
+  private static func delivery(of job: JobID, _ database: Database) throws -> Delivery? {
+    let row = try database.query("\(selection) WHERE job = ? ORDER BY generation DESC LIMIT 1").bind(job.number)
+    return try row.step() ? delivery(row) : nil
+  }
+
+  private static func end(_ job: JobID, _ fileMoved: Bool, _ database: Database) throws {
+    try database.query(
+      "UPDATE deliveries SET acknowledged = 1, fileMoved = ? WHERE job = ? AND begun = 1 AND acknowledged = 0"
+    ).bind(fileMoved).bind(job.number).run()
+    guard database.changesCount == 1 else { throw try wrongState(job, database) }
+  }
+
+  private static func wrongState(_ job: JobID, _ database: Database) throws -> StoreError {
+    let state = try delivery(of: job, database).map { "\($0.state)" } ?? "missing"
+    return .wrongState("the delivery of job \(job) is \(state)")
+  }
+}

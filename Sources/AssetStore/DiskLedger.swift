@@ -1,0 +1,43 @@
+internal import GRDB
+internal import LinuxSystem
+
+/// Bytes and inodes that open jobs have still to write on one volume.
+public struct DiskReservation: Sendable, Equatable {
+  public var bytes: Int64
+  public var inodes: Int64
+
+  public init(bytes: Int64 = 0, inodes: Int64 = 0) {
+    self.bytes = bytes
+    self.inodes = inodes
+  }
+}
+
+extension AssetStore {
+  /// What is promised on the volume with this device number (stat(2)). A job's part is booked in the transaction that adds
+  /// it, follows every commit, and ends when it is settled.
+  public func diskReservation(device: UInt64) throws(StoreError) -> DiskReservation {
+    try read { database in
+      let query = try database.query(
+        "SELECT coalesce(sum(rest), 0), count(*) FROM jobs WHERE volume = ? AND state < 3")
+      _ = try query.bind(bits: device).step()
+      return DiskReservation(bytes: query.int64(), inodes: query.int64())
+    }
+  }
+
+  /// Device numbers are given anew at every boot, and when a volume is mounted again.
+  func refreshDevices() throws(StoreError) {
+    let boot = (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64)) ?? ""
+    guard try setting("boot") != boot else { return }
+    try write { database in
+      let directories = try database.query("SELECT DISTINCT directory FROM jobs WHERE state < 3")
+      var all: [[UInt8]] = []
+      while try directories.step() { all.append(directories.blob()) }
+      let update = try database.query("UPDATE jobs SET volume = ? WHERE directory = ? AND state < 3")
+      for directory in all {
+        let device = (try? Files.identity(of: String(decoding: directory, as: UTF8.self)))?.device
+        try update.bind(bits: device).bind(directory).run()
+      }
+    }
+    try set("boot", to: boot)
+  }
+}

@@ -1,0 +1,43 @@
+/// How much of a volume stays free, and what happens as that gets short. Pure; all numbers are bytes.
+public struct FreeSpacePolicy: Sendable, Equatable {
+  public enum Verdict: Sendable, Equatable {
+    case plenty
+    /// Apps are told; no background job starts.
+    case low
+    /// Background pauses, and purging runs until so many bytes are free.
+    case short(purgeUntil: Int64)
+  }
+
+  public var least: Int64
+  /// Hundredths of the volume.
+  public var percent: Int64
+
+  public init(least: Int64 = 512 << 20, percent: Int64 = 3) {
+    self.least = least
+    self.percent = percent
+  }
+
+  /// What stays free, always.
+  public func floor(total: Int64) -> Int64 { max(least, total / 100 * percent + total % 100 * percent / 100) }
+
+  public func verdict(free: Int64, total: Int64, need: Int64 = 0) -> Verdict {
+    let floor = floor(total: total)
+    if free < floor { return .short(purgeUntil: purgeTarget(need: need, total: total)) }
+    return free < 2 * floor ? .low : .plenty
+  }
+
+  /// Purging stops when this is free.
+  public func purgeTarget(need: Int64, total: Int64) -> Int64 {
+    let floor = floor(total: total)
+    return max(0, need) + floor + floor / 20
+  }
+
+  /// A job that waits for the disk goes on when this is free.
+  public func resumeTarget(need: Int64, total: Int64) -> Int64 { max(0, need) + floor(total: total) }
+
+  /// Whether a job may begin to write: what others have reserved counts as written.
+  public func allows(need: Int64, free: Int64, reserved: DiskReservation, total: Int64, freeInodes: Int64?) -> Bool {
+    if let freeInodes, freeInodes <= reserved.inodes { return false }
+    return free - reserved.bytes - need >= floor(total: total)
+  }
+}

@@ -1,0 +1,161 @@
+public import AssetModel
+internal import GRDB
+
+/// One attempt of a job. Times are nanoseconds, `wall` since 1970.
+public struct Attempt: Sendable, Equatable {
+  public var wall: Int64
+  public var duration: Int64
+  public var bytes: Int64
+  public var status: Int?
+  public var outcome: String
+
+  public init(wall: Int64, duration: Int64, bytes: Int64, status: Int?, outcome: String) {
+    self.wall = wall
+    self.duration = duration
+    self.bytes = bytes
+    self.status = status
+    self.outcome = outcome
+  }
+}
+
+/// Something that happened, for people.
+public struct StoredEvent: Sendable, Equatable {
+  public var wall: Int64
+  public var app: String?
+  public var job: JobID?
+  public var kind: String
+  public var detail: String
+
+  public init(wall: Int64, app: String? = nil, job: JobID? = nil, kind: String, detail: String) {
+    self.wall = wall
+    self.app = app
+    self.job = job
+    self.kind = kind
+    self.detail = detail
+  }
+}
+
+/// One run of an extension. Times are nanoseconds, memory is bytes.
+public struct ExtensionRun: Sendable, Equatable {
+  public var app: String
+  public var wall: Int64
+  public var request: String
+  public var outcome: String
+  public var duration: Int64
+  public var cpu: Int64
+  public var memory: Int64
+  public var detail: String
+
+  public init(
+    app: String, wall: Int64, request: String, outcome: String, duration: Int64, cpu: Int64, memory: Int64,
+    detail: String
+  ) {
+    self.app = app
+    self.wall = wall
+    self.request = request
+    self.outcome = outcome
+    self.duration = duration
+    self.cpu = cpu
+    self.memory = memory
+    self.detail = detail
+  }
+}
+
+/// What is remembered for `explain` and for budgets of time: of each the newest, so that none grows without end.
+extension AssetStore {
+  public func record(_ attempt: Attempt, of job: JobID) throws(StoreError) {
+    let kept = options.keptAttempts
+    try write { database in
+      try database.query("INSERT INTO attempts (job, wall, duration, bytes, status, outcome) VALUES (?, ?, ?, ?, ?, ?)")
+        .bind(job.number).bind(attempt.wall).bind(attempt.duration).bind(attempt.bytes)
+        .bind(attempt.status.map { Int64($0) }).bind(Limits.cut(attempt.outcome)).run()
+      try database.query(
+        """
+        DELETE FROM attempts WHERE job = ?1 AND id <=
+          (SELECT id FROM attempts WHERE job = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+        """
+      ).bind(job.number).bind(kept).run()
+    }
+  }
+
+  /// Oldest first.
+  public func attempts(of job: JobID) throws(StoreError) -> [Attempt] {
+    try read { database in
+      let rows = try database.query(
+        "SELECT wall, duration, bytes, status, outcome FROM attempts WHERE job = ? ORDER BY id"
+      ).bind(job.number)
+      var all: [Attempt] = []
+      while try rows.step() {
+        all.append(
+          Attempt(
+            wall: rows.int64(), duration: rows.int64(), bytes: rows.int64(),
+            status: rows.optionalInt64().map { Int($0) },
+            outcome: rows.text()))
+      }
+      return all
+    }
+  }
+
+  public func record(_ event: StoredEvent) throws(StoreError) {
+    try Limits.check("kind", event.kind, 64)
+    try Limits.check("app", event.app ?? "", Limits.name)
+    let kept = options.keptEvents
+    try write { database in
+      try database.query("INSERT INTO events (wall, app, job, kind, detail) VALUES (?, ?, ?, ?, ?)").bind(event.wall)
+        .bind(event.app.map { Array($0.utf8) }).bind(event.job?.number).bind(event.kind).bind(Limits.cut(event.detail))
+        .run()
+      try database.query("DELETE FROM events WHERE id <= ?").bind(database.lastInsertedRowID - Int64(kept)).run()
+    }
+  }
+
+  /// The newest, oldest of them first.
+  public func events(last count: Int = 100) throws(StoreError) -> [StoredEvent] {
+    try read { database in
+      let rows = try database.query("SELECT wall, app, job, kind, detail FROM events ORDER BY id DESC LIMIT ?").bind(
+        count)
+      var all: [StoredEvent] = []
+      while try rows.step() {
+        all.append(
+          StoredEvent(
+            wall: rows.int64(), app: rows.optionalText(), job: rows.optionalInt64().map { JobID($0) },
+            kind: rows.text(),
+            detail: rows.text()))
+      }
+      return all.reversed()
+    }
+  }
+
+  public func record(_ run: ExtensionRun) throws(StoreError) {
+    try Limits.check("app", run.app, Limits.name)
+    try Limits.check("request", run.request, 64)
+    try Limits.check("outcome", run.outcome, 64)
+    let kept = options.keptRuns
+    let app = Array(run.app.utf8)
+    try write { database in
+      try database.query(
+        "INSERT INTO runs (app, wall, request, outcome, duration, cpu, memory, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+      ).bind(app).bind(run.wall).bind(run.request).bind(run.outcome).bind(run.duration).bind(run.cpu).bind(run.memory)
+        .bind(Limits.cut(run.detail)).run()
+      try database.query(
+        "DELETE FROM runs WHERE app = ?1 AND id <= (SELECT id FROM runs WHERE app = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)"
+      ).bind(app).bind(kept).run()
+    }
+  }
+
+  /// Oldest first.
+  public func runs(of app: String) throws(StoreError) -> [ExtensionRun] {
+    try read { database in
+      let rows = try database.query(
+        "SELECT wall, request, outcome, duration, cpu, memory, detail FROM runs WHERE app = ? ORDER BY id"
+      ).bind(Array(app.utf8))
+      var all: [ExtensionRun] = []
+      while try rows.step() {
+        all.append(
+          ExtensionRun(
+            app: app, wall: rows.int64(), request: rows.text(), outcome: rows.text(), duration: rows.int64(),
+            cpu: rows.int64(), memory: rows.int64(), detail: rows.text()))
+      }
+      return all
+    }
+  }
+}

@@ -1,0 +1,127 @@
+internal import GRDB
+internal import Glibc
+internal import LinuxSystem
+
+/// From a state folder, whatever is in it, to an open database or a typed error. The lock is held.
+struct Opening {
+  let path: String
+  let options: AssetStore.Options
+
+  func open(after predecessor: StoreLock.Predecessor) throws(StoreError) -> (DatabasePool, AssetStore.Recovery) {
+    var recovery = AssetStore.Recovery()
+    if case .died(let pid) = predecessor { recovery.diedBefore = pid }
+    do {
+      do {
+        recovery.wasChecked = try examine(predecessor)
+        return (try connect(), recovery)
+      } catch {
+        guard case .corrupt(_, let why, _) = StoreError(error, path: path) else { throw error }
+        let copy = try DatabaseFiles.keepCopy(of: path, now: options.wallClock())
+        guard options.startFresh, !options.isReadOnly else {
+          throw StoreError.corrupt(path: path, why: why, copy: copy ?? "")
+        }
+        recovery.damage = why
+        recovery.copy = copy
+        let backup = try restoreBackup()
+        recovery.backup = backup?.path
+        recovery.backupMade = backup?.made
+        return (try connect(), recovery)
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Looks at what is there before anything may change it; whether that included every page. Reading 100,000 jobs' pages
+  /// takes longer than opening, so it is done only when there is a reason.
+  private func examine(_ predecessor: StoreLock.Predecessor) throws -> Bool {
+    switch try DatabaseFiles.header(of: path) {
+    case .missing:
+      guard Backups(path: path).all.isEmpty || options.isReadOnly else {
+        throw StoreError.corrupt(path: path, why: "the file is gone, and there are backups of it", copy: "")
+      }
+      return false
+    case .damaged(let why): throw StoreError.corrupt(path: path, why: why, copy: "")
+    case .database: break
+    }
+    let found = try Files.identity(of: path)
+    let checksAll =
+      switch predecessor {
+      case .none: false
+      case .died: true
+      case .closed(let size, let modified): size != found.size || modified != found.modified
+      }
+    let queue = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: true))
+    defer { try? queue.close() }
+    try queue.read { database in
+      if try Schema.migrator.hasBeenSuperseded(database) { throw StoreError.newer(path: path) }
+      if checksAll, let fault = try DatabaseFiles.firstFault(database) {
+        throw StoreError.corrupt(path: path, why: fault, copy: "")
+      }
+    }
+    return checksAll
+  }
+
+  private func connect() throws -> DatabasePool {
+    if !options.isReadOnly, !Files.exists(path) {
+      // Made whole beside it and renamed: a crash leaves no half database under the real name.
+      let unfinished = path + ".unfinished"
+      DatabaseFiles.remove(unfinished)
+      let queue = try DatabaseQueue(path: unfinished, configuration: Self.configuration())
+      try Schema.migrator.migrate(queue)
+      try queue.close()
+      try DatabaseFiles.putInPlace(unfinished, at: path)
+    }
+    let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))
+    if options.isReadOnly { return pool }
+    try Schema.migrator.migrate(pool)
+    try pool.writeWithoutTransaction { database in
+      // GRDB sets NORMAL when it turns WAL on, which is after its own preparation.
+      try database.execute(sql: "PRAGMA synchronous = FULL")
+      for (name, wanted) in [
+        ("synchronous", "2"), ("journal_mode", "wal"), ("foreign_keys", "1"), ("trusted_schema", "0"),
+      ] {
+        guard try String.fetchOne(database, sql: "PRAGMA \(name)") == wanted else {
+          throw StoreError.database(path: path, why: "SQLite refuses \(name) = \(wanted)")
+        }
+      }
+    }
+    return pool
+  }
+
+  /// Puts the newest backup that is whole in the place of the database, or nothing.
+  private func restoreBackup() throws -> Backups.Entry? {
+    let unfinished = path + ".unfinished"
+    for backup in Backups(path: path).all {
+      DatabaseFiles.remove(unfinished)
+      do {
+        guard case .database = try DatabaseFiles.header(of: backup.path) else { continue }
+        try DatabaseFiles.copy(backup.path, to: unfinished)
+        let queue = try DatabaseQueue(path: unfinished, configuration: Self.configuration())
+        let isGood = try queue.read {
+          try !Schema.migrator.hasBeenSuperseded($0) && DatabaseFiles.firstFault($0) == nil
+        }
+        try queue.close()
+        guard isGood else { continue }
+      } catch is DatabaseError {
+        continue
+      }
+      try DatabaseFiles.putInPlace(unfinished, at: path)
+      return backup
+    }
+    DatabaseFiles.remove(unfinished)
+    DatabaseFiles.remove(path)
+    return nil
+  }
+
+  static func configuration(isReadOnly: Bool = false) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .timeout(5)
+    configuration.maximumReaderCount = 2
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")
+    }
+    return configuration
+  }
+}

@@ -1,0 +1,127 @@
+internal import GRDB
+internal import Glibc
+public import LinuxSystem
+
+/// What a purge did.
+public struct PurgeReport: Sendable, Equatable {
+  /// Bytes and number of the files that are gone.
+  public var freed: Int64 = 0
+  public var removed = 0
+  /// Pinned meanwhile, or no longer there.
+  public var skipped = 0
+  /// Paths where another file was found than the one that was to be deleted; it was left alone.
+  public var exchanged: [String] = []
+
+  public init() {}
+}
+
+extension AssetStore {
+  /// Deletes files in two phases: a row says what is about to go, then the file goes, then the row. A crash anywhere is put
+  /// right by `replayTombstones`. Pins are looked at again in the transaction of the first phase.
+  public func purge(_ plan: [PurgeCandidate], files: any FileOperations = SystemFiles()) throws(StoreError)
+    -> PurgeReport
+  {
+    var report = PurgeReport()
+    for candidate in plan {
+      let isBuried = try bury(candidate)
+      if isBuried { try replay(files, &report) } else { report.skipped += 1 }
+    }
+    return report
+  }
+
+  /// Finishes what a crash interrupted: called once at start, before anything else touches the files. Idempotent.
+  public func replayTombstones(files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
+    var report = PurgeReport()
+    try replay(files, &report)
+    return report
+  }
+
+  private func bury(_ candidate: PurgeCandidate) throws(StoreError) -> Bool {
+    try write { database in
+      if let file = candidate.file {
+        let row = try database.query(
+          """
+          SELECT 1 FROM files WHERE id = ? AND state = 0 AND isPurgeable = 1 AND inode = ?
+            AND NOT EXISTS (SELECT 1 FROM pins WHERE file = files.id)
+            AND NOT EXISTS (SELECT 1 FROM deliveries WHERE job = files.job AND begun = 1 AND acknowledged = 0)
+          """
+        ).bind(file).bind(bits: candidate.inode)
+        guard try row.step() else { return false }
+      }
+      try database.query("INSERT OR IGNORE INTO tombstones (file, directory, name, inode, size) VALUES (?, ?, ?, ?, ?)")
+        .bind(candidate.file).bind(Array(candidate.directory.utf8)).bind(Array(candidate.name.utf8))
+        .bind(bits: candidate.inode).bind(candidate.size).run()
+      return true
+    }
+  }
+
+  private struct Tombstone {
+    var id: Int64
+    var file: Int64?
+    var directory: String
+    var name: String
+    var inode: UInt64
+    var size: Int64
+  }
+
+  private func replay(_ files: any FileOperations, _ report: inout PurgeReport) throws(StoreError) {
+    let tombstones: [Tombstone] = try read { database in
+      let rows = try database.query("SELECT id, file, directory, name, inode, size FROM tombstones ORDER BY id")
+      var all: [Tombstone] = []
+      while try rows.step() {
+        all.append(
+          Tombstone(
+            id: rows.int64(), file: rows.optionalInt64(), directory: rows.text(), name: rows.text(), inode: rows.bits(),
+            size: rows.int64()))
+      }
+      return all
+    }
+    for tombstone in tombstones {
+      let outcome: Removal
+      do throws(SystemCallError) { outcome = try remove(tombstone, files) } catch { throw .file(error) }
+      switch outcome {
+      case .removed:
+        report.removed += 1
+        report.freed += tombstone.size
+      case .gone: report.skipped += 1
+      case .exchanged: report.exchanged.append("\(tombstone.directory)/\(tombstone.name)")
+      }
+      try write { database in
+        try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
+        // The size stays: it says what fetching again would cost.
+        try database.query("UPDATE files SET state = ? WHERE id = ? AND state = 0")
+          .bind(outcome == .exchanged ? StoredFile.State.missing.rawValue : StoredFile.State.purged.rawValue)
+          .bind(tombstone.file).run()
+      }
+    }
+  }
+
+  private enum Removal { case removed, gone, exchanged }
+
+  private func remove(_ tombstone: Tombstone, _ files: any FileOperations) throws(SystemCallError) -> Removal {
+    let directory: OwnedDescriptor
+    do {
+      directory = try OwnedDescriptor.open(tombstone.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    } catch {
+      if error.code == ENOENT { return .gone }
+      throw error
+    }
+    do {
+      let file = try files.open(tombstone.name, in: directory.number, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, mode: 0)
+      let found = try files.status(of: file.number)
+      guard found.isRegularFile, found.inode == tombstone.inode else { return .exchanged }
+    } catch {
+      switch error.code {
+      case ENOENT:
+        // Unlinked before a crash: the row goes only after the removal is on disk.
+        try files.synchronize(directory.number)
+        return .gone
+      case ELOOP, EXDEV, ENXIO: return .exchanged
+      default: throw error
+      }
+    }
+    try files.remove(tombstone.name, in: directory.number)
+    try files.synchronize(directory.number)
+    return .removed
+  }
+}

@@ -1,0 +1,74 @@
+internal import GRDB
+internal import Glibc
+public import LinuxSystem
+
+/// How disk and journal differ.
+public struct Reconciliation: Sendable, Equatable {
+  /// Staging files that no open job knows: to be purged.
+  public var orphans: [PurgeCandidate] = []
+  /// Finished files that aren't at their place any more; their rows now say `missing`.
+  public var missing: [StoredFile] = []
+
+  public init() {}
+}
+
+extension AssetStore {
+  /// Compares the staging directories and the places of finished files with the journal: after `replayTombstones`, before the
+  /// engine starts. Deletes nothing, so it can be interrupted and repeated.
+  public func reconcile(staging directories: [String], files: any FileOperations = SystemFiles()) throws(StoreError)
+    -> Reconciliation
+  {
+    var result = Reconciliation()
+    let known: Set<Exact> = try read { database in
+      let rows = try database.query("SELECT stagingName FROM jobs WHERE state < 3 AND stagingName IS NOT NULL")
+      var names: Set<Exact> = []
+      while try rows.step() { names.insert(Exact(rows.text())) }
+      return names
+    }
+    do throws(SystemCallError) {
+      for path in directories where Files.exists(path) {
+        let directory = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        for name in try Files.names(in: path) where !known.contains(Exact(name)) {
+          guard let found = try identity(name, in: directory.number, files), found.isRegularFile else { continue }
+          result.orphans.append(
+            PurgeCandidate(kind: .orphan, directory: path, name: name, inode: found.inode, size: found.size))
+        }
+      }
+    } catch {
+      throw .file(error)
+    }
+    for file in try self.files() {
+      let isThere: Bool
+      do throws(SystemCallError) {
+        let directory = try OwnedDescriptor.open(file.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        isThere = try identity(file.name, in: directory.number, files)?.inode == file.inode
+      } catch {
+        // A volume that isn't mounted says nothing about the file.
+        guard error.code == ENOENT else { continue }
+        isThere = false
+      }
+      if !isThere { result.missing.append(file) }
+    }
+    let missing = result.missing
+    if !missing.isEmpty {
+      try write { database in
+        for file in missing {
+          try database.query("UPDATE files SET state = 2 WHERE id = ? AND state = 0").bind(file.id).run()
+        }
+      }
+    }
+    return result
+  }
+
+  private func identity(
+    _ name: String, in directory: Int32, _ files: any FileOperations
+  ) throws(SystemCallError) -> FileIdentity? {
+    do {
+      let file = try files.open(name, in: directory, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, mode: 0)
+      return try files.status(of: file.number)
+    } catch {
+      if [ENOENT, ELOOP, EXDEV, ENXIO].contains(error.code) { return nil }
+      throw error
+    }
+  }
+}

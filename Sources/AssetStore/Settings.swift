@@ -1,0 +1,21 @@
+internal import GRDB
+
+extension AssetStore {
+  /// A value that was set under this name, or nil.
+  public func setting(_ name: String) throws(StoreError) -> String? {
+    try read { database in
+      let query = try database.query("SELECT value FROM settings WHERE name = ?").bind(name)
+      return try query.step() ? query.text() : nil
+    }
+  }
+
+  /// nil removes it. At most 1 KiB for the name and 64 KiB for the value.
+  public func set(_ name: String, to value: String?) throws(StoreError) {
+    try Limits.check("name", name, Limits.name)
+    try Limits.check("value", value ?? "", Limits.text)
+    try write { database in
+      guard let value else { return try database.query("DELETE FROM settings WHERE name = ?").bind(name).run() }
+      try database.query("INSERT OR REPLACE INTO settings VALUES (?, ?)").bind(name).bind(value).run()
+    }
+  }
+}

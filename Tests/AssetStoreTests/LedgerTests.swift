@@ -1,0 +1,123 @@
+import AssetModel
+import AssetStore
+import Foundation
+import LinuxSystem
+import Testing
+
+@Suite struct LedgerTests {
+  static func sized(
+    _ name: String, _ size: Int64?, in directory: String = "/", isManifest: Bool = false
+  ) -> DownloadSpecification {
+    DownloadSpecification(
+      app: "app", identifier: name, url: "https://a.example/", transferClass: .essential, isEssential: true,
+      declaredSize: size, directory: directory, fileName: "f", budget: "app", isManifest: isManifest)
+  }
+
+  @Test func aManifestIsAlwaysLetIn() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    try store.setBudget("app", allows: 3 << 20)
+    let now = AssetStoreTests.moment()
+    let results = try store.add(
+      [Self.sized("all", 2 << 20), Self.sized("more", 1), Self.sized("m", 1 << 20, isManifest: true)], now: now)
+    #expect(results[0].job != nil && results[1] == .allowance(missing: 1) && results[2].job != nil)
+    // It used all that there is; the next manifest may come nevertheless, within its part.
+    var manifest = try #require(try store.job(JobID(2)))
+    manifest.receivedBytes = 1 << 20
+    manifest.state = .finished
+    try store.commit([.job(manifest)])
+    #expect(try store.budget("app")?.manifestCharged == 1 << 20)
+    let again = try store.add(
+      [Self.sized("m2", (1 << 20) + 1, isManifest: true), Self.sized("m2", nil, isManifest: true)], now: now)
+    #expect(again[0] == .allowance(missing: 1) && again[1].job != nil)
+  }
+
+  @Test func moreIsReservedBeforeItIsUsed() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    try store.setBudget("app", allows: 100 + (1 << 20))
+    let id = try #require(try store.add([Self.sized("a", 60)], now: AssetStoreTests.moment())[0].job)
+    #expect(try store.reserve(41, for: id) == 1)
+    #expect(try store.reserve(40, for: id) == nil)
+    #expect(try store.budget("app")?.available() == 0)
+    var job = try #require(try store.job(id))
+    job.receivedBytes = 70
+    try store.commit([.job(job)])
+    #expect(try store.budget("app")?.reserved == 30)
+    job.state = .failed(TransferFailure(.gone, detail: ""))
+    try store.commit([.job(job)])
+    #expect(try store.budget("app")?.available() == 30)
+    #expect(throws: StoreError.self) { _ = try store.reserve(1, for: id) }
+  }
+
+  @Test func theDiskIsBookedPerVolume() throws {
+    let folder = try AssetStoreTests.Folder()
+    var store = try AssetStore(opening: folder.path)
+    let device = try Files.identity(of: folder.path).device
+    _ = try store.add(
+      [Self.sized("a", 60, in: folder.path), Self.sized("b", 40, in: folder.path)], now: AssetStoreTests.moment())
+    #expect(try store.diskReservation(device: device) == DiskReservation(bytes: 100, inodes: 2))
+    var job = try #require(try store.job(JobID(1)))
+    job.state = .cancelled
+    try store.commit([.job(job)])
+    // Another boot: the volumes are looked at again.
+    try store.set("boot", to: "another")
+    try store.close()
+    store = try AssetStore(opening: folder.path)
+    #expect(try store.diskReservation(device: device) == DiskReservation(bytes: 40, inodes: 1))
+  }
+
+  @Test func namesAreTheirBytes() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    let names = ["e\u{301}", "\u{e9}", "a", "A", "a\0", "a\0b", "../x", "\u{202e}x", ""]
+    let results = try store.add(names.map { Self.sized($0, 1) }, now: AssetStoreTests.moment())
+    #expect(results.allSatisfy { $0.job != nil })
+    for (name, result) in zip(names, results) {
+      #expect(try store.job(app: "app", identifier: name)?.id == result.job)
+    }
+    var other = Self.sized("a", 1)
+    other.fileName = "e\u{301}"
+    other.identifier = "new"
+    let first = try #require(try store.add([other], now: AssetStoreTests.moment())[0].job)
+    other.fileName = "\u{e9}"
+    #expect(
+      try store.add([other], now: AssetStoreTests.moment()) == [.conflict(first)], "canonically equivalent isn't equal")
+    #expect(throws: StoreError.tooLong(field: "identifier", bytes: 65_536, limit: 1024)) {
+      _ = try store.add(
+        [Self.sized("good", 1), Self.sized(String(repeating: "x", count: 65_536), 1)], now: AssetStoreTests.moment())
+    }
+    #expect(try store.job(app: "app", identifier: "good") == nil)
+  }
+
+  @Test func aNameUsedAgainContinuesItsGenerations() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    for generation in 1...3 {
+      let id = try #require(try store.add([Self.sized("a", 1)], now: AssetStoreTests.moment())[0].job)
+      var job = try #require(try store.job(id))
+      #expect(job.generation == generation)
+      job.state = .cancelled
+      try store.commit([.job(job)])
+    }
+  }
+
+  @Test func historiesAreBounded() throws {
+    let folder = try AssetStoreTests.Folder()
+    var options = AssetStore.Options()
+    options.keptEvents = 5
+    options.keptRuns = 3
+    let store = try AssetStore(opening: folder.path, options: options)
+    let id = try #require(try store.add([Self.sized("a", 1)], now: AssetStoreTests.moment())[0].job)
+    for number in 0..<30 as Range<Int64> {
+      try store.record(Attempt(wall: number, duration: 1, bytes: 2, status: 503, outcome: "no"), of: id)
+      try store.record(StoredEvent(wall: number, app: "app", kind: "k", detail: String(repeating: "ü", count: 5000)))
+      try store.record(
+        ExtensionRun(app: "app", wall: number, request: "r", outcome: "o", duration: 1, cpu: 1, memory: 1, detail: ""))
+    }
+    #expect(try store.attempts(of: id).map(\.wall) == Array(10..<30))
+    #expect(try store.events().map(\.wall) == Array(25..<30))
+    #expect(try store.events().allSatisfy { $0.detail.utf8.count == 4096 })
+    #expect(try store.runs(of: "app").map(\.wall) == Array(27..<30))
+  }
+}
