@@ -44,7 +44,7 @@ struct Addition {
       specification, generation: generation, reserved: reserved, volume: volume, now: now)
     try insertion.execute(arguments: arguments)
     open[key] = outstanding + 1
-    return .added(JobID(database.lastInsertedRowID))
+    return .added(JobID(database.lastInsertedRowID), generation: generation)
   }
 
   private func outstanding(_ app: [UInt8]) throws -> Int {

@@ -1,16 +1,6 @@
+public import AssetModel
 internal import GRDB
 internal import LinuxSystem
-
-/// Bytes and inodes that open jobs have still to write on one volume.
-public struct DiskReservation: Sendable, Equatable {
-  public var bytes: Int64
-  public var inodes: Int64
-
-  public init(bytes: Int64 = 0, inodes: Int64 = 0) {
-    self.bytes = bytes
-    self.inodes = inodes
-  }
-}
 
 extension AssetStore {
   /// What is promised on the volume with this device number (stat(2)). A job's part is booked in the transaction that adds

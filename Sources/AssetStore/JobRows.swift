@@ -107,6 +107,7 @@ enum JobRow {
       id: JobID(row["id"]), specification: specification, transferClass: try transferClass(row["class"]),
       generation: row["generation"],
       state: try state(row), partial: try partial(row), history: history, receivedBytes: row["received"],
+      reservedBytes: row["reserved"],
       enqueued: moment(row, "enqueued") ?? StoredMoment(bootIdentifier: "", boot: 0, wall: 0), wait: wait(row, "wait"),
       lastProgress: moment(row, "progress"), lastError: row["lastError"],
       publishedInode: (row["publishedInode"] as Int64?).map { UInt64(bitPattern: $0) }, finalSize: row["finalSize"])

@@ -92,7 +92,7 @@ final class FetchSession: Sendable {
     // What other commands left waits for them.
     options.takesUpOpenJobs = false
     // A person chose the volume: only what a filesystem needs to live stays free.
-    options.freeSpaceFloor = 1 << 20
+    options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 0)
     if let text = command.limitRate {
       guard let rate = Quantity.bytes(text) else {
         throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")
@@ -173,7 +173,7 @@ final class FetchSession: Sendable {
     var open: Set<JobID> = []
     for (target, result) in zip(wanted, results) {
       switch result {
-      case .added(let id):
+      case .added(let id, _):
         view.add(id, target.name, target.url)
         open.insert(id)
       case .alreadyScheduled(let id):

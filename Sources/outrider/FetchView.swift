@@ -1,6 +1,7 @@
 internal import AssetModel
 internal import Downloads
 internal import Foundation
+internal import LinuxSystem
 internal import Synchronization
 
 /// What a person or a program sees of a fetch: a bar per file and a total on a terminal, plain lines elsewhere, one object
@@ -95,11 +96,19 @@ final class FetchView: Sendable {
       Output.error("\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))")
     case .paused(let id): change(id) { $0.note = "paused" }
     case .cancelled(let id): change(id) { $0.row.state = "cancelled" }
-    case .note(_, let text):
-      erase()
-      if !isJSON { Output.note(text) }
+    case .note(_, let text): tell(text)
+    case .volume(.low(let directory, let free)):
+      tell("\(Printable.text(directory)): only \(Self.size(free)) are free on its volume")
+    case .volume(.failing(let directory, let code)):
+      tell("\(Printable.text(directory)): its volume fails: \(SystemCallError.message(code))")
+    case .volume(.short), .volume(.plenty): break
     }
     draw()
+  }
+
+  private func tell(_ text: String) {
+    erase()
+    if !isJSON { Output.note(text) }
   }
 
   private static func sentence(_ explanation: Explanation) -> String {

@@ -36,7 +36,8 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: FaultyFiles(.write, 1, ENOSPC))
     let events = harness.engine.events
-    guard case .added(let id) = try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0] else {
+    guard case .added(let id, _) = try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0]
+    else {
       return
     }
     for await event in events {
@@ -95,7 +96,8 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: clock, files: files)
     let events = harness.engine.events
-    guard case .added(let id) = try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0] else {
+    guard case .added(let id, _) = try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0]
+    else {
       return
     }
     for await event in events {

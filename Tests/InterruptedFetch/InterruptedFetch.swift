@@ -20,7 +20,7 @@ enum InterruptedFetch {
     var hosts = HostRules()
     hosts.allowsPlainHTTPToLoopback = true
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
-    options.freeSpaceFloor = 0
+    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
     // Otherwise what an earlier run left could be settled before it is asked for.
     options.takesUpOpenJobs = false
     let engine = try DownloadEngine(
@@ -90,6 +90,9 @@ struct InterruptedJournal: DownloadJournal {
   }
 
   func commit(_ changes: [JournalChange]) throws { try fuse.around { () throws in try store.commit(changes) } }
+  func reserve(_ bytes: Int64, for job: JobID) throws -> Int64? {
+    try fuse.around { () throws in try store.reserve(bytes, for: job) }
+  }
   func job(_ id: JobID) throws -> JobRecord? { try store.job(id) }
   func job(app: String, identifier: String) throws -> JobRecord? { try store.job(app: app, identifier: identifier) }
   func forEachOpenJob(_ body: (JobSummary) -> Void) throws { try store.forEachOpenJob(body) }

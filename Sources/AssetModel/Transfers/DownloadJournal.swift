@@ -19,7 +19,8 @@ public struct OriginRecord: Sendable, Equatable {
 }
 
 public enum AddResult: Sendable, Equatable {
-  case added(JobID)
+  /// A job of a name that was used before continues its count of generations.
+  case added(JobID, generation: Int)
   /// The same identifier with an equal request (but perhaps more or less urgent) is there already (BAErrorCode 100).
   case alreadyScheduled(JobID)
   /// The same identifier with another request: it has to be cancelled first.
@@ -30,7 +31,7 @@ public enum AddResult: Sendable, Equatable {
   case allowance(missing: Int64)
 
   public var job: JobID? {
-    if case .added(let id) = self { id } else { nil }
+    if case .added(let id, _) = self { id } else { nil }
   }
 }
 
@@ -47,6 +48,9 @@ public protocol DownloadJournal: Sendable {
   func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult]
   /// Settling a job (`finished`, `failed`) makes its delivery due in the same transaction.
   func commit(_ changes: [JournalChange]) throws
+  /// Reserves further bytes of its budget for an open job that needs more than it reserved; returns the bytes that are
+  /// missing, or nil after they were reserved.
+  func reserve(_ bytes: Int64, for job: JobID) throws -> Int64?
   func job(_ id: JobID) throws -> JobRecord?
   func job(app: String, identifier: String) throws -> JobRecord?
   /// Every job that isn't settled, in the order of their numbers.

@@ -65,6 +65,8 @@ public struct JobRecord: Sendable, Equatable {
   public var history: JobHistory
   /// Header and body bytes received on every hop, retry and restart.
   public var receivedBytes: Int64
+  /// What of its budget is promised to it and wasn't charged yet. The journal keeps it: a commit doesn't change it.
+  public var reservedBytes: Int64
   public var enqueued: StoredMoment
   /// Waiting before the next attempt, with the reason that `explain` gives.
   public var wait: StoredWait?
@@ -80,6 +82,7 @@ public struct JobRecord: Sendable, Equatable {
   public init(
     id: JobID, specification: DownloadSpecification, transferClass: TransferClass? = nil, generation: Int = 1,
     state: JobState = .open, partial: Partial? = nil, history: JobHistory = JobHistory(), receivedBytes: Int64 = 0,
+    reservedBytes: Int64 = 0,
     enqueued: StoredMoment, wait: StoredWait? = nil, lastProgress: StoredMoment? = nil, lastError: String? = nil,
     publishedInode: UInt64? = nil, finalSize: Int64? = nil
   ) {
@@ -91,6 +94,7 @@ public struct JobRecord: Sendable, Equatable {
     self.partial = partial
     self.history = history
     self.receivedBytes = receivedBytes
+    self.reservedBytes = reservedBytes
     self.enqueued = enqueued
     self.wait = wait
     self.lastProgress = lastProgress ?? enqueued

@@ -63,6 +63,12 @@ final class ActiveJob {
   var hashBacklog = 0
   var ioError: SystemCallError?
   var isLengthProved = true
+  /// There was room for it: it counts in the ledger of its volume.
+  var isAdmitted = false
+  var isPreallocated = false
+  /// Bytes that may still arrive before more has to be reserved; nil: no budget is charged.
+  var allowance: Int64?
+  var isExtending = false
   var mayBeRangeless = false
   var speed: SpeedGauge
   var growth = SegmentGrowth()
@@ -126,6 +132,8 @@ final class Segment {
   var stall: StallWindow
   /// Somebody is asked for a credential or for trust; no transfer is under way.
   var isWaitingForAnswer = false
+  /// More of an allowance is being asked for; its transfer is paused.
+  var isWaitingForAllowance = false
   /// Why the certificate wasn't accepted.
   var trustProblem: String?
   /// Bytes that this connection brought, for the decision about another.
@@ -146,8 +154,9 @@ struct Hold {
   enum Reason: Equatable {
     case retry(String)
     case publication(Int)
-    case disk(need: Int64)
+    case disk(SpaceShortage)
     case volume(Int32)
+    case allowance(budget: String, missing: Int64)
     case paused(String)
     case journal(String)
   }

@@ -74,6 +74,9 @@ public final class DownloadEngine: Sendable {
   /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
   public func networkChanged() { mailbox.post { $0.networkChanged() } }
 
+  /// An allowance was raised: downloads that wait for one are looked at again.
+  public func allowancesChanged() { mailbox.post { $0.allowancesChanged() } }
+
   /// Why a download isn't moving; nil when there is no such download.
   public func explain(_ id: JobID) async -> Explanation? {
     await withCheckedContinuation { continuation in

@@ -40,6 +40,7 @@ public enum DownloadEvent: Sendable, Equatable {
   case failed(JobID, TransferFailure)
   case paused(JobID)
   case cancelled(JobID)
+  case volume(VolumeReport)
   /// Something that an administrator would like to read in a log.
   case note(JobID?, String)
 }

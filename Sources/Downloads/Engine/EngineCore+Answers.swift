@@ -143,7 +143,9 @@ extension EngineCore: TransportClient {
   func transfer(_ id: TransferID, ended end: TransportEnd) {
     guard let segment = segments.removeValue(forKey: id), let job = active[segment.job] else { return }
     paced[id] = nil
-    charge(job, end.receivedBytes - segment.received)
+    let besides = end.receivedBytes - segment.received
+    charge(job, besides)
+    if let left = job.allowance { job.allowance = left - besides }
     guard job.next == nil else {
       job.segments.removeAll { $0 === segment }
       return

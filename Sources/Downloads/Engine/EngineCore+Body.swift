@@ -12,9 +12,15 @@ extension EngineCore {
       segment.stall.pausedByUs(at: now)
       return .pause
     }
+    if let job = active[segment.job], !mayReceive(Int64(bytes.count), job) {
+      segment.isWaitingForAllowance = true
+      segment.stall.pausedByUs(at: now)
+      return .pause
+    }
     let verdict = writer.append(bytes)
     switch verdict {
     case .taken:
+      if let job = active[segment.job], let left = job.allowance { job.allowance = left - Int64(bytes.count) }
       segment.received += Int64(bytes.count)
       segment.stall.received(bytes.count, at: now)
       if buckets.isLimited, let job = active[segment.job] {
@@ -183,6 +189,7 @@ extension EngineCore {
       }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
+        job.isPreallocated = total != nil
         switch result {
         case .failure(let error): core.fileFailed(job, error)
         case .success(let identity):
@@ -283,6 +290,10 @@ extension EngineCore {
         job.record.lastProgress = committed.lastProgress
         if let bits { job.chunks?.journalled(bits) }
         job.checkpointedBytes = job.durableBytes
+        let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
+        if job.next == nil, let shortage = core.shortage(for: rest, of: job, starts: false) {
+          core.settle(job, .hold(.disk(shortage), nil))
+        }
         core.continueSettling(job)
       }
     }

@@ -48,9 +48,10 @@ extension EngineCore {
         core.pendingAdditions -= 1
         if case .success(let results) = result {
           for (specification, result) in zip(specifications, results) {
-            guard case .added(let id) = result else { continue }
-            let record = JobRecord(id: id, specification: specification, enqueued: moment)
-            if core.added.count < EngineCore.mostAdded { core.added[id] = record }
+            guard case .added(let id, let generation) = result else { continue }
+            let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
+            // What a budget has promised to a job is for the journal to say.
+            if core.added.count < EngineCore.mostAdded, specification.budget == nil { core.added[id] = record }
             core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
           }
           core.needsSchedule = true
@@ -94,7 +95,10 @@ extension EngineCore {
 
   func goOn(_ id: JobID) {
     if let hold = holds[id] {
-      guard case .paused = hold.reason else { return release(id) }
+      guard case .paused = hold.reason else {
+        unblockVolume(of: hold)
+        return release(id)
+      }
     } else if active[id] != nil || scheduler.isWaiting(id) {
       return
     }

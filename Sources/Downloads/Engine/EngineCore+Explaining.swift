@@ -39,8 +39,18 @@ extension EngineCore {
     case .publication(let count):
       return Explanation(
         .publication, data: ["retest": "\(count) of 2"], endsIn: rest, remedy: "the server publishes the file")
-    case .disk(let need):
-      return Explanation(.disk, data: ["need": "\(need)"], endsIn: rest, remedy: "free \(need) bytes on the volume")
+    case .disk(let shortage):
+      let missing = max(0, shortage.need + shortage.floor - shortage.free)
+      return Explanation(
+        .disk,
+        data: [
+          "volume": Printable.text(shortage.directory), "need": "\(shortage.need)", "free": "\(shortage.free)",
+          "floor": "\(shortage.floor)",
+        ], endsIn: rest, remedy: "free \(missing) bytes on the volume")
+    case .allowance(let budget, let missing):
+      return Explanation(
+        .allowance, data: ["budget": Printable.text(budget), "missing": "\(missing)"], endsIn: rest,
+        remedy: "a larger allowance, or other downloads of it end")
     case .volume(let code):
       return Explanation(
         .volume, data: ["errno": "\(code)", "message": SystemCallError.message(code)], endsIn: rest,

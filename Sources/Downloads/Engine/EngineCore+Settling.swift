@@ -30,7 +30,7 @@ extension EngineCore {
   func continueSettling(_ job: ActiveJob) {
     guard let next = job.next, job.phase == .settling || job.phase == .opening,
       job.writers.values.allSatisfy({ $0.inFlight == 0 }), !job.checkpointInFlight, job.pendingChunkHashes == 0,
-      !job.isIdentityOnItsWay
+      !job.isIdentityOnItsWay, !job.isExtending
     else { return }
     job.writers = [:]
     if job.ioError == nil, Self.keepsBytes(next), needsCheckpoint(job, next) { return checkpoint(job) }
@@ -51,6 +51,8 @@ extension EngineCore {
     switch next {
     case .verify: verify(job)
     case .retry(let problem, let own): concludeAttempt(job, problem, own)
+    case .hold(.disk(let shortage), _):
+      commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
     case .hold(let reason, let delay):
       commitAndRetire(job) { core, record in
         core.hold(core.entry(of: record), reason, until: delay.map { core.clock.boot + $0 })
@@ -212,10 +214,9 @@ extension EngineCore {
     }
     switch error.code {
     case ENOSPC, EDQUOT:
-      let need = job.total.map { max(0, $0 - job.durableBytes) } ?? 0
-      settle(job, .hold(.disk(need: need), .seconds(5)))
-    case EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM:
-      settle(job, .hold(.volume(error.code), .seconds(30)))
+      settle(job, .hold(.disk(shortage(after: job)), nil))
+    case EIO, EROFS, ENODEV, ENXIO, ESTALE: volumeFailed(job, error.code)
+    case EMFILE, ENFILE, ENOMEM: settle(job, .hold(.volume(error.code), Self.volumeDelay))
     default:
       settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: "\(error)")))
     }

@@ -26,13 +26,15 @@ extension EngineCore {
     let file = StagingFile(destination: destination, name: name)
     job.file = file
     if job.record.state == .verified { return publish(job, isReplay: true) }
-    guard let partial = job.record.partial else { return opened(job, certain: nil) }
+    job.allowance = specification.budget == nil ? nil : job.record.reservedBytes
+    guard let partial = job.record.partial else { return salvage(job) }
     let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
     job.lane.async {
       let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot) }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         switch result {
+        case .success(nil): core.salvage(job)
         case .success(let certain): core.opened(job, certain: certain)
         case .failure(let error): core.fileFailed(job, error)
         }
@@ -64,7 +66,7 @@ extension EngineCore {
   }
 
   /// `certain`: how many bytes of the partial are what the journal says; nil: there is no file.
-  private func opened(_ job: ActiveJob, certain: Int64?) {
+  func opened(_ job: ActiveJob, certain: Int64?) {
     let specification = job.record.specification
     if let certain, job.record.partial != nil {
       if specification.chunks == nil {
@@ -88,9 +90,23 @@ extension EngineCore {
     }
     job.checkpointedBytes = job.durableBytes
     makeHasher(job)
+    admit(job)
+  }
+
+  /// Room and allowance first, then the network.
+  func admit(_ job: ActiveJob) {
     if job.next != nil { return continueSettling(job) }
     let need = job.total.map { max(0, $0 - job.arrivedBytes) }
-    if let need, let hold = spaceMissing(for: need, job) { return settle(job, .hold(hold, .seconds(5))) }
+    if need != 0, let shortage = shortage(for: need ?? 0, of: job, starts: true) {
+      return settle(job, .hold(.disk(shortage), nil))
+    }
+    job.isAdmitted = true
+    if need != 0, !isAllowed(need, job) { return }
+    begin(job)
+  }
+
+  private func begin(_ job: ActiveJob) {
+    let specification = job.record.specification
     events.send(.started(job.id))
     job.phase = .transferring
     if let chunks = job.chunks {
@@ -133,16 +149,6 @@ extension EngineCore {
     }
     settle(job, .fail(TransferFailure(.notAllowed, detail: objection)))
     return nil
-  }
-
-  /// Whether the volume lacks room; a foreground job may use what the floor keeps free for others, but not all.
-  private func spaceMissing(for need: Int64, _ job: ActiveJob) -> Hold.Reason? {
-    guard let destination = job.destination, let space = try? files.space(of: destination.target.number) else {
-      return nil
-    }
-    let floor = options.freeSpaceFloor ?? max(512 << 20, space.total / 100 * 3)
-    if space.freeInodes == 0 { return .disk(need: need) }
-    return space.free - need < floor ? .disk(need: need) : nil
   }
 
   // MARK: Requests

@@ -28,6 +28,8 @@ final class EngineCore {
   var origins = OriginTable()
   var apps = NameTable()
   var conditions = MachineConditions()
+  /// By device number; those that have room and work aren't in it.
+  var volumes: [UInt64: Volume] = [:]
   var buckets: RateBuckets
   /// Transfers that wait for their share of the rate.
   var paced: [TransferID: Duration] = [:]
@@ -91,7 +93,9 @@ final class EngineCore {
     }
     for segment in segments.values {
       consider(segment.headDeadline)
-      if segment.headDeadline == nil, segment.writer?.isPaused == false { consider(segment.stall.nextCheck) }
+      if segment.headDeadline == nil, segment.writer?.isPaused == false, !segment.isWaitingForAllowance {
+        consider(segment.stall.nextCheck)
+      }
     }
     for moment in paced.values { consider(moment) }
     for moment in origins.reopenings { consider(moment) }
@@ -183,6 +187,10 @@ final class EngineCore {
       scheduler.remove(entry.id)
       hold(entry, .journal("\(error)"), until: now + .seconds(30))
       return
+    }
+    if let standing = standingHold(record, rest: entry.rest, now) {
+      scheduler.remove(entry.id)
+      return hold(entry, standing.reason, until: standing.until)
     }
     origins.started(entry.origin, job: entry.id, now: now)
     let job = ActiveJob(record, run: number(), io: io, hashing: hashing, now: now)

@@ -5,8 +5,10 @@ public struct EngineOptions: Sendable {
   public var transport: TransportOptions
   /// At its start the engine goes on with every open job of the journal; otherwise only with those that `resume` names.
   public var takesUpOpenJobs = true
-  /// Bytes that stay free on every volume; nil: max(512 MiB, 3 % of the volume).
-  public var freeSpaceFloor: Int64?
+  /// What stays free on every volume.
+  public var freeSpace = FreeSpacePolicy()
+  /// Deletes what can be deleted when a volume is short; downloads that wait for room are looked at again when it returns.
+  public var makeRoom: (@Sendable (SpaceShortage) async -> Void)?
   /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
   /// Bytes per second in all, and per class; nil: no limit.

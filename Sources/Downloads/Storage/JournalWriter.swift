@@ -42,6 +42,27 @@ final class JournalWriter: Sendable {
   /// Waits for everything before it, then commits. Not on the network thread.
   func commitNow(_ changes: [JournalChange]) throws { try queue.sync { try journal.commit(changes) } }
 
+  enum Grant: Sendable {
+    case granted(Int64)
+    case missing(Int64)
+  }
+
+  /// Reserves further bytes of a job's allowance: as many as there are, if those are enough.
+  func reserve(
+    atLeast least: Int64, upTo most: Int64, for job: JobID,
+    completion: @escaping @Sendable (Result<Grant, any Error>) -> Void
+  ) {
+    queue.async {
+      completion(
+        Result {
+          guard let missing = try self.journal.reserve(most, for: job) else { return .granted(most) }
+          let there = most - missing
+          if there >= least, try self.journal.reserve(there, for: job) == nil { return .granted(there) }
+          return .missing(least - max(0, there))
+        })
+    }
+  }
+
   func add(
     _ specifications: [DownloadSpecification], now: StoredMoment,
     completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void

@@ -12,6 +12,8 @@ final class StagingFile: @unchecked Sendable {
   private var descriptor: OwnedDescriptor?
   /// How far write-back has been asked for.
   private var writebackOffset: Int64 = 0
+  /// Its name would survive a power cut.
+  private var isNameDurable = false
 
   /// Bytes between two requests for write-back.
   private static let writebackStep: Int64 = 8 << 20
@@ -54,6 +56,7 @@ final class StagingFile: @unchecked Sendable {
     }
     let number = opened.number
     descriptor = consume opened
+    isNameDurable = true
     let identity = try files.status(of: number)
     guard identity.isRegularFile, identity.owner == geteuid() else {
       throw SystemCallError("open", code: EPERM, subject: "\(name): it isn't a regular file of this user")
@@ -61,7 +64,7 @@ final class StagingFile: @unchecked Sendable {
     let isSameFile = identity.inode == partial.inode && identity.device == partial.device
     // In one boot the page cache is intact: what was written is there, synchronised or not.
     let isIntact = isSameFile && partial.bootIdentifier == boot
-    if !partial.verifiedChunks.isEmpty { return identity.size }
+    if !partial.verifiedChunks.isEmpty { return isSameFile ? identity.size : nil }
     var certain: Int64 = 0
     if isIntact, identity.size >= partial.durableOffset {
       certain = max(partial.durableOffset, identity.size / Int64(BufferPool.bufferSize) * Int64(BufferPool.bufferSize))
@@ -76,6 +79,35 @@ final class StagingFile: @unchecked Sendable {
     if identity.size > certain { try files.truncate(number, to: certain) }
     writebackOffset = certain
     return certain
+  }
+
+  /// Looks for a file that the journal doesn't know (any more), and finds the chunks in it whose digests are right: one bit
+  /// for each. nil: there is nothing to be had.
+  func salvage(_ list: ChunkList) throws(SystemCallError) -> [UInt8]? {
+    descriptor = nil
+    let opened: OwnedDescriptor
+    do {
+      opened = try files.open(name, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
+    } catch {
+      return nil
+    }
+    let number = opened.number
+    let found = try files.status(of: number)
+    guard found.isRegularFile, found.owner == geteuid(), found.links == 1, found.size > 0 else { return nil }
+    descriptor = consume opened
+    var map = ChunkMap(list)
+    while let next = map.claim(atMost: list.chunkSize)?.lowerBound, list.range(of: next).upperBound <= found.size {
+      var hash = SHA256()
+      try read(list.range(of: next)) { hash.update(bufferPointer: $0) }
+      map.written(next)
+      // Claimed again if it were missing: what is wrong stays claimed until all were looked at.
+      if list.digest(of: next).elementsEqual(hash.finalize()) { _ = map.verified(next, isRight: true) }
+    }
+    if map.verifiedBytes == 0 {
+      descriptor = nil
+      return nil
+    }
+    return map.bits
   }
 
   /// Reserves the blocks; a filesystem that can't is no reason to stop.
@@ -108,10 +140,21 @@ final class StagingFile: @unchecked Sendable {
     let number = try open()
     let digest = try tailDigest(before: offset)
     try files.synchronizeData(number)
+    try synchronizeName()
     return Partial.Checkpoint(offset: offset, tailDigest: digest)
   }
 
-  func synchronizeData() throws(SystemCallError) { try files.synchronizeData(try open()) }
+  func synchronizeData() throws(SystemCallError) {
+    try files.synchronizeData(try open())
+    try synchronizeName()
+  }
+
+  /// Before the journal counts on finding it.
+  private func synchronizeName() throws(SystemCallError) {
+    guard !isNameDurable else { return }
+    try files.synchronize(destination.staging.number)
+    isNameDurable = true
+  }
 
   /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them.
   func cut(to offset: Int64) throws(SystemCallError) { try files.truncate(try open(), to: offset) }

@@ -15,7 +15,8 @@ final class Harness: Sendable {
 
   init(
     folder: String? = nil, journal: MemoryJournal = MemoryJournal(), clock: TestClock = TestClock(),
-    files: any FileOperations = SystemFiles(), _ change: (inout EngineOptions) -> Void = { _ in }
+    files: any FileOperations = SystemFiles(), store: (any DownloadJournal)? = nil,
+    _ change: (inout EngineOptions) -> Void = { _ in }
   ) throws {
     self.folder = try folder ?? Files.temporaryDirectory(in: "/tmp", prefix: "outrider-downloads-")
     self.journal = journal
@@ -27,10 +28,11 @@ final class Harness: Sendable {
     hosts.allowsPlainHTTPToLoopback = true
     hosts.allowsAnyPort = true
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
-    options.freeSpaceFloor = 0
+    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
     options.seed = 1
     change(&options)
-    engine = try DownloadEngine(journal: journal, options: options, clock: clock, files: files)
+    // A store on the disk, where budgets and backups matter; otherwise the journal in memory.
+    engine = try DownloadEngine(journal: store ?? journal, options: options, clock: clock, files: files)
   }
 
   deinit { Files.removeTree(folder) }
@@ -54,7 +56,7 @@ final class Harness: Sendable {
   func fetch(_ specification: DownloadSpecification) async throws -> End {
     let events = engine.events
     let result = try await engine.add([specification])
-    guard case .added(let id) = result[0] else { throw Unexpected("\(result)") }
+    guard case .added(let id, _) = result[0] else { throw Unexpected("\(result)") }
     return try await end(of: id, in: events)
   }
 

@@ -19,6 +19,13 @@ final class MemoryJournal: DownloadJournal {
 
   init(beforeCommit: @escaping @Sendable (Int) throws -> Void = { _ in }) { self.beforeCommit = beforeCommit }
 
+  /// What another one knew in the end, and nothing goes wrong any more.
+  convenience init(after other: MemoryJournal) {
+    self.init()
+    let known = other.state.withLock { $0 }
+    state.withLock { $0 = known }
+  }
+
   func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
     state.withLock { state in
       specifications.map { specification in
@@ -31,7 +38,7 @@ final class MemoryJournal: DownloadJournal {
         }
         let id = JobID(Int64(state.jobs.count + 1))
         state.jobs[id] = JobRecord(id: id, specification: specification, enqueued: now)
-        return .added(id)
+        return .added(id, generation: 1)
       }
     }
   }
@@ -56,6 +63,8 @@ final class MemoryJournal: DownloadJournal {
       }
     }
   }
+
+  func reserve(_ bytes: Int64, for job: JobID) throws -> Int64? { nil }
 
   func job(_ id: JobID) throws -> JobRecord? { state.withLock { $0.jobs[id] } }
 

@@ -30,7 +30,9 @@ struct Scene {
     events = harness.engine.events
     var specification = harness.specification(origin.url(Trial.path), transferClass, size: size, digest: digest)
     change?(&specification)
-    guard case .added(let id) = try await harness.engine.add([specification])[0] else { throw Unexpected("not added") }
+    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
+      throw Unexpected("not added")
+    }
     self.id = id
   }
 

@@ -35,9 +35,13 @@ public struct FreeSpacePolicy: Sendable, Equatable {
   /// A job that waits for the disk goes on when this is free.
   public func resumeTarget(need: Int64, total: Int64) -> Int64 { max(0, need) + floor(total: total) }
 
-  /// Whether a job may begin to write: what others have reserved counts as written.
-  public func allows(need: Int64, free: Int64, reserved: DiskReservation, total: Int64, freeInodes: Int64?) -> Bool {
+  /// Whether a job may begin to write: what others have reserved counts as written. A background job also leaves alone
+  /// what is low already.
+  public func allows(
+    need: Int64, free: Int64, reserved: DiskReservation, total: Int64, freeInodes: Int64?, isBackground: Bool = false
+  ) -> Bool {
     if let freeInodes, freeInodes <= reserved.inodes { return false }
+    if isBackground, verdict(free: free, total: total) != .plenty { return false }
     return free - reserved.bytes - need >= floor(total: total)
   }
 }

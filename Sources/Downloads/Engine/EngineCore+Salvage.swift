@@ -1,0 +1,36 @@
+internal import AssetModel
+internal import Dispatch
+internal import LinuxSystem
+
+/// What is left of a download whose journal was lost: the digests of its chunks say which bytes are good.
+extension EngineCore {
+  /// Goes on with what is found under the job's staging name, or with nothing.
+  func salvage(_ job: ActiveJob) {
+    guard let list = job.record.specification.chunks, let file = job.file else { return opened(job, certain: nil) }
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) -> (bits: [UInt8], identity: FileIdentity)? in
+        guard let bits = try file.salvage(list) else { return nil }
+        return (bits, try file.identity())
+      }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .success(let found?): core.salvaged(job, list, found.bits, found.identity)
+        case .success(nil): core.opened(job, certain: nil)
+        case .failure(let error): core.fileFailed(job, error)
+        }
+      }
+    }
+  }
+
+  private func salvaged(_ job: ActiveJob, _ list: ChunkList, _ bits: [UInt8], _ identity: FileIdentity) {
+    let entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)
+    job.record.partial = Partial(
+      stagingName: job.file?.name ?? "", entity: entity, verifiedChunks: bits, bootIdentifier: clock.bootIdentifier,
+      device: identity.device, inode: identity.inode)
+    let bytes = ChunkMap(list, verified: bits).verifiedBytes
+    events.send(.note(job.id, "\(bytes) bytes were found by their digests"))
+    opened(job, certain: identity.size)
+  }
+}

@@ -1,0 +1,24 @@
+/// A volume that has too little room for a download. Bytes.
+public struct SpaceShortage: Sendable, Equatable {
+  /// The directory that the download's file goes to.
+  public var directory: String
+  /// The volume's device number (stat(2)).
+  public var device: UInt64
+  /// What the download has still to write.
+  public var need: Int64
+  public var free: Int64
+  /// What always stays free.
+  public var floor: Int64
+  /// Purging may stop when so much is free.
+  public var purgeUntil: Int64
+}
+
+/// A change of a volume that downloads go to; told once.
+public enum VolumeReport: Sendable, Equatable {
+  /// Less than twice the floor is free: no background download starts. Apps may want to delete something by themselves.
+  case low(directory: String, free: Int64)
+  case short(SpaceShortage)
+  /// Read-only, broken or gone: all its downloads stopped.
+  case failing(directory: String, errno: Int32)
+  case plenty(directory: String)
+}
