@@ -21,6 +21,8 @@ extension AssetStore: DownloadJournal {
       for change in changes {
         switch change {
         case .job(let job): try Self.store(job, database, now)
+        case .attempt(let attempt, let job):
+          try AttemptRow.insert(attempt, of: job, keeping: options.keptAttempts, database)
         case .origin(let origin): try OriginRow.store(origin, database)
         }
       }

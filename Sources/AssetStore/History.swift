@@ -1,23 +1,6 @@
 public import AssetModel
 internal import GRDB
 
-/// One attempt of a job. Times are nanoseconds, `wall` since 1970.
-public struct Attempt: Sendable, Equatable {
-  public var wall: Int64
-  public var duration: Int64
-  public var bytes: Int64
-  public var status: Int?
-  public var outcome: String
-
-  public init(wall: Int64, duration: Int64, bytes: Int64, status: Int?, outcome: String) {
-    self.wall = wall
-    self.duration = duration
-    self.bytes = bytes
-    self.status = status
-    self.outcome = outcome
-  }
-}
-
 /// Something that happened, for people.
 public struct StoredEvent: Sendable, Equatable {
   public var wall: Int64
@@ -63,21 +46,6 @@ public struct ExtensionRun: Sendable, Equatable {
 
 /// What is remembered for `explain` and for budgets of time: of each the newest, so that none grows without end.
 extension AssetStore {
-  public func record(_ attempt: Attempt, of job: JobID) throws(StoreError) {
-    let kept = options.keptAttempts
-    try write { database in
-      try database.query("INSERT INTO attempts (job, wall, duration, bytes, status, outcome) VALUES (?, ?, ?, ?, ?, ?)")
-        .bind(job.number).bind(attempt.wall).bind(attempt.duration).bind(attempt.bytes)
-        .bind(attempt.status.map { Int64($0) }).bind(Limits.cut(attempt.outcome)).run()
-      try database.query(
-        """
-        DELETE FROM attempts WHERE job = ?1 AND id <=
-          (SELECT id FROM attempts WHERE job = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
-        """
-      ).bind(job.number).bind(kept).run()
-    }
-  }
-
   /// Oldest first.
   public func attempts(of job: JobID) throws(StoreError) -> [Attempt] {
     try read { database in
@@ -157,5 +125,20 @@ extension AssetStore {
       }
       return all
     }
+  }
+}
+
+/// Attempts as rows; the newest of each job.
+enum AttemptRow {
+  static func insert(_ attempt: Attempt, of job: JobID, keeping count: Int, _ database: Database) throws {
+    try database.query("INSERT INTO attempts (job, wall, duration, bytes, status, outcome) VALUES (?, ?, ?, ?, ?, ?)")
+      .bind(job.number).bind(attempt.wall).bind(attempt.duration).bind(attempt.bytes)
+      .bind(attempt.status.map { Int64($0) }).bind(Limits.cut(attempt.outcome)).run()
+    try database.query(
+      """
+      DELETE FROM attempts WHERE job = ?1 AND id <=
+        (SELECT id FROM attempts WHERE job = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+      """
+    ).bind(job.number).bind(count).run()
   }
 }

@@ -75,18 +75,7 @@ enum JobRow {
   /// Bytes still to come, for the queue after a restart.
   private static func rest(_ job: JobRecord) -> Int64? {
     let total = job.specification.exactSize ?? job.partial?.entity.total ?? job.specification.declaredSize
-    return total.map { max(0, $0 - durable(job)) }
-  }
-
-  private static func durable(_ job: JobRecord) -> Int64 {
-    guard let partial = job.partial else { return 0 }
-    guard let chunks = job.specification.chunks else { return partial.durableOffset }
-    var bytes: Int64 = 0
-    for chunk in 0..<chunks.count where chunk / 8 < partial.verifiedChunks.count {
-      guard partial.verifiedChunks[chunk / 8] & 1 << (chunk % 8) != 0 else { continue }
-      bytes += Int64(chunks.range(of: chunk).count)
-    }
-    return bytes
+    return total.map { max(0, $0 - job.durableBytes) }
   }
 
   static func record(_ row: Row) throws -> JobRecord {

@@ -24,12 +24,10 @@ final class StoreLock: Sendable {
     } catch {
       throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))
     }
-    let written = String(decoding: (try? opened.readAll(limit: 256)) ?? [], as: UTF8.self)
-    let fields = written.split(separator: " ", maxSplits: 2).map { $0.filter { !$0.isNewline } }
+    let fields = Self.fields(opened)
     guard flock(opened.number, LOCK_EX | LOCK_NB) == 0 else {
-      throw .heldBy(
-        pid: fields.first.flatMap { Int32($0) } ?? 0, program: fields.count > 2 ? fields[2] : "another process",
-        since: fields.count > 2 ? Int64(fields[1]) ?? 0 : 0, path: directory)
+      let holder = StoreHolder(fields)
+      throw .heldBy(pid: holder.pid, program: holder.program, since: holder.since, path: directory)
     }
     predecessor =
       if fields.count == 3, fields[0] == "closed", let size = Int64(fields[1]), let modified = Int64(fields[2]) {
@@ -46,6 +44,27 @@ final class StoreLock: Sendable {
     } catch {
       throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))
     }
+  }
+
+  private static func fields(_ file: borrowing OwnedDescriptor) -> [String] {
+    let written = String(decoding: (try? file.readAll(limit: 256)) ?? [], as: UTF8.self)
+    return written.split(separator: " ", maxSplits: 2).map { $0.filter { !$0.isNewline } }
+  }
+
+  /// Who has a folder now, for those who only look.
+  static func holder(of directory: String) -> StoreHolder? {
+    guard let file = try? OwnedDescriptor.open("\(directory)/lock", O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+      return nil
+    }
+    // Trying the lock would keep out, for a moment, who wants it: the kernel's list (proc_locks(5)) says it as well.
+    guard let inode = try? file.identity().inode,
+      let locks = try? Files.text(of: "/proc/locks", limit: 1 << 20),
+      locks.split(separator: "\n").contains(where: { line in
+        let words = line.split(separator: " ")
+        return words.count > 5 && words[1] == "FLOCK" && words[5].hasSuffix(":\(inode)")
+      })
+    else { return nil }
+    return StoreHolder(fields(file))
   }
 
   /// Leaves word that everything was written down, and how the database looked then.

@@ -30,6 +30,24 @@ struct ExplainCommand: AsyncParsableCommand {
     var endsInSeconds: Double?
     var remedy: String
     var durableBytes: Int64
+    var attempts: [Line]
+    /// The process that has the downloads in hand.
+    var holder: Int32?
+
+    struct Line: Encodable {
+      var at: String
+      var seconds: Double
+      var bytes: Int64
+      var status: Int?
+      var outcome: String
+    }
+  }
+
+  private static func line(_ attempt: Attempt) -> Report.Line {
+    let moment = Date(timeIntervalSince1970: Double(attempt.wall) / 1e9)
+    return Report.Line(
+      at: moment.formatted(.iso8601), seconds: Double(attempt.duration) / 1e9, bytes: attempt.bytes,
+      status: attempt.status, outcome: Printable.text(attempt.outcome))
   }
 
   func run() async {
@@ -43,7 +61,9 @@ struct ExplainCommand: AsyncParsableCommand {
       let report = Report(
         id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
         endsInSeconds: explanation.endsIn,
-        remedy: explanation.remedy, durableBytes: job.partial?.durableOffset ?? 0)
+        remedy: explanation.remedy, durableBytes: job.durableBytes,
+        attempts: try store.attempts(of: job.id).map(Self.line),
+        holder: job.state.isSettled ? nil : AssetStore.holder(of: directory)?.pid)
       if json {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -55,6 +75,11 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }
         Output.line("  durable: \(report.durableBytes) bytes")
+        for attempt in report.attempts {
+          let seconds = String(format: "%.1f", attempt.seconds)
+          Output.line("  tried \(attempt.at) for \(seconds) s, \(attempt.bytes) bytes: \(attempt.outcome)")
+        }
+        if let holder = report.holder { Output.line("  process \(holder) has it in hand") }
         Output.line("  what ends it: \(report.remedy)")
       }
     } catch {

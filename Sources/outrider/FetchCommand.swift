@@ -48,7 +48,8 @@ struct FetchCommand: AsyncParsableCommand {
     help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
   var cacert: String?
   @Option(help: ArgumentHelp("NAME:PASSWORD for servers that ask.", valueName: "credential")) var user: String?
-  @Flag(help: "A damaged journal is put aside and a fresh one started.") var startFresh = false
+  @Flag(help: "A damaged journal is put aside; its last backup, or an empty one, takes its place.") var startFresh =
+    false
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   func run() async {

@@ -36,7 +36,20 @@ final class FetchSession: Sendable {
     // Whoever types them, or lists them in a file, may have many.
     options.mostOpenJobsPerApp = 1_000_000
     store = try AssetStore(opening: directory, options: options)
+    Self.tell(store.recovery)
     engine = try DownloadEngine(journal: store, options: try Self.options(command))
+  }
+
+  /// Settled downloads that `explain` can still tell of.
+  private static let keptDownloads = 10_000
+
+  private static func tell(_ recovery: AssetStore.Recovery) {
+    guard let damage = recovery.damage else { return }
+    let place =
+      if let made = recovery.backupMade {
+        "its backup of \(Date(timeIntervalSince1970: Double(made) / 1e9).formatted(.iso8601)) took its place"
+      } else { "an empty one took its place" }
+    Output.note("the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place)")
   }
 
   // MARK: What is asked for
@@ -143,6 +156,8 @@ final class FetchSession: Sendable {
       }
     }
     await engine.close()
+    // Everything was told here and now: nothing waits for a recipient.
+    _ = try? store.forgetSettled(app: Self.app, keeping: Self.keptDownloads)
     try? store.close()
     let status = stopped.withLock { open.isEmpty ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
     view.finish(status: status, left: open.count)

@@ -110,7 +110,9 @@ import Testing
     let store = try AssetStore(opening: folder.path, options: options)
     let id = try #require(try store.add([Self.sized("a", 1)], now: AssetStoreTests.moment())[0].job)
     for number in 0..<30 as Range<Int64> {
-      try store.record(Attempt(wall: number, duration: 1, bytes: 2, status: 503, outcome: "no"), of: id)
+      try store.commit([
+        .attempt(Attempt(wall: number, duration: 1, bytes: 2, status: 503, outcome: "no"), id)
+      ])
       try store.record(StoredEvent(wall: number, app: "app", kind: "k", detail: String(repeating: "ü", count: 5000)))
       try store.record(
         ExtensionRun(app: "app", wall: number, request: "r", outcome: "o", duration: 1, cpu: 1, memory: 1, detail: ""))
@@ -119,5 +121,38 @@ import Testing
     #expect(try store.events().map(\.wall) == Array(25..<30))
     #expect(try store.events().allSatisfy { $0.detail.utf8.count == 4096 })
     #expect(try store.runs(of: "app").map(\.wall) == Array(27..<30))
+  }
+
+  @Test func forgetsWhatWasSettledAndTold() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    let names = (0..<10).map { "\($0)" }
+    let ids = try store.add(
+      (names + ["other"]).map { AssetStoreTests.specification($0, app: $0 == "other" ? "other" : "app") },
+      now: AssetStoreTests.moment()
+    ).compactMap(\.job)
+    for id in ids where id != ids[3] {
+      var job = try #require(try store.job(id))
+      job.state = .finished
+      job.publishedInode = UInt64(id.number)
+      job.finalSize = 1
+      try store.commit([.job(job)])
+    }
+    #expect(try store.deliveries().count == 10)
+    #expect(try store.forgetSettled(app: "app", keeping: 4) == 5)
+    #expect(try store.deliveries().map(\.job) == [ids[10]], "another app's are still due")
+    #expect(try ids.map { try store.job($0) != nil }.filter { $0 }.count == 6)
+    #expect(try store.job(ids[3])?.state == .open, "what is open stays")
+    #expect(try store.files().count == 5)
+    #expect(try store.forgetSettled(app: "app", keeping: 4) == 0)
+  }
+
+  @Test func whoHasItIsSeenFromOutside() throws {
+    let folder = try AssetStoreTests.Folder()
+    #expect(AssetStore.holder(of: folder.path) == nil)
+    let store = try AssetStore(opening: folder.path)
+    #expect(AssetStore.holder(of: folder.path)?.pid == getpid())
+    try store.close()
+    #expect(AssetStore.holder(of: folder.path) == nil)
   }
 }

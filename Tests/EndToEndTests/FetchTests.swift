@@ -59,6 +59,22 @@ import Testing
     #expect(explained.status == 0 && explained.output.contains("\"gone\""))
   }
 
+  @Test func attemptsThatFailedAreRemembered() throws {
+    let place = try Place { $0.handler = { _, nth in nth == 1 ? .cut(after: .byte(3 << 20)) : nil } }
+    let result = try place.fetch(place.origin.url("/a.bin"), "--foreground")
+    #expect(result.status == 0 && place.data("a.bin") == Self.whole)
+    struct Report: Decodable {
+      struct Line: Decodable { var bytes: Int64, outcome: String }
+      var code: String
+      var attempts: [Line]
+      var holder: Int32?
+    }
+    let explained = try Workspace.run(["explain", "1", "--state", "\(place.folder)/state", "--json"])
+    let report = try JSONDecoder().decode(Report.self, from: Data(explained.output.utf8))
+    #expect(report.code == "finished" && report.holder == nil)
+    #expect(report.attempts.count == 1 && (report.attempts.first?.bytes ?? 0) >= 3 << 20, "\(explained.output)")
+  }
+
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func goesOnWhereItWasInterrupted(signal: Int32) throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
     let process = Process()

@@ -38,6 +38,8 @@ public enum AddResult: Sendable, Equatable {
 public enum JournalChange: Sendable, Equatable {
   /// Every field of a job but its specification. Ignored when the row has a newer generation.
   case job(JobRecord)
+  /// An attempt that failed; the newest of each job are kept.
+  case attempt(Attempt, JobID)
   case origin(OriginRecord)
 }
 

@@ -104,6 +104,20 @@ public struct JobRecord: Sendable, Equatable {
   }
 }
 
+extension JobRecord {
+  /// Bytes of the file that would survive a power cut.
+  public var durableBytes: Int64 {
+    guard let partial else { return 0 }
+    guard let chunks = specification.chunks else { return partial.durableOffset }
+    var bytes: Int64 = 0
+    for chunk in 0..<chunks.count where chunk / 8 < partial.verifiedChunks.count {
+      guard partial.verifiedChunks[chunk / 8] & 1 << (chunk % 8) != 0 else { continue }
+      bytes += Int64(chunks.range(of: chunk).count)
+    }
+    return bytes
+  }
+}
+
 /// What a scheduler keeps of a job that isn't running: 100 000 of them must fit.
 public struct JobSummary: Sendable, Equatable {
   public var id: JobID

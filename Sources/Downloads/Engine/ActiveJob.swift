@@ -54,6 +54,9 @@ final class ActiveJob {
   var isIdentityOnItsWay = false
   var checkpointInFlight = false
   var lastCheckpoint: Duration
+  /// Of this activation: when it began, and what had been received before.
+  private let began: Duration
+  private let receivedBefore: Int64
   /// Bytes on the file at the last checkpoint.
   var checkpointedBytes: Int64 = 0
   /// Bytes of the file that arrived and were written, in this activation.
@@ -85,10 +88,18 @@ final class ActiveJob {
     lane = DispatchQueue(label: "outrider.file", target: io)
     hashingLane = DispatchQueue(label: "outrider.hash", target: hashing)
     lastCheckpoint = now
+    began = now
+    receivedBefore = record.receivedBytes
     speed = SpeedGauge(now)
   }
 
   var id: JobID { record.id }
+
+  func attempt(until clock: any TransferClock, _ problem: TransferProblem) -> Attempt {
+    Attempt(
+      wall: clock.wall, duration: (clock.boot - began).inNanoseconds, bytes: record.receivedBytes - receivedBefore,
+      status: problem.status, outcome: problem.description)
+  }
 
   /// Bytes of the file that have arrived, durable or not.
   var arrivedBytes: Int64 {
@@ -159,6 +170,19 @@ struct Hold {
     case allowance(budget: String, missing: Int64)
     case paused(String)
     case journal(String)
+
+    /// For the journal, which people ask when no engine runs.
+    var text: String {
+      switch self {
+      case .retry(let error): error
+      case .publication: "the file isn't published yet"
+      case .disk(let shortage): "\(shortage)"
+      case .volume(let code): "the volume fails: \(SystemCallError.message(code))"
+      case .allowance(let budget, let missing): "the allowance \(Printable.text(budget)) lacks \(missing) bytes"
+      case .paused(let by): "paused by \(by)"
+      case .journal(let what): "the journal can't be written: \(what)"
+      }
+    }
   }
 
   var entry: Scheduler.Entry

@@ -301,12 +301,7 @@ extension EngineCore {
 
   /// New durable bytes beyond the high-water mark end a row of failures.
   private func noteProgress(_ record: inout JobRecord, total: Int64?) {
-    let durable =
-      if let chunks = record.specification.chunks, let partial = record.partial {
-        ChunkMap(chunks, verified: partial.verifiedChunks).verifiedBytes
-      } else {
-        record.partial?.durableOffset ?? 0
-      }
+    let durable = record.durableBytes
     guard RetryPolicy.isProgress(durable: durable, highWater: record.history.highWater, total: total) else { return }
     record.history.fruitlessAttempts = 0
     record.history.highWater = durable

@@ -40,13 +40,12 @@ extension EngineCore {
       return Explanation(
         .publication, data: ["retest": "\(count) of 2"], endsIn: rest, remedy: "the server publishes the file")
     case .disk(let shortage):
-      let missing = max(0, shortage.need + shortage.floor - shortage.free)
       return Explanation(
         .disk,
         data: [
           "volume": Printable.text(shortage.directory), "need": "\(shortage.need)", "free": "\(shortage.free)",
           "floor": "\(shortage.floor)",
-        ], endsIn: rest, remedy: "free \(missing) bytes on the volume")
+        ], endsIn: rest, remedy: "free \(shortage.missing) bytes on the volume")
     case .allowance(let budget, let missing):
       return Explanation(
         .allowance, data: ["budget": Printable.text(budget), "missing": "\(missing)"], endsIn: rest,

@@ -52,8 +52,10 @@ extension EngineCore {
     case .verify: verify(job)
     case .retry(let problem, let own): concludeAttempt(job, problem, own)
     case .hold(.disk(let shortage), _):
+      job.record.lastError = "\(shortage)"
       commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
     case .hold(let reason, let delay):
+      job.record.lastError = reason.text
       commitAndRetire(job) { core, record in
         core.hold(core.entry(of: record), reason, until: delay.map { core.clock.boot + $0 })
       }
@@ -130,10 +132,12 @@ extension EngineCore {
   }
 
   /// The slot is free when the journal knows why.
-  private func commitAndRetire(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+  private func commitAndRetire(
+    _ job: ActiveJob, attempt: Attempt? = nil, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
+  ) {
     job.phase = .publishing
     let (id, run, mailbox, record) = (job.id, job.run, mailbox, job.record)
-    journal.commit([.job(record)]) { failure in
+    journal.commit([.job(record)] + (attempt.map { [.attempt($0, id)] } ?? [])) { failure in
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         core.retire(job)
@@ -163,6 +167,7 @@ extension EngineCore {
     let policy = RetryPolicy(transferClass: job.record.transferClass, appIdleForWeek: false)
     let url = try? ParsedURL(job.record.specification.url)
     job.record.lastError = problem.description
+    let attempt = job.attempt(until: clock, problem)
     switch problem.classification {
     case .permanent(let reason):
       if let url { origins[originNumber(url)].breaker.succeeded() }
@@ -173,9 +178,9 @@ extension EngineCore {
       }
       job.record.history.publicationRetests += 1
       let delay = policy.delay(fruitless: job.record.history.publicationRetests, random: jitter())
-      wait(job, .publication(job.record.history.publicationRetests), delay)
+      wait(job, .publication(job.record.history.publicationRetests), delay, attempt)
     case .notAnAttempt:
-      wait(job, .retry(problem.description), policy.delay(fruitless: 0, random: jitter()))
+      wait(job, .retry(problem.description), policy.delay(fruitless: 0, random: jitter()), attempt)
     case .transient:
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1
@@ -189,16 +194,16 @@ extension EngineCore {
       }
       let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
       if let url { origins[originNumber(url)].breaker.failed(job: job.id, now: clock.boot, delay: delay) }
-      wait(job, .retry(problem.description), delay)
+      wait(job, .retry(problem.description), delay, attempt)
     }
   }
 
   private func jitter() -> Double { Double.random(in: 0..<1, using: &random) }
 
-  private func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration) {
+  private func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration, _ attempt: Attempt) {
     job.record.wait = StoredWait(since: clock.now, length: delay.inNanoseconds)
     let until = clock.boot + delay
-    commitAndRetire(job) { core, record in core.hold(core.entry(of: record), reason, until: until) }
+    commitAndRetire(job, attempt: attempt) { core, record in core.hold(core.entry(of: record), reason, until: until) }
   }
 
   // MARK: Files that fail

@@ -202,16 +202,11 @@ final class EngineCore {
   func entry(of record: JobRecord) -> Scheduler.Entry {
     let specification = record.specification
     let total = specification.exactSize ?? record.partial?.entity.total ?? specification.declaredSize
-    let durable =
-      if let chunks = specification.chunks, let partial = record.partial {
-        ChunkMap(chunks, verified: partial.verifiedChunks).verifiedBytes
-      } else {
-        record.partial?.durableOffset ?? 0
-      }
     return Scheduler.Entry(
       id: record.id, app: apps.number(of: specification.app),
       origin: origins.number(of: Self.origin(of: specification.url)),
-      transferClass: record.transferClass, priority: specification.priority, rest: total.map { max(0, $0 - durable) },
+      transferClass: record.transferClass, priority: specification.priority,
+      rest: total.map { max(0, $0 - record.durableBytes) },
       since: Self.sinceBoot(record.enqueued, clock))
   }
 

@@ -1,5 +1,7 @@
+internal import AssetModel
+
 /// A volume that has too little room for a download. Bytes.
-public struct SpaceShortage: Sendable, Equatable {
+public struct SpaceShortage: Sendable, Equatable, CustomStringConvertible {
   /// The directory that the download's file goes to.
   public var directory: String
   /// The volume's device number (stat(2)).
@@ -11,6 +13,13 @@ public struct SpaceShortage: Sendable, Equatable {
   public var floor: Int64
   /// Purging may stop when so much is free.
   public var purgeUntil: Int64
+
+  /// Bytes to free before the download goes on.
+  public var missing: Int64 { max(0, need + floor - free) }
+
+  public var description: String {
+    "the volume of \(Printable.text(directory)) lacks \(missing) bytes: \(need) are needed, \(floor) stay free, \(free) are free"
+  }
 }
 
 /// A change of a volume that downloads go to; told once.

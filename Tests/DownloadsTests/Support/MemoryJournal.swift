@@ -6,6 +6,7 @@ final class MemoryJournal: DownloadJournal {
   struct State {
     var jobs: [JobID: JobRecord] = [:]
     var origins: [String: OriginRecord] = [:]
+    var attempts: [JobID: [Attempt]] = [:]
     var commits = 0
     /// Jobs that were settled, in order: each at most once.
     var deliveries: [JobID] = []
@@ -52,6 +53,7 @@ final class MemoryJournal: DownloadJournal {
     state.withLock { state in
       for change in changes {
         switch change {
+        case .attempt(let attempt, let id): state.attempts[id, default: []].append(attempt)
         case .origin(let record): state.origins[record.origin] = record
         case .job(let record):
           guard let old = state.jobs[record.id], old.generation <= record.generation, !old.state.isSettled else {
