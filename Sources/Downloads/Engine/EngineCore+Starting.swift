@@ -53,14 +53,12 @@ extension EngineCore {
   }
 
   private func destination(_ specification: DownloadSpecification) throws(SystemCallError) -> Destination {
-    for job in active.values {
-      if let destination = job.destination, destination.path == specification.directory,
-        job.record.specification.app == specification.app
-      {
-        return destination
-      }
-    }
-    return try Destination(specification.directory, app: specification.app, files: files)
+    let key = DestinationKey(app: specification.app, directory: specification.directory)
+    if let destination = destinations[key]?.destination { return destination }
+    if destinations.count >= 64 { destinations = destinations.filter { $0.value.destination != nil } }
+    let destination = try Destination(specification.directory, app: specification.app, files: files)
+    destinations[key] = WeakDestination(destination: destination)
+    return destination
   }
 
   /// `certain`: how many bytes of the partial are what the journal says; nil: there is no file.
@@ -85,6 +83,7 @@ extension EngineCore {
     if let chunks = specification.chunks {
       job.chunks = ChunkMap(chunks, verified: job.record.partial?.verifiedChunks ?? [])
       job.isIdentityJournalled = true
+      segmented[job.id] = job
     }
     job.checkpointedBytes = job.durableBytes
     makeHasher(job)
@@ -238,6 +237,16 @@ extension EngineCore {
     guard job.growth.permits(connections: job.segments.count, bytes: job.writtenBytes, now: now) else { return }
     addSegment(job)
   }
+}
+
+struct DestinationKey: Hashable {
+  var app: String
+  var directory: String
+}
+
+/// Kept open as long as a job goes there, and not longer.
+struct WeakDestination {
+  weak var destination: Destination?
 }
 
 /// Whether another connection pays: the throughput with each number of connections, measured in short windows.

@@ -249,6 +249,14 @@ struct Scheduler {
     return best.entry
   }
 
+  /// Jobs of the same queue that will probably go soon after `entry`, the first first.
+  func upcoming(like entry: Entry, atMost count: Int) -> [JobID] {
+    let key = AppClass(app: entry.app, transferClass: entry.transferClass)
+    guard let heap = queues[key]?.byOrigin[entry.origin] else { return [] }
+    // The top levels of a heap hold nearly all of the next ones.
+    return heap.elements.prefix(2 * count).filter { !isStale($0) }.sorted { $0.goesBefore($1) }.prefix(count).map(\.id)
+  }
+
   /// A waiting job's place within its app, from 1, and how many wait in its class; for `explain`.
   func place(of id: JobID) -> (place: Int, waiting: Int)? {
     guard let key = waiting[id]?.key, let queue = queues[key] else { return nil }
