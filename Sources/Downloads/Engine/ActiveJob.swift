@@ -73,6 +73,8 @@ final class ActiveJob {
   var mayBeRangeless = false
   var speed: SpeedGauge
   var growth = SegmentGrowth()
+  /// Whether it was decided how many connections it starts with.
+  var hasSeveral = false
   var lastProgressEvent: Duration = .zero
   /// By origin, in memory only; never a weaker scheme than one that was offered.
   var credentials: [String: Authorization.Session] = [:]

@@ -60,6 +60,7 @@ extension EngineCore: TransportClient {
     case .append(let entity):
       hear(head, job)
       accept(job, segment, entity, from: segment.start)
+      needsSchedule = needsSchedule || segment.chunks != nil
       return nil
     case .fresh(let entity, let validatorChanged):
       if job.chunks != nil { return wholeForChunks(job, segment, entity) }

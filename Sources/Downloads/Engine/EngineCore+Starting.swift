@@ -228,14 +228,28 @@ extension EngineCore {
     return true
   }
 
-  /// One connection more, as long as the last one added throughput.
+  /// More connections, as long as the last ones added throughput.
   func considerSegment(_ job: ActiveJob, _ now: Duration) {
     guard job.phase == .transferring, job.next == nil, job.record.partial != nil, let chunks = job.chunks,
       job.segments.count < mostSegments(job), scheduler.permitsConnection(of: job.id),
       chunks.missingBytes >= 16 << 20 || job.segments.isEmpty
     else { return }
+    if !job.hasSeveral {
+      job.hasSeveral = true
+      return openFirstSegments(job)
+    }
     guard job.growth.permits(connections: job.segments.count, bytes: job.writtenBytes, now: now) else { return }
-    addSegment(job)
+    // As many again: what the last ones brought is the best guess at what others will.
+    for _ in 0..<max(1, job.segments.count)
+    where job.segments.count < mostSegments(job) && scheduler.permitsConnection(of: job.id) {
+      guard addSegment(job) else { return }
+    }
+  }
+
+  /// A file worth it starts with several connections, as soon as the first shows that there are ranges.
+  private func openFirstSegments(_ job: ActiveJob) {
+    guard let chunks = job.chunks, chunks.missingBytes >= 64 << 20 else { return }
+    while job.segments.count < min(4, mostSegments(job)), scheduler.permitsConnection(of: job.id), addSegment(job) {}
   }
 }
 
@@ -249,7 +263,7 @@ struct WeakDestination {
   weak var destination: Destination?
 }
 
-/// Whether another connection pays: the throughput with each number of connections, measured in short windows.
+/// Whether other connections pay: the throughput with each number of connections, measured in short windows.
 struct SegmentGrowth {
   private var since: Duration?
   private var bytes: Int64 = 0
@@ -257,7 +271,7 @@ struct SegmentGrowth {
   private var bestRate = 0.0
   private var isDone = false
 
-  private static let window: Duration = .milliseconds(100)
+  static let window: Duration = .milliseconds(50)
   private static let worthwhile = 1.05
 
   mutating func permits(connections: Int, bytes: Int64, now: Duration) -> Bool {

@@ -73,12 +73,14 @@ final class EngineCore {
   /// Runs until the engine was closed and everything is safe.
   func run() {
     while true {
+      events.gather()
       for letter in mailbox.take() { letter(self) }
       let now = clock.boot
       releaseDue(now)
       enforceDeadlines(now)
       resumePaced(now)
       if needsSchedule { schedule(now) }
+      events.flush()
       if isClosing, active.isEmpty, pendingAdditions == 0 { return }
       let deadline = nextDeadline()
       if active.isEmpty, let deadline { clock.idles(until: deadline) }
@@ -101,7 +103,7 @@ final class EngineCore {
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
-      consider(lastSchedule + (!segmented.isEmpty ? .milliseconds(100) : .seconds(5)))
+      consider(lastSchedule + (!segmented.isEmpty ? SegmentGrowth.window : .seconds(5)))
     }
     return earliest
   }
@@ -112,7 +114,7 @@ final class EngineCore {
       guard let hold = holds[first.job], hold.serial == first.serial else { continue }
       release(first.job)
     }
-    if now - lastSchedule >= .milliseconds(100), !active.isEmpty { needsSchedule = true }
+    if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
     if origins.reopen(now) { needsSchedule = true }
   }
 

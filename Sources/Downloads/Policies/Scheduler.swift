@@ -168,8 +168,9 @@ struct Scheduler {
           return .yield(victim)
         }
       case .small, .any:
-        let order = candidates.sorted { claim($0) < claim($1) }
-        for key in order {
+        // Claims are looked up once each: with hundreds of apps the sorting would look them up thousands of times.
+        let order = candidates.map { (claim: claim($0), key: $0) }.sorted { $0.claim < $1.claim }
+        for (_, key) in order {
           if let entry = take(
             from: key, onlySmall: room(for: transferClass) == .small, { isOriginBlocked($0, transferClass) })
           {
