@@ -53,9 +53,9 @@ struct Addition {
   }
 
   private func duplicate(_ specification: DownloadSpecification, _ id: JobID) throws -> AddResult {
-    let row = try Row.fetchOne(
-      database.cachedStatement(sql: "SELECT * FROM jobs WHERE id = ?"), arguments: [id.number])
-    guard let known = try row.map(JobRow.record)?.specification else { return .conflict(id) }
+    let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE id = ?").bind(id.number)
+    guard try row.step() else { return .conflict(id) }
+    let known = try JobRow.record(row).specification
     return known.isExactly(specification) ? .alreadyScheduled(id) : .conflict(id)
   }
 }

@@ -31,7 +31,7 @@ extension AssetStore: DownloadJournal {
 
   private static func store(_ job: JobRecord, _ database: Database, _ now: Int64) throws {
     guard try Budgets.charge(database, job) else { return }
-    try database.cachedStatement(sql: JobRow.change).execute(arguments: JobRow.changeArguments(job))
+    try JobRow.update(database, job)
     guard job.state.isSettled else { return }
     if job.state == .cancelled { return }
     try database.query("INSERT OR IGNORE INTO deliveries (job, generation) VALUES (?, ?)").bind(job.id.number)
@@ -39,18 +39,35 @@ extension AssetStore: DownloadJournal {
     if job.state == .finished { try FileRow.insert(job, database, now) }
   }
 
-  public func job(_ id: JobID) throws -> JobRecord? {
+  public func job(_ id: JobID) throws -> JobRecord? { try jobs([id]).first }
+
+  /// One transaction costs more than a row.
+  public func jobs(_ ids: [JobID]) throws -> [JobRecord] {
     try read { database in
-      try Row.fetchOne(database.cachedStatement(sql: "SELECT * FROM jobs WHERE id = ?"), arguments: [id.number]).map(
-        JobRow.record)
+      let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE id = ?")
+      return try ids.compactMap { id in
+        row.again()
+        return try row.bind(id.number).step() ? try JobRow.record(row) : nil
+      }
     }
   }
 
   public func job(app: String, identifier: String) throws -> JobRecord? {
+    var found: JobRecord?
+    try newestJobs(app: app, identifiers: [identifier]) { found = $0 }
+    return found
+  }
+
+  /// The newest job of each identifier that has one.
+  public func newestJobs(app: String, identifiers: [String], _ body: (JobRecord) -> Void) throws {
     try read { database in
-      let statement = try database.cachedStatement(
-        sql: "SELECT * FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
-      return try Row.fetchOne(statement, arguments: [JobRow.text(app), JobRow.text(identifier)]).map(JobRow.record)
+      let row = try database.query(
+        "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
+      let app = Array(app.utf8)
+      for identifier in identifiers {
+        row.again()
+        if try row.bind(app).bind(Array(identifier.utf8)).step() { body(try JobRow.record(row)) }
+      }
     }
   }
 

@@ -50,26 +50,35 @@ enum JobRow {
     WHERE id=? AND generation<=? AND state<3
     """
 
-  static func changeArguments(_ job: JobRecord) -> StatementArguments {
+  /// All that publishing changes after `verified`, which brought the rest.
+  private static let finish = "UPDATE jobs SET state = 3, received = ? WHERE id = ? AND generation = ? AND state = 2"
+
+  static func update(_ database: Database, _ job: JobRecord) throws {
+    if job.state == .finished {
+      try database.query(finish).bind(job.receivedBytes).bind(job.id.number).bind(job.generation).run()
+      if database.changedRows > 0 { return }
+    }
+    let query = try database.query(change)
+    bind(job, to: query)
+    try query.run()
+  }
+
+  private static func bind(_ job: JobRecord, to query: Query) {
     var failure: TransferFailure?
     if case .failed(let reason) = job.state { failure = reason }
-    let partial = job.partial
-    let entity = partial?.entity
-    let wait = job.wait
-    var arguments: StatementArguments = [
-      job.transferClass.rawValue, job.generation, state(job.state).rawValue, failure?.reason.rawValue, failure?.status,
-      failure?.hop,
-      failure?.errno, failure?.detail, partial?.stagingName, entity?.strongTag, entity?.lastModified, entity?.total,
-      entity?.coding,
-      entity?.finalURL, (entity?.reprDigest).map { blob($0.bytes) }, partial.map { blob(checkpoints($0.checkpoints)) },
-      partial.map { blob($0.verifiedChunks) }, partial?.bootIdentifier, partial.map { Int64(bitPattern: $0.device) },
-      partial.map { Int64(bitPattern: $0.inode) }, rest(job), blob(history(job.history)), job.receivedBytes,
-      job.lastError,
-    ]
-    arguments += [wait?.since.bootIdentifier, wait?.since.boot, wait?.since.wall, wait?.length]
-    arguments += [job.lastProgress.bootIdentifier, job.lastProgress.boot, job.lastProgress.wall]
-    arguments += [job.publishedInode.map { Int64(bitPattern: $0) }, job.finalSize, job.id.number, job.generation]
-    return arguments
+    query.bind(job.transferClass.rawValue).bind(job.generation).bind(state(job.state).rawValue)
+    query.bind(failure?.reason.rawValue).bind(failure?.status.map(Int64.init)).bind((failure?.hop).map(Int64.init))
+    query.bind(failure?.errno.map(Int64.init)).bind(failure?.detail)
+    let entity = job.partial?.entity
+    query.bind(job.partial?.stagingName).bind(entity?.strongTag).bind(entity?.lastModified).bind(entity?.total)
+    query.bind(entity?.coding).bind(entity?.finalURL).bind(entity?.reprDigest?.bytes)
+    query.bind((job.partial?.checkpoints).map(checkpoints)).bind(job.partial?.verifiedChunks)
+    query.bind(job.partial?.bootIdentifier).bind(bits: job.partial?.device).bind(bits: job.partial?.inode)
+    query.bind(rest(job)).bind(history(job.history)).bind(job.receivedBytes).bind(job.lastError)
+    query.bind(job.wait?.since.bootIdentifier).bind(job.wait?.since.boot).bind(job.wait?.since.wall)
+    query.bind(job.wait?.length)
+    query.bind(job.lastProgress.bootIdentifier).bind(job.lastProgress.boot).bind(job.lastProgress.wall)
+    query.bind(bits: job.publishedInode).bind(job.finalSize).bind(job.id.number).bind(job.generation)
   }
 
   /// Bytes still to come, for the queue after a restart.
@@ -78,45 +87,62 @@ enum JobRow {
     return total.map { max(0, $0 - job.durableBytes) }
   }
 
-  static func record(_ row: Row) throws -> JobRecord {
+  /// What `record` reads, in its order.
+  static let columns = """
+    id, app, identifier, url, headers, requestedClass, isEssential, priority, declaredSize, digest, chunkSize, chunkTotal,
+    chunks, directory, fileName, allowedDomains, budget, isManifest, class, generation, state, failureReason, failureStatus,
+    failureHop, failureErrno, failureDetail, stagingName, strongTag, lastModified, total, coding, finalURL, reprDigest,
+    checkpoints, verifiedChunks, partialBoot, device, inode, history, received, reserved, enqueuedBoot, enqueuedAt, enqueuedWall,
+    waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, publishedInode, finalSize
+    """
+
+  /// A row of `columns`, which are read once each, from the first to the last.
+  static func record(_ row: Query) throws -> JobRecord {
+    let id = JobID(row.int64())
+    let specification = try specification(row)
+    let (transferClass, generation) = (try transferClass(row.int()), row.int())
+    let state = try state(row)
+    let partial = try partial(row)
     var history = JobHistory()
-    try Self.read(&history, Unpacker(bytes(row["history"])))
-    var domains: [String]?
-    if let packed: Data = row["allowedDomains"] { domains = try readTexts(Unpacker(bytes(packed))) }
-    let specification = DownloadSpecification(
-      app: try text(row["app"]), identifier: try text(row["identifier"]), url: row["url"],
-      headers: try readHeaders(Unpacker(bytes(row["headers"]))),
-      transferClass: try transferClass(row["requestedClass"]), isEssential: row["isEssential"],
-      priority: row["priority"],
-      declaredSize: row["declaredSize"], digest: digest(row["digest"]), chunks: try chunks(row),
-      directory: try text(row["directory"]),
-      fileName: try text(row["fileName"]), allowedDomains: domains, budget: row["budget"],
-      isManifest: row["isManifest"])
+    try read(&history, Unpacker(row.blob()))
+    let (received, reserved) = (row.int64(), row.int64())
     return JobRecord(
-      id: JobID(row["id"]), specification: specification, transferClass: try transferClass(row["class"]),
-      generation: row["generation"],
-      state: try state(row), partial: try partial(row), history: history, receivedBytes: row["received"],
-      reservedBytes: row["reserved"],
-      enqueued: moment(row, "enqueued") ?? StoredMoment(bootIdentifier: "", boot: 0, wall: 0), wait: wait(row, "wait"),
-      lastProgress: moment(row, "progress"), lastError: row["lastError"],
-      publishedInode: (row["publishedInode"] as Int64?).map { UInt64(bitPattern: $0) }, finalSize: row["finalSize"])
+      id: id, specification: specification, transferClass: transferClass, generation: generation, state: state,
+      partial: partial, history: history, receivedBytes: received, reservedBytes: reserved,
+      enqueued: moment(row) ?? StoredMoment(bootIdentifier: "", boot: 0, wall: 0), wait: wait(row),
+      lastProgress: moment(row), lastError: row.optionalText(),
+      publishedInode: row.optionalInt64().map { UInt64(bitPattern: $0) }, finalSize: row.optionalInt64())
   }
 
-  static func state(_ row: Row) throws -> JobState {
-    switch State(rawValue: row["state"]) {
+  private static func specification(_ row: Query) throws -> DownloadSpecification {
+    DownloadSpecification(
+      app: try name(row), identifier: try name(row), url: row.text(), headers: try readHeaders(Unpacker(row.blob())),
+      transferClass: try transferClass(row.int()), isEssential: row.bool(), priority: row.int(),
+      declaredSize: row.optionalInt64(), digest: digest(row.optionalBlob()), chunks: try chunks(row),
+      directory: try name(row), fileName: try name(row),
+      allowedDomains: try row.optionalBlob().map { try readTexts(Unpacker($0)) }, budget: row.optionalText(),
+      isManifest: row.bool())
+  }
+
+  private static func name(_ row: Query) throws -> String {
+    guard let text = String(validating: row.blob(), as: UTF8.self) else { throw Unpacker.Unreadable() }
+    return text
+  }
+
+  private static func state(_ row: Query) throws -> JobState {
+    let state = State(rawValue: row.int64())
+    let reason = row.optionalText().flatMap { TransferFailure.Reason(rawValue: $0) }
+    let (status, hop) = (row.optionalInt64().map { Int($0) }, row.int())
+    let (errno, detail) = (row.optionalInt64().map { Int32(truncatingIfNeeded: $0) }, row.text())
+    switch state {
     case .open?: return .open
     case .paused?: return .paused
     case .verified?: return .verified
     case .finished?: return .finished
     case .cancelled?: return .cancelled
     case .failed?:
-      guard let reason = TransferFailure.Reason(rawValue: row["failureReason"] ?? "") else {
-        throw Unpacker.Unreadable()
-      }
-      return .failed(
-        TransferFailure(
-          reason, status: row["failureStatus"], hop: row["failureHop"] ?? 0, errno: row["failureErrno"],
-          detail: row["failureDetail"] ?? ""))
+      guard let reason else { throw Unpacker.Unreadable() }
+      return .failed(TransferFailure(reason, status: status, hop: hop, errno: errno, detail: detail))
     case nil: throw Unpacker.Unreadable()
     }
   }
@@ -126,23 +152,43 @@ enum JobRow {
     return value
   }
 
-  private static func partial(_ row: Row) throws -> Partial? {
-    guard let name: String = row["stagingName"] else { return nil }
+  private static func partial(_ row: Query) throws -> Partial? {
+    guard let name = row.optionalText() else {
+      row.skip(11)
+      return nil
+    }
     let entity = Entity(
-      strongTag: row["strongTag"], lastModified: row["lastModified"], total: row["total"], coding: row["coding"],
-      finalURL: row["finalURL"] ?? "", reprDigest: digest(row["reprDigest"]))
+      strongTag: row.optionalText(), lastModified: row.optionalText(), total: row.optionalInt64(),
+      coding: row.optionalText(), finalURL: row.text(), reprDigest: digest(row.optionalBlob()))
     return Partial(
-      stagingName: name, entity: entity, checkpoints: try readCheckpoints(Unpacker(bytes(row["checkpoints"]))),
-      verifiedChunks: bytes(row["verifiedChunks"]), bootIdentifier: row["partialBoot"] ?? "",
-      device: UInt64(bitPattern: row["device"] ?? 0), inode: UInt64(bitPattern: row["inode"] ?? 0))
+      stagingName: name, entity: entity, checkpoints: try readCheckpoints(Unpacker(row.blob())),
+      verifiedChunks: row.blob(), bootIdentifier: row.text(), device: row.bits(), inode: row.bits())
   }
 
-  private static func chunks(_ row: Row) throws -> ChunkList? {
-    guard let size: Int64 = row["chunkSize"] else { return nil }
-    guard let list = ChunkList(chunkSize: size, totalSize: row["chunkTotal"] ?? 0, digests: bytes(row["chunks"])) else {
+  private static func chunks(_ row: Query) throws -> ChunkList? {
+    guard let size = row.optionalInt64() else {
+      row.skip(2)
+      return nil
+    }
+    guard let list = ChunkList(chunkSize: size, totalSize: row.int64(), digests: row.blob()) else {
       throw Unpacker.Unreadable()
     }
     return list
+  }
+
+  private static func moment(_ row: Query) -> StoredMoment? {
+    guard let boot = row.optionalText() else {
+      row.skip(2)
+      return nil
+    }
+    return StoredMoment(bootIdentifier: boot, boot: row.int64(), wall: row.int64())
+  }
+
+  private static func wait(_ row: Query) -> StoredWait? {
+    let since = moment(row)
+    let length = row.optionalInt64()
+    guard let since, let length else { return nil }
+    return StoredWait(since: since, length: length)
   }
 
   static func moment(_ row: Row, _ name: String) -> StoredMoment? {
@@ -168,8 +214,8 @@ enum JobRow {
 
   // MARK: Columns of bytes
 
-  private static func digest(_ data: Data?) -> ContentDigest? {
-    guard let bytes = data.map(bytes),
+  private static func digest(_ bytes: [UInt8]?) -> ContentDigest? {
+    guard let bytes,
       let algorithm = ContentDigest.Algorithm.allCases.first(where: { $0.byteCount == bytes.count })
     else { return nil }
     return ContentDigest(algorithm, bytes: bytes)
@@ -250,5 +296,4 @@ enum JobRow {
   }
 
   private static func blob(_ bytes: [UInt8]) -> Data { Data(bytes) }
-  private static func bytes(_ data: Data?) -> [UInt8] { data.map { Array($0) } ?? [] }
 }

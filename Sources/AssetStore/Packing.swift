@@ -21,9 +21,8 @@ struct Unpacker {
 
   mutating func number() throws(Unreadable) -> Int64 {
     guard rest.count >= 8 else { throw Unreadable() }
-    let number = rest.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    rest = rest.dropFirst(8)
-    return Int64(bitPattern: number)
+    defer { rest = rest.dropFirst(8) }
+    return rest.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
 
   /// A number of things that the rest could hold.

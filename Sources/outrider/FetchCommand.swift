@@ -54,8 +54,9 @@ struct FetchCommand: AsyncParsableCommand {
 
   func run() async {
     do {
+      let targets = try FetchSession.targets(self)
       let session = try FetchSession(self)
-      Exit.leave(try await session.run())
+      Exit.leave(try await session.run(consume targets))
     } catch {
       Exit.with(error)
     }

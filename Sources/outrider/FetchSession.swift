@@ -8,14 +8,13 @@ internal import Synchronization
 
 /// One `outrider fetch`: its jobs from the journal, the engine, and what people see of it.
 final class FetchSession: Sendable {
-  private struct Target {
+  struct Target: Sendable {
     var url: String
     var name: String
     var specification: DownloadSpecification
   }
 
   private let command: FetchCommand
-  private let targets: [Target]
   private let store: AssetStore
   private let engine: DownloadEngine
   private let stopped = Mutex<Int32?>(nil)
@@ -24,7 +23,6 @@ final class FetchSession: Sendable {
 
   init(_ command: FetchCommand) throws {
     self.command = command
-    targets = try Self.targets(command)
     let directory = FetchState.directory(command.state)
     do {
       try Files.makeDirectories(directory, mode: 0o700)
@@ -54,7 +52,7 @@ final class FetchSession: Sendable {
 
   // MARK: What is asked for
 
-  private static func targets(_ command: FetchCommand) throws -> [Target] {
+  static func targets(_ command: FetchCommand) throws -> [Target] {
     let directory = URL(fileURLWithPath: command.to).standardizedFileURL.path
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
@@ -127,7 +125,7 @@ final class FetchSession: Sendable {
 
   // MARK: The run
 
-  func run() async throws -> Int32 {
+  func run(_ targets: consuming [Target]) async throws -> Int32 {
     let view = FetchView(isJSON: command.json)
     Interrupts.onSignal { [self] number in
       let isFirst = stopped.withLock { stopped in
@@ -140,7 +138,7 @@ final class FetchSession: Sendable {
       Task { await engine.close() }
     }
     let events = engine.events
-    let waiting = try await start(view)
+    let waiting = try await start(targets, view)
     var open = waiting
     if !open.isEmpty {
       for await event in events {
@@ -165,11 +163,14 @@ final class FetchSession: Sendable {
   }
 
   /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled.
-  private func start(_ view: FetchView) async throws -> Set<JobID> {
+  private func start(_ targets: consuming [Target], _ view: FetchView) async throws -> Set<JobID> {
     var wanted: [Target] = []
+    var known: [String: JobRecord] = [:]
+    try store.newestJobs(app: Self.app, identifiers: targets.map(\.specification.identifier)) {
+      known[$0.specification.identifier] = $0
+    }
     for target in targets {
-      if let record = try store.job(app: Self.app, identifier: target.specification.identifier),
-        record.state == .finished,
+      if let record = known[target.specification.identifier], record.state == .finished,
         record.specification.url == target.url, record.specification.digest == target.specification.digest,
         Self.isStillThere(record)
       {
@@ -183,7 +184,7 @@ final class FetchSession: Sendable {
       }
       wanted.append(target)
     }
-    try await giveUpOthers(wanted)
+    try await giveUpOthers(wanted, known)
     let results = try await engine.add(wanted.map(\.specification))
     var open: Set<JobID> = []
     for (target, result) in zip(wanted, results) {
@@ -206,12 +207,11 @@ final class FetchSession: Sendable {
   }
 
   /// An earlier command wanted something else at the same place: this one counts.
-  private func giveUpOthers(_ wanted: [Target]) async throws {
+  private func giveUpOthers(_ wanted: [Target], _ known: [String: JobRecord]) async throws {
     var others: Set<JobID> = []
     let events = engine.events
     for target in wanted {
-      guard let record = try store.job(app: Self.app, identifier: target.specification.identifier),
-        !record.state.isSettled,
+      guard let record = known[target.specification.identifier], !record.state.isSettled,
         record.state != .verified, !record.specification.asksForTheSame(as: target.specification)
       else { continue }
       Output.note(

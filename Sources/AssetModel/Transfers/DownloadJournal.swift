@@ -54,8 +54,14 @@ public protocol DownloadJournal: Sendable {
   /// missing, or nil after they were reserved.
   func reserve(_ bytes: Int64, for job: JobID) throws -> Int64?
   func job(_ id: JobID) throws -> JobRecord?
+  /// Those of them that are there, in one transaction.
+  func jobs(_ ids: [JobID]) throws -> [JobRecord]
   func job(app: String, identifier: String) throws -> JobRecord?
   /// Every job that isn't settled, in the order of their numbers.
   func forEachOpenJob(_ body: (JobSummary) -> Void) throws
   func origins() throws -> [OriginRecord]
+}
+
+extension DownloadJournal {
+  public func jobs(_ ids: [JobID]) throws -> [JobRecord] { try ids.compactMap { try job($0) } }
 }

@@ -32,11 +32,18 @@ final class ActiveJob {
   var record: JobRecord
   /// Tells this activation from an earlier one of the same job.
   let run: UInt64
-  let lane: DispatchQueue
-  let hashingLane: DispatchQueue
+  /// Made when they are needed: a small file needs none.
+  private(set) lazy var lane = DispatchQueue(label: "outrider.file", target: io)
+  private(set) lazy var hashingLane = DispatchQueue(label: "outrider.hash", target: hashing)
+  private let io: DispatchQueue
+  private let hashing: DispatchQueue
   var destination: Destination?
   var file: StagingFile?
   var hasher: FileHasher?
+  /// All of a small file, which goes to the publisher without having been written: one hand-over instead of three.
+  var content: TransferBuffer?
+  /// What the scheduler counts its transfers against.
+  let origin: UInt32
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
   var phase = Phase.opening
@@ -75,6 +82,8 @@ final class ActiveJob {
   var mayBeRangeless = false
   var speed: SpeedGauge
   var growth = SegmentGrowth()
+  /// Whether it was decided how many connections it starts with.
+  var hasSeveral = false
   var lastProgressEvent: Duration = .zero
   /// By origin, in memory only; never a weaker scheme than one that was offered.
   var credentials: [String: Authorization.Session] = [:]
@@ -82,11 +91,12 @@ final class ActiveJob {
   var staleNonces = 0
   var trustedKeys: [String: String] = [:]
 
-  init(_ record: JobRecord, run: UInt64, io: DispatchQueue, hashing: DispatchQueue, now: Duration) {
+  init(_ record: JobRecord, origin: UInt32, run: UInt64, io: DispatchQueue, hashing: DispatchQueue, now: Duration) {
     self.record = record
+    self.origin = origin
     self.run = run
-    lane = DispatchQueue(label: "outrider.file", target: io)
-    hashingLane = DispatchQueue(label: "outrider.hash", target: hashing)
+    self.io = io
+    self.hashing = hashing
     lastCheckpoint = now
     began = now
     receivedBefore = record.receivedBytes

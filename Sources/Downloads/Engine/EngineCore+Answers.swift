@@ -60,6 +60,7 @@ extension EngineCore: TransportClient {
     case .append(let entity):
       hear(head, job)
       accept(job, segment, entity, from: segment.start)
+      needsSchedule = needsSchedule || segment.chunks != nil
       return nil
     case .fresh(let entity, let validatorChanged):
       if job.chunks != nil { return wholeForChunks(job, segment, entity) }
@@ -206,9 +207,12 @@ extension EngineCore: TransportClient {
   private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
     guard let writer = segment.writer else { return settle(job, .verify) }
     origins[originNumber(segment.url)].breaker.succeeded()
-    writer.flush()
-    if job.chunks != nil { return pieceEnded(job, segment) }
+    if job.chunks != nil {
+      writer.flush()
+      return pieceEnded(job, segment)
+    }
     if let end = writer.end, writer.offset < end {
+      writer.flush()
       return attemptFailed(job, segment, .truncated, own: nil)
     }
     if !job.isLengthProved, job.record.specification.exactSize == nil, ResumePolicy.knownDigest(job.record) == nil {
@@ -221,8 +225,23 @@ extension EngineCore: TransportClient {
               "the server gave no length, so a cut connection can't be told from the end; declare a size with a digest")
         ))
     }
+    keepWhole(job, writer)
     settle(job, .verify)
   }
+
+  /// A small file that arrived in one piece stays in memory until it is published.
+  private func keepWhole(_ job: ActiveJob, _ writer: BodyWriter) {
+    guard job.writtenOffset == 0, !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.ioError == nil,
+      let content = writer.takeWhole(atMost: Self.small)
+    else { return }
+    charge(job, Int64(content.count))
+    job.content = content
+    job.writtenOffset = Int64(content.count)
+    job.writtenBytes += Int64(content.count)
+  }
+
+  /// Bytes up to which handing a file from thread to thread costs more than hashing or writing it.
+  static let small = 64 << 10
 
   private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
     release(segment, of: job)

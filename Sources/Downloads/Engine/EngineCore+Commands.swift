@@ -187,6 +187,7 @@ extension EngineCore {
   }
 
   func closed() {
+    events.flush()
     for completion in whenClosed { completion() }
     whenClosed = []
   }

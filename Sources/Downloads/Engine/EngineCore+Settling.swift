@@ -109,6 +109,7 @@ extension EngineCore {
         app: specification.app, identifier: specification.identifier, generation: job.record.generation))
     job.hasher = nil
     job.toldDigests = []
+    job.content = nil
     job.writtenOffset = 0
     job.checkpointedBytes = 0
     job.ioError = nil
@@ -253,6 +254,14 @@ extension EngineCore {
       return concludeAttempt(job, .truncated, nil)
     }
     guard let hasher = job.hasher else { return publish(job, isReplay: false) }
+    if let content = job.content {
+      return verified(
+        job,
+        Result {
+          try hasher.take(content)
+          return try hasher.matches(size: size)
+        })
+    }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.hashingLane.async {
       let result = Result { try hasher.matches(size: size) }
@@ -293,14 +302,19 @@ extension EngineCore {
     job.phase = .publishing
     job.record.wait = nil
     let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let content = job.content
+    job.content = nil
+    if content != nil, active.count < Self.mostWaitingToBePublished, !pool.isCrowded { releaseSlot(of: job) }
     publisher.publish(
-      Publisher.Item(job: job.record, file: file, isReplay: isReplay) { result in
+      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
         mailbox.post { core in
           guard let job = core.job(id, run) else { return }
           core.published(job, result)
         }
       })
   }
+
+  static let mostWaitingToBePublished = 256
 
   private func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
     switch result {

@@ -55,14 +55,12 @@ extension EngineCore {
   }
 
   private func destination(_ specification: DownloadSpecification) throws(SystemCallError) -> Destination {
-    for job in active.values {
-      if let destination = job.destination, destination.path == specification.directory,
-        job.record.specification.app == specification.app
-      {
-        return destination
-      }
-    }
-    return try Destination(specification.directory, app: specification.app, files: files)
+    let key = DestinationKey(app: specification.app, directory: specification.directory)
+    if let destination = destinations[key]?.destination { return destination }
+    if destinations.count >= 64 { destinations = destinations.filter { $0.value.destination != nil } }
+    let destination = try Destination(specification.directory, app: specification.app, files: files)
+    destinations[key] = WeakDestination(destination: destination)
+    return destination
   }
 
   /// `certain`: how many bytes of the partial are what the journal says; nil: there is no file.
@@ -87,6 +85,7 @@ extension EngineCore {
     if let chunks = specification.chunks {
       job.chunks = ChunkMap(chunks, verified: job.record.partial?.verifiedChunks ?? [])
       job.isIdentityJournalled = true
+      segmented[job.id] = job
     }
     job.checkpointedBytes = job.durableBytes
     makeHasher(job)
@@ -235,18 +234,42 @@ extension EngineCore {
     return true
   }
 
-  /// One connection more, as long as the last one added throughput.
+  /// More connections, as long as the last ones added throughput.
   func considerSegment(_ job: ActiveJob, _ now: Duration) {
     guard job.phase == .transferring, job.next == nil, job.record.partial != nil, let chunks = job.chunks,
       job.segments.count < mostSegments(job), scheduler.permitsConnection(of: job.id),
       chunks.missingBytes >= 16 << 20 || job.segments.isEmpty
     else { return }
+    if !job.hasSeveral {
+      job.hasSeveral = true
+      return openFirstSegments(job)
+    }
     guard job.growth.permits(connections: job.segments.count, bytes: job.writtenBytes, now: now) else { return }
-    addSegment(job)
+    // As many again: what the last ones brought is the best guess at what others will.
+    for _ in 0..<max(1, job.segments.count)
+    where job.segments.count < mostSegments(job) && scheduler.permitsConnection(of: job.id) {
+      guard addSegment(job) else { return }
+    }
+  }
+
+  /// A file worth it starts with several connections, as soon as the first shows that there are ranges.
+  private func openFirstSegments(_ job: ActiveJob) {
+    guard let chunks = job.chunks, chunks.missingBytes >= 64 << 20 else { return }
+    while job.segments.count < min(4, mostSegments(job)), scheduler.permitsConnection(of: job.id), addSegment(job) {}
   }
 }
 
-/// Whether another connection pays: the throughput with each number of connections, measured in short windows.
+struct DestinationKey: Hashable {
+  var app: String
+  var directory: String
+}
+
+/// Kept open as long as a job goes there, and not longer.
+struct WeakDestination {
+  weak var destination: Destination?
+}
+
+/// Whether other connections pay: the throughput with each number of connections, measured in short windows.
 struct SegmentGrowth {
   private var since: Duration?
   private var bytes: Int64 = 0
@@ -254,7 +277,7 @@ struct SegmentGrowth {
   private var bestRate = 0.0
   private var isDone = false
 
-  private static let window: Duration = .milliseconds(100)
+  static let window: Duration = .milliseconds(50)
   private static let worthwhile = 1.05
 
   mutating func permits(connections: Int, bytes: Int64, now: Duration) -> Bool {

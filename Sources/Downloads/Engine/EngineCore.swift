@@ -20,6 +20,9 @@ final class EngineCore {
 
   var scheduler = Scheduler()
   var active: [JobID: ActiveJob] = [:]
+  /// Those of them that have a chunk list, and so may have several connections.
+  var segmented: [JobID: ActiveJob] = [:]
+  var destinations: [DestinationKey: WeakDestination] = [:]
   var segments: [TransferID: Segment] = [:]
   var holds: [JobID: Hold] = [:]
   /// Jobs that were just added, as the journal has them: the first of them needn't be read again.
@@ -59,7 +62,7 @@ final class EngineCore {
     transport.client = self
   }
 
-  static let mostAdded = 2048
+  static let mostAdded = 512
 
   /// Numbers that tell runs, transfers and waits apart.
   func number() -> UInt64 {
@@ -72,12 +75,14 @@ final class EngineCore {
   /// Runs until the engine was closed and everything is safe.
   func run() {
     while true {
+      events.gather()
       for letter in mailbox.take() { letter(self) }
       let now = clock.boot
       releaseDue(now)
       enforceDeadlines(now)
       resumePaced(now)
       if needsSchedule { schedule(now) }
+      events.flush()
       if isClosing, active.isEmpty, pendingAdditions == 0 { return }
       let deadline = nextDeadline()
       if active.isEmpty, let deadline { clock.idles(until: deadline) }
@@ -102,7 +107,7 @@ final class EngineCore {
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
-      consider(lastSchedule + (active.values.contains { $0.chunks != nil } ? .milliseconds(100) : .seconds(5)))
+      consider(lastSchedule + (!segmented.isEmpty ? SegmentGrowth.window : .seconds(5)))
     }
     return earliest
   }
@@ -113,7 +118,7 @@ final class EngineCore {
       guard let hold = holds[first.job], hold.serial == first.serial else { continue }
       release(first.job)
     }
-    if now - lastSchedule >= .milliseconds(100), !active.isEmpty { needsSchedule = true }
+    if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
     if origins.reopen(now) { needsSchedule = true }
   }
 
@@ -171,14 +176,14 @@ final class EngineCore {
         settle(job, .yield)
       }
     }
-    for job in active.values where job.chunks != nil { considerSegment(job, now) }
+    for job in segmented.values { considerSegment(job, now) }
   }
 
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {
     let record: JobRecord
     do {
-      guard let found = try added.removeValue(forKey: entry.id) ?? journal.journal.job(entry.id), !found.state.isSettled
-      else {
+      if added[entry.id] == nil { try readAhead(of: entry) }
+      guard let found = added.removeValue(forKey: entry.id), !found.state.isSettled else {
         scheduler.remove(entry.id)
         return
       }
@@ -193,7 +198,7 @@ final class EngineCore {
       return hold(entry, standing.reason, until: standing.until)
     }
     origins.started(entry.origin, job: entry.id, now: now)
-    let job = ActiveJob(record, run: number(), io: io, hashing: hashing, now: now)
+    let job = ActiveJob(record, origin: entry.origin, run: number(), io: io, hashing: hashing, now: now)
     active[entry.id] = job
     open(job)
   }
@@ -217,12 +222,27 @@ final class EngineCore {
     clock.boot - .nanoseconds(moment.elapsed(until: clock.now))
   }
 
+  /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without
+  /// leaving `added` first.
+  private func readAhead(of entry: Scheduler.Entry) throws {
+    let next = added.count < Self.mostAdded ? scheduler.upcoming(like: entry, atMost: 64) : []
+    for record in try journal.journal.jobs([entry.id] + next.filter { added[$0] == nil }) { added[record.id] = record }
+  }
+
+  /// Its transfers are over, and the publisher takes as many as come: another job may transfer meanwhile.
+  func releaseSlot(of job: ActiveJob) {
+    origins.ended(job.origin, job: job.id)
+    scheduler.remove(job.id)
+    needsSchedule = true
+  }
+
   /// Takes a job back from its slot, and tells the scheduler.
   func retire(_ job: ActiveJob) {
     for segment in job.segments { drop(segment) }
     job.segments = []
     active[job.id] = nil
-    if let origin = scheduler.running[job.id]?.entry.origin { origins.ended(origin, job: job.id) }
+    segmented[job.id] = nil
+    origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
     needsSchedule = true
   }

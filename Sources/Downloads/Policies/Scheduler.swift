@@ -168,8 +168,9 @@ struct Scheduler {
           return .yield(victim)
         }
       case .small, .any:
-        let order = candidates.sorted { claim($0) < claim($1) }
-        for key in order {
+        // Claims are looked up once each: with hundreds of apps the sorting would look them up thousands of times.
+        let order = candidates.map { (claim: claim($0), key: $0) }.sorted { $0.claim < $1.claim }
+        for (_, key) in order {
           if let entry = take(
             from: key, onlySmall: room(for: transferClass) == .small, { isOriginBlocked($0, transferClass) })
           {
@@ -247,6 +248,14 @@ struct Scheduler {
     waiting[best.entry.id] = nil
     if queue.count == 0 { queues[key] = nil }
     return best.entry
+  }
+
+  /// Jobs of the same queue that will probably go soon after `entry`, the first first.
+  func upcoming(like entry: Entry, atMost count: Int) -> [JobID] {
+    let key = AppClass(app: entry.app, transferClass: entry.transferClass)
+    guard let heap = queues[key]?.byOrigin[entry.origin] else { return [] }
+    // The top levels of a heap hold nearly all of the next ones.
+    return heap.elements.prefix(2 * count).filter { !isStale($0) }.sorted { $0.goesBefore($1) }.prefix(count).map(\.id)
   }
 
   /// A waiting job's place within its app, from 1, and how many wait in its class; for `explain`.

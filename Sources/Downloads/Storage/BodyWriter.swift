@@ -52,6 +52,8 @@ final class BodyWriter {
       let taken = buffer.fill(from: rest)
       offset += Int64(taken)
       rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+      // All of a small file waits for its end, and then goes as one.
+      if buffer.offset == 0, offset == end { continue }
       // Cut at multiples of the size, so that a resumed file has aligned writes again.
       if buffer.count == buffer.capacity || offset % Int64(BufferPool.bufferSize) == 0 { flush() }
     }
@@ -69,6 +71,14 @@ final class BodyWriter {
     current = nil
     inFlight += 1
     handOver(self, buffer)
+  }
+
+  /// All that was received, where nothing of it was handed over and it is short; then nobody else hears of it.
+  func takeWhole(atMost limit: Int) -> TransferBuffer? {
+    guard let buffer = current, inFlight == 0, buffer.offset == 0, Int64(buffer.count) == offset, buffer.count <= limit
+    else { return nil }
+    current = nil
+    return buffer
   }
 
   /// Throws away what wasn't handed over.

@@ -11,6 +11,8 @@ final class Publisher: Sendable {
   struct Item: Sendable {
     var job: JobRecord
     var file: StagingFile
+    /// All of the file, where nobody has written it yet.
+    var content: TransferBuffer?
     /// The journal says `verified` already: the steps before the rename were done by an earlier run.
     var isReplay = false
     var completion: @Sendable (Result<JobRecord, Failure>) -> Void
@@ -32,7 +34,11 @@ final class Publisher: Sendable {
   private let journal: JournalWriter
   private let mode: UInt32
   private let queue = DispatchQueue(label: "outrider.publisher")
-  private let pending = Mutex<[Item]>([])
+  private struct Pending {
+    var items: [Item] = []
+    var isDraining = false
+  }
+  private let pending = Mutex(Pending())
 
   init(journal: JournalWriter, mode: UInt32) {
     self.journal = journal
@@ -41,40 +47,46 @@ final class Publisher: Sendable {
 
   func publish(_ item: Item) {
     let isFirst = pending.withLock { pending in
-      pending.append(item)
-      return pending.count == 1
+      pending.items.append(item)
+      defer { pending.isDraining = true }
+      return !pending.isDraining
     }
     if isFirst { queue.async { self.drain() } }
   }
 
+  /// One commit says `finished` of a batch and `verified` of the next, as long as the next is quick to synchronise.
   private func drain() {
+    var named: [Item] = []
     while true {
       let batch = pending.withLock { pending in
-        let batch = Array(pending.prefix(Self.mostInBatch))
+        let batch = Array(pending.items.prefix(Self.mostInBatch))
+        pending.items.removeFirst(batch.count)
+        // A newcomer starts the next drain only when nothing is left to do here.
+        pending.isDraining = !batch.isEmpty || !named.isEmpty
         return batch
       }
-      guard !batch.isEmpty else { return }
-      run(batch)
-      // Taken out only now, so that a newcomer doesn't start a second drain.
-      let isDone = pending.withLock { pending in
-        pending.removeFirst(batch.count)
-        return pending.isEmpty
-      }
-      if isDone { return }
+      if batch.isEmpty, named.isEmpty { return }
+      if batch.contains(where: { $0.content == nil }) { finish(&named) }
+      var items = sealed(batch)
+      commit(&named, &items)
+      for item in named { tell(item) }
+      items = items.filter { rename($0) }
+      synchronizeDirectories(&items)
+      named = items
     }
   }
 
-  private func run(_ batch: [Item]) {
-    var items = sealed(batch)
-    commit(&items) { $0.state = .verified }
-    items = items.filter { rename($0) }
-    synchronizeDirectories(&items)
-    commit(&items) { $0.state = .finished }
-    for item in items {
-      removeOlderGenerations(item)
-      item.file.close()
-      item.completion(.success(item.job))
-    }
+  private func finish(_ named: inout [Item]) {
+    var none: [Item] = []
+    commit(&named, &none)
+    for item in named { tell(item) }
+    named = []
+  }
+
+  private func tell(_ item: Item) {
+    removeOlderGenerations(item)
+    item.file.close()
+    item.completion(.success(item.job))
   }
 
   /// Modes set and data on the disk; those that failed are told and left out.
@@ -84,7 +96,11 @@ final class Publisher: Sendable {
     let together = fresh.count >= Self.volumeThreshold
     for var item in fresh {
       do throws(SystemCallError) {
+        if let content = item.content { try item.file.write(content) }
         let identity = try item.file.seal(mode: mode, synchronizes: !together)
+        // It can't be asked for again where the volume fails: a descriptor would only be in the way.
+        if together, item.content != nil { item.file.close() }
+        item.content = nil
         item.job.publishedInode = identity.inode
         item.job.finalSize = identity.size
         done.append(item)
@@ -111,14 +127,15 @@ final class Publisher: Sendable {
     return batch.filter(\.isReplay) + done
   }
 
-  private func commit(_ items: inout [Item], _ change: (inout JobRecord) -> Void) {
-    guard !items.isEmpty else { return }
-    for index in items.indices { change(&items[index].job) }
+  private func commit(_ named: inout [Item], _ sealed: inout [Item]) {
+    guard !named.isEmpty || !sealed.isEmpty else { return }
+    for index in named.indices { named[index].job.state = .finished }
+    for index in sealed.indices { sealed[index].job.state = .verified }
     do {
-      try journal.commitNow(items.map { .job($0.job) })
+      try journal.commitNow((named + sealed).map { .job($0.job) })
     } catch {
-      for item in items { item.completion(.failure(.journal(error))) }
-      items = []
+      for item in named + sealed { item.completion(.failure(.journal(error))) }
+      (named, sealed) = ([], [])
     }
   }
 

@@ -49,6 +49,8 @@ final class BufferPool: Sendable {
   deinit { idle.withLock { for entry in $0 { free(entry.memory) } } }
 
   var isExhausted: Bool { outstanding.load(ordering: .relaxed) >= Self.budget }
+  /// Files that wait to be published hold so much that transfers would feel it.
+  var isCrowded: Bool { outstanding.load(ordering: .relaxed) >= Self.budget / 4 }
 
   /// A buffer for bytes from `offset` on; small where little is expected. nil when there is no memory.
   func buffer(at offset: Int64, expecting rest: Int64?) -> TransferBuffer? {

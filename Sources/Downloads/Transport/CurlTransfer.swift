@@ -4,10 +4,11 @@ internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 
-/// One easy handle with its callbacks. Confined to the network thread.
+/// One request on an easy handle, with its callbacks. Confined to the network thread.
 final class CurlTransfer {
   let id: TransferID
-  let easy: UnsafeMutableRawPointer
+  let handle: CurlHandle
+  var easy: UnsafeMutableRawPointer { handle.easy }
   var isCancelled = false
 
   private let request: TransportRequest
@@ -15,7 +16,6 @@ final class CurlTransfer {
   private let usesProxy: Bool
   private let client: () -> (any TransportClient)?
   private let headers: CurlList
-  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private var reader = ResponseHeadReader()
   private var verdict: HeadVerdict?
   private var drained = 0
@@ -29,13 +29,12 @@ final class CurlTransfer {
   /// Bytes that one receive may bring: fewer system calls than the usual 16 KiB, and still within the second-level cache.
   static let receiveBuffer = 256 << 10
 
-  init?(
-    id: TransferID, request: TransportRequest, options: TransportOptions, resolve: CurlList,
+  init(
+    id: TransferID, on handle: CurlHandle, request: TransportRequest, options: TransportOptions, resolve: CurlList,
     client: @escaping () -> (any TransportClient)?
   ) {
-    guard let easy = curl_easy_init() else { return nil }
     self.id = id
-    self.easy = easy
+    self.handle = handle
     self.request = request
     self.client = client
     addresses = options.addresses
@@ -44,36 +43,36 @@ final class CurlTransfer {
     headers = CurlList(
       ["Accept:", "Accept-Encoding: identity"]
         + request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" })
-    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    configure(options, resolve)
+    if !handle.isConfigured { configure(options, resolve) }
+    configureRequest()
   }
 
-  deinit {
-    curl_easy_cleanup(easy)
-    errorText.deallocate()
-  }
-
-  private func configure(_ options: TransportOptions, _ resolve: CurlList) {
+  /// What only this request says.
+  private func configureRequest() {
     let context = Unmanaged.passUnretained(self).toOpaque()
-    let isPlain = request.url.scheme == "http"
+    handle.errorText.pointee = 0
     oc_set_string(easy, CURLOPT_URL, request.url.text)
-    oc_set_string(easy, CURLOPT_PROTOCOLS_STR, isPlain ? "http" : "https")
+    oc_set_string(easy, CURLOPT_PROTOCOLS_STR, request.url.scheme == "http" ? "http" : "https")
+    oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
+    oc_set_long(easy, CURLOPT_HTTP_VERSION, request.isLarge ? Int(CURL_HTTP_VERSION_1_1) : Int(CURL_HTTP_VERSION_2TLS))
+    oc_set_pointer(easy, CURLOPT_WRITEDATA, context)
+    oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
+    oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
+    oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
+  }
+
+  /// What every ordinary request says, so that a handle that is used again has it already.
+  private func configure(_ options: TransportOptions, _ resolve: CurlList) {
+    handle.isConfigured = request.isOrdinary
     oc_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https")
     for (option, value) in Self.flags { oc_set_long(easy, option, value) }
     oc_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
     oc_set_string(easy, CURLOPT_PROXY, options.proxy ?? "")
     oc_set_string(easy, CURLOPT_NOPROXY, options.noProxy)
-    oc_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-    oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
+    oc_set_pointer(easy, CURLOPT_ERRORBUFFER, handle.errorText)
     oc_set_list(easy, CURLOPT_RESOLVE, resolve.head)
     oc_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.inNanoseconds / 1_000_000))
-    oc_set_long(easy, CURLOPT_HTTP_VERSION, request.isLarge ? Int(CURL_HTTP_VERSION_1_1) : Int(CURL_HTTP_VERSION_2TLS))
     configureTrust(options)
-
-    oc_set_pointer(easy, CURLOPT_WRITEDATA, context)
-    oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
-    oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
-    oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
     oc_set_write(easy) { bytes, size, count, context in
       guard let bytes, let context else { return 0 }
       return CurlTransfer.from(context).receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
@@ -198,7 +197,7 @@ final class CurlTransfer {
     if request.looksAtChainOnly { end.chain = certificates() }
     // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
-    let detail = String(cString: errorText)
+    let detail = String(cString: handle.errorText)
     end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
     if abortedByClient {
       end.problem = .aborted

@@ -12,6 +12,9 @@ final class CurlTransport: Transport {
   private var transfers: [TransferID: CurlTransfer] = [:]
   private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
   private let resolve: CurlList
+  /// Handles of requests that ended: making one costs as much as asking for a small file.
+  private var idle: [CurlHandle] = []
+  private static let mostIdle = 16
 
   /// Older ones lack the protocol lists by name and the pre-request callback.
   static let oldestVersion: UInt32 = 0x07_55_00
@@ -39,14 +42,12 @@ final class CurlTransport: Transport {
   var waker: any Waker { multi }
 
   func start(_ request: TransportRequest, as id: TransferID) {
-    guard
-      let transfer = CurlTransfer(
-        id: id, request: request, options: options, resolve: resolve,
-        client: { [unowned self] in client })
-    else {
+    guard let handle = (request.isOrdinary ? idle.popLast() : nil) ?? CurlHandle() else {
       client?.transfer(id, ended: TransportEnd(problem: .other, message: "curl_easy_init failed"))
       return
     }
+    let transfer = CurlTransfer(
+      id: id, on: handle, request: request, options: options, resolve: resolve, client: { [unowned self] in client })
     transfers[id] = transfer
     byHandle[transfer.easy] = transfer
     curl_multi_add_handle(multi.handle, transfer.easy)
@@ -85,6 +86,7 @@ final class CurlTransport: Transport {
       transfers[transfer.id] = nil
       let end = transfer.end(result)
       curl_multi_remove_handle(multi.handle, easy)
+      if transfer.handle.isConfigured, idle.count < Self.mostIdle { idle.append(transfer.handle) }
       client?.transfer(transfer.id, ended: end)
     }
     return any
@@ -93,7 +95,10 @@ final class CurlTransport: Transport {
   func forgetConnections() {
     if transfers.isEmpty { return multi.forget() }
     // Transfers under way keep the handle; their connections aren't used again.
-    for transfer in transfers.values { oc_set_long(transfer.easy, CURLOPT_FORBID_REUSE, 1) }
+    for transfer in transfers.values {
+      transfer.handle.isConfigured = false
+      oc_set_long(transfer.easy, CURLOPT_FORBID_REUSE, 1)
+    }
   }
 }
 
@@ -140,6 +145,25 @@ final class CurlMulti: Waker, @unchecked Sendable {
     curl_multi_cleanup(old)
     // Whoever woke the old one meant this one.
     wake()
+  }
+}
+
+/// Owner of an easy handle, and of the memory that libcurl explains its failures in.
+final class CurlHandle {
+  let easy: UnsafeMutableRawPointer
+  let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  /// It has the options that all ordinary requests share, and no others.
+  var isConfigured = false
+
+  init?() {
+    guard let easy = curl_easy_init() else { return nil }
+    self.easy = easy
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+  }
+
+  deinit {
+    curl_easy_cleanup(easy)
+    errorText.deallocate()
   }
 }
 

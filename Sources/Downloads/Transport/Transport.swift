@@ -23,6 +23,10 @@ struct TransportRequest {
   var isLarge = false
   /// Handshake only, without verification and without a request: to see the chain after a failed verification.
   var looksAtChainOnly = false
+
+  /// Whether nothing but its URL, its headers and its size tells it from others. What is granted to one host or job must
+  /// not stay on a handle that serves another.
+  var isOrdinary: Bool { trust == .roots && pins.isEmpty && !looksAtChainOnly }
 }
 
 /// How the transport ended a request.
