@@ -46,6 +46,9 @@ static inline CURLcode oc_get_offset(CURL *easy, CURLINFO info, int64_t *value) 
     *value = offset;
     return code;
 }
+static inline CURLcode oc_get_socket(CURL *easy, curl_socket_t *value) {
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
+}
 static inline CURLcode oc_get_string(CURL *easy, CURLINFO info, char **value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode oc_get_certificates(CURL *easy, struct curl_certinfo **value) {
     return curl_easy_getinfo(easy, CURLINFO_CERTINFO, value);

@@ -1,5 +1,7 @@
 #include "ol_socket.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -150,4 +152,13 @@ int ol_poll_readable(int descriptor, int milliseconds) {
   do result = poll(&entry, 1, milliseconds);
   while (result < 0 && errno == EINTR);
   return result > 0;
+}
+
+int ol_tcp_receive_info(int socket, uint32_t *round_trip, uint32_t *space) {
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return errno;
+    *round_trip = info.tcpi_rcv_rtt;
+    *space = info.tcpi_rcv_space;
+    return 0;
 }

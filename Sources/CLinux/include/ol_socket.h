@@ -36,4 +36,8 @@ int ol_poll_readable(int descriptor, int milliseconds);
 /* 1 when nothing is left to read and nobody is left to write. */
 int ol_is_hung_up(int descriptor);
 
+/* Of a TCP socket's TCP_INFO (tcp(7)): the receiver's round-trip time in microseconds, 0 without one, and the bytes that
+   arrived in the last one. */
+int ol_tcp_receive_info(int socket, uint32_t *_Nonnull round_trip, uint32_t *_Nonnull space);
+
 #endif

@@ -157,6 +157,9 @@ final class Segment {
   var isWaitingForAllowance = false
   /// Why the certificate wasn't accepted.
   var trustProblem: String?
+  /// Alone on its connection: what is done to the socket concerns nobody else.
+  var hasOwnConnection = false
+  var window = ReceiveWindow()
   /// Bytes that this connection brought, for the decision about another.
   var received: Int64 = 0
 

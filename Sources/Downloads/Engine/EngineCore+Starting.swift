@@ -169,6 +169,8 @@ extension EngineCore {
     if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
     let rest = job.total.map { $0 - job.arrivedBytes }
     request.isLarge = (rest ?? 0) >= 8 << 20 || origins[originNumber(segment.url)].calmings > 1
+    segment.hasOwnConnection = request.isLarge
+    segment.window = ReceiveWindow()
     segments[segment.transfer] = segment
     segment.headDeadline = clock.boot + Self.headTimeout
     transport.start(request, as: segment.transfer)

@@ -42,6 +42,7 @@ final class EngineCore {
   var pendingAdditions = 0
   var lastSchedule: Duration = .zero
   var needsSchedule = true
+  var nextYield: Duration = .zero
   var whenClosed: [@Sendable () -> Void] = []
   private var lastNumber: UInt64 = 0
 
@@ -81,6 +82,7 @@ final class EngineCore {
       releaseDue(now)
       enforceDeadlines(now)
       resumePaced(now)
+      yieldLink(now)
       if needsSchedule { schedule(now) }
       events.flush()
       if isClosing, active.isEmpty, pendingAdditions == 0 { return }

@@ -10,6 +10,8 @@ final class CurlTransfer {
   let handle: CurlHandle
   var easy: UnsafeMutableRawPointer { handle.easy }
   var isCancelled = false
+  /// Its connection's window was narrowed.
+  var hasLimitedWindow = false
 
   private let request: TransportRequest
   private let addresses: AddressPolicy
@@ -116,6 +118,13 @@ final class CurlTransfer {
       oc_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
       oc_set_long(easy, CURLOPT_FORBID_REUSE, 1)
     }
+  }
+
+  /// Of the connection that it has at the moment.
+  var connection: Int32? {
+    var socket: curl_socket_t = -1
+    guard oc_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return nil }
+    return socket
   }
 
   private static func from(_ context: UnsafeMutableRawPointer) -> CurlTransfer {

@@ -65,6 +65,16 @@ final class CurlTransport: Transport {
     curl_multi_remove_handle(multi.handle, transfer.easy)
   }
 
+  func receiveSample(of id: TransferID) -> ReceiveWindow.Sample? {
+    transfers[id]?.connection.flatMap { ReceiveSocket.sample($0) }
+  }
+
+  func limitWindow(of id: TransferID, to bytes: Int) {
+    guard let transfer = transfers[id], let socket = transfer.connection else { return }
+    transfer.hasLimitedWindow = bytes < ReceiveWindow.most
+    ReceiveSocket.limit(socket, to: bytes)
+  }
+
   func poll(atMost limit: Duration) {
     var running: Int32 = 0
     curl_multi_perform(multi.handle, &running)
@@ -85,6 +95,10 @@ final class CurlTransport: Transport {
       any = true
       transfers[transfer.id] = nil
       let end = transfer.end(result)
+      // Whoever gets the connection next may be in a hurry.
+      if transfer.hasLimitedWindow, let socket = transfer.connection {
+        ReceiveSocket.limit(socket, to: ReceiveWindow.most)
+      }
       curl_multi_remove_handle(multi.handle, easy)
       if transfer.handle.isConfigured, idle.count < Self.mostIdle { idle.append(transfer.handle) }
       client?.transfer(transfer.id, ended: end)

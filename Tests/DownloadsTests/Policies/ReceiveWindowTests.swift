@@ -1,0 +1,141 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import Downloads
+
+/// The window of background transfers against a model of a link with one queue.
+@Suite struct ReceiveWindowTests {
+  /// A bottleneck of some rate: what is sent ahead beyond its pipe waits in its queue.
+  struct Link {
+    var bytesPerSecond = 1_250_000.0
+    var base = 0.020
+    /// The kernel's own limit.
+    var kernelWindow = 4 << 20
+    var queued = 0.0
+
+    /// One round trip with so many bytes under way by us and by others.
+    mutating func roundTrip(_ limit: Int?, others: Double) -> (sample: ReceiveWindow.Sample, rate: Double) {
+      let ours = Double(min(limit ?? kernelWindow, kernelWindow))
+      queued = max(0, ours + others - bytesPerSecond * base)
+      let time = base + queued / bytesPerSecond
+      // Tail of a finite buffer: whoever has more under way gets more of the link.
+      let share = ours / max(1, ours + others)
+      let rate = min(ours / time, bytesPerSecond * (queued > 0 ? share : 1))
+      return (.init(roundTrip: .seconds(time), bytesPerRoundTrip: Int(rate * time)), rate)
+    }
+  }
+
+  private func run(
+    _ window: inout ReceiveWindow, _ link: inout Link, seconds: Double, others: Double, from: inout Duration
+  )
+    -> (rate: Double, queue: Double)
+  {
+    var last = (rate: 0.0, queue: 0.0)
+    let end = from + .seconds(seconds)
+    while from < end {
+      let (sample, rate) = link.roundTrip(window.limit, others: others)
+      _ = window.look(sample, at: from)
+      last = (rate, link.queued / link.bytesPerSecond)
+      from += max(sample.roundTrip, .milliseconds(50))
+    }
+    return last
+  }
+
+  @Test(arguments: [0.002, 0.020, 0.200], [125_000.0, 1_250_000, 12_500_000])
+  func fillsALinkAndKeepsItsQueueShort(base: Double, rate: Double) {
+    var window = ReceiveWindow()
+    var link = Link(bytesPerSecond: rate, base: base)
+    var now: Duration = .zero
+    // The first packets see an empty queue; then the sender fills it as far as the kernel's window lets it.
+    _ = window.look(.init(roundTrip: .seconds(base), bytesPerRoundTrip: 14_600), at: now)
+    now += .seconds(1)
+    let end = run(&window, &link, seconds: 60, others: 0, from: &now)
+    #expect(end.rate >= rate * 0.85, "\(end)")
+    if rate * (base + 0.06) < Double(link.kernelWindow) {
+      #expect(end.queue <= 0.075, "\(end)")
+    }
+  }
+
+  @Test func makesRoomForOthersAndComesBack() {
+    var window = ReceiveWindow()
+    var link = Link()
+    var now: Duration = .zero
+    _ = window.look(.init(roundTrip: .milliseconds(20), bytesPerRoundTrip: 14_600), at: now)
+    now += .seconds(1)
+    _ = run(&window, &link, seconds: 20, others: 0, from: &now)
+    // Somebody in the foreground fills 250 ms of queue.
+    let beside = run(&window, &link, seconds: 20, others: 1_250_000 * 0.25, from: &now)
+    #expect(window.limit == ReceiveWindow.least, "down to the least: \(beside)")
+    let after = run(&window, &link, seconds: 30, others: 0, from: &now)
+    #expect(after.rate > 1_000_000, "\(after)")
+  }
+
+  @Test func sayNothingWithoutAQueue() {
+    var window = ReceiveWindow()
+    for second in 0..<100 {
+      #expect(window.look(.init(roundTrip: .microseconds(30), bytesPerRoundTrip: 1 << 20), at: .seconds(second)) == nil)
+    }
+    #expect(window.look(.init(roundTrip: .zero, bytesPerRoundTrip: 0), at: .seconds(200)) == nil, "no estimate yet")
+  }
+
+  @Test func neverBelowTheLeastNorAboveTheMost() {
+    var window = ReceiveWindow()
+    var random = SplitMix(7)
+    for look in 0..<5000 {
+      let sample = ReceiveWindow.Sample(
+        roundTrip: .microseconds(Int.random(in: 0...3_000_000, using: &random)),
+        bytesPerRoundTrip: Int.random(in: 0...1 << 30, using: &random))
+      if let new = window.look(sample, at: .milliseconds(look * 3500)) {
+        #expect((ReceiveWindow.least...ReceiveWindow.most).contains(new))
+      }
+    }
+  }
+
+  @Test func aRouteThatBecameLongerIsTakenForLongInTheEnd() {
+    var window = ReceiveWindow()
+    var now: Duration = .zero
+    _ = window.look(.init(roundTrip: .milliseconds(10), bytesPerRoundTrip: 100_000), at: now)
+    // 200 ms from now on, with no queue: after ten minutes it is known that they are the route's.
+    for _ in 0..<(9 * 60) {
+      now += .seconds(1)
+      let bytes = window.limit ?? 100_000
+      _ = window.look(.init(roundTrip: .milliseconds(200), bytesPerRoundTrip: bytes), at: now)
+    }
+    let low = window.limit ?? .max
+    #expect(low == ReceiveWindow.least)
+    for _ in 0..<(3 * 60) {
+      now += .seconds(1)
+      _ = window.look(.init(roundTrip: .milliseconds(200), bytesPerRoundTrip: window.limit ?? 0), at: now)
+    }
+    #expect((window.limit ?? .max) > low)
+  }
+
+  @Test func theKernelTakesIt() throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(client) }
+    let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(listener, address, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, address, &length) == 0
+          && connect(client, address, length) == 0
+      }
+    }
+    try #require(isConnected)
+    #expect(ReceiveSocket.sample(client) != nil)
+    ReceiveSocket.limit(client, to: 65_536)
+    var value: Int32 = 0
+    var size = socklen_t(4)
+    getsockopt(client, Int32(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, &size)
+    #expect(value > 0 && value <= 65_536, "\(value)")
+    ReceiveSocket.limit(client, to: ReceiveWindow.most)
+    getsockopt(client, Int32(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, &size)
+    #expect(value > 65_536, "\(value)")
+    #expect(ReceiveSocket.sample(-1) == nil)
+  }
+}
