@@ -24,6 +24,7 @@ let package = Package(
   name: "Outrider",
   products: [
     .library(name: "PluginHost", targets: ["PluginHost"]),
+    .library(name: "Downloads", targets: ["AssetModel", "AssetStore", "Downloads"]),
     .library(name: "BackgroundAssets", targets: ["BackgroundAssets", "os", "OSLog", "ExtensionFoundation"]),
     .library(name: "OutriderPreload", type: .dynamic, targets: ["Preload"]),
     .executable(name: "outrider", targets: ["outrider"]),

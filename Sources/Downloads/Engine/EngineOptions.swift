@@ -23,7 +23,7 @@ public struct EngineOptions: Sendable {
   /// Where the delays' jitter comes from, for tests that repeat; nil: the system.
   public var seed: UInt64?
 
-  public init(transport: TransportOptions) { self.transport = transport }
+  public init(transport: TransportOptions = TransportOptions()) { self.transport = transport }
 }
 
 /// What the machine is like at the moment; the service tells it at every change.

@@ -18,7 +18,7 @@ public struct TransportOptions: Sendable {
   public var connectTimeout: Duration = .seconds(30)
   public var userAgent = "outrider"
 
-  public init(addresses: AddressPolicy, hosts: HostRules) {
+  public init(addresses: AddressPolicy = AddressPolicy(), hosts: HostRules = HostRules()) {
     self.addresses = addresses
     self.hosts = hosts
   }
