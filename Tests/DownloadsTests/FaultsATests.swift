@@ -279,7 +279,7 @@ import Testing
     let events = harness.engine.events
     let id = try #require(try await harness.engine.add([harness.specification(origin.url("/file"))])[0].job)
     // As soon as the failure was heard: before, in or after the commit that tells it.
-    _ = await origin.requests(count: 1, within: .seconds(10))
+    _ = await origin.requests(count: 1, within: .seconds(60))
     for _ in 0..<3 { if cancels { harness.engine.cancel(id) } else { harness.engine.pause(id) } }
     for await event in events {
       if case .cancelled(id) = event, cancels { break }

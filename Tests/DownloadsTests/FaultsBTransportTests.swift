@@ -36,7 +36,7 @@ import Testing
         $0.setHeaders = [HeaderField("X-Padding", String(repeating: "x", count: 20_000))]
       }
     }
-    _ = await scene.origin.requests(count: 1, within: .seconds(5))
+    _ = await scene.origin.requests(count: 1, within: .seconds(60))
     // Bytes that come meanwhile don't extend it.
     await scene.advance(by: .seconds(30))
     #expect(await scene.engine.explain(scene.id)?.code == .transferring)

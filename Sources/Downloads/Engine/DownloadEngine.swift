@@ -41,7 +41,8 @@ public final class DownloadEngine: Sendable {
     try EngineThread(core).start()
   }
 
-  /// Everything that happens from now on. Several listeners may listen; each ends when the engine is closed.
+  /// Everything that happens from now on; for the first listener also what happened since the start, the newest 1024 events.
+  /// Several may listen; each ends when the engine is closed.
   public var events: AsyncStream<DownloadEvent> { hub.stream() }
 
   /// Adds downloads, all in one transaction; they are durable when this returns. Results are in the order of the requests.

@@ -4,18 +4,31 @@ internal import Synchronization
 final class EventHub: Sendable {
   private struct State {
     var listeners: [UInt64: AsyncStream<DownloadEvent>.Continuation] = [:]
+    /// What happened before anybody listened; nil: somebody did.
+    var early: [DownloadEvent]? = []
     var gathered: [DownloadEvent] = []
     var isGathering = false
+    var isFinished = false
+    var lastNumber: UInt64 = 0
   }
 
   private let state = Mutex(State())
-  private let numbers = Atomic<UInt64>(0)
+
+  /// Events that wait for a first listener; of more the oldest are forgotten.
+  private static let mostEarly = 1024
 
   func stream() -> AsyncStream<DownloadEvent> {
-    let number = numbers.add(1, ordering: .relaxed).newValue
     let (stream, continuation) = AsyncStream.makeStream(of: DownloadEvent.self, bufferingPolicy: .unbounded)
-    state.withLock { $0.listeners[number] = continuation }
+    let (number, isFinished) = state.withLock { state in
+      state.lastNumber += 1
+      state.listeners[state.lastNumber] = continuation
+      defer { state.early = nil }
+      // Under the lock, so that nothing newer comes before it.
+      for event in state.early ?? [] { continuation.yield(event) }
+      return (state.lastNumber, state.isFinished)
+    }
     continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.listeners[number] = nil } }
+    if isFinished { continuation.finish() }
     return stream
   }
 
@@ -28,22 +41,34 @@ final class EventHub: Sendable {
         state.isGathering = false
         state.gathered.removeAll(keepingCapacity: state.gathered.count < 64)
       }
-      return (state.gathered, state.gathered.isEmpty ? [] : Array(state.listeners.values))
+      return (state.gathered, recipients(of: state.gathered, &state))
     }
     for listener in listeners { for event in events { listener.yield(event) } }
   }
 
   func send(_ event: DownloadEvent) {
     let listeners = state.withLock { state in
-      guard state.isGathering else { return Array(state.listeners.values) }
+      guard state.isGathering else { return recipients(of: [event], &state) }
       state.gathered.append(event)
       return []
     }
     for listener in listeners { listener.yield(event) }
   }
 
+  private func recipients(
+    of events: [DownloadEvent], _ state: inout State
+  ) -> [AsyncStream<DownloadEvent>.Continuation] {
+    guard !events.isEmpty else { return [] }
+    if let early = state.early { state.early = (early + events).suffix(Self.mostEarly) }
+    return Array(state.listeners.values)
+  }
+
   func finish() {
     flush()
-    for listener in state.withLock({ Array($0.listeners.values) }) { listener.finish() }
+    let listeners = state.withLock { state in
+      state.isFinished = true
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.finish() }
   }
 }
