@@ -35,11 +35,14 @@ final class TransferBuffer: @unchecked Sendable {
 
 /// The memory that all transfers share: bounded, and reused while it is warm.
 final class BufferPool: Sendable {
-  /// Bytes of a full buffer, aligned to the page: what one write moves.
-  static let bufferSize = 1 << 20
+  /// Bytes of a full buffer, aligned to the page: what one write moves. The buffers of a transfer fit the processor's
+  /// second-level cache together, which the bytes pass on their way to the file and through the digest.
+  static let bufferSize = 256 << 10
+  /// A file that was cut by a crash is trusted up to a multiple of this.
+  static let alignment: Int64 = 1 << 20
   /// Bytes beyond which only transfers that have nothing in flight get another buffer.
-  static let budget = 12 << 20
-  private static let kept = 6
+  static let budget = 8 << 20
+  private static let kept = 8
 
   /// @unchecked Sendable: an address that nobody uses any more.
   private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }
