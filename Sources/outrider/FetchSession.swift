@@ -14,6 +14,7 @@ final class FetchSession: Sendable {
   private let stopped = Mutex<Int32?>(nil)
 
   init(_ command: FetchCommand) throws {
+    Memory.keepSmall()
     self.command = command
     let directory = FetchState.directory(command.state)
     do {

@@ -42,6 +42,7 @@ final class BufferPool: Sendable {
   static let alignment: Int64 = 1 << 20
   /// Bytes beyond which only transfers that have nothing in flight get another buffer.
   static let budget = 8 << 20
+  /// Enough for one fast transfer, which would otherwise get new pages from the kernel for every buffer.
   private static let kept = 8
 
   /// @unchecked Sendable: an address that nobody uses any more.
