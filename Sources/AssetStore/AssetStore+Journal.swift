@@ -54,19 +54,19 @@ extension AssetStore: DownloadJournal {
 
   public func job(app: String, identifier: String) throws -> JobRecord? {
     var found: JobRecord?
-    try newestJobs(app: app, identifiers: [identifier]) { found = $0 }
+    try newestJobs(app: app, identifiers: CollectionOfOne(identifier)) { _, record in found = record }
     return found
   }
 
-  /// The newest job of each identifier that has one.
-  public func newestJobs(app: String, identifiers: [String], _ body: (JobRecord) -> Void) throws {
+  /// The newest job of each identifier that has one, with the identifier's place in the sequence.
+  public func newestJobs(app: String, identifiers: some Sequence<String>, _ body: (Int, JobRecord) -> Void) throws {
     try read { database in
       let row = try database.query(
         "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
       let app = Array(app.utf8)
-      for identifier in identifiers {
+      for (index, identifier) in identifiers.enumerated() {
         row.again()
-        if try row.bind(app).bind(Array(identifier.utf8)).step() { body(try JobRow.record(row)) }
+        if try row.bind(app).bind(Array(identifier.utf8)).step() { body(index, try JobRow.record(row)) }
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "ol_process.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -120,3 +121,9 @@ int ol_get_rlimit(int resource, uint64_t *soft, uint64_t *hard) {
 }
 
 void ol_exit_now(int status) { _exit(status); }
+
+void ol_keep_memory_small(void) {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_TRIM_THRESHOLD, 256 << 10);
+}

@@ -54,9 +54,9 @@ struct FetchCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let targets = try FetchSession.targets(self)
+      let plan = try FetchPlan(self)
       let session = try FetchSession(self)
-      Exit.leave(try await session.run(consume targets))
+      Exit.leave(try await session.run(plan))
     } catch {
       Exit.with(error)
     }

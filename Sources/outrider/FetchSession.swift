@@ -8,20 +8,13 @@ internal import Synchronization
 
 /// One `outrider fetch`: its jobs from the journal, the engine, and what people see of it.
 final class FetchSession: Sendable {
-  struct Target: Sendable {
-    var url: String
-    var name: String
-    var specification: DownloadSpecification
-  }
-
   private let command: FetchCommand
   private let store: AssetStore
   private let engine: DownloadEngine
   private let stopped = Mutex<Int32?>(nil)
 
-  static let app = "fetch"
-
   init(_ command: FetchCommand) throws {
+    Memory.keepSmall()
     self.command = command
     let directory = FetchState.directory(command.state)
     do {
@@ -48,40 +41,6 @@ final class FetchSession: Sendable {
         "its backup of \(Date(timeIntervalSince1970: Double(made) / 1e9).formatted(.iso8601)) took its place"
       } else { "an empty one took its place" }
     Output.note("the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place)")
-  }
-
-  // MARK: What is asked for
-
-  static func targets(_ command: FetchCommand) throws -> [Target] {
-    let directory = URL(fileURLWithPath: command.to).standardizedFileURL.path
-    var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
-      throw Failure(66, "--to \(command.to): there is no such directory")
-    }
-    var digest: ContentDigest?
-    if let text = command.sha256 {
-      guard let parsed = ContentDigest(hex: text), parsed.algorithm == .sha256 else {
-        throw Failure(64, "--sha256 '\(text)' isn't a SHA-256: 64 hexadecimal digits")
-      }
-      digest = parsed
-    }
-    let chunks = try command.chunks.map(ChunkListFile.read)
-    var names: [String: String] = [:]
-    return try command.allURLs().map { text in
-      let url: ParsedURL
-      do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch {
-        throw Failure(64, "'\(text)' isn't a URL: \(error)")
-      }
-      let name = SafeFileName.from(url: url)
-      if let other = names.updateValue(text, forKey: name) {
-        throw Failure(64, "\(other) and \(text) would both be written to \(name); fetch them to two directories")
-      }
-      let specification = DownloadSpecification(
-        app: app, identifier: "\(directory)/\(name)", url: text,
-        transferClass: command.foreground ? .foreground : .visible,
-        digest: digest, chunks: chunks, directory: directory, fileName: name)
-      return Target(url: text, name: name, specification: specification)
-    }
   }
 
   private static func options(_ command: FetchCommand) throws -> EngineOptions {
@@ -125,7 +84,7 @@ final class FetchSession: Sendable {
 
   // MARK: The run
 
-  func run(_ targets: consuming [Target]) async throws -> Int32 {
+  func run(_ plan: FetchPlan) async throws -> Int32 {
     let view = FetchView(isJSON: command.json)
     Interrupts.onSignal { [self] number in
       let isFirst = stopped.withLock { stopped in
@@ -138,7 +97,7 @@ final class FetchSession: Sendable {
       Task { await engine.close() }
     }
     let events = engine.events
-    let waiting = try await start(targets, view)
+    let waiting = try await start(plan, view)
     var open = waiting
     if !open.isEmpty {
       for await event in events {
@@ -155,7 +114,7 @@ final class FetchSession: Sendable {
     }
     await engine.close()
     // Everything was told here and now: nothing waits for a recipient.
-    _ = try? store.forgetSettled(app: Self.app, keeping: Self.keptDownloads)
+    _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads)
     try? store.close()
     let status = stopped.withLock { open.isEmpty ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
     view.finish(status: status, left: open.count)
@@ -163,66 +122,70 @@ final class FetchSession: Sendable {
   }
 
   /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled.
-  private func start(_ targets: consuming [Target], _ view: FetchView) async throws -> Set<JobID> {
-    var wanted: [Target] = []
-    var known: [String: JobRecord] = [:]
-    try store.newestJobs(app: Self.app, identifiers: targets.map(\.specification.identifier)) {
-      known[$0.specification.identifier] = $0
-    }
-    for target in targets {
-      if let record = known[target.specification.identifier], record.state == .finished,
-        record.specification.url == target.url, record.specification.digest == target.specification.digest,
+  private func start(_ plan: FetchPlan, _ view: FetchView) async throws -> Set<JobID> {
+    var complete: Set<Int> = []
+    var others: [JobRecord] = []
+    try store.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
+      let wanted = plan.specification(plan.targets[index])
+      if record.state == .finished, record.specification.url == wanted.url, record.specification.digest == wanted.digest,
         Self.isStillThere(record)
       {
         view.alreadyComplete(record)
-        continue
+        complete.insert(index)
+      } else if !record.state.isSettled, record.state != .verified, !record.specification.asksForTheSame(as: wanted) {
+        others.append(record)
       }
-      if Files.exists(target.specification.identifier) {
-        throw Failure(
-          64,
-          "\(target.specification.identifier) is there already, and nothing is ever replaced; remove it or choose --to")
-      }
-      wanted.append(target)
     }
-    try await giveUpOthers(wanted, known)
-    let results = try await engine.add(wanted.map(\.specification))
+    let wanted = plan.targets.indices.filter { !complete.contains($0) }
+    for index in wanted where Files.exists(plan.path(plan.targets[index])) {
+      throw Failure(
+        64,
+        "\(plan.path(plan.targets[index])) is there already, and nothing is ever replaced; remove it or choose --to")
+    }
+    try await giveUp(others)
     var open: Set<JobID> = []
-    for (target, result) in zip(wanted, results) {
-      switch result {
-      case .added(let id, _):
-        view.add(id, target.name, target.url)
-        open.insert(id)
-      case .alreadyScheduled(let id):
-        view.add(id, target.name, target.url)
-        open.insert(id)
-        if command.foreground { engine.setClass(.foreground, of: id) }
-        engine.resume(id)
-      case .conflict(let id):
-        throw Failure(75, "\(target.name) is still being fetched otherwise (download \(id)); try again")
-      case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
-      case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
-      }
+    // The first are on their way while the last are still added.
+    for first in stride(from: 0, to: wanted.count, by: Self.mostAtOnce) {
+      let targets = wanted[first..<min(first + Self.mostAtOnce, wanted.count)].map { plan.targets[$0] }
+      let results = try await engine.add(targets.map(plan.specification))
+      for (target, result) in zip(targets, results) { open.insert(try accepted(target, result, view)) }
     }
     return open
   }
 
+  private static let mostAtOnce = 1000
+
+  private func accepted(_ target: FetchPlan.Target, _ result: AddResult, _ view: FetchView) throws -> JobID {
+    switch result {
+    case .added(let id, _):
+      view.add(id, target.name, target.url)
+      return id
+    case .alreadyScheduled(let id):
+      view.add(id, target.name, target.url)
+      if command.foreground { engine.setClass(.foreground, of: id) }
+      engine.resume(id)
+      return id
+    case .conflict(let id):
+      throw Failure(75, "\(target.name) is still being fetched otherwise (download \(id)); try again")
+    case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
+    case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
+    }
+  }
+
   /// An earlier command wanted something else at the same place: this one counts.
-  private func giveUpOthers(_ wanted: [Target], _ known: [String: JobRecord]) async throws {
-    var others: Set<JobID> = []
+  private func giveUp(_ records: [JobRecord]) async throws {
+    guard !records.isEmpty else { return }
     let events = engine.events
-    for target in wanted {
-      guard let record = known[target.specification.identifier], !record.state.isSettled,
-        record.state != .verified, !record.specification.asksForTheSame(as: target.specification)
-      else { continue }
+    for record in records {
       Output.note(
-        "\(Printable.text(target.name)): what was there from \(Self.shown(record.specification.url)) is given up")
-      others.insert(record.id)
+        "\(Printable.text(record.specification.fileName)): what was there from \(Self.shown(record.specification.url)) is given up"
+      )
       engine.cancel(record.id)
     }
-    guard !others.isEmpty else { return }
+    var left = Set(records.map(\.id))
     for await event in events {
-      if case .cancelled(let id) = event { others.remove(id) }
-      if others.isEmpty { return }
+      if case .cancelled(let id) = event { left.remove(id) }
+      if left.isEmpty { return }
     }
   }
 

@@ -11,25 +11,61 @@ final class FetchView: Sendable {
     var id: Int64
     var url: String
     var path: String?
-    var state = "open"
-    var bytes: Int64 = 0
+    var state: String
+    var bytes: Int64
     var reason: String?
     var detail: String?
-
-    enum CodingKeys: CodingKey { case id, url, path, state, bytes, reason, detail }
   }
 
+  private enum Outcome: String { case open, finished, failed, cancelled }
+
+  /// What is kept of each of perhaps very many.
   private struct Line {
+    var id: JobID
     var name: String
-    var row: Row
+    var url: String
+    var outcome = Outcome.open
+    var bytes: Int64 = 0
+    /// Where the file is; kept only where it is shown at the end.
+    var path: String?
+  }
+
+  /// What is kept besides, of those that move or wait.
+  private struct Moving {
     var progress: DownloadProgress?
     var note: String?
   }
 
   private struct State {
-    var lines: [JobID: Line] = [:]
-    var order: [JobID] = []
+    var lines: [Line] = []
+    var places: [JobID: Int32] = [:]
+    var moving: [JobID: Moving] = [:]
+    var failures: [JobID: TransferFailure] = [:]
     var drawn = 0
+    var done = 0
+
+    subscript(id: JobID) -> Line? { places[id].map { lines[Int($0)] } }
+
+    mutating func add(_ line: Line) {
+      places[line.id] = Int32(lines.count)
+      lines.append(line)
+      if line.outcome != .open { done += 1 }
+    }
+
+    mutating func end(_ id: JobID, _ outcome: Outcome, bytes: Int64? = nil, path: String? = nil) {
+      guard let place = places[id].map({ Int($0) }) else { return }
+      moving[id] = nil
+      done += 1
+      lines[place].outcome = outcome
+      lines[place].path = path
+      if let bytes { lines[place].bytes = bytes }
+    }
+
+    mutating func progress(_ id: JobID, _ progress: DownloadProgress) {
+      guard let place = places[id] else { return }
+      lines[Int(place)].bytes = progress.received
+      moving[id, default: Moving()].progress = progress
+    }
   }
 
   private let isJSON: Bool
@@ -41,61 +77,47 @@ final class FetchView: Sendable {
     isTerminal = isatty(STDERR_FILENO) == 1 && !isJSON
   }
 
-  var hasFailures: Bool { state.withLock { $0.lines.values.contains { $0.row.state == "failed" } } }
+  var hasFailures: Bool { state.withLock { !$0.failures.isEmpty } }
 
   func add(_ id: JobID, _ name: String, _ url: String) {
-    state.withLock { state in
-      state.lines[id] = Line(name: name, row: Row(id: id.number, url: url))
-      state.order.append(id)
-    }
+    state.withLock { $0.add(Line(id: id, name: name, url: url)) }
   }
 
   func alreadyComplete(_ record: JobRecord) {
-    add(record.id, record.specification.fileName, record.specification.url)
     let path = "\(record.specification.directory)/\(record.specification.fileName)"
+    let isKept = isJSON || isTerminal
     state.withLock { state in
-      state.lines[record.id]?.row.state = "finished"
-      state.lines[record.id]?.row.path = path
-      state.lines[record.id]?.row.bytes = record.finalSize ?? 0
+      state.add(
+        Line(
+          id: record.id, name: record.specification.fileName, url: record.specification.url, outcome: .finished,
+          bytes: record.finalSize ?? 0, path: isKept ? path : nil))
     }
     if !isJSON { Output.line(path) }
   }
 
   func show(_ event: DownloadEvent) {
     switch event {
-    case .started(let id): change(id) { $0.note = nil }
-    case .progress(let id, let progress):
-      change(id) { line in
-        line.progress = progress
-        line.row.bytes = progress.received
-      }
+    case .started(let id):
+      state.withLock { $0.moving[id]?.note = nil }
+    case .progress(let id, let progress): state.withLock { $0.progress(id, progress) }
     case .restarted(let id, let reason): say(id, "starts again: \(reason)")
     case .waiting(let id, let explanation):
       say(id, Self.sentence(explanation))
     case .finished(let id, let file):
-      change(id) { line in
-        line.row.state = "finished"
-        line.row.path = file.path
-        line.row.bytes = file.size
-        line.note = "complete"
-        line.progress = DownloadProgress(
-          received: file.size, durable: file.size, total: file.size, bytesPerSecond: line.progress?.bytesPerSecond ?? 0,
-          connections: 0)
-      }
-      if !isJSON, !isTerminal { Output.line(file.path) }
+      let isKept = isJSON || isTerminal
+      state.withLock { $0.end(id, .finished, bytes: file.size, path: isKept ? file.path : nil) }
+      if !isKept { Output.line(file.path) }
     case .failed(let id, let failure):
-      change(id) { line in
-        line.row.state = "failed"
-        line.row.reason = failure.reason.rawValue
-        line.row.detail = failure.detail
-        line.note = "failed"
+      state.withLock { state in
+        state.end(id, .failed)
+        state.failures[id] = failure
       }
       erase()
-      let url = state.withLock { $0.lines[id]?.row.url ?? "" }
+      let url = state.withLock { $0[id]?.url ?? "" }
       let shown = (try? ParsedURL(url))?.redacted ?? url
       Output.error("\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))")
-    case .paused(let id): change(id) { $0.note = "paused" }
-    case .cancelled(let id): change(id) { $0.row.state = "cancelled" }
+    case .paused(let id): state.withLock { $0.moving[id, default: Moving()].note = "paused" }
+    case .cancelled(let id): state.withLock { $0.end(id, .cancelled) }
     case .note(_, let text): tell(text)
     case .volume(.low(let directory, let free)):
       tell("\(Printable.text(directory)): only \(Self.size(free)) are free on its volume")
@@ -118,18 +140,10 @@ final class FetchView: Sendable {
   }
 
   private func say(_ id: JobID, _ text: String) {
-    change(id) { $0.note = text }
+    if isTerminal { state.withLock { $0.moving[id, default: Moving()].note = text } }
     guard !isTerminal, !isJSON else { return }
-    let name = state.withLock { $0.lines[id]?.name ?? "" }
+    let name = state.withLock { $0[id]?.name ?? "" }
     Output.note("\(Printable.text(name)) (download \(id)) \(text)")
-  }
-
-  private func change(_ id: JobID, _ body: (inout Line) -> Void) {
-    state.withLock { state in
-      guard var line = state.lines[id] else { return }
-      body(&line)
-      state.lines[id] = line
-    }
   }
 
   // MARK: The terminal
@@ -140,13 +154,14 @@ final class FetchView: Sendable {
   private func draw() {
     guard isTerminal else { return }
     let text = state.withLock { state -> String in
-      let all = state.order.compactMap { state.lines[$0] }
-      let moving = all.filter { $0.row.state == "open" && ($0.progress != nil || $0.note != nil) }
-      var rows = moving.prefix(Self.mostRows).map(Self.bar)
-      let done = all.count { $0.row.state != "open" }
-      let bytes = all.reduce(0) { $0 + ($1.progress?.received ?? $1.row.bytes) }
-      let rate = moving.reduce(0) { $0 + ($1.progress?.bytesPerSecond ?? 0) }
-      rows.append("\(done) of \(all.count) files, \(Self.size(bytes)), \(Self.size(Int64(rate)))/s")
+      // In the order in which they were named.
+      let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil }.sorted { (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0) }
+      var rows = moving.prefix(Self.mostRows).compactMap { id, moving in
+        state[id].map { Self.bar($0.name, moving) }
+      }
+      let bytes = state.lines.reduce(0) { $0 + $1.bytes }
+      let rate = moving.reduce(0) { $0 + ($1.value.progress?.bytesPerSecond ?? 0) }
+      rows.append("\(state.done) of \(state.lines.count) files, \(Self.size(bytes)), \(Self.size(Int64(rate)))/s")
       defer { state.drawn = rows.count }
       return Self.up(state.drawn) + rows.map { "\u{1b}[2K\($0)\n" }.joined() + "\u{1b}[J"
     }
@@ -164,8 +179,8 @@ final class FetchView: Sendable {
 
   private static func up(_ lines: Int) -> String { lines > 0 ? "\u{1b}[\(lines)A\r" : "" }
 
-  private static func bar(_ line: Line) -> String {
-    let name = Printable.text(line.name, limit: 28)
+  private static func bar(_ name: String, _ line: Moving) -> String {
+    let name = Printable.text(name, limit: 28)
     let padded = name + String(repeating: " ", count: max(0, 29 - name.count))
     guard let progress = line.progress else { return padded + Printable.text(line.note ?? "", limit: 60) }
     let fraction = progress.total.map { $0 > 0 ? min(1, Double(progress.received) / Double($0)) : 1 }
@@ -191,7 +206,6 @@ final class FetchView: Sendable {
 
   func finish(status: Int32, left: Int) {
     erase()
-    let lines = state.withLock { state in state.order.compactMap { state.lines[$0] } }
     if isJSON {
       struct Report: Encodable {
         var downloads: [Row]
@@ -199,16 +213,26 @@ final class FetchView: Sendable {
       }
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      if let data = try? encoder.encode(Report(downloads: lines.map(\.row), status: status)) {
+      let rows = state.withLock { state in
+        state.lines.map { line in
+          let failure = state.failures[line.id]
+          return Row(
+            id: line.id.number, url: line.url, path: line.path, state: line.outcome.rawValue, bytes: line.bytes,
+            reason: failure?.reason.rawValue, detail: failure?.detail)
+        }
+      }
+      if let data = try? encoder.encode(Report(downloads: rows, status: status)) {
         Output.line(String(decoding: data, as: UTF8.self))
       }
       return
     }
-    if isTerminal { for line in lines { if let path = line.row.path { Output.line(path) } } }
+    if isTerminal { state.withLock { for line in $0.lines { if let path = line.path { Output.line(path) } } } }
     if left > 0 {
-      Output.note("\(left) of \(lines.count) downloads are left; the same command goes on where they are")
-      for line in lines where line.row.state == "open" {
-        Output.note("  download \(line.row.id): \(Printable.text(line.name))")
+      state.withLock { state in
+        Output.note("\(left) of \(state.lines.count) downloads are left; the same command goes on where they are")
+        for line in state.lines where line.outcome == .open {
+          Output.note("  download \(line.id): \(Printable.text(line.name))")
+        }
       }
     }
   }

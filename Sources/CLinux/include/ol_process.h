@@ -24,4 +24,9 @@ int ol_set_rlimit(int resource, uint64_t soft, uint64_t hard);
 int ol_get_rlimit(int resource, uint64_t *_Nonnull soft, uint64_t *_Nonnull hard);
 _Noreturn void ol_exit_now(int status);
 
+/* Tells malloc(3) to share its arenas between threads, and to give back what is free. Before other threads start.
+   By default each thread has an arena that others don't use, and the largest block that was ever freed raises the size
+   from which memory is returned at once. */
+void ol_keep_memory_small(void);
+
 #endif

@@ -168,12 +168,21 @@ struct Scheduler {
           return .yield(victim)
         }
       case .small, .any:
-        // Claims are looked up once each: with hundreds of apps the sorting would look them up thousands of times.
+        let onlySmall = room(for: transferClass) == .small
+        // Judged once each: hundreds of apps may wait for one origin.
+        var free: [UInt32: Bool] = [:]
+        for key in candidates {
+          guard let byOrigin = queues[key]?.byOrigin else { continue }
+          for origin in byOrigin.keys where free[origin] == nil {
+            free[origin] =
+              connections(origin) < originLimit(origin, transferClass) && !isOriginBlocked(origin, transferClass)
+          }
+        }
+        guard free.values.contains(true) else { continue }
+        // Looked up once each, too: sorting would look them up thousands of times.
         let order = candidates.map { (claim: claim($0), key: $0) }.sorted { $0.claim < $1.claim }
         for (_, key) in order {
-          if let entry = take(
-            from: key, onlySmall: room(for: transferClass) == .small, { isOriginBlocked($0, transferClass) })
-          {
+          if let entry = take(from: key, onlySmall: onlySmall, { free[$0] == true }) {
             turn += 1
             lastTurn[key] = turn
             running[entry.id] = Running(entry: entry, started: now)
@@ -225,7 +234,7 @@ struct Scheduler {
     return hasForeground ? limits.perOriginWithForeground : limits.perOrigin
   }
 
-  private mutating func take(from key: AppClass, onlySmall: Bool, _ isOriginBlocked: (UInt32) -> Bool) -> Entry? {
+  private mutating func take(from key: AppClass, onlySmall: Bool, _ isFree: (UInt32) -> Bool) -> Entry? {
     guard var queue = queues[key] else { return nil }
     defer { if queues[key] != nil { queues[key] = queue } }
     // Taken out so that changing it doesn't copy it.
@@ -239,7 +248,7 @@ struct Scheduler {
       }
       if onlySmall, top.rest > limits.small { continue }
       if let found = best, !top.goesBefore(found.entry) { continue }
-      if isOriginBlocked(origin) || connections(origin) >= originLimit(origin, key.transferClass) { continue }
+      if !isFree(origin) { continue }
       best = (origin, top)
     }
     guard let best else { return nil }

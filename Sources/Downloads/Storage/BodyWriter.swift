@@ -20,7 +20,7 @@ final class BodyWriter {
   private let handOver: (BodyWriter, TransferBuffer) -> Void
 
   /// Buffers beyond which the transfer waits for the disk.
-  static let mostInFlight = 4
+  static let mostInFlight = 8
 
   init(
     number: UInt64, from offset: Int64, to end: Int64?, pool: BufferPool,

@@ -67,7 +67,7 @@ final class StagingFile: @unchecked Sendable {
     if !partial.verifiedChunks.isEmpty { return isSameFile ? identity.size : nil }
     var certain: Int64 = 0
     if isIntact, identity.size >= partial.durableOffset {
-      certain = max(partial.durableOffset, identity.size / Int64(BufferPool.bufferSize) * Int64(BufferPool.bufferSize))
+      certain = max(partial.durableOffset, identity.size / BufferPool.alignment * BufferPool.alignment)
     } else {
       for checkpoint in partial.checkpoints.reversed() where checkpoint.offset <= identity.size {
         if try tailDigest(before: checkpoint.offset) == checkpoint.tailDigest {
