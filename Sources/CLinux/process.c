@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,3 +121,18 @@ int ol_get_rlimit(int resource, uint64_t *soft, uint64_t *hard) {
 }
 
 void ol_exit_now(int status) { _exit(status); }
+
+int ol_clock_is_synchronised(void) {
+  struct timex state = {0};
+  int result = adjtimex(&state);
+  if (result < 0) return 1;
+  return result != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
+}
+
+uint64_t ol_slept(void) {
+  struct timespec boot, awake;
+  clock_gettime(CLOCK_MONOTONIC, &awake);
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  int64_t slept = (int64_t)(boot.tv_sec - awake.tv_sec) * 1000000000 + (boot.tv_nsec - awake.tv_nsec);
+  return slept > 0 ? (uint64_t)slept : 0;
+}

@@ -20,7 +20,13 @@ struct Connection {
       }
       if let tls {
         guard let context = try? tls.context(fault) else { return }
-        try stream.startTLS(context, within: configuration.headLimit)
+        do throws(StreamEnd) {
+          try stream.startTLS(context, within: configuration.headLimit)
+        } catch .closed {
+          // Closing with unread bytes would reset the connection, and the client might lose the alert that says why.
+          shutdown(stream.number, Int32(SHUT_WR))
+          return try stream.drain(for: .milliseconds(500))
+        }
       }
       var inbox = Inbox()
       while try exchange(&inbox, stream) {}
@@ -40,6 +46,8 @@ struct Connection {
       return false
     case .request(let parsed, _):
       try inbox.skip(parsed.bodyLength, stream, configuration)
+      var parsed = parsed
+      parsed.clientName = stream.peerName
       let request = recorder.add(parsed, connection: number)
       let plan = responder.plan(request)
       try deliver(plan, request, stream)

@@ -18,6 +18,8 @@ public struct RecordedRequest: Sendable {
   /// Counted from 1 over the origin's connections.
   public internal(set) var connection = 0
   public internal(set) var time = ContinuousClock.now
+  /// The common name in the certificate that the client showed.
+  public internal(set) var clientName: String?
   public let method: String
   /// As it was sent.
   public let target: String

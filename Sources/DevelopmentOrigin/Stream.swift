@@ -43,6 +43,14 @@ struct Stream: ~Copyable {
     }
   }
 
+  /// The common name in the certificate that the client showed, if it did.
+  var peerName: String? {
+    guard let tls, let certificate = SSL_get0_peer_certificate(tls) else { return nil }
+    var text = [CChar](repeating: 0, count: 256)
+    let count = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, 256)
+    return count > 0 ? String(decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+
   private func waitForTLS(_ tls: OpaquePointer, _ result: Int32, _ limit: Duration?) throws(StreamEnd) {
     switch SSL_get_error(tls, result) {
     case SSL_ERROR_WANT_READ: try wait(POLLIN, limit)

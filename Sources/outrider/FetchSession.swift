@@ -99,16 +99,7 @@ final class FetchSession: Sendable {
       }
       options.bytesPerSecond = Int64(rate)
     }
-    if let user = command.user {
-      let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
-      options.answerChallenge = { challenge in
-        guard case .credentials(_, _, isProxy: false) = challenge.kind, challenge.previousFailureCount == 0 else {
-          return .cancel
-        }
-        return .credential(user: parts[0], password: parts[1])
-      }
-    }
+    if command.user != nil || command.cert != nil { options.answerChallenge = try FetchIdentity(command).answer }
     return options
   }
 

@@ -15,7 +15,7 @@ final class ActiveJob {
   }
 
   /// What follows when everything received is safe.
-  enum Next {
+  enum Next: Sendable {
     case verify
     case retry(TransferProblem, own: Duration?)
     case hold(Hold.Reason, Duration?)
@@ -32,6 +32,11 @@ final class ActiveJob {
   var record: JobRecord
   /// Tells this activation from an earlier one of the same job.
   let run: UInt64
+  /// What the record said when the activation began.
+  let firstHistory: JobHistory
+  let firstGeneration: Int
+  /// A login page was looked for.
+  var hasLookedForPortal = false
   let lane: DispatchQueue
   let hashingLane: DispatchQueue
   var destination: Destination?
@@ -69,6 +74,8 @@ final class ActiveJob {
   var lastProgressEvent: Duration = .zero
   /// By origin, in memory only; never a weaker scheme than one that was offered.
   var credentials: [String: Authorization.Session] = [:]
+  /// Client certificates, likewise.
+  var identities: [String: ClientCertificate] = [:]
   var strongestOffered: [String: Challenge.Strength] = [:]
   var staleNonces = 0
   var trustedKeys: [String: String] = [:]
@@ -76,6 +83,8 @@ final class ActiveJob {
   init(_ record: JobRecord, run: UInt64, io: DispatchQueue, hashing: DispatchQueue, now: Duration) {
     self.record = record
     self.run = run
+    firstHistory = record.history
+    firstGeneration = record.generation
     lane = DispatchQueue(label: "outrider.file", target: io)
     hashingLane = DispatchQueue(label: "outrider.hash", target: hashing)
     lastCheckpoint = now
@@ -121,8 +130,11 @@ final class Segment {
   var wantsNoTransform = false
   var writer: BodyWriter?
   var plan: Plan?
-  /// No complete head by then: the request is given up.
+  /// No connection, and then no complete head by then: the request is given up.
   var headDeadline: Duration?
+  var isConnected = false
+  /// Its answer may come, or came, by HTTP/2.
+  var mayBeHTTP2 = false
   var stall: StallWindow
   /// Somebody is asked for a credential or for trust; no transfer is under way.
   var isWaitingForAnswer = false
@@ -143,8 +155,10 @@ final class Segment {
 
 /// Why a job has no slot and isn't in the scheduler's queue.
 struct Hold {
-  enum Reason: Equatable {
+  enum Reason: Equatable, Sendable {
     case retry(String)
+    /// A certificate isn't valid yet by a clock that is in doubt; with how far wall time was ahead of boot time.
+    case clock(ClockDoubt, offset: Int64)
     case publication(Int)
     case disk(need: Int64)
     case volume(Int32)

@@ -75,7 +75,8 @@ extension EngineCore {
     }
   }
 
-  private func fail(_ job: ActiveJob, _ failure: TransferFailure) {
+  func fail(_ job: ActiveJob, _ failure: TransferFailure) {
+    if suspectsPortal(job, failure) { return }
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
     discard(job)
@@ -128,7 +129,7 @@ extension EngineCore {
   }
 
   /// The slot is free when the journal knows why.
-  private func commitAndRetire(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+  func commitAndRetire(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
     job.phase = .publishing
     let (id, run, mailbox, record) = (job.id, job.run, mailbox, job.record)
     journal.commit([.job(record)]) { failure in

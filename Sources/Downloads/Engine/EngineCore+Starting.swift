@@ -162,10 +162,13 @@ extension EngineCore {
     var request = TransportRequest(url: segment.url, headers: headers)
     request.pins = options.transport.pins[segment.url.host] ?? []
     if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
+    request.clientCertificate = job.identities[segment.url.origin]
     let rest = job.total.map { $0 - job.arrivedBytes }
-    request.isLarge = (rest ?? 0) >= 8 << 20 || origins[originNumber(segment.url)].calmings > 1
+    request.isLarge = (rest ?? 0) >= 8 << 20 || avoidsHTTP2(segment.url)
+    segment.mayBeHTTP2 = !request.isLarge && segment.url.scheme == "https"
+    segment.isConnected = false
     segments[segment.transfer] = segment
-    segment.headDeadline = clock.boot + Self.headTimeout
+    segment.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }
 

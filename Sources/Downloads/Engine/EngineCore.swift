@@ -32,6 +32,10 @@ final class EngineCore {
   /// Transfers that wait for their share of the rate.
   var paced: [TransferID: Duration] = [:]
   var random: SplitMix
+  /// How long the machine had slept when that was last looked at.
+  var lastSlept: Duration
+  /// When a portal that was found is looked for again.
+  var portalCheckAt: Duration?
   var isClosing = false
   /// Additions that the journal has in hand: somebody waits for each.
   var pendingAdditions = 0
@@ -53,6 +57,7 @@ final class EngineCore {
     self.mailbox = mailbox
     self.events = events
     buckets = RateBuckets(options)
+    lastSlept = clock.slept
     random = SplitMix(options.seed ?? .random(in: .min ... .max))
     transport.client = self
   }
@@ -71,6 +76,7 @@ final class EngineCore {
   func run() {
     while true {
       for letter in mailbox.take() { letter(self) }
+      noticeSleep()
       let now = clock.boot
       releaseDue(now)
       enforceDeadlines(now)
@@ -95,6 +101,7 @@ final class EngineCore {
     }
     for moment in paced.values { consider(moment) }
     for moment in origins.reopenings { consider(moment) }
+    consider(portalCheckAt)
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
@@ -106,11 +113,13 @@ final class EngineCore {
   private func releaseDue(_ now: Duration) {
     while let first = due.first, first.until <= now {
       due.pop()
-      guard let hold = holds[first.job], hold.serial == first.serial else { continue }
+      guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now) else { continue }
       release(first.job)
     }
     if now - lastSchedule >= .milliseconds(100), !active.isEmpty { needsSchedule = true }
     if origins.reopen(now) { needsSchedule = true }
+    for origin in origins.takeCalmed() { scheduler.restore(origin) }
+    checkPortal(now)
   }
 
   /// Ends a hold: the job may be scheduled again.
@@ -130,7 +139,7 @@ final class EngineCore {
   private func enforceDeadlines(_ now: Duration) {
     for segment in Array(segments.values) {
       if let deadline = segment.headDeadline, now >= deadline {
-        fail(segment, .headTimeout)
+        fail(segment, segment.isConnected ? .headTimeout : noConnection(segment))
       } else if segment.headDeadline == nil, segment.writer != nil, segment.stall.isStalled(at: now) {
         fail(segment, .stalled)
       }
@@ -140,6 +149,7 @@ final class EngineCore {
   /// Drops a transfer and treats its job as one whose attempt failed.
   func fail(_ segment: Segment, _ problem: TransferProblem) {
     guard let job = active[segment.job] else { return }
+    distrustHTTP2(segment)
     drop(segment)
     attemptFailed(job, segment, problem, own: nil)
   }

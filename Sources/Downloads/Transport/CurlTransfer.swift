@@ -108,15 +108,17 @@ final class CurlTransfer {
     let verifies = request.trust == .roots && !request.looksAtChainOnly
     oc_set_long(easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1 : 0)
     oc_set_long(easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2 : 0)
+    if verifies { CurlIdentity.refuseWeakness(easy) }
+    CurlIdentity.set(request.looksAtChainOnly ? nil : options.revocation[request.url.host], on: easy)
     if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CERTINFO, 1) }
     var pins = request.pins
     if case .exactKey(let key) = request.trust { pins = [key] }
     if !pins.isEmpty { oc_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")) }
     // A trust that was granted to one job must not be found on a connection by another.
     if request.trust != .roots || request.looksAtChainOnly {
-      oc_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
-      oc_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+      CurlIdentity.isolate(easy)
     }
+    if let identity = request.clientCertificate { CurlIdentity.set(identity, on: easy) }
   }
 
   private static func from(_ context: UnsafeMutableRawPointer) -> CurlTransfer {
@@ -135,7 +137,7 @@ final class CurlTransfer {
       return abortedByClient ? 0 : line.count
     } catch {
       abortedByClient = true
-      client()?.transfer(id, sentHostileHead: error)
+      client()?.transfer(id, sentHostileHead: error, overHTTP2: reader.isHTTP2)
       return 0
     }
   }
@@ -177,6 +179,7 @@ final class CurlTransfer {
 
   /// The second look, at the address that is really connected: the connection may be an older one.
   private func isStillAllowed(_ remote: String) -> Bool {
+    client()?.transferConnected(id)
     if usesProxy { return true }
     guard let address = NetworkAddress(remote) else {
       refusal = "an unknown address"
@@ -205,14 +208,22 @@ final class CurlTransfer {
     } else if let refusal {
       end.problem = .refusedAddress(refusal)
     } else if verdict == nil, Self.isEndlessLine(result) {
-      client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10))
+      client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10), overHTTP2: reader.isHTTP2)
       end.problem = .aborted
     } else {
-      end.problem = Self.problem(result)
+      end.problem = diagnosis(result, end.message) ?? Self.problem(result)
       // Behind a proxy only the proxy is connected to.
       if usesProxy, end.problem == .connect { end.problem = .proxy }
     }
     return end
+  }
+
+  private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
+    guard request.url.scheme == "https" else { return nil }
+    var verification = 0
+    oc_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
+    return TLSDiagnosis.problem(
+      code, message: message, verification: verification, showedCertificate: request.clientCertificate != nil)
   }
 
   /// A field that libcurl gives up on before it hands it over (100 KB): CURLE_TOO_LARGE, before 8.6 CURLE_OUT_OF_MEMORY.
@@ -225,11 +236,12 @@ final class CurlTransfer {
     case CURLE_COULDNT_CONNECT: .connect
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_INVALIDCERTSTATUS:
-      .untrusted
+      .untrusted(.other)
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
       CURLE_USE_SSL_FAILED:
       .tls
-    case CURLE_HTTP2, CURLE_HTTP2_STREAM: .http2
+    case CURLE_HTTP2: .http2(isConnection: true)
+    case CURLE_HTTP2_STREAM: .http2(isConnection: false)
     case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: .reset
     case CURLE_PARTIAL_FILE: .truncated
     case CURLE_OPERATION_TIMEDOUT: .timeout

@@ -19,6 +19,8 @@ struct TransportRequest {
   /// Verified besides everything else.
   var pins: [String] = []
   var trust = Trust.roots
+  /// Shown if the server asks for one.
+  var clientCertificate: ClientCertificate?
   /// A body of 8 MiB or more is better off alone on its connection.
   var isLarge = false
   /// Handshake only, without verification and without a request: to see the chain after a failed verification.
@@ -28,9 +30,13 @@ struct TransportRequest {
 /// How the transport ended a request.
 struct TransportEnd {
   enum Problem: Equatable {
-    case resolve, connect, tls, proxy, http2, reset, truncated, timeout, protocolFault, other
+    /// Of HTTP/2: the connection is of no use any more, or just the one stream.
+    case http2(isConnection: Bool)
+    case resolve, connect, tls, proxy, reset, truncated, timeout, protocolFault, other
     /// The peer's certificate wasn't accepted.
-    case untrusted
+    case untrusted(TLSDiagnosis.Fault)
+    /// The peer wants a client certificate, or another one.
+    case clientCertificate(TLSDiagnosis.Demand)
     /// The address policy refused every address; the text says which and why.
     case refusedAddress(String)
     /// The client said so, by a verdict.
@@ -53,7 +59,9 @@ enum DataVerdict { case taken, pause, abort }
 /// Who owns the transfers. Called on the network thread, inside `poll`.
 protocol TransportClient: AnyObject {
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict
-  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure)
+  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure, overHTTP2: Bool)
+  /// Connected, TLS and tunnel included; the request follows.
+  func transferConnected(_ id: TransferID)
   /// `.pause` takes nothing; the same bytes come again after `Transport.resume`.
   func transfer(_ id: TransferID, received bytes: UnsafeRawBufferPointer) -> DataVerdict
   func transfer(_ id: TransferID, ended end: TransportEnd)

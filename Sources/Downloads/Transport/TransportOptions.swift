@@ -4,6 +4,9 @@ public struct TransportOptions: Sendable {
   public var authorityFile: String?
   /// `sha256//…` public key pins by host.
   public var pins: [String: [String]] = [:]
+  /// How it is found out, by host, whether a certificate was taken back; a host that isn't named isn't asked about. What was
+  /// taken back is never open to question.
+  public var revocation: [String: RevocationCheck] = [:]
   /// `scheme://host:port` of a proxy; nil: none. The environment has no say.
   public var proxy: String?
   /// Hosts that are asked without it, as CURLOPT_NOPROXY(3) reads them.
@@ -22,4 +25,13 @@ public struct TransportOptions: Sendable {
     self.addresses = addresses
     self.hosts = hosts
   }
+}
+
+/// Whether an authority took a certificate back. Most servers send nothing about it, and no authority is asked by the way:
+/// that would tell it who downloads what. So it is an administrator's choice for hosts that are known.
+public enum RevocationCheck: Sendable, Equatable {
+  /// The server has to send its authority's word along (OCSP stapling); no word, or an old one, counts as taken back.
+  case stapledStatus
+  /// A PEM file with the lists of every authority in the chain; no list, or an old one, counts as taken back.
+  case list(file: String)
 }

@@ -29,6 +29,8 @@ final class Harness: Sendable {
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
     options.freeSpaceFloor = 0
     options.seed = 1
+    // The test clock stands in 2023.
+    options.earliestWallTime = 0
     change(&options)
     engine = try DownloadEngine(journal: journal, options: options, clock: clock, files: files)
   }
@@ -97,6 +99,7 @@ final class TestClock: TransferClock {
   /// Otherwise it stands still until the test moves it.
   let jumpsWhenIdle: Bool
   private let start = SystemClock.boottime
+  private let state = Mutex((isSynchronised: true, slept: Duration.zero, wall: Int64(0)))
 
   init(boot: String = "test-boot", jumpsWhenIdle: Bool = true) {
     bootIdentifier = boot
@@ -104,7 +107,21 @@ final class TestClock: TransferClock {
   }
 
   var boot: Duration { (jumpsWhenIdle ? SystemClock.boottime : start) + offset.withLock { $0 } }
-  var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) }
+  var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) + state.withLock { $0.wall } }
+  var slept: Duration { state.withLock { $0.slept } }
+  var isSynchronised: Bool {
+    get { state.withLock { $0.isSynchronised } }
+    set { state.withLock { $0.isSynchronised = newValue } }
+  }
+
+  /// The machine sleeps: boot time goes on, and the kernel knows why.
+  func sleep(for time: Duration) {
+    state.withLock { $0.slept += time }
+    advance(by: time)
+  }
+
+  /// Somebody sets the wall clock.
+  func setWall(ahead seconds: Int64) { state.withLock { $0.wall += seconds * 1_000_000_000 } }
 
   func advance(by step: Duration) { offset.withLock { $0 += step } }
 
