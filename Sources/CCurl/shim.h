@@ -44,6 +44,12 @@ static inline CURLcode oc_set_prerequest(CURL *easy, oc_prerequest_callback call
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
+// Called before a name is resolved; anything but 0 means that it isn't.
+typedef int (*oc_resolver_callback)(void *resolver, void *reserved, void *context);
+static inline CURLcode oc_set_resolver_start(CURL *easy, oc_resolver_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
+}
+
 static inline CURLcode oc_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode oc_get_offset(CURL *easy, CURLINFO info, int64_t *value) {
     curl_off_t offset = 0;

@@ -50,6 +50,10 @@ struct Connection {
       parsed.clientName = stream.peerName
       let request = recorder.add(parsed, connection: number)
       let plan = responder.plan(request)
+      if plan.isPassedOn {
+        try relay(request, stream)
+        return false
+      }
       try deliver(plan, request, stream)
       return plan.keepsAlive
     }
@@ -92,7 +96,9 @@ struct Inbox {
     var deadline: Duration?
     while true {
       if end > start {
-        let result = buffer.withUnsafeBytes { RequestParser.parse(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+        let result = buffer.withUnsafeBytes {
+          RequestParser.parse(UnsafeRawBufferPointer(rebasing: $0[start..<end]), isProxy: configuration.isProxy)
+        }
         switch result {
         case .incomplete: break
         case .refused: return result

@@ -32,6 +32,9 @@ public struct RecordedRequest: Sendable {
   let bodyLength: Int
   let authority: String
 
+  /// Whether it asks a proxy for what another server has.
+  var isForAnother: Bool { method == "CONNECT" || !target.hasPrefix("/") }
+
   /// The value of the first field of that name, in any case.
   public func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }
 

@@ -7,12 +7,14 @@ final class Responder: Sendable {
   private let resources: Mutex<[String: Resource]>
   private let digests = Mutex<[String: [UInt8]]>([:])
   private let authenticator: Authenticator?
+  private let proxyAuthenticator: Authenticator?
 
   init(_ configuration: OriginConfiguration, tree: DirectoryTree?) {
     self.configuration = configuration
     self.tree = tree
     resources = Mutex(configuration.resources)
     authenticator = configuration.authentication.map { Authenticator($0) }
+    proxyAuthenticator = configuration.proxyAuthentication.map { Authenticator($0) }
   }
 
   func set(_ path: String, _ resource: Resource?) { resources.withLock { $0[path] = resource } }
@@ -21,6 +23,15 @@ final class Responder: Sendable {
   func plan(_ request: RecordedRequest) -> ResponsePlan {
     let reply =
       configuration.handler?(request, request.nth) ?? configuration.script.reply(to: request)
+    if configuration.isProxy, request.isForAnother {
+      if let challenge = proxyAuthenticator?.challenge(request, field: "Proxy-Authorization") {
+        var head = ResponseHead(status: 407)
+        head.set("Proxy-Authenticate", challenge)
+        return finish(request, head, text("407 Proxy Authentication Required\n", &head), reply: Reply())
+      }
+      guard let reply else { return ResponsePlan(status: 0, head: [], keepsAlive: false, isPassedOn: true) }
+      return plan(request, reply)
+    }
     if let challenge = authenticator?.challenge(request, field: "Authorization") {
       var head = ResponseHead(status: 401)
       head.set("WWW-Authenticate", challenge)
@@ -47,7 +58,7 @@ final class Responder: Sendable {
       if reply.ending == nil { plan.cut = raw.count }
       return plan
     }
-    guard request.method == "GET" || request.method == "HEAD" else {
+    guard request.method == "GET" || request.method == "HEAD" || request.method == "CONNECT" else {
       var head = ResponseHead(status: 405)
       head.set("Allow", "GET, HEAD")
       let body = text("405 Method Not Allowed\n", &head)

@@ -35,6 +35,8 @@ final class ActiveJob {
   /// What the record said when the activation began.
   let firstHistory: JobHistory
   let firstGeneration: Int
+  /// Something was asked of the network.
+  var hasRequested = false
   /// A login page was looked for.
   var hasLookedForPortal = false
   let lane: DispatchQueue

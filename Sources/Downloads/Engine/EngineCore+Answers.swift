@@ -20,6 +20,7 @@ extension EngineCore: TransportClient {
 
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict {
     guard let segment = segments[id], let job = active[segment.job], job.next == nil else { return .abort }
+    proxyFailures = 0
     segment.headDeadline = nil
     segment.mayBeHTTP2 = head.version.major == 2
     segment.stall = StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot)
@@ -28,7 +29,10 @@ extension EngineCore: TransportClient {
     switch plan {
     case nil: return .take
     case .again(_, .server), .problem(.protocolFault, _): return .abort
-    case .follow, .again, .authenticate, .problem: return .drain
+    case .follow, .again, .authenticate, .problem:
+      // A body that nobody wants has as much time as its head had.
+      segment.headDeadline = clock.boot + Self.headTimeout
+      return .drain
     case .next, .complete: return .abort
     }
   }
@@ -270,7 +274,7 @@ extension EngineCore: TransportClient {
     case .aborted:
       attemptFailed(job, segment, .protocolFault(text), own: nil)
     default:
-      judgeHTTP2(segment, problem, text)
+      judgeHTTP2(segment, problem, end, text)
       attemptFailed(job, segment, Self.transient(problem, text), own: nil)
     }
   }

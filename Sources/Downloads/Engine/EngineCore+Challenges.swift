@@ -107,15 +107,25 @@ extension EngineCore {
   }
 
   func authorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
-    var headers: [Download.Header] = []
-    for (origin, name) in [(url.origin, "Authorization"), ("proxy", "Proxy-Authorization")] {
-      guard var session = job.credentials[origin] else { continue }
-      let target = url.path + (url.query.map { "?\($0)" } ?? "")
-      let value = session.header(method: "GET", target: target, cnonce: String(random.next(), radix: 16))
-      job.credentials[origin] = session
-      headers.append(Download.Header(name: name, value: value))
-    }
-    return headers
+    let target = url.path + (url.query.map { "?\($0)" } ?? "")
+    return credential(job, of: url.origin, "Authorization", method: "GET", target: target)
+  }
+
+  /// What a proxy asked for: it sees another target, and for a tunnel another method (RFC 9112, 3.2).
+  func proxyAuthorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
+    let isTunnel = url.scheme == "https"
+    return credential(
+      job, of: "proxy", "Proxy-Authorization", method: isTunnel ? "CONNECT" : "GET",
+      target: isTunnel ? "\(url.host):\(url.port)" : url.text)
+  }
+
+  private func credential(
+    _ job: ActiveJob, of origin: String, _ name: String, method: String, target: String
+  ) -> [Download.Header] {
+    guard var session = job.credentials[origin] else { return [] }
+    let value = session.header(method: method, target: target, cnonce: String(random.next(), radix: 16))
+    job.credentials[origin] = session
+    return [Download.Header(name: name, value: value)]
   }
 
   // MARK: Server trust
@@ -124,8 +134,9 @@ extension EngineCore {
   func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd, _ fault: TLSDiagnosis.Fault) {
     let problem = Printable.text(end.message)
     if fault == .notYetValid, holdForClock(job, problem) { return }
-    // What the authority took back isn't open to question, and old TLS isn't spoken whomever one trusts.
-    guard fault != .revoked, fault != .oldTLS, options.answerChallenge != nil, job.trustedKeys[segment.url.host] == nil,
+    // Where revocation counts, nothing is open to question; and old TLS isn't spoken whomever one trusts.
+    guard fault != .oldTLS, options.transport.revocation[segment.url.host] == nil, options.answerChallenge != nil,
+      job.trustedKeys[segment.url.host] == nil,
       options.transport.pins[segment.url.host] == nil, job.record.history.challenges < Self.mostChallenges
     else {
       return settle(

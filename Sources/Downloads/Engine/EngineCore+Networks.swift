@@ -7,22 +7,29 @@ extension EngineCore {
   /// Old connections are dead after a sleep, though nobody says so; addresses may be others.
   func noticeSleep() {
     let slept = clock.slept
-    guard slept > lastSlept else { return }
+    // Both clocks are read one after the other, so that less than a second may be the scheduler's doing.
+    guard slept - lastSlept >= .seconds(1) else { return }
     lastSlept = slept
     networkChanged()
   }
 
-  /// No connection came about in time.
-  func noConnection(_ segment: Segment) -> TransferProblem {
+  /// No connection or no head came in time, or the rest of an answer that nobody wants: then what it says is enough.
+  func giveUp(_ segment: Segment) {
+    if segment.plan != nil {
+      transport.cancel(segment.transfer)
+      return transfer(segment.transfer, ended: TransportEnd())
+    }
+    guard !segment.isConnected else { return fail(segment, .headTimeout) }
     let text = "\(segment.url.origin): no connection in time"
-    return options.transport.proxy == nil ? .connect(text) : .proxy(text)
+    fail(segment, options.transport.proxy == nil ? .connect(text) : .proxy(text))
   }
 
   // MARK: Portals
 
   /// Whether the failure waits for an answer: a login page may have come instead of the file, its server or its certificate.
   func suspectsPortal(_ job: ActiveJob, _ failure: TransferFailure) -> Bool {
-    guard let ask = options.isBehindPortal, !job.hasLookedForPortal, Self.mayBePortals(failure) else { return false }
+    guard let ask = options.isBehindPortal, job.hasRequested, !job.hasLookedForPortal, Self.mayBePortals(failure)
+    else { return false }
     job.hasLookedForPortal = true
     // Wishes wait until the slot is free.
     job.phase = .publishing
@@ -38,9 +45,8 @@ extension EngineCore {
 
   static func mayBePortals(_ failure: TransferFailure) -> Bool {
     switch failure.reason {
-    case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused: failure.errno == nil
-    // The first URL is the app's own; a redirect may be the portal's.
-    case .notAllowed: failure.hop > 0
+    // A redirect, or an address, may be the portal's.
+    case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused, .notAllowed: failure.errno == nil
     case .noProgress, .challenge, .volume, .allowance: false
     }
   }

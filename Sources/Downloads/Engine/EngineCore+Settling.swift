@@ -174,7 +174,8 @@ extension EngineCore {
       let delay = policy.delay(fruitless: job.record.history.publicationRetests, random: jitter())
       wait(job, .publication(job.record.history.publicationRetests), delay)
     case .notAnAttempt:
-      wait(job, .retry(problem.description), policy.delay(fruitless: 0, random: jitter()))
+      proxyFailures = min(proxyFailures + 1, 64)
+      wait(job, .retry(problem.description), policy.delay(fruitless: proxyFailures - 1, random: jitter()))
     case .transient:
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1

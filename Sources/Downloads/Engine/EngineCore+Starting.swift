@@ -149,6 +149,7 @@ extension EngineCore {
 
   func request(_ job: ActiveJob, _ segment: Segment) {
     segment.plan = nil
+    job.hasRequested = true
     let specification = job.record.specification
     var headers: [Download.Header] = []
     if !segment.dropsCredentials { headers += specification.headers.filter { Self.mayBeSent($0.name) } }
@@ -160,6 +161,7 @@ extension EngineCore {
     }
     headers += authorization(job, segment.url)
     var request = TransportRequest(url: segment.url, headers: headers)
+    request.proxyHeaders = proxyAuthorization(job, segment.url)
     request.pins = options.transport.pins[segment.url.host] ?? []
     if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
     request.clientCertificate = job.identities[segment.url.origin]

@@ -36,6 +36,8 @@ final class EngineCore {
   var lastSlept: Duration
   /// When a portal that was found is looked for again.
   var portalCheckAt: Duration?
+  /// In a row, of whatever job.
+  var proxyFailures = 0
   var isClosing = false
   /// Additions that the journal has in hand: somebody waits for each.
   var pendingAdditions = 0
@@ -139,7 +141,7 @@ final class EngineCore {
   private func enforceDeadlines(_ now: Duration) {
     for segment in Array(segments.values) {
       if let deadline = segment.headDeadline, now >= deadline {
-        fail(segment, segment.isConnected ? .headTimeout : noConnection(segment))
+        giveUp(segment)
       } else if segment.headDeadline == nil, segment.writer != nil, segment.stall.isStalled(at: now) {
         fail(segment, .stalled)
       }
@@ -149,7 +151,7 @@ final class EngineCore {
   /// Drops a transfer and treats its job as one whose attempt failed.
   func fail(_ segment: Segment, _ problem: TransferProblem) {
     guard let job = active[segment.job] else { return }
-    distrustHTTP2(segment)
+    if segment.isConnected { distrustHTTP2(segment) }
     drop(segment)
     attemptFailed(job, segment, problem, own: nil)
   }

@@ -15,6 +15,9 @@ final class CurlTransfer {
   private let usesProxy: Bool
   private let client: () -> (any TransportClient)?
   private let headers: CurlList
+  private let proxyHeaders: CurlList
+  /// nil: no tunnel is needed.
+  private var tunnel: CurlTunnel?
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private var reader = ResponseHeadReader()
   private var verdict: HeadVerdict?
@@ -39,11 +42,13 @@ final class CurlTransfer {
     self.request = request
     self.client = client
     addresses = options.addresses
-    usesProxy = options.proxy != nil
+    usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
+    tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
     // An empty `Accept:` line removes libcurl's own.
     headers = CurlList(
       ["Accept:", "Accept-Encoding: identity"]
-        + request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" })
+        + (request.headers + (usesProxy && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
+    proxyHeaders = CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     configure(options, resolve)
   }
@@ -61,8 +66,13 @@ final class CurlTransfer {
     oc_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https")
     for (option, value) in Self.flags { oc_set_long(easy, option, value) }
     oc_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
-    oc_set_string(easy, CURLOPT_PROXY, options.proxy ?? "")
-    oc_set_string(easy, CURLOPT_NOPROXY, options.noProxy)
+    oc_set_string(easy, CURLOPT_PROXY, usesProxy ? options.proxy : "")
+    oc_set_string(easy, CURLOPT_NOPROXY, "")
+    if tunnel != nil {
+      oc_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 0)
+      oc_set_list(easy, CURLOPT_PROXYHEADER, proxyHeaders.head)
+    }
+    if CurlNames.isUnknown(request.url, options.resolve) { CurlNames.refuse(easy) }
     oc_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
     oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
     oc_set_list(easy, CURLOPT_RESOLVE, resolve.head)
@@ -103,8 +113,15 @@ final class CurlTransfer {
     (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, 120),
   ]
 
+  private static func line(_ header: Download.Header) -> String {
+    header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"
+  }
+
   private func configureTrust(_ options: TransportOptions) {
-    if let file = options.authorityFile { oc_set_string(easy, CURLOPT_CAINFO, file) }
+    if let file = options.authorityFile {
+      oc_set_string(easy, CURLOPT_CAINFO, file)
+      oc_set_string(easy, CURLOPT_PROXY_CAINFO, file)
+    }
     let verifies = request.trust == .roots && !request.looksAtChainOnly
     oc_set_long(easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1 : 0)
     oc_set_long(easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2 : 0)
@@ -130,6 +147,11 @@ final class CurlTransfer {
   private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
     headerBytes += Int64(line.count)
     do throws(HeadFailure) {
+      if tunnel?.isConnected == false {
+        // Whatever follows is discarded; libcurl ends the transfer by itself.
+        if let head = try tunnel?.append(line) { _ = client()?.transfer(id, answered: head) }
+        return line.count
+      }
       guard let head = try reader.append(line) else { return line.count }
       guard let client = client() else { return 0 }
       verdict = client.transfer(id, answered: head)
@@ -179,6 +201,7 @@ final class CurlTransfer {
 
   /// The second look, at the address that is really connected: the connection may be an older one.
   private func isStillAllowed(_ remote: String) -> Bool {
+    tunnel?.connected()
     client()?.transferConnected(id)
     if usesProxy { return true }
     guard let address = NetworkAddress(remote) else {
@@ -201,6 +224,7 @@ final class CurlTransfer {
     if request.looksAtChainOnly { end.chain = certificates() }
     // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
+    end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: errorText)
     end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
     if abortedByClient {
@@ -213,13 +237,16 @@ final class CurlTransfer {
     } else {
       end.problem = diagnosis(result, end.message) ?? Self.problem(result)
       // Behind a proxy only the proxy is connected to.
-      if usesProxy, end.problem == .connect { end.problem = .proxy }
+      if usesProxy, tunnel == nil, end.problem == .connect { end.problem = .proxy }
+      end.problem = end.problem.map { tunnel?.problem($0) ?? $0 }
     }
     return end
   }
 
   private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
     guard request.url.scheme == "https" else { return nil }
+    // What the library below refuses (floods, bombs) comes as an error of receiving.
+    if message.contains("nghttp2") { return .http2(isConnection: true) }
     var verification = 0
     oc_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
     return TLSDiagnosis.problem(

@@ -6,8 +6,6 @@ enum TLSDiagnosis {
   /// Why a certificate, or the way that it was shown, isn't accepted.
   enum Fault: Equatable {
     case notYetValid
-    /// The authority took it back, or no word of the authority came where one is required.
-    case revoked
     /// Nothing newer than TLS 1.1 is spoken.
     case oldTLS
     case other
@@ -27,7 +25,6 @@ enum TLSDiagnosis {
 
   /// X509_V_ERR_…, as CURLINFO_SSL_VERIFYRESULT has them.
   private static let notYetValid: Set<Int> = [9, 11]
-  private static let revoked: Set<Int> = [3, 12, 23]
 
   /// nil: the code alone says what happened. `showedCertificate`: this request had a client certificate to show.
   static func problem(
@@ -36,14 +33,18 @@ enum TLSDiagnosis {
     switch code {
     case CURLE_SSL_CLIENTCERT: return .clientCertificate(.demanded)
     case CURLE_SSL_CERTPROBLEM: return showedCertificate ? .clientCertificate(.unusable) : nil
-    case CURLE_SSL_INVALIDCERTSTATUS: return .untrusted(.revoked)
+    case CURLE_SSL_INVALIDCERTSTATUS: return .untrusted(.other)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
-      if Self.notYetValid.contains(verification) { return .untrusted(.notYetValid) }
-      return .untrusted(Self.revoked.contains(verification) ? .revoked : .other)
+      return .untrusted(Self.notYetValid.contains(verification) ? .notYetValid : .other)
     case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SSL_CIPHER:
       if message.contains("alert certificate required") { return .clientCertificate(.demanded) }
       if message.contains("alert protocol version") || message.contains("unsupported protocol") {
         return .untrusted(.oldTLS)
+      }
+      // A signature that doesn't fit: libcurl reports what OpenSSL met first, and no result of the verification. Whoever
+      // forges an authority's name is no broken connection.
+      if code == CURLE_SSL_CONNECT_ERROR, Self.signatures.contains(where: message.contains) {
+        return .untrusted(.other)
       }
       if showedCertificate, Self.refusals.contains(where: { message.contains("alert \($0)") }) {
         return .clientCertificate(.refused)
@@ -53,6 +54,9 @@ enum TLSDiagnosis {
     default: return nil
     }
   }
+
+  /// The parts of OpenSSL that verify signatures.
+  private static let signatures = ["asn1 encoding routines", "rsa routines", "elliptic curve routines"]
 
   /// RFC 8446, 6.2, as OpenSSL writes them: a server says so of a client's certificate only.
   private static let refusals = [

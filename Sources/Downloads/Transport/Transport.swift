@@ -16,6 +16,8 @@ struct TransportRequest {
 
   var url: ParsedURL
   var headers: [Download.Header]
+  /// For the proxy alone, where there is one; a tunnel's other end never sees them.
+  var proxyHeaders: [Download.Header] = []
   /// Verified besides everything else.
   var pins: [String] = []
   var trust = Trust.roots
@@ -46,6 +48,8 @@ struct TransportEnd {
   /// nil: the message ended where the protocol says it does.
   var problem: Problem?
   var message = ""
+  /// What broke was our sending, after the connection had come about.
+  var brokeSending = false
   /// Header and body bytes that arrived.
   var receivedBytes: Int64 = 0
   var remoteAddress = ""

@@ -4,18 +4,19 @@ public struct TransportOptions: Sendable {
   public var authorityFile: String?
   /// `sha256//…` public key pins by host.
   public var pins: [String: [String]] = [:]
-  /// How it is found out, by host, whether a certificate was taken back; a host that isn't named isn't asked about. What was
-  /// taken back is never open to question.
+  /// How it is found out, by host, whether a certificate was taken back; a host that isn't named isn't asked about. The
+  /// certificates of those that are named are never open to question.
   public var revocation: [String: RevocationCheck] = [:]
   /// `scheme://host:port` of a proxy; nil: none. The environment has no say.
   public var proxy: String?
-  /// Hosts that are asked without it, as CURLOPT_NOPROXY(3) reads them.
+  /// Hosts that are asked without it, as CURLOPT_NOPROXY(3) has them: names with all beneath them, addresses, blocks, `*`.
   public var noProxy = ""
   /// Addresses that may be connected to.
   public var addresses: AddressPolicy
   /// Which hosts and ports a URL may name, apart from each download's own list.
   public var hosts: HostRules
-  /// `host:port:address` entries that come before DNS.
+  /// `host:port:address` entries that come before DNS; several addresses have commas between them, and a host without any
+  /// (`host:port:`) isn't found.
   public var resolve: [String] = []
   /// Seconds for the connection with its TLS handshake.
   public var connectTimeout: Duration = .seconds(30)
