@@ -46,7 +46,7 @@ import Testing
       },
       options: { $0.transport.authorityFile = Authority.shared.path }, reply: { _, _ in nil })
     try await scene.event { if case .started = $0 { true } else { false } }
-    await scene.advance(by: .seconds(29))
+    await scene.advance(by: .seconds(599))
     #expect(await scene.engine.explain(scene.id)?.code == .transferring)
     await scene.advance(by: .seconds(2))
     #expect(try await scene.isWaiting().data["lastError"]?.hasSuffix("no connection in time") == true)
@@ -167,7 +167,9 @@ import Testing
   }
 
   @Test("F-40 a sleep in mid-transfer is nobody's failure") func sleepInTransfer() async throws {
-    let scene = try await Scene { _, nth in nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil }
+    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in
+      nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil
+    }
     try await scene.event { if case .progress = $0 { true } else { false } }
     scene.clock.sleep(for: .seconds(8 * 3600))
     _ = await scene.engine.progress(of: scene.id)

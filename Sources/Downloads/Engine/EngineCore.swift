@@ -78,8 +78,9 @@ final class EngineCore {
   func run() {
     while true {
       for letter in mailbox.take() { letter(self) }
-      noticeSleep()
       let now = clock.boot
+      // After the time was read: what was under way isn't judged by time that was slept through.
+      noticeSleep()
       releaseDue(now)
       enforceDeadlines(now)
       resumePaced(now)
