@@ -214,6 +214,28 @@ import Testing
     await harness.engine.close()
   }
 
+  @Test("F-34 an address in place of a name isn't handed to a proxy", arguments: ["", "203.0.113.0/24"])
+  func literal(noProxy: String) async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, _ in .status(403) }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let harness = try Harness {
+      $0.transport.proxy = address
+      $0.transport.noProxy = noProxy
+      $0.transport.hosts.allowsAddressLiterals = true
+      $0.transport.addresses.exceptions = []
+    }
+    let end = try await harness.fetch(harness.specification("https://203.0.113.7/file"))
+    #expect(end.reason == .notAllowed && proxy.requests.isEmpty, "\(end)")
+    // Where it is connected to directly, its kind decides.
+    let why = noProxy.isEmpty ? "only names are asked" : "documentation"
+    #expect(end.failure?.detail.contains(why) == true, "\(end)")
+    await harness.engine.close()
+  }
+
   @Test(
     arguments: [
       ("example.com", "", false), ("example.com", "*", true), ("example.com", "example.com", true),

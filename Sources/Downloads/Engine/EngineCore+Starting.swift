@@ -118,6 +118,7 @@ extension EngineCore {
   func hostRules(_ specification: DownloadSpecification) -> HostRules {
     var rules = options.transport.hosts
     rules.ownDomains = specification.allowedDomains
+    rules.proxiedExcept = options.transport.proxy == nil ? nil : options.transport.noProxy
     return rules
   }
 
