@@ -8,14 +8,14 @@ struct FetchIdentity: Sendable {
   /// Whoever a redirect leads to isn't shown the certificate: it names a person.
   private let origins: Set<String>
 
-  init(_ command: FetchCommand) throws {
+  init(_ command: FetchCommand, urls: [String]) throws {
     user = try command.user.map { text in
       let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
       return (parts[0], parts[1])
     }
     certificate = try command.cert.map { try Self.certificate($0, key: command.key) }
-    origins = certificate == nil ? [] : Set(try command.allURLs().compactMap { try? ParsedURL($0).origin })
+    origins = certificate == nil ? [] : Set(urls.compactMap { try? ParsedURL($0).origin })
   }
 
   private static func certificate(_ path: String, key: String?) throws -> ClientCertificate {

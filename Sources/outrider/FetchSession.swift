@@ -36,7 +36,7 @@ final class FetchSession: Sendable {
     // Whoever types them, or lists them in a file, may have many.
     options.mostOpenJobsPerApp = 1_000_000
     store = try AssetStore(opening: directory, options: options)
-    engine = try DownloadEngine(journal: store, options: try Self.options(command))
+    engine = try DownloadEngine(journal: store, options: try Self.options(command, targets))
   }
 
   // MARK: What is asked for
@@ -73,7 +73,7 @@ final class FetchSession: Sendable {
     }
   }
 
-  private static func options(_ command: FetchCommand) throws -> EngineOptions {
+  private static func options(_ command: FetchCommand, _ targets: [Target]) throws -> EngineOptions {
     var addresses = AddressPolicy()
     addresses.allowsLoopback = true
     addresses.allowsPrivate = command.allowPrivate
@@ -99,7 +99,9 @@ final class FetchSession: Sendable {
       }
       options.bytesPerSecond = Int64(rate)
     }
-    if command.user != nil || command.cert != nil { options.answerChallenge = try FetchIdentity(command).answer }
+    if command.user != nil || command.cert != nil {
+      options.answerChallenge = try FetchIdentity(command, urls: targets.map(\.url)).answer
+    }
     return options
   }
 

@@ -53,6 +53,32 @@ import Testing
     #expect(trial.requests.allSatisfy { $0.header("Proxy-Authorization") == nil && $0.header("Authorization") == nil })
   }
 
+  @Test("F-37 a chain is looked at through the tunnel, with the proxy's credential") func chainThroughTunnel()
+    async throws
+  {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.proxyAuthentication = .basic(user: "user", password: "pass")
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: {
+        Self.secure(&$0)
+        $0.tls?.fault = .selfSigned
+      },
+      options: {
+        $0.transport.proxy = address
+        $0.answerChallenge = { challenge in
+          if case .serverTrust = challenge.kind { return .trustShownKey }
+          return .credential(user: "user", password: "pass")
+        }
+      }, reply: { _, _ in nil })
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+    // The 407, the verification, the look, the request.
+    #expect(proxy.requests.count == 4)
+  }
+
   @Test("F-37 a tunnel's 407 without end: three rounds") func refused() async throws {
     let proxy = try Origin {
       $0.isProxy = true

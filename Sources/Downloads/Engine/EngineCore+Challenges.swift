@@ -148,6 +148,7 @@ extension EngineCore {
     segments[segment.transfer] = segment
     var request = TransportRequest(url: segment.url, headers: [])
     request.looksAtChainOnly = true
+    request.proxyHeaders = proxyAuthorization(job, segment.url)
     segment.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }
