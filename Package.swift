@@ -107,7 +107,8 @@ let package = Package(
     .testTarget(
       name: "DownloadsTests",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem", "interrupted-fetch", crypto,
+        "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "LinuxSystem",
+        "interrupted-fetch", crypto,
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(

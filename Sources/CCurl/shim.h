@@ -18,6 +18,11 @@ static inline CURLcode oc_set_pointer(CURL *easy, CURLoption option, void *value
 static inline CURLcode oc_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(easy, option, value);
 }
+// Copied: the caller's bytes may go.
+static inline CURLcode oc_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
 typedef size_t (*oc_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef curl_socket_t (*oc_open_callback)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
 typedef int (*oc_socket_callback)(void *context, curl_socket_t socket, curlsocktype purpose);
@@ -37,6 +42,12 @@ static inline CURLcode oc_set_socket_option(CURL *easy, oc_socket_callback callb
 }
 static inline CURLcode oc_set_prerequest(CURL *easy, oc_prerequest_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+
+// Called before a name is resolved; anything but 0 means that it isn't.
+typedef int (*oc_resolver_callback)(void *resolver, void *reserved, void *context);
+static inline CURLcode oc_set_resolver_start(CURL *easy, oc_resolver_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
 }
 
 static inline CURLcode oc_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }

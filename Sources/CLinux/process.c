@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,4 +127,20 @@ void ol_keep_memory_small(void) {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
+}
+
+int ol_clock_is_synchronised(void) {
+  struct timex state = {0};
+  int result = adjtimex(&state);
+  if (result < 0) return 1;
+  return result != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
+}
+
+uint64_t ol_slept(void) {
+  struct timespec boot, awake;
+  /* In this order: a thread that is put aside between the two sees too little, never a sleep that wasn't. */
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  clock_gettime(CLOCK_MONOTONIC, &awake);
+  int64_t slept = (int64_t)(boot.tv_sec - awake.tv_sec) * 1000000000 + (boot.tv_nsec - awake.tv_nsec);
+  return slept > 0 ? (uint64_t)slept : 0;
 }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A certificate and its private key, EC P-256.
+/// A certificate and its private key: EC P-256, or RSA of 1024 bits where it is to be weak.
 ///
 /// @unchecked Sendable: OpenSSL's objects aren't changed after `init`.
 final class Certificate: @unchecked Sendable {
@@ -14,6 +14,14 @@ final class Certificate: @unchecked Sendable {
     var alternativeNames: [String] = []
     var notBefore: Int
     var notAfter: Int
+    /// Proves a client, not a server.
+    var isClient = false
+    var isWeak = false
+    var isWeaklySigned = false
+    /// 16 bytes; nil: drawn.
+    var serial: [UInt8]?
+
+    var isAuthority: Bool { alternativeNames.isEmpty && !isClient }
   }
 
   private init(certificate: OpaquePointer, key: OpaquePointer) {
@@ -23,10 +31,12 @@ final class Certificate: @unchecked Sendable {
 
   /// Makes one, signed by `issuer` or by itself.
   init(_ subject: Subject, issuer: Certificate?) throws(OriginError) {
-    guard let key = oc_new_p256_key(), let made = X509_new() else { throw .tls("OpenSSL can't make a P-256 key") }
+    guard let key = subject.isWeak ? oc_new_rsa_key(1024) : oc_new_p256_key(), let made = X509_new() else {
+      throw .tls("OpenSSL can't make a key")
+    }
     self.key = key
     certificate = made
-    var serial = TextCoding.random(16)
+    var serial = subject.serial ?? TextCoding.random(16)
     serial[0] &= 0x7f
     let number = BN_bin2bn(serial, Int32(serial.count), nil)
     defer { BN_free(number) }
@@ -41,9 +51,14 @@ final class Certificate: @unchecked Sendable {
     var context = X509V3_CTX()
     X509V3_set_ctx(&context, issuer?.certificate ?? made, made, nil, nil, 0)
     var extensions: [(Int32, String)] = [(NID_subject_key_identifier, "hash")]
-    if subject.alternativeNames.isEmpty {
+    if subject.isAuthority {
       extensions += [
         (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"), (NID_key_usage, "critical,keyCertSign,cRLSign"),
+      ]
+    } else if subject.isClient {
+      extensions += [
+        (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
+        (NID_ext_key_usage, "clientAuth"),
       ]
     } else {
       extensions += [
@@ -58,7 +73,8 @@ final class Certificate: @unchecked Sendable {
       X509_add_ext(certificate, made, -1)
       X509_EXTENSION_free(made)
     }
-    guard X509_sign(made, issuer?.key ?? key, EVP_sha256()) > 0 else { throw .tls("OpenSSL can't sign a certificate") }
+    let hash = subject.isWeaklySigned ? EVP_sha1() : EVP_sha256()
+    guard X509_sign(made, issuer?.key ?? key, hash) > 0 else { throw .tls("OpenSSL can't sign a certificate") }
   }
 
   deinit {
@@ -86,7 +102,7 @@ final class Certificate: @unchecked Sendable {
   var pem: String { Self.text { PEM_write_bio_X509($0, certificate) } }
   var keyPEM: String { Self.text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) } }
 
-  private static func text(_ write: (OpaquePointer) -> Int32) -> String {
+  static func text(_ write: (OpaquePointer) -> Int32) -> String {
     guard let memory = BIO_new(BIO_s_mem()) else { return "" }
     defer { BIO_free(memory) }
     var bytes: UnsafeMutablePointer<CChar>?

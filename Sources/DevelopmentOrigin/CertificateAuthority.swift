@@ -4,6 +4,10 @@ internal import LinuxSystem
 /// What is to be wrong with a server's certificate, or with its TLS.
 public enum CertificateFault: String, Sendable, CaseIterable {
   case expired, notYetValid, wrongHost, unknownCA, selfSigned
+  /// The authority took it back: its revocation list and its status say so.
+  case revoked
+  /// RSA of 1024 bits; signed with SHA-1.
+  case weakKey, weakHash
   /// Nothing newer than TLS 1.1.
   case oldTLS
 }
@@ -11,7 +15,7 @@ public enum CertificateFault: String, Sendable, CaseIterable {
 /// An authority of one's own, which issues what development origins present.
 public final class CertificateAuthority: Sendable {
   private static let day = 86_400
-  private let authority: Certificate
+  let authority: Certificate
   /// Where the certificate to be trusted lies; nil for an authority that was never stored.
   public let path: String?
 
@@ -64,6 +68,36 @@ public final class CertificateAuthority: Sendable {
     return (variable("XDG_STATE_HOME") ?? (variable("HOME") ?? "") + "/.local/state") + "/outrider/ca"
   }
 
+  /// What proves a client of that name to origins that demand it, as PEM.
+  public func client(name: String) throws(OriginError) -> (certificate: String, key: String) {
+    let now = HTTPDate.now
+    let made = try Certificate(
+      .init(name: name, notBefore: now - Self.day, notAfter: now + 90 * Self.day, isClient: true), issuer: authority)
+    return (made.pem, made.keyPEM)
+  }
+
+  /// Makes `client.pem` and `client-key.pem` in a directory, for this user only. Returns their paths.
+  public func storeClient(in directory: String) throws(OriginError) -> (certificate: String, key: String) {
+    let made = try client(name: "Outrider development client")
+    let paths = (certificate: directory + "/client.pem", key: directory + "/client-key.pem")
+    do throws(SystemCallError) {
+      try Self.write(made.key, to: paths.key, mode: 0o600)
+      try Self.write(made.certificate, to: paths.certificate, mode: 0o644)
+    } catch {
+      throw .system(error)
+    }
+    return paths
+  }
+
+  /// Makes `crl.pem` in a directory. Returns its path.
+  @discardableResult
+  public func storeRevocationList(in directory: String) throws(OriginError) -> String {
+    let list = try revocationList()
+    let path = directory + "/crl.pem"
+    do throws(SystemCallError) { try Self.write(list, to: path, mode: 0o644) } catch { throw .system(error) }
+    return path
+  }
+
   func leaf(names: [String], fault: CertificateFault?) throws(OriginError) -> Certificate {
     let now = HTTPDate.now
     var subject = Certificate.Subject(
@@ -72,6 +106,9 @@ public final class CertificateAuthority: Sendable {
     switch fault {
     case .expired: (subject.notBefore, subject.notAfter) = (now - 30 * Self.day, now - Self.day)
     case .notYetValid: (subject.notBefore, subject.notAfter) = (now + Self.day, now + 30 * Self.day)
+    case .revoked: subject.serial = Revocation.serial
+    case .weakKey: subject.isWeak = true
+    case .weakHash: subject.isWeaklySigned = true
     default: break
     }
     switch fault {

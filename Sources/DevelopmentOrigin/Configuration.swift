@@ -14,6 +14,11 @@ public struct OriginConfiguration: Sendable {
   public var handler: Handler?
   public var script = FaultScript()
   public var authentication: Authentication?
+  /// Passes on what is for other servers of this machine: tunnels and absolute targets. The handler and the script come
+  /// first here, too. Only without TLS.
+  public var isProxy = false
+  /// Who may have something passed on.
+  public var proxyAuthentication: Authentication?
   /// nil: plain text.
   public var tls: TLSOptions?
   public var etag = ETagKind.strong

@@ -20,7 +20,13 @@ struct Connection {
       }
       if let tls {
         guard let context = try? tls.context(fault) else { return }
-        try stream.startTLS(context, within: configuration.headLimit)
+        do throws(StreamEnd) {
+          try stream.startTLS(context, within: configuration.headLimit)
+        } catch .closed {
+          // Closing with unread bytes would reset the connection, and the client might lose the alert that says why.
+          shutdown(stream.number, Int32(SHUT_WR))
+          return try stream.drain(for: .milliseconds(500))
+        }
       }
       var inbox = Inbox()
       while try exchange(&inbox, stream) {}
@@ -40,8 +46,14 @@ struct Connection {
       return false
     case .request(let parsed, _):
       try inbox.skip(parsed.bodyLength, stream, configuration)
+      var parsed = parsed
+      parsed.clientName = stream.peerName
       let request = recorder.add(parsed, connection: number)
       let plan = responder.plan(request)
+      if plan.isPassedOn {
+        try relay(request, stream)
+        return false
+      }
       try deliver(plan, request, stream)
       return plan.keepsAlive
     }
@@ -84,7 +96,9 @@ struct Inbox {
     var deadline: Duration?
     while true {
       if end > start {
-        let result = buffer.withUnsafeBytes { RequestParser.parse(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
+        let result = buffer.withUnsafeBytes {
+          RequestParser.parse(UnsafeRawBufferPointer(rebasing: $0[start..<end]), isProxy: configuration.isProxy)
+        }
         switch result {
         case .incomplete: break
         case .refused: return result

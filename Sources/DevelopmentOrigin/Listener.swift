@@ -50,7 +50,7 @@ struct Listener: ~Copyable, Sendable {
     return withUnsafeBytes(of: bound) { UInt16($0[2]) << 8 | UInt16($0[3]) }
   }
 
-  private static func fill(_ storage: inout sockaddr_storage, _ address: String, _ port: UInt16) throws(OriginError)
+  static func fill(_ storage: inout sockaddr_storage, _ address: String, _ port: UInt16) throws(OriginError)
     -> socklen_t
   {
     var v4 = sockaddr_in()

@@ -18,6 +18,8 @@ public struct RecordedRequest: Sendable {
   /// Counted from 1 over the origin's connections.
   public internal(set) var connection = 0
   public internal(set) var time = ContinuousClock.now
+  /// The common name in the certificate that the client showed.
+  public internal(set) var clientName: String?
   public let method: String
   /// As it was sent.
   public let target: String
@@ -29,6 +31,9 @@ public struct RecordedRequest: Sendable {
   let isVersion10: Bool
   let bodyLength: Int
   let authority: String
+
+  /// Whether it asks a proxy for what another server has.
+  var isForAnother: Bool { method == "CONNECT" || !target.hasPrefix("/") }
 
   /// The value of the first field of that name, in any case.
   public func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }

@@ -7,12 +7,14 @@ final class Responder: Sendable {
   private let resources: Mutex<[String: Resource]>
   private let digests = Mutex<[String: [UInt8]]>([:])
   private let authenticator: Authenticator?
+  private let proxyAuthenticator: Authenticator?
 
   init(_ configuration: OriginConfiguration, tree: DirectoryTree?) {
     self.configuration = configuration
     self.tree = tree
     resources = Mutex(configuration.resources)
     authenticator = configuration.authentication.map { Authenticator($0) }
+    proxyAuthenticator = configuration.proxyAuthentication.map { Authenticator($0) }
   }
 
   func set(_ path: String, _ resource: Resource?) { resources.withLock { $0[path] = resource } }
@@ -21,6 +23,15 @@ final class Responder: Sendable {
   func plan(_ request: RecordedRequest) -> ResponsePlan {
     let reply =
       configuration.handler?(request, request.nth) ?? configuration.script.reply(to: request)
+    if configuration.isProxy, request.isForAnother {
+      if let challenge = proxyAuthenticator?.challenge(request, field: "Proxy-Authorization") {
+        var head = ResponseHead(status: 407)
+        head.set("Proxy-Authenticate", challenge)
+        return finish(request, head, text("407 Proxy Authentication Required\n", &head), reply: Reply())
+      }
+      guard let reply else { return ResponsePlan(status: 0, head: [], keepsAlive: false, isPassedOn: true) }
+      return plan(request, reply)
+    }
     if let challenge = authenticator?.challenge(request, field: "Authorization") {
       var head = ResponseHead(status: 401)
       head.set("WWW-Authenticate", challenge)
@@ -47,7 +58,7 @@ final class Responder: Sendable {
       if reply.ending == nil { plan.cut = raw.count }
       return plan
     }
-    guard request.method == "GET" || request.method == "HEAD" else {
+    guard request.method == "GET" || request.method == "HEAD" || request.method == "CONNECT" else {
       var head = ResponseHead(status: 405)
       head.set("Allow", "GET, HEAD")
       let body = text("405 Method Not Allowed\n", &head)
@@ -347,30 +358,5 @@ final class Responder: Sendable {
     case .random: plan.cut = Int(seed(request) % UInt64(max(plan.body.count, 1)))
     case .wholeBody: plan.cut = nil
     }
-  }
-}
-
-/// A gzip file without compression: what a client can't take for identity.
-enum Gzip {
-  static let longest = 64 << 20
-
-  static func stored(_ bytes: [UInt8]) -> [UInt8] {
-    var result: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
-    var offset = 0
-    repeat {
-      let size = min(bytes.count - offset, 0xffff)
-      result.append(offset + size == bytes.count ? 1 : 0)
-      result += [UInt8(size & 0xff), UInt8(size >> 8), UInt8(~size & 0xff), UInt8((~size >> 8) & 0xff)]
-      result += bytes[offset..<offset + size]
-      offset += size
-    } while offset < bytes.count
-    let table = (0..<256).map { (index: UInt32) in
-      (0..<8).reduce(index) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }
-    }
-    let sum = ~bytes.reduce(~UInt32(0)) { table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] ^ $0 >> 8 }
-    for number in [sum, UInt32(truncatingIfNeeded: bytes.count)] {
-      withUnsafeBytes(of: number.littleEndian) { result += $0 }
-    }
-    return result
   }
 }

@@ -31,6 +31,8 @@ struct ResponsePlan {
   var manner = Reply.Ending.Manner.close
   var timing = Reply.Timing()
   var fault: String?
+  /// Nothing of this: the request is for another server.
+  var isPassedOn = false
 }
 
 /// Status line and fields on their way to the wire.

@@ -19,6 +19,17 @@ final class StopSignal: Sendable {
     _ = Glibc.write(event.number, &one, 8)
   }
 
+  /// The first of these that can be read or is dead; nil: it was raised.
+  func wait(anyOf descriptors: [Int32]) -> Int32? {
+    while true {
+      var entries = ([event.number] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let count = poll(&entries, nfds_t(entries.count), -1)
+      if entries[0].revents != 0 { return nil }
+      if count > 0, let ready = entries.first(where: { $0.revents != 0 }) { return ready.fd }
+      if count < 0, errno != EINTR { return nil }
+    }
+  }
+
   enum Readiness { case ready, timedOut, stopped }
 
   /// Waits for `events` on a descriptor (none: for the time to pass); errors and hang-ups make it ready too.

@@ -29,6 +29,7 @@ struct Stream: ~Copyable {
 
   var isEncrypted: Bool { tls != nil }
   var number: Int32 { socket.number }
+  var stopSignal: StopSignal { stop }
 
   /// The server's side of a TLS handshake.
   mutating func startTLS(_ context: OpaquePointer, within limit: Duration) throws(StreamEnd) {
@@ -41,6 +42,23 @@ struct Stream: ~Copyable {
       if result == 1 { return }
       try waitForTLS(tls, result, limit)
     }
+  }
+
+  /// The common name in the certificate that the client showed, if it did.
+  var peerName: String? {
+    guard let tls, let certificate = SSL_get0_peer_certificate(tls) else { return nil }
+    var text = [CChar](repeating: 0, count: 256)
+    let count = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, 256)
+    return count > 0 ? String(decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+
+  /// What ALPN chose; nil without.
+  var applicationProtocol: String? {
+    guard let tls else { return nil }
+    var bytes: UnsafePointer<UInt8>?
+    var count: UInt32 = 0
+    SSL_get0_alpn_selected(tls, &bytes, &count)
+    return bytes.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
   }
 
   private func waitForTLS(_ tls: OpaquePointer, _ result: Int32, _ limit: Duration?) throws(StreamEnd) {

@@ -7,6 +7,12 @@ public struct TLSOptions: Sendable {
   public var authority: CertificateAuthority
   /// Beside localhost, 127.0.0.1, ::1 and the origin's address: DNS names and IP addresses.
   public var names: [String] = []
+  /// Clients have to show a certificate of the authority (`CertificateAuthority.client`).
+  public var demandsClientCertificate = false
+  /// Nothing newer than TLS 1.2.
+  public var isLimitedTo12 = false
+  /// Sends its own certificate's status along (OCSP stapling).
+  public var staplesStatus = false
   /// On every connection, unless the script says otherwise.
   public var fault: CertificateFault?
 
@@ -22,6 +28,9 @@ final class TLSServer: @unchecked Sendable {
   private let contexts = Mutex<[String: Context]>([:])
 
   private struct Context: @unchecked Sendable { let pointer: OpaquePointer }
+
+  /// What contexts point to; as long-lived as they are.
+  private let statuses = Mutex<[StapledStatus]>([])
 
   init(_ options: TLSOptions, address: String) throws(OriginError) {
     self.options = options
@@ -59,15 +68,18 @@ final class TLSServer: @unchecked Sendable {
     let leaf = try options.authority.leaf(names: names, fault: fault)
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw .tls("OpenSSL has no TLS") }
     let isOld = fault == .oldTLS
-    // The old versions sign with SHA-1, which OpenSSL allows at its lowest level only.
-    if isOld { SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0") }
-    guard oc_set_versions(context, isOld ? oc_tls1 : oc_tls1_2, isOld ? oc_tls1_1 : oc_tls1_3) == 1,
+    // The old versions sign with SHA-1, which OpenSSL allows at its lowest level only; likewise weak certificates.
+    if isOld || fault == .weakKey || fault == .weakHash { SSL_CTX_set_cipher_list(context, "ALL:@SECLEVEL=0") }
+    let newest = isOld ? oc_tls1_1 : options.isLimitedTo12 ? oc_tls1_2 : oc_tls1_3
+    guard oc_set_versions(context, isOld ? oc_tls1 : oc_tls1_2, newest) == 1,
       SSL_CTX_use_certificate(context, leaf.certificate) == 1, SSL_CTX_use_PrivateKey(context, leaf.key) == 1
     else {
       SSL_CTX_free(context)
       throw .tls("OpenSSL refuses the certificate")
     }
     oc_set_modes(context)
+    if options.demandsClientCertificate { demandCertificate(context) }
+    if options.staplesStatus { try staple(leaf, on: context) }
     SSL_CTX_set_alpn_select_cb(
       context,
       { _, chosen, length, offered, offeredLength, _ in
@@ -86,6 +98,33 @@ final class TLSServer: @unchecked Sendable {
         return SSL_TLSEXT_ERR_NOACK
       }, nil)
     return context
+  }
+
+  private func demandCertificate(_ context: OpaquePointer) {
+    let authority = options.authority.authority.certificate
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority)
+    SSL_CTX_add_client_CA(context, authority)
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    // A resumed session carries who the client was; every connection shows it itself.
+    oc_forget_sessions(context)
+  }
+
+  private func staple(_ leaf: Certificate, on context: OpaquePointer) throws(OriginError) {
+    let authority = options.authority.authority
+    let status = StapledStatus(try Revocation.status(of: leaf, issuer: authority))
+    statuses.withLock { $0.append(status) }
+    // Whoever checks the status looks for its signer in the chain.
+    X509_up_ref(authority.certificate)
+    oc_add_chain(context, authority.certificate)
+    oc_set_status(
+      context,
+      { ssl, argument in
+        guard let ssl, let argument else { return SSL_TLSEXT_ERR_NOACK }
+        let bytes = Unmanaged<StapledStatus>.fromOpaque(argument).takeUnretainedValue().bytes
+        guard let copy = oc_duplicate(bytes, bytes.count) else { return SSL_TLSEXT_ERR_NOACK }
+        oc_set_status_response(ssl, copy.assumingMemoryBound(to: UInt8.self), Int32(bytes.count))
+        return SSL_TLSEXT_ERR_OK
+      }, Unmanaged.passUnretained(status).toOpaque())
   }
 
   private static func isAddress(_ text: String) -> Bool {

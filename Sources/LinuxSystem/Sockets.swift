@@ -80,6 +80,13 @@ package enum Sockets {
 /// Time since boot, suspended time included: what limits are measured on (CLOCK_BOOTTIME, clock_gettime(2)).
 package enum BootClock {
   package static var now: Duration { .nanoseconds(Int64(ol_boottime())) }
+  /// How long the machine has slept since boot.
+  package static var slept: Duration { .nanoseconds(Int64(clamping: ol_slept())) }
+}
+
+/// The wall clock, as far as the kernel knows whether to believe it.
+package enum WallClock {
+  package static var isSynchronised: Bool { ol_clock_is_synchronised() != 0 }
 }
 
 extension Duration {

@@ -17,10 +17,11 @@ struct FetchCommand: AsyncParsableCommand {
         outrider fetch https://example.com/talk.mp4 --to ~/Talks
         outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
         outrider fetch --from urls.txt --to packs
+        outrider fetch https://files.example/a.bin --cert me.pem --key me-key.pem
         outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
 
       EXIT STATUS
-        0 all complete   1 some failed, each named   64 usage   75 stopped with work left that the same command resumes
+        0 all complete   1 some failed, each named   64 usage   66 a file that isn't there   75 stopped with work left that the same command resumes
         130 interrupted, likewise resumable
       """)
 
@@ -48,6 +49,15 @@ struct FetchCommand: AsyncParsableCommand {
     help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
   var cacert: String?
   @Option(help: ArgumentHelp("NAME:PASSWORD for servers that ask.", valueName: "credential")) var user: String?
+  @Option(
+    help: ArgumentHelp(
+      "A client certificate (PEM) for those of the named servers that ask for one; its issuers may follow it.",
+      valueName: "file"), completion: .file())
+  var cert: String?
+  @Option(
+    help: ArgumentHelp(
+      "Its private key (PEM, no passphrase), if it isn't in the same file.", valueName: "file"), completion: .file())
+  var key: String?
   @Flag(help: "A damaged journal is put aside; its last backup, or an empty one, takes its place.") var startFresh =
     false
   @Flag(help: "Print one JSON object on standard output.") var json = false
@@ -55,8 +65,8 @@ struct FetchCommand: AsyncParsableCommand {
   func run() async {
     do {
       let plan = try FetchPlan(self)
-      let session = try FetchSession(self)
-      Exit.leave(try await session.run(plan))
+      let session = try FetchSession(self, plan)
+      Exit.leave(try await session.run())
     } catch {
       Exit.with(error)
     }
@@ -82,6 +92,7 @@ struct FetchCommand: AsyncParsableCommand {
     if sha256 != nil || chunks != nil, urls.count != 1 || from != nil {
       throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
     }
+    if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }
   }
 }
 

@@ -9,13 +9,15 @@ internal import Synchronization
 /// One `outrider fetch`: its jobs from the journal, the engine, and what people see of it.
 final class FetchSession: Sendable {
   private let command: FetchCommand
+  private let plan: FetchPlan
   private let store: AssetStore
   private let engine: DownloadEngine
   private let stopped = Mutex<Int32?>(nil)
 
-  init(_ command: FetchCommand) throws {
+  init(_ command: FetchCommand, _ plan: FetchPlan) throws {
     Memory.keepSmall()
     self.command = command
+    self.plan = plan
     let directory = FetchState.directory(command.state)
     do {
       try Files.makeDirectories(directory, mode: 0o700)
@@ -28,7 +30,7 @@ final class FetchSession: Sendable {
     options.mostOpenJobsPerApp = 1_000_000
     store = try AssetStore(opening: directory, options: options)
     Self.tell(store.recovery)
-    engine = try DownloadEngine(journal: store, options: try Self.options(command))
+    engine = try DownloadEngine(journal: store, options: try Self.options(command, plan))
   }
 
   /// Settled downloads that `explain` can still tell of.
@@ -43,7 +45,7 @@ final class FetchSession: Sendable {
     Output.note("the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place)")
   }
 
-  private static func options(_ command: FetchCommand) throws -> EngineOptions {
+  private static func options(_ command: FetchCommand, _ plan: FetchPlan) throws -> EngineOptions {
     var addresses = AddressPolicy()
     addresses.allowsLoopback = true
     addresses.allowsPrivate = command.allowPrivate
@@ -69,22 +71,15 @@ final class FetchSession: Sendable {
       }
       options.bytesPerSecond = Int64(rate)
     }
-    if let user = command.user {
-      let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
-      options.answerChallenge = { challenge in
-        guard case .credentials(_, _, isProxy: false) = challenge.kind, challenge.previousFailureCount == 0 else {
-          return .cancel
-        }
-        return .credential(user: parts[0], password: parts[1])
-      }
+    if command.user != nil || command.cert != nil {
+      options.answerChallenge = try FetchIdentity(command, urls: plan.targets.map(\.url)).answer
     }
     return options
   }
 
   // MARK: The run
 
-  func run(_ plan: FetchPlan) async throws -> Int32 {
+  func run() async throws -> Int32 {
     let view = FetchView(isJSON: command.json)
     Interrupts.onSignal { [self] number in
       let isFirst = stopped.withLock { stopped in
@@ -97,7 +92,7 @@ final class FetchSession: Sendable {
       Task { await engine.close() }
     }
     let events = engine.events
-    let waiting = try await start(plan, view)
+    let waiting = try await start(view)
     var open = waiting
     if !open.isEmpty {
       for await event in events {
@@ -122,10 +117,10 @@ final class FetchSession: Sendable {
   }
 
   /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled.
-  private func start(_ plan: FetchPlan, _ view: FetchView) async throws -> Set<JobID> {
+  private func start(_ view: FetchView) async throws -> Set<JobID> {
     var complete: Set<Int> = []
     var others: [JobRecord] = []
-    try store.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
+    try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) { index, record in
       let wanted = plan.specification(plan.targets[index])
       if record.state == .finished, record.specification.url == wanted.url, record.specification.digest == wanted.digest,
         Self.isStillThere(record)

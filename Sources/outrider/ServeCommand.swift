@@ -15,11 +15,14 @@ struct ServeCommand: AsyncParsableCommand {
 
       With --tls the certificate comes from an authority of its own, made at first use. A client trusts it by its file:
       curl --cacert ~/.local/state/outrider/ca/ca.pem https://localhost:8443/
+      With --client-certificate it lets in whoever shows a certificate of that authority; client.pem and client-key.pem,
+      made beside it, are one.
 
       EXAMPLES
         outrider serve ./assets
         outrider serve ./assets --port 8080 --script Examples/bad-day.yaml
         outrider serve ./assets --tls --name assets.test --port 8443
+        outrider serve ./assets --tls --client-certificate
         outrider serve ./assets --auth digest:me:secret --rate-limit 20MB
       """)
 
@@ -27,6 +30,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port; 0 takes one that is free.") var port: UInt16 = 0
   @Option(help: "The address to listen on.") var address = "127.0.0.1"
   @Flag(help: "HTTPS instead of HTTP.") var tls = false
+  @Flag(help: "Clients have to show a certificate of the authority.") var clientCertificate = false
   @Option(help: "A further name or address in the certificate; may be repeated.") var name: [String] = []
   @Option(help: "Where the authority lives (default: $XDG_STATE_HOME/outrider/ca or ~/.local/state/outrider/ca).")
   var caDir: String?
@@ -40,12 +44,14 @@ struct ServeCommand: AsyncParsableCommand {
   struct Facts: Encodable {
     var url: String
     var ca: String?
+    var clientCertificate: String?
+    var clientKey: String?
     var pid: Int32
   }
 
   func run() async {
     do {
-      let (configuration, authority) = try makeConfiguration()
+      let (configuration, authority, client) = try makeConfiguration()
       let origin: Origin
       do throws(OriginError) {
         origin = try Origin(configuration)
@@ -56,7 +62,9 @@ struct ServeCommand: AsyncParsableCommand {
       if json {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let facts = Facts(url: origin.url + "/", ca: authority?.path, pid: getpid())
+        let facts = Facts(
+          url: origin.url + "/", ca: authority?.path, clientCertificate: client?.certificate, clientKey: client?.key,
+          pid: getpid())
         Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
       } else {
         Output.line(origin.url + "/")
@@ -65,13 +73,19 @@ struct ServeCommand: AsyncParsableCommand {
       if let path = authority?.path {
         Output.note("CA: \(path); trust it for one call: curl --cacert \(path) \(origin.url)/")
       }
+      if let client {
+        Output.note(
+          "client: \(client.certificate); show it: outrider fetch --cert \(client.certificate) --key \(client.key)")
+      }
       while true { try await Task.sleep(for: .seconds(86_400)) }
     } catch {
       Exit.with(error)
     }
   }
 
-  private func makeConfiguration() throws -> (OriginConfiguration, CertificateAuthority?) {
+  private typealias Client = (certificate: String, key: String)
+
+  private func makeConfiguration() throws -> (OriginConfiguration, CertificateAuthority?, Client?) {
     var configuration = OriginConfiguration()
     configuration.directory = directory
     configuration.address = address
@@ -103,14 +117,19 @@ struct ServeCommand: AsyncParsableCommand {
       Output.note(line.joined(separator: " ").trimmingCharacters(in: .whitespaces))
     }
     guard tls else {
-      guard name.isEmpty, caDir == nil else { throw Failure(64, "--name and --ca-dir need --tls") }
-      return (configuration, nil)
+      guard name.isEmpty, caDir == nil, !clientCertificate else {
+        throw Failure(64, "--name, --ca-dir and --client-certificate need --tls")
+      }
+      return (configuration, nil, nil)
     }
     do throws(OriginError) {
-      let authority = try CertificateAuthority(directory: caDir ?? CertificateAuthority.defaultDirectory)
+      let directory = caDir ?? CertificateAuthority.defaultDirectory
+      let authority = try CertificateAuthority(directory: directory)
+      try authority.storeRevocationList(in: directory)
       configuration.tls = TLSOptions(authority)
       configuration.tls?.names = name
-      return (configuration, authority)
+      configuration.tls?.demandsClientCertificate = clientCertificate
+      return (configuration, authority, clientCertificate ? try authority.storeClient(in: directory) : nil)
     } catch {
       throw Failure(70, "the authority: \(error)")
     }

@@ -60,7 +60,10 @@ import Testing
       origin.stop()
       try? FileManager.default.removeItem(atPath: directory)
     }
-    let trust = ["--cacert", directory + "/ca.pem"]
+    var trust = ["--cacert", directory + "/ca.pem"]
+    if fault == .revoked {
+      trust += ["--crlfile", try CertificateAuthority(directory: directory).storeRevocationList(in: directory)]
+    }
     #expect(try curl(trust + ["--tlsv1.2", origin.url("/a")]).status == (fault == .oldTLS ? 35 : 60))
     // What is wrong is that alone.
     let lax = fault == .oldTLS ? ["--tlsv1.0", "--ciphers", "ALL:@SECLEVEL=0"] : []

@@ -23,10 +23,13 @@ import Testing
       configure: {
         $0.tls = TLSOptions(Authority.shared.authority)
         $0.tls?.fault = fault
-      }, options: { $0.transport.authorityFile = Authority.shared.path }, reply: { _, _ in nil })
-    // A server that speaks no newer TLS may be in the middle of an update: that is tried again, in vain.
-    #expect(trial.failure == (fault == .oldTLS ? .noProgress : .trust), "\(trial.end)")
-    #expect(trial.requests.isEmpty)
+      },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        if fault == .revoked { $0.transport.revocation["127.0.0.1"] = .list(file: Authority.shared.revocationPath) }
+      }, reply: { _, _ in nil })
+    #expect(trial.failure == .trust, "\(trial.end)")
+    #expect(trial.requests.isEmpty && trial.record.history.fruitlessAttempts == 0)
   }
 
   @Test("F-36 a key that isn't the pinned one") func wrongPin() async throws {

@@ -22,6 +22,10 @@ int ol_wait(pid_t pid, int *_Nonnull code, int *_Nonnull status);
 int ol_process_cpu(pid_t pid, uint64_t *_Nonnull nanoseconds);
 int ol_set_rlimit(int resource, uint64_t soft, uint64_t hard);
 int ol_get_rlimit(int resource, uint64_t *_Nonnull soft, uint64_t *_Nonnull hard);
+/* Whether the kernel's wall clock is disciplined (adjtimex(2)); 1 where that can't be asked. */
+int ol_clock_is_synchronised(void);
+/* Nanoseconds that the machine has slept since boot: CLOCK_BOOTTIME beyond CLOCK_MONOTONIC. */
+uint64_t ol_slept(void);
 _Noreturn void ol_exit_now(int status);
 
 /* Tells malloc(3) to share its arenas between threads, and to give back what is free. Before other threads start.

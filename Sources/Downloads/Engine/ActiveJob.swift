@@ -15,7 +15,7 @@ final class ActiveJob {
   }
 
   /// What follows when everything received is safe.
-  enum Next {
+  enum Next: Sendable {
     case verify
     case retry(TransferProblem, own: Duration?)
     case hold(Hold.Reason, Duration?)
@@ -37,6 +37,13 @@ final class ActiveJob {
   private(set) lazy var hashingLane = DispatchQueue(label: "outrider.hash", target: hashing)
   private let io: DispatchQueue
   private let hashing: DispatchQueue
+  /// What the record said when the activation began.
+  let firstHistory: JobHistory
+  let firstGeneration: Int
+  /// Something was asked of the network.
+  var hasRequested = false
+  /// A login page was looked for.
+  var hasLookedForPortal = false
   var destination: Destination?
   var file: StagingFile?
   var hasher: FileHasher?
@@ -87,6 +94,8 @@ final class ActiveJob {
   var lastProgressEvent: Duration = .zero
   /// By origin, in memory only; never a weaker scheme than one that was offered.
   var credentials: [String: Authorization.Session] = [:]
+  /// Client certificates, likewise.
+  var identities: [String: ClientCertificate] = [:]
   var strongestOffered: [String: Challenge.Strength] = [:]
   var staleNonces = 0
   var trustedKeys: [String: String] = [:]
@@ -97,6 +106,8 @@ final class ActiveJob {
     self.run = run
     self.io = io
     self.hashing = hashing
+    firstHistory = record.history
+    firstGeneration = record.generation
     lastCheckpoint = now
     began = now
     receivedBefore = record.receivedBytes
@@ -148,8 +159,11 @@ final class Segment {
   var wantsNoTransform = false
   var writer: BodyWriter?
   var plan: Plan?
-  /// No complete head by then: the request is given up.
+  /// No connection, and then no complete head by then: the request is given up.
   var headDeadline: Duration?
+  var isConnected = false
+  /// Its answer may come, or came, by HTTP/2.
+  var mayBeHTTP2 = false
   var stall: StallWindow
   /// Somebody is asked for a credential or for trust; no transfer is under way.
   var isWaitingForAnswer = false
@@ -175,8 +189,10 @@ final class Segment {
 
 /// Why a job has no slot and isn't in the scheduler's queue.
 struct Hold {
-  enum Reason: Equatable {
+  enum Reason: Equatable, Sendable {
     case retry(String)
+    /// A certificate isn't valid yet by a clock that is in doubt; with how far wall time was ahead of boot time.
+    case clock(ClockDoubt, offset: Int64)
     case publication(Int)
     case disk(SpaceShortage)
     case volume(Int32)
@@ -188,6 +204,7 @@ struct Hold {
     var text: String {
       switch self {
       case .retry(let error): error
+      case .clock(let doubt, _): "the clock is in doubt: \(doubt)"
       case .publication: "the file isn't published yet"
       case .disk(let shortage): "\(shortage)"
       case .volume(let code): "the volume fails: \(SystemCallError.message(code))"

@@ -5,6 +5,8 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     case credentials(scheme: String, realm: String, isProxy: Bool)
     /// The certificate chain that wasn't accepted, leaf first, as PEM; `key` is `sha256//…` of the leaf.
     case serverTrust(chain: [String], problem: String)
+    /// The server wants to see a client certificate; `isCertain` is false where its handshake failed without saying why.
+    case clientCertificate(isCertain: Bool)
   }
 
   public var kind: Kind
@@ -22,6 +24,8 @@ public enum ChallengeAnswer: Sendable, Equatable {
   case cancel
   case credential(user: String, password: String)
   case bearer(token: String)
+  /// Shown to this origin only, on connections that no other job uses.
+  case clientCertificate(ClientCertificate)
   /// The chain that was shown is trusted, for this host and job only.
   case trustShownKey
 }

@@ -3,20 +3,36 @@ internal import LinuxSystem
 
 /// What servers say, and what follows from it.
 extension EngineCore: TransportClient {
-  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure) {
-    segments[id]?.plan = .next(.fail(TransferFailure(.hostileResponse, detail: failure.description)))
+  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure, overHTTP2: Bool) {
+    guard let segment = segments[id] else { return }
+    // The older protocol has no compression of fields to bomb with: it is asked once what that brings.
+    segment.plan =
+      overHTTP2
+      ? leaveHTTP2(segment.url, .protocolFault("HTTP/2: \(failure.description)"))
+      : .next(.fail(TransferFailure(.hostileResponse, detail: failure.description)))
+  }
+
+  func transferConnected(_ id: TransferID) {
+    guard let segment = segments[id], !segment.isConnected, segment.headDeadline != nil else { return }
+    segment.isConnected = true
+    segment.headDeadline = clock.boot + Self.headTimeout
   }
 
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict {
     guard let segment = segments[id], let job = active[segment.job], job.next == nil else { return .abort }
+    proxyFailures = 0
     segment.headDeadline = nil
+    segment.mayBeHTTP2 = head.version.major == 2
     segment.stall = StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot)
     let plan = self.plan(job, segment, head)
     segment.plan = plan
     switch plan {
     case nil: return .take
     case .again(_, .server), .problem(.protocolFault, _): return .abort
-    case .follow, .again, .authenticate, .problem: return .drain
+    case .follow, .again, .authenticate, .problem:
+      // A body that nobody wants has as much time as its head had.
+      segment.headDeadline = clock.boot + Self.headTimeout
+      return .drain
     case .next, .complete: return .abort
     }
   }
@@ -38,7 +54,7 @@ extension EngineCore: TransportClient {
       return challenged(job, segment, head)
     case 200, 206, 412, 416:
       // Whoever is let in was answered rightly: being asked again after the next cut isn't a refusal.
-      if !job.credentials.isEmpty { job.record.history.challenges = 0 }
+      if !job.credentials.isEmpty || !job.identities.isEmpty { job.record.history.challenges = 0 }
       return resumePlan(job, segment, head)
     case 429, 503:
       let asked = head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }
@@ -274,11 +290,12 @@ extension EngineCore: TransportClient {
     case .refusedAddress(let why):
       settle(
         job, .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
-    case .untrusted: untrusted(job, segment, end)
+    case .untrusted(let fault): untrusted(job, segment, end, fault)
+    case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
     case .aborted:
       attemptFailed(job, segment, .protocolFault(text), own: nil)
     default:
-      if case .http2 = problem { origins[originNumber(segment.url)].calmings += 1 }
+      judgeHTTP2(segment, problem, end, text)
       attemptFailed(job, segment, Self.transient(problem, text), own: nil)
     }
   }
@@ -292,7 +309,7 @@ extension EngineCore: TransportClient {
     case .http2: .http2(enhanceYourCalm: text.contains("ENHANCE_YOUR_CALM"))
     case .truncated: .truncated
     case .protocolFault: .protocolFault(text)
-    case .reset, .timeout, .other, .untrusted, .refusedAddress, .aborted: .reset(text)
+    case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)
     }
   }
 

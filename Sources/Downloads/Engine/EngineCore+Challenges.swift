@@ -1,6 +1,5 @@
 internal import AssetModel
 internal import LinuxSystem
-internal import Synchronization
 
 /// Challenges in two phases: the answer ends, somebody is asked, and the request is made again. Nobody is waited for on the
 /// network thread; no answer means no.
@@ -14,6 +13,8 @@ extension EngineCore {
     var challenge: AuthenticationChallenge
     var scheme: Challenge?
     var key: String?
+    /// What follows if nobody has a client certificate.
+    var withoutIdentity: ActiveJob.Next?
   }
 
   // MARK: 401 and 407
@@ -61,7 +62,10 @@ extension EngineCore {
     job.record.history.challenges += 1
     segment.isWaitingForAnswer = true
     let (id, run, mailbox, transfer) = (job.id, job.run, mailbox, segment.transfer)
-    ChallengeQuestion(ask: answer, challenge: asked.challenge, timeout: options.challengeTimeout).put { reply in
+    let question = TimedQuestion(timeout: options.challengeTimeout, otherwise: ChallengeAnswer.performDefaultHandling) {
+      await answer(asked.challenge)
+    }
+    question.put { reply in
       mailbox.post { core in
         guard let job = core.job(id, run), job.next == nil,
           let segment = job.segments.first(where: { $0.transfer == transfer })
@@ -73,6 +77,7 @@ extension EngineCore {
   }
 
   private func answered(_ job: ActiveJob, _ segment: Segment, _ asked: Asked, _ answer: ChallengeAnswer) {
+    if let otherwise = asked.withoutIdentity { return identityAnswered(job, segment, asked, answer, otherwise) }
     let origin = asked.challenge.origin
     switch (answer, asked.scheme, asked.key) {
     case (.credential(let user, let password), let scheme?, _):
@@ -102,23 +107,36 @@ extension EngineCore {
   }
 
   func authorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
-    var headers: [Download.Header] = []
-    for (origin, name) in [(url.origin, "Authorization"), ("proxy", "Proxy-Authorization")] {
-      guard var session = job.credentials[origin] else { continue }
-      let target = url.path + (url.query.map { "?\($0)" } ?? "")
-      let value = session.header(method: "GET", target: target, cnonce: String(random.next(), radix: 16))
-      job.credentials[origin] = session
-      headers.append(Download.Header(name: name, value: value))
-    }
-    return headers
+    let target = url.path + (url.query.map { "?\($0)" } ?? "")
+    return credential(job, of: url.origin, "Authorization", method: "GET", target: target)
+  }
+
+  /// What a proxy asked for: it sees another target, and for a tunnel another method (RFC 9112, 3.2).
+  func proxyAuthorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
+    let isTunnel = url.scheme == "https"
+    return credential(
+      job, of: "proxy", "Proxy-Authorization", method: isTunnel ? "CONNECT" : "GET",
+      target: isTunnel ? "\(url.host):\(url.port)" : url.text)
+  }
+
+  private func credential(
+    _ job: ActiveJob, of origin: String, _ name: String, method: String, target: String
+  ) -> [Download.Header] {
+    guard var session = job.credentials[origin] else { return [] }
+    let value = session.header(method: method, target: target, cnonce: String(random.next(), radix: 16))
+    job.credentials[origin] = session
+    return [Download.Header(name: name, value: value)]
   }
 
   // MARK: Server trust
 
   /// Phase 1 failed strictly. Where somebody may be asked, the chain is taken by a handshake that sends no request.
-  func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+  func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd, _ fault: TLSDiagnosis.Fault) {
     let problem = Printable.text(end.message)
-    guard options.answerChallenge != nil, job.trustedKeys[segment.url.host] == nil,
+    if fault == .notYetValid, holdForClock(job, problem) { return }
+    // Where revocation counts, nothing is open to question; and old TLS isn't spoken whomever one trusts.
+    guard fault != .oldTLS, options.transport.revocation[segment.url.host] == nil, options.answerChallenge != nil,
+      job.trustedKeys[segment.url.host] == nil,
       options.transport.pins[segment.url.host] == nil, job.record.history.challenges < Self.mostChallenges
     else {
       return settle(
@@ -130,6 +148,7 @@ extension EngineCore {
     segments[segment.transfer] = segment
     var request = TransportRequest(url: segment.url, headers: [])
     request.looksAtChainOnly = true
+    request.proxyHeaders = proxyAuthorization(job, segment.url)
     segment.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }
@@ -146,32 +165,5 @@ extension EngineCore {
       app: job.record.specification.app,
       identifier: job.record.specification.identifier, previousFailureCount: job.record.history.challenges)
     authenticate(job, segment, Asked(challenge: challenge, key: key))
-  }
-}
-
-/// One question to whoever answers challenges, with the safe default when that takes too long.
-private struct ChallengeQuestion: Sendable {
-  let ask: @Sendable (AuthenticationChallenge) async -> ChallengeAnswer
-  let challenge: AuthenticationChallenge
-  let timeout: Duration
-
-  /// Calls `completion` once, on whatever thread.
-  func put(_ completion: @escaping @Sendable (ChallengeAnswer) -> Void) {
-    let isAnswered = Answered()
-    let asking = Task {
-      let answer = await ask(challenge)
-      if isAnswered.first() { completion(answer) }
-    }
-    Task {
-      try? await Task.sleep(for: timeout)
-      asking.cancel()
-      if isAnswered.first() { completion(.performDefaultHandling) }
-    }
-  }
-
-  private final class Answered: Sendable {
-    private let isDone = Atomic(false)
-
-    func first() -> Bool { !isDone.exchange(true, ordering: .relaxed) }
   }
 }

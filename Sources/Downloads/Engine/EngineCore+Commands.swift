@@ -174,6 +174,7 @@ extension EngineCore {
   func networkChanged() {
     for job in Array(active.values) where job.phase == .transferring { settle(job, .yield) }
     transport.forgetConnections()
+    if portalCheckAt != nil { portalCheckAt = clock.boot }
     for (id, hold) in holds {
       if case .retry = hold.reason { release(id) }
     }

@@ -36,6 +36,10 @@ extension EngineCore {
       return Explanation(
         .retrying, data: ["lastError": Printable.text(error)], endsIn: rest, remedy: "time, or resume it",
         others: otherCodes(hold.entry, now))
+    case .clock(let doubt, _):
+      return Explanation(
+        .clockUnset, data: doubt.data, remedy: "the clock is set, or something keeps it right",
+        others: otherCodes(hold.entry, now))
     case .publication(let count):
       return Explanation(
         .publication, data: ["retest": "\(count) of 2"], endsIn: rest, remedy: "the server publishes the file")
@@ -78,7 +82,7 @@ extension EngineCore {
     let others = [blocked, .queued].compactMap { $0 }
     if let gate {
       return Explanation(
-        gate, data: ["class": entry.transferClass.name],
+        gate, data: ["class": entry.transferClass.name].merging(conditions.data(of: gate)) { $1 },
         endsIn: gate == .window ? conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil,
         remedy: Self.remedy(gate),
         others: others)
@@ -109,6 +113,9 @@ extension EngineCore {
   private static func remedy(_ gate: Explanation.Code) -> String {
     switch gate {
     case .offline: "a network"
+    case .captivePortal: "somebody logs in at the network's page"
+    case .battery: "the battery is charged, or start it in the foreground"
+    case .upgrading: "the upgrade is done"
     case .metered: "a network that isn't metered, or start it in the foreground"
     case .powerSaver: "power saving ends, or start it in the foreground"
     default: "time"

@@ -79,7 +79,8 @@ extension EngineCore {
     }
   }
 
-  private func fail(_ job: ActiveJob, _ failure: TransferFailure) {
+  func fail(_ job: ActiveJob, _ failure: TransferFailure) {
+    if suspectsPortal(job, failure) { return }
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
     discard(job)
@@ -133,7 +134,7 @@ extension EngineCore {
   }
 
   /// The slot is free when the journal knows why.
-  private func commitAndRetire(
+  func commitAndRetire(
     _ job: ActiveJob, attempt: Attempt? = nil, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
   ) {
     job.phase = .publishing
@@ -181,7 +182,8 @@ extension EngineCore {
       let delay = policy.delay(fruitless: job.record.history.publicationRetests, random: jitter())
       wait(job, .publication(job.record.history.publicationRetests), delay, attempt)
     case .notAnAttempt:
-      wait(job, .retry(problem.description), policy.delay(fruitless: 0, random: jitter()), attempt)
+      proxyFailures = min(proxyFailures + 1, 64)
+      wait(job, .retry(problem.description), policy.delay(fruitless: proxyFailures - 1, random: jitter()), attempt)
     case .transient:
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1

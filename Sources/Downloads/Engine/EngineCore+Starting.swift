@@ -133,6 +133,7 @@ extension EngineCore {
   func hostRules(_ specification: DownloadSpecification) -> HostRules {
     var rules = options.transport.hosts
     rules.ownDomains = specification.allowedDomains
+    rules.proxiedExcept = options.transport.proxy == nil ? nil : options.transport.noProxy
     return rules
   }
 
@@ -154,6 +155,7 @@ extension EngineCore {
 
   func request(_ job: ActiveJob, _ segment: Segment) {
     segment.plan = nil
+    job.hasRequested = true
     let specification = job.record.specification
     var headers: [Download.Header] = []
     if !segment.dropsCredentials { headers += specification.headers.filter { Self.mayBeSent($0.name) } }
@@ -165,14 +167,18 @@ extension EngineCore {
     }
     headers += authorization(job, segment.url)
     var request = TransportRequest(url: segment.url, headers: headers)
+    request.proxyHeaders = proxyAuthorization(job, segment.url)
     request.pins = options.transport.pins[segment.url.host] ?? []
     if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
+    request.clientCertificate = job.identities[segment.url.origin]
     let rest = job.total.map { $0 - job.arrivedBytes }
-    request.isLarge = (rest ?? 0) >= 8 << 20 || origins[originNumber(segment.url)].calmings > 1
+    request.isLarge = (rest ?? 0) >= 8 << 20 || avoidsHTTP2(segment.url)
     segment.hasOwnConnection = request.isLarge
     segment.window = ReceiveWindow()
+    segment.mayBeHTTP2 = !request.isLarge && segment.url.scheme == "https"
+    segment.isConnected = false
     segments[segment.transfer] = segment
-    segment.headDeadline = clock.boot + Self.headTimeout
+    segment.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }
 

@@ -37,6 +37,12 @@ final class EngineCore {
   /// Transfers that wait for their share of the rate.
   var paced: [TransferID: Duration] = [:]
   var random: SplitMix
+  /// How long the machine had slept when that was last looked at.
+  var lastSlept: Duration
+  /// When a portal that was found is looked for again.
+  var portalCheckAt: Duration?
+  /// In a row, of whatever job.
+  var proxyFailures = 0
   var isClosing = false
   /// Additions that the journal has in hand: somebody waits for each.
   var pendingAdditions = 0
@@ -59,6 +65,7 @@ final class EngineCore {
     self.mailbox = mailbox
     self.events = events
     buckets = RateBuckets(options)
+    lastSlept = clock.slept
     random = SplitMix(options.seed ?? .random(in: .min ... .max))
     transport.client = self
   }
@@ -79,6 +86,8 @@ final class EngineCore {
       events.gather()
       for letter in mailbox.take() { letter(self) }
       let now = clock.boot
+      // After the time was read: what was under way isn't judged by time that was slept through.
+      noticeSleep()
       releaseDue(now)
       enforceDeadlines(now)
       resumePaced(now)
@@ -106,6 +115,7 @@ final class EngineCore {
     }
     for moment in paced.values { consider(moment) }
     for moment in origins.reopenings { consider(moment) }
+    consider(portalCheckAt)
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
@@ -117,11 +127,13 @@ final class EngineCore {
   private func releaseDue(_ now: Duration) {
     while let first = due.first, first.until <= now {
       due.pop()
-      guard let hold = holds[first.job], hold.serial == first.serial else { continue }
+      guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now) else { continue }
       release(first.job)
     }
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
     if origins.reopen(now) { needsSchedule = true }
+    for origin in origins.takeCalmed() { scheduler.restore(origin) }
+    checkPortal(now)
   }
 
   /// Ends a hold: the job may be scheduled again.
@@ -141,7 +153,7 @@ final class EngineCore {
   private func enforceDeadlines(_ now: Duration) {
     for segment in Array(segments.values) {
       if let deadline = segment.headDeadline, now >= deadline {
-        fail(segment, .headTimeout)
+        giveUp(segment)
       } else if segment.headDeadline == nil, segment.writer != nil, segment.stall.isStalled(at: now) {
         fail(segment, .stalled)
       }
@@ -151,6 +163,7 @@ final class EngineCore {
   /// Drops a transfer and treats its job as one whose attempt failed.
   func fail(_ segment: Segment, _ problem: TransferProblem) {
     guard let job = active[segment.job] else { return }
+    if segment.isConnected { distrustHTTP2(segment) }
     drop(segment)
     attemptFailed(job, segment, problem, own: nil)
   }

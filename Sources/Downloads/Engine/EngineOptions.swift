@@ -20,6 +20,11 @@ public struct EngineOptions: Sendable {
   /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.
   public var answerChallenge: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)?
   public var challengeTimeout: Duration = .seconds(10)
+  /// Asked before a download fails for what a login page might have caused: whether the network leads to one. As long as it
+  /// does, everything waits. No answer within `challengeTimeout` means no; nil: nobody is asked.
+  public var isBehindPortal: (@Sendable () async -> Bool)?
+  /// Seconds since 1970: a wall clock before this is wrong, whatever keeps it.
+  public var earliestWallTime = ClockDoubt.release
   /// Where the delays' jitter comes from, for tests that repeat; nil: the system.
   public var seed: UInt64?
 
@@ -34,19 +39,48 @@ public struct MachineConditions: Sendable, Equatable {
   public var isSavingPower = false
   /// The user's setting: essential downloads may use a metered line.
   public var essentialMayBeMetered = true
+  /// The network leads to a login page and nowhere else.
+  public var isBehindPortal = false
+  /// nil: there is none, or it is being charged.
+  public var battery: Battery?
+  /// What the service is being changed by at the moment, for example a migration; nothing is transferred meanwhile.
+  public var upgradeStep: String?
   /// Boot time at which background transfers may run again; nil: now.
   public var windowOpensAt: Duration?
+
+  public struct Battery: Sendable, Equatable {
+    /// Percent, and those below which background transfers wait.
+    public var level: Int
+    public var threshold: Int
+
+    public init(level: Int, threshold: Int) {
+      self.level = level
+      self.threshold = threshold
+    }
+  }
 
   public init() {}
 
   /// The gate that holds a class, or nil.
   func gate(for transferClass: TransferClass, now: Duration) -> Explanation.Code? {
+    if upgradeStep != nil { return .upgrading }
     if !isOnline { return .offline }
+    if isBehindPortal { return .captivePortal }
     if isMetered, transferClass.isBackground || transferClass == .essential && !essentialMayBeMetered {
       return .metered
     }
     if isSavingPower, transferClass.isBackground { return .powerSaver }
+    if let battery, battery.level < battery.threshold, transferClass.isBackground { return .battery }
     if let windowOpensAt, windowOpensAt > now, transferClass.isBackground { return .window }
     return nil
+  }
+
+  /// What `explain` tells beside the code.
+  func data(of gate: Explanation.Code) -> [String: String] {
+    switch gate {
+    case .battery: battery.map { ["level": "\($0.level)", "threshold": "\($0.threshold)"] } ?? [:]
+    case .upgrading: upgradeStep.map { ["step": Printable.text($0, limit: 60)] } ?? [:]
+    default: [:]
+    }
   }
 }

@@ -8,12 +8,23 @@ struct OriginTable {
     var retryAfter: Duration?
     var retryAfterValue: String?
     var rangelessUntil: Duration?
-    /// HTTP/2 errors of the calming kind: from the second on, HTTP/1.1.
+    /// How often it asked for calm (HTTP/2): from the second on, HTTP/1.1.
     var calmings = 0
+    /// Until then it has fewer connections at once.
+    var calmUntil: Duration?
+    /// Its HTTP/2 isn't trusted before.
+    var leavesHTTP2Until: Duration?
   }
 
   private var table = NameTable()
   private var states: [State] = []
+  /// Origins whose time of fewer requests is over.
+  private var calmed: [UInt32] = []
+
+  mutating func takeCalmed() -> [UInt32] {
+    defer { calmed = [] }
+    return calmed
+  }
 
   mutating func number(of origin: String) -> UInt32 {
     let number = table.number(of: origin)
@@ -43,7 +54,7 @@ struct OriginTable {
   /// Moments at which a blocked origin may be asked again.
   var reopenings: [Duration] {
     states.compactMap { state in
-      [state.retryAfter, state.breaker.nextChange].compactMap { $0 }.min()
+      [state.retryAfter, state.breaker.nextChange, state.calmUntil].compactMap { $0 }.min()
     }
   }
 
@@ -57,6 +68,12 @@ struct OriginTable {
         any = true
       }
       if let until = states[index].rangelessUntil, until <= now { states[index].rangelessUntil = nil }
+      if let until = states[index].leavesHTTP2Until, until <= now { states[index].leavesHTTP2Until = nil }
+      if let until = states[index].calmUntil, until <= now {
+        states[index].calmUntil = nil
+        calmed.append(UInt32(index))
+        any = true
+      }
       if states[index].breaker.becameHalfOpen(now: now) { any = true }
     }
     return any

@@ -10,12 +10,18 @@ public protocol TransferClock: Sendable {
   /// Nanoseconds since 1970.
   var wall: Int64 { get }
   var bootIdentifier: String { get }
+  /// Whether something keeps wall time right.
+  var isSynchronised: Bool { get }
+  /// How long the machine has slept since boot. Grows only while it sleeps.
+  var slept: Duration { get }
   /// Nothing is under way until `deadline`. The system's clock just lets time pass; a test's may jump there.
   func idles(until deadline: Duration)
 }
 
 extension TransferClock {
   public func idles(until deadline: Duration) {}
+  public var isSynchronised: Bool { true }
+  public var slept: Duration { .zero }
 
   /// Now, as it is kept on disk.
   public var now: StoredMoment { StoredMoment(bootIdentifier: bootIdentifier, boot: boot.inNanoseconds, wall: wall) }
@@ -30,6 +36,8 @@ public struct SystemClock: TransferClock {
   }
 
   public var boot: Duration { BootClock.now }
+  public var isSynchronised: Bool { WallClock.isSynchronised }
+  public var slept: Duration { BootClock.slept }
 
   public var wall: Int64 {
     var time = timespec()

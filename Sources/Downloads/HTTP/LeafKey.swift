@@ -4,7 +4,7 @@ internal import Crypto
 enum LeafKey {
   /// nil for what isn't one PEM certificate (RFC 7468, RFC 5280).
   static func pin(ofPEM text: String) -> String? {
-    let lines = text.split(separator: "\n").map { $0.filter { !$0.isWhitespace } }
+    let lines = text.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace } }
     guard text.utf8.count <= 64 << 10, let begin = lines.firstIndex(of: "-----BEGINCERTIFICATE-----"),
       let end = lines.firstIndex(of: "-----ENDCERTIFICATE-----"), begin < end,
       let bytes = Base64.decode(lines[(begin + 1)..<end].joined())
@@ -27,7 +27,7 @@ enum LeafKey {
 }
 
 /// Elements of DER one after another (X.690), as far as finding one of them needs.
-private struct DERReader {
+struct DERReader {
   private var rest: ArraySlice<UInt8>
 
   init(_ bytes: ArraySlice<UInt8>) { rest = bytes }

@@ -9,6 +9,8 @@ struct ResponseHeadReader {
   private var fieldCount = 0
   private var head: ResponseHead?
   private var isComplete = false
+  /// By the last status line that came.
+  private(set) var isHTTP2 = false
 
   /// The head, at its empty line; nil before, and for trailers after it.
   mutating func append(_ line: UnsafeRawBufferPointer) throws(HeadFailure) -> ResponseHead? {
@@ -26,7 +28,9 @@ struct ResponseHeadReader {
       return head
     }
     if head == nil {
-      head = try Self.statusLine(text)
+      let line = try Self.statusLine(text)
+      isHTTP2 = line.version.major == 2
+      head = line
       return nil
     }
     fieldCount += 1

@@ -13,6 +13,10 @@ public struct HostRules: Sendable, Equatable {
   /// Addresses that may stand in place of a name. `domains`, where there are any, have to name them too.
   public var listedAddresses: Set<String> = []
 
+  /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to whatever address it
+  /// is given, and nobody could judge that.
+  var proxiedExcept: String?
+
   /// A download's own list; both bind.
   var ownDomains: [String]?
 
@@ -57,8 +61,9 @@ public struct HostRules: Sendable, Equatable {
   private func objection(toListed host: String, _ shown: String) -> String? {
     let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
     if let address = Self.address(host) {
+      let isSeen = proxiedExcept.map { ProxyRules.isDirect(host, noProxy: $0) } ?? true
       let isNamed =
-        isListed == true || allowsAddressLiterals || listedAddresses.contains { Self.address($0) == address }
+        isListed == true || allowsAddressLiterals && isSeen || listedAddresses.contains { Self.address($0) == address }
       if !isNamed { return "\(shown) is an address, and only names are asked; have the policy list it" }
     }
     guard isListed == false else { return nil }

@@ -81,6 +81,8 @@ struct Scheduler {
   private var turn: UInt64 = 0
   private var serial: UInt64 = 0
   private var lastTurn: [AppClass: UInt64] = [:]
+  /// Origins that asked for fewer requests, and by what their limits are divided.
+  private var divisors: [UInt32: Int] = [:]
 
   init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -146,7 +148,8 @@ struct Scheduler {
   /// Whether a running job may open one more connection.
   func permitsConnection(of id: JobID) -> Bool {
     guard let job = running[id] else { return false }
-    return connections(nil) < limits.transfers && connections(job.entry.origin) < limits.perOriginSegmented
+    return connections(nil) < limits.transfers
+      && connections(job.entry.origin) < limits.perOriginSegmented / divisor(job.entry.origin)
   }
 
   private func connections(_ origin: UInt32?) -> Int {
@@ -231,8 +234,16 @@ struct Scheduler {
     let hasForeground =
       transferClass == .foreground
       || running.values.contains { $0.entry.origin == origin && $0.entry.transferClass == .foreground }
-    return hasForeground ? limits.perOriginWithForeground : limits.perOrigin
+    return max(1, (hasForeground ? limits.perOriginWithForeground : limits.perOrigin) / divisor(origin))
   }
+
+  private func divisor(_ origin: UInt32) -> Int { divisors[origin] ?? 1 }
+
+  /// The origin asked for fewer requests: half as many at once as before, at least one.
+  mutating func halve(_ origin: UInt32) { divisors[origin] = min(divisor(origin) * 2, limits.perOriginSegmented) }
+
+  /// As many at once as from any other.
+  mutating func restore(_ origin: UInt32) { divisors[origin] = nil }
 
   private mutating func take(from key: AppClass, onlySmall: Bool, _ isFree: (UInt32) -> Bool) -> Entry? {
     guard var queue = queues[key] else { return nil }

@@ -18,6 +18,9 @@ final class CurlTransfer {
   private let usesProxy: Bool
   private let client: () -> (any TransportClient)?
   private let headers: CurlList
+  private let proxyHeaders: CurlList
+  /// nil: no tunnel is needed.
+  private var tunnel: CurlTunnel?
   private var reader = ResponseHeadReader()
   private var verdict: HeadVerdict?
   private var drained = 0
@@ -40,11 +43,13 @@ final class CurlTransfer {
     self.request = request
     self.client = client
     addresses = options.addresses
-    usesProxy = options.proxy != nil
+    usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
+    tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
     // An empty `Accept:` line removes libcurl's own.
     headers = CurlList(
       ["Accept:", "Accept-Encoding: identity"]
-        + request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" })
+        + (request.headers + (usesProxy && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
+    proxyHeaders = CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line))
     if !handle.isConfigured { configure(options, resolve) }
     configureRequest()
   }
@@ -65,12 +70,17 @@ final class CurlTransfer {
 
   /// What every ordinary request says, so that a handle that is used again has it already.
   private func configure(_ options: TransportOptions, _ resolve: CurlList) {
-    handle.isConfigured = request.isOrdinary
+    handle.isConfigured = request.isOrdinary && options.treatsHostsAlike
     oc_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https")
     for (option, value) in Self.flags { oc_set_long(easy, option, value) }
     oc_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
-    oc_set_string(easy, CURLOPT_PROXY, options.proxy ?? "")
-    oc_set_string(easy, CURLOPT_NOPROXY, options.noProxy)
+    oc_set_string(easy, CURLOPT_PROXY, usesProxy ? options.proxy : "")
+    oc_set_string(easy, CURLOPT_NOPROXY, "")
+    if tunnel != nil {
+      oc_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 0)
+      oc_set_list(easy, CURLOPT_PROXYHEADER, proxyHeaders.head)
+    }
+    if CurlNames.isUnknown(request.url, options.resolve) { CurlNames.refuse(easy) }
     oc_set_pointer(easy, CURLOPT_ERRORBUFFER, handle.errorText)
     oc_set_list(easy, CURLOPT_RESOLVE, resolve.head)
     oc_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(options.connectTimeout.inNanoseconds / 1_000_000))
@@ -104,20 +114,29 @@ final class CurlTransfer {
     (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, 120),
   ]
 
+  private static func line(_ header: Download.Header) -> String {
+    header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"
+  }
+
   private func configureTrust(_ options: TransportOptions) {
-    if let file = options.authorityFile { oc_set_string(easy, CURLOPT_CAINFO, file) }
+    if let file = options.authorityFile {
+      oc_set_string(easy, CURLOPT_CAINFO, file)
+      oc_set_string(easy, CURLOPT_PROXY_CAINFO, file)
+    }
     let verifies = request.trust == .roots && !request.looksAtChainOnly
     oc_set_long(easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1 : 0)
     oc_set_long(easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2 : 0)
+    if verifies { CurlIdentity.refuseWeakness(easy) }
+    CurlIdentity.set(request.looksAtChainOnly ? nil : options.revocation[request.url.host], on: easy)
     if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CERTINFO, 1) }
     var pins = request.pins
     if case .exactKey(let key) = request.trust { pins = [key] }
     if !pins.isEmpty { oc_set_string(easy, CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")) }
     // A trust that was granted to one job must not be found on a connection by another.
     if request.trust != .roots || request.looksAtChainOnly {
-      oc_set_long(easy, CURLOPT_FRESH_CONNECT, 1)
-      oc_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+      CurlIdentity.isolate(easy)
     }
+    if let identity = request.clientCertificate { CurlIdentity.set(identity, on: easy) }
   }
 
   /// Of the connection that it has at the moment.
@@ -136,6 +155,11 @@ final class CurlTransfer {
   private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
     headerBytes += Int64(line.count)
     do throws(HeadFailure) {
+      if tunnel?.isConnected == false {
+        // Whatever follows is discarded; libcurl ends the transfer by itself.
+        if let head = try tunnel?.append(line) { _ = client()?.transfer(id, answered: head) }
+        return line.count
+      }
       guard let head = try reader.append(line) else { return line.count }
       guard let client = client() else { return 0 }
       verdict = client.transfer(id, answered: head)
@@ -143,7 +167,7 @@ final class CurlTransfer {
       return abortedByClient ? 0 : line.count
     } catch {
       abortedByClient = true
-      client()?.transfer(id, sentHostileHead: error)
+      client()?.transfer(id, sentHostileHead: error, overHTTP2: reader.isHTTP2)
       return 0
     }
   }
@@ -185,6 +209,8 @@ final class CurlTransfer {
 
   /// The second look, at the address that is really connected: the connection may be an older one.
   private func isStillAllowed(_ remote: String) -> Bool {
+    tunnel?.connected()
+    client()?.transferConnected(id)
     if usesProxy { return true }
     guard let address = NetworkAddress(remote) else {
       refusal = "an unknown address"
@@ -206,6 +232,7 @@ final class CurlTransfer {
     if request.looksAtChainOnly { end.chain = certificates() }
     // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
+    end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: handle.errorText)
     end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
     if abortedByClient {
@@ -213,14 +240,25 @@ final class CurlTransfer {
     } else if let refusal {
       end.problem = .refusedAddress(refusal)
     } else if verdict == nil, Self.isEndlessLine(result) {
-      client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10))
+      client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10), overHTTP2: reader.isHTTP2)
       end.problem = .aborted
     } else {
-      end.problem = Self.problem(result)
+      end.problem = diagnosis(result, end.message) ?? Self.problem(result)
       // Behind a proxy only the proxy is connected to.
-      if usesProxy, end.problem == .connect { end.problem = .proxy }
+      if usesProxy, tunnel == nil, end.problem == .connect { end.problem = .proxy }
+      end.problem = end.problem.map { tunnel?.problem($0) ?? $0 }
     }
     return end
+  }
+
+  private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
+    guard request.url.scheme == "https" else { return nil }
+    // What the library below refuses (floods, bombs) comes as an error of receiving.
+    if message.contains("nghttp2") { return .http2(isConnection: true) }
+    var verification = 0
+    oc_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
+    return TLSDiagnosis.problem(
+      code, message: message, verification: verification, showedCertificate: request.clientCertificate != nil)
   }
 
   /// A field that libcurl gives up on before it hands it over (100 KB): CURLE_TOO_LARGE, before 8.6 CURLE_OUT_OF_MEMORY.
@@ -233,11 +271,12 @@ final class CurlTransfer {
     case CURLE_COULDNT_CONNECT: .connect
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_INVALIDCERTSTATUS:
-      .untrusted
+      .untrusted(.other)
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
       CURLE_USE_SSL_FAILED:
       .tls
-    case CURLE_HTTP2, CURLE_HTTP2_STREAM: .http2
+    case CURLE_HTTP2: .http2(isConnection: true)
+    case CURLE_HTTP2_STREAM: .http2(isConnection: false)
     case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: .reset
     case CURLE_PARTIAL_FILE: .truncated
     case CURLE_OPERATION_TIMEDOUT: .timeout

@@ -30,7 +30,7 @@ final class CurlTransport: Transport {
     guard let multi = CurlMulti() else { throw TransportUnavailable("curl_multi_init failed") }
     self.options = options
     self.multi = multi
-    resolve = CurlList(options.resolve)
+    resolve = CurlList(CurlNames.entries(options.resolve))
   }
 
   private static let initialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT))

@@ -16,9 +16,13 @@ struct TransportRequest {
 
   var url: ParsedURL
   var headers: [Download.Header]
+  /// For the proxy alone, where there is one; a tunnel's other end never sees them.
+  var proxyHeaders: [Download.Header] = []
   /// Verified besides everything else.
   var pins: [String] = []
   var trust = Trust.roots
+  /// Shown if the server asks for one.
+  var clientCertificate: ClientCertificate?
   /// A body of 8 MiB or more is better off alone on its connection.
   var isLarge = false
   /// Handshake only, without verification and without a request: to see the chain after a failed verification.
@@ -26,15 +30,21 @@ struct TransportRequest {
 
   /// Whether nothing but its URL, its headers and its size tells it from others. What is granted to one host or job must
   /// not stay on a handle that serves another.
-  var isOrdinary: Bool { trust == .roots && pins.isEmpty && !looksAtChainOnly }
+  var isOrdinary: Bool {
+    trust == .roots && pins.isEmpty && clientCertificate == nil && proxyHeaders.isEmpty && !looksAtChainOnly
+  }
 }
 
 /// How the transport ended a request.
 struct TransportEnd {
   enum Problem: Equatable {
-    case resolve, connect, tls, proxy, http2, reset, truncated, timeout, protocolFault, other
+    /// Of HTTP/2: the connection is of no use any more, or just the one stream.
+    case http2(isConnection: Bool)
+    case resolve, connect, tls, proxy, reset, truncated, timeout, protocolFault, other
     /// The peer's certificate wasn't accepted.
-    case untrusted
+    case untrusted(TLSDiagnosis.Fault)
+    /// The peer wants a client certificate, or another one.
+    case clientCertificate(TLSDiagnosis.Demand)
     /// The address policy refused every address; the text says which and why.
     case refusedAddress(String)
     /// The client said so, by a verdict.
@@ -44,6 +54,8 @@ struct TransportEnd {
   /// nil: the message ended where the protocol says it does.
   var problem: Problem?
   var message = ""
+  /// What broke was our sending, after the connection had come about.
+  var brokeSending = false
   /// Header and body bytes that arrived.
   var receivedBytes: Int64 = 0
   var remoteAddress = ""
@@ -57,7 +69,9 @@ enum DataVerdict { case taken, pause, abort }
 /// Who owns the transfers. Called on the network thread, inside `poll`.
 protocol TransportClient: AnyObject {
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict
-  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure)
+  func transfer(_ id: TransferID, sentHostileHead failure: HeadFailure, overHTTP2: Bool)
+  /// Connected, TLS and tunnel included; the request follows.
+  func transferConnected(_ id: TransferID)
   /// `.pause` takes nothing; the same bytes come again after `Transport.resume`.
   func transfer(_ id: TransferID, received bytes: UnsafeRawBufferPointer) -> DataVerdict
   func transfer(_ id: TransferID, ended end: TransportEnd)

@@ -4,22 +4,38 @@ public struct TransportOptions: Sendable {
   public var authorityFile: String?
   /// `sha256//…` public key pins by host.
   public var pins: [String: [String]] = [:]
+  /// How it is found out, by host, whether a certificate was taken back; a host that isn't named isn't asked about. The
+  /// certificates of those that are named are never open to question.
+  public var revocation: [String: RevocationCheck] = [:]
   /// `scheme://host:port` of a proxy; nil: none. The environment has no say.
   public var proxy: String?
-  /// Hosts that are asked without it, as CURLOPT_NOPROXY(3) reads them.
+  /// Hosts that are asked without it, as CURLOPT_NOPROXY(3) has them: names with all beneath them, addresses, blocks, `*`.
   public var noProxy = ""
   /// Addresses that may be connected to.
   public var addresses: AddressPolicy
   /// Which hosts and ports a URL may name, apart from each download's own list.
   public var hosts: HostRules
-  /// `host:port:address` entries that come before DNS.
+  /// `host:port:address` entries that come before DNS; several addresses have commas between them, and a host without any
+  /// (`host:port:`) isn't found.
   public var resolve: [String] = []
   /// Seconds for the connection with its TLS handshake.
   public var connectTimeout: Duration = .seconds(30)
   public var userAgent = "outrider"
 
+  /// Nothing in here makes a difference between hosts, but for what the engine asks about each request.
+  var treatsHostsAlike: Bool { proxy == nil && revocation.isEmpty && !resolve.contains { $0.hasSuffix(":") } }
+
   public init(addresses: AddressPolicy = AddressPolicy(), hosts: HostRules = HostRules()) {
     self.addresses = addresses
     self.hosts = hosts
   }
+}
+
+/// Whether an authority took a certificate back. Most servers send nothing about it, and no authority is asked by the way:
+/// that would tell it who downloads what. So it is an administrator's choice for hosts that are known.
+public enum RevocationCheck: Sendable, Equatable {
+  /// The server has to send its authority's word along (OCSP stapling); no word, or an old one, counts as taken back.
+  case stapledStatus
+  /// A PEM file with the lists of every authority in the chain; no list, or an old one, counts as taken back.
+  case list(file: String)
 }

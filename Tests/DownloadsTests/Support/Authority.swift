@@ -7,11 +7,15 @@ struct Authority {
 
   let authority: CertificateAuthority
   let path: String
+  /// Its list of what it took back.
+  let revocationPath: String
 
   private init() {
     do {
       authority = try CertificateAuthority()
       path = "/tmp/outrider-test-ca-\(ProcessInfo.processInfo.processIdentifier).pem"
+      revocationPath = "/tmp/outrider-test-crl-\(ProcessInfo.processInfo.processIdentifier).pem"
+      try authority.revocationList().write(toFile: revocationPath, atomically: true, encoding: .utf8)
       try authority.pem.write(toFile: path, atomically: true, encoding: .utf8)
     } catch {
       fatalError("\(error)")

@@ -1,0 +1,37 @@
+internal import AssetModel
+
+/// Servers that want to know who asks: a client certificate, by the same two phases as every other challenge.
+extension EngineCore {
+  func identityDemanded(_ job: ActiveJob, _ segment: Segment, _ demand: TLSDiagnosis.Demand, _ text: String) {
+    let origin = segment.url.origin
+    func failure(_ detail: String) -> ActiveJob.Next {
+      .fail(TransferFailure(.challenge, hop: segment.visited.count, detail: detail))
+    }
+    let isCertain = demand != .perhaps || job.identities[origin] != nil
+    // A handshake may fail without a word for other reasons, too: then it is tried again like any other.
+    let otherwise =
+      isCertain
+      ? failure("\(origin) asks for a client certificate, and nobody gave one that it takes")
+      : .retry(.tls(text), own: nil)
+    if demand == .unusable {
+      return settle(job, failure("the client certificate for \(text)"))
+    }
+    guard options.answerChallenge != nil else { return settle(job, otherwise) }
+    guard job.record.history.challenges < Self.mostChallenges else {
+      return settle(
+        job, isCertain ? failure("\(origin) refused \(Self.mostChallenges) client certificates") : otherwise)
+    }
+    let challenge = AuthenticationChallenge(
+      kind: .clientCertificate(isCertain: isCertain), origin: origin, app: job.record.specification.app,
+      identifier: job.record.specification.identifier, previousFailureCount: job.record.history.challenges)
+    authenticate(job, segment, Asked(challenge: challenge, withoutIdentity: otherwise))
+  }
+
+  func identityAnswered(
+    _ job: ActiveJob, _ segment: Segment, _ asked: Asked, _ answer: ChallengeAnswer, _ otherwise: ActiveJob.Next
+  ) {
+    guard case .clientCertificate(let identity) = answer else { return settle(job, otherwise) }
+    job.identities[asked.challenge.origin] = identity
+    requestAgain(job, segment)
+  }
+}

@@ -1,0 +1,91 @@
+internal import AssetModel
+
+/// Networks that lead elsewhere, and machines that slept.
+extension EngineCore {
+  static let portalCheck: Duration = .seconds(30)
+
+  /// Old connections are dead after a sleep, though nobody says so; addresses may be others.
+  func noticeSleep() {
+    let slept = clock.slept
+    // Both clocks are read one after the other, so that less than a second may be the scheduler's doing.
+    guard slept - lastSlept >= .seconds(1) else { return }
+    lastSlept = slept
+    networkChanged()
+  }
+
+  /// No connection or no head came in time, or the rest of an answer that nobody wants: then what it says is enough.
+  func giveUp(_ segment: Segment) {
+    if segment.plan != nil {
+      transport.cancel(segment.transfer)
+      return transfer(segment.transfer, ended: TransportEnd())
+    }
+    guard !segment.isConnected else { return fail(segment, .headTimeout) }
+    let text = "\(segment.url.origin): no connection in time"
+    fail(segment, options.transport.proxy == nil ? .connect(text) : .proxy(text))
+  }
+
+  // MARK: Portals
+
+  /// Whether the failure waits for an answer: a login page may have come instead of the file, its server or its certificate.
+  func suspectsPortal(_ job: ActiveJob, _ failure: TransferFailure) -> Bool {
+    guard let ask = options.isBehindPortal, job.hasRequested, !job.hasLookedForPortal, Self.mayBePortals(failure)
+    else { return false }
+    job.hasLookedForPortal = true
+    // Wishes wait until the slot is free.
+    job.phase = .publishing
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    TimedQuestion(timeout: options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        if isBehindPortal { core.waitForLogin(job, failure) } else { core.fail(job, failure) }
+      }
+    }
+    return true
+  }
+
+  static func mayBePortals(_ failure: TransferFailure) -> Bool {
+    switch failure.reason {
+    // A redirect, or an address, may be the portal's.
+    case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused, .notAllowed: failure.errno == nil
+    case .noProgress, .challenge, .volume, .allowance: false
+    }
+  }
+
+  /// Nothing that came since the slot was given counts, neither bytes nor mistakes.
+  private func waitForLogin(_ job: ActiveJob, _ failure: TransferFailure) {
+    if job.chunks == nil, job.writtenBytes > 0 || job.record.generation != job.firstGeneration {
+      startAfresh(job, reason: "a login page came instead of it")
+    }
+    job.record.history = job.firstHistory
+    job.record.lastError = failure.detail
+    commitAndRetire(job) { core, record in
+      core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
+      if let explanation = core.explain(record.id) { core.events.send(.waiting(record.id, explanation)) }
+    }
+    portalCheckAt = clock.boot + Self.portalCheck
+    var conditions = conditions
+    conditions.isBehindPortal = true
+    setConditions(conditions)
+  }
+
+  /// Looks again whether the network leads somewhere by now.
+  func checkPortal(_ now: Duration) {
+    guard let due = portalCheckAt, due <= now, let ask = options.isBehindPortal else { return }
+    portalCheckAt = nil
+    guard conditions.isBehindPortal, !isClosing else { return }
+    let mailbox = mailbox
+    // Silence is no way out of a portal.
+    TimedQuestion(timeout: options.challengeTimeout, otherwise: true, ask: ask).put { isBehindPortal in
+      mailbox.post { core in
+        guard core.conditions.isBehindPortal else { return }
+        if isBehindPortal {
+          core.portalCheckAt = core.clock.boot + EngineCore.portalCheck
+        } else {
+          var conditions = core.conditions
+          conditions.isBehindPortal = false
+          core.setConditions(conditions)
+        }
+      }
+    }
+  }
+}

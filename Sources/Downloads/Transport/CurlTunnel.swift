@@ -1,0 +1,44 @@
+internal import CCurl
+
+/// What a proxy says before there is a tunnel: its answers aren't the origin's, nor are its failures.
+struct CurlTunnel {
+  private var reader = ResponseHeadReader()
+  /// Of the last complete head.
+  private(set) var status: Int?
+  private(set) var isConnected = false
+
+  mutating func connected() { isConnected = true }
+
+  /// The complete head of an answer that the engine has to see: a question for a credential.
+  mutating func append(_ line: UnsafeRawBufferPointer) throws(HeadFailure) -> ResponseHead? {
+    guard let head = try reader.append(line) else { return nil }
+    status = head.status
+    return head.status == 407 ? head : nil
+  }
+
+  /// Whose failure it is.
+  func problem(_ problem: TransportEnd.Problem) -> TransportEnd.Problem {
+    guard !isConnected else { return problem }
+    switch status {
+    // It says that it can't reach the origin.
+    case .some(502), .some(504): return .connect
+    case .some(200..<300): return problem
+    case nil, .some:
+      switch problem {
+      case .reset, .timeout, .truncated, .other, .protocolFault, .connect: return .proxy
+      default: return problem
+      }
+    }
+  }
+}
+
+/// Names before DNS.
+enum CurlNames {
+  /// What libcurl can be told.
+  static func entries(_ resolve: [String]) -> [String] { resolve.filter { !$0.hasSuffix(":") } }
+
+  /// `host:port:` without an address.
+  static func isUnknown(_ url: ParsedURL, _ resolve: [String]) -> Bool { resolve.contains("\(url.host):\(url.port):") }
+
+  static func refuse(_ easy: UnsafeMutableRawPointer) { oc_set_resolver_start(easy) { _, _, _ in 1 } }
+}

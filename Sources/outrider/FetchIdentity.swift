@@ -1,0 +1,54 @@
+internal import Downloads
+internal import Foundation
+
+/// Who `outrider fetch` is to servers that ask.
+struct FetchIdentity: Sendable {
+  private let user: (name: String, password: String)?
+  private let certificate: ClientCertificate?
+  /// Whoever a redirect leads to isn't shown the certificate: it names a person.
+  private let origins: Set<String>
+
+  init(_ command: FetchCommand, urls: [String]) throws {
+    user = try command.user.map { text in
+      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
+      return (parts[0], parts[1])
+    }
+    certificate = try command.cert.map { try Self.certificate($0, key: command.key) }
+    origins = certificate == nil ? [] : Set(urls.compactMap { try? ParsedURL($0).origin })
+  }
+
+  private static func certificate(_ path: String, key: String?) throws -> ClientCertificate {
+    let certificate = try text(path, "--cert")
+    let keyText = try key.map { try text($0, "--key") }
+    do throws(ClientCertificate.Failure) {
+      return try ClientCertificate(certificate: certificate, key: keyText ?? certificate)
+    } catch {
+      switch error {
+      case .noCertificate: throw Failure(64, "--cert \(path): \(error)")
+      case .noKey where key == nil: throw Failure(64, "--cert \(path): \(error); name it with --key")
+      case .noKey, .encryptedKey, .tooLong:
+        throw Failure(64, "\(key.map { "--key \($0)" } ?? "--cert \(path)"): \(error)")
+      }
+    }
+  }
+
+  private static func text(_ path: String, _ option: String) throws -> String {
+    guard let file = FileHandle(forReadingAtPath: path),
+      let data = try? file.read(upToCount: ClientCertificate.mostBytes + 1)
+    else { throw Failure(66, "\(option) \(path): can't be read, or is empty") }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  @Sendable func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
+    guard challenge.previousFailureCount == 0 else { return .cancel }
+    switch challenge.kind {
+    case .credentials(_, _, isProxy: false):
+      return user.map { .credential(user: $0.name, password: $0.password) } ?? .performDefaultHandling
+    case .clientCertificate:
+      guard let certificate, origins.contains(challenge.origin) else { return .performDefaultHandling }
+      return .clientCertificate(certificate)
+    case .credentials, .serverTrust: return .cancel
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import AssetModel
+import Foundation
+import LinuxSystem
+import Synchronization
+import Testing
+
+@testable import DevelopmentOrigin
+@testable import Downloads
+
+/// Group B of the fault corpus: what stands between.
+@Suite struct FaultsBProxyTests {
+  private static func secure(_ configuration: inout OriginConfiguration) {
+    configuration.tls = TLSOptions(Authority.shared.authority)
+  }
+
+  @Test("F-37 a tunnel, and an absolute target", arguments: [true, false]) func passesOn(isSecure: Bool) async throws {
+    let proxy = try Origin { $0.isProxy = true }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: { if isSecure { Self.secure(&$0) } },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+      }, reply: { _, nth in nth == 1 ? .half : nil })
+    #expect(trial.isFinished && trial.requests.count == 2, "\(trial.end)")
+    #expect(proxy.requests.map(\.method) == Array(repeating: isSecure ? "CONNECT" : "GET", count: 2))
+  }
+
+  @Test(
+    "F-37 a tunnel's 407 is answered to the proxy alone",
+    arguments: [Authentication.basic(user: "user", password: "pass"), .digest(user: "user", password: "pass")],
+    [true, false])
+  func credential(authentication: Authentication, isSecure: Bool) async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.proxyAuthentication = authentication
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: { if isSecure { Self.secure(&$0) } },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+        $0.answerChallenge = { challenge in
+          guard case .credentials(_, "development", true) = challenge.kind else { return .cancel }
+          return .credential(user: "user", password: "pass")
+        }
+      }, reply: { _, _ in nil })
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+    #expect(proxy.requests.count == 2 && proxy.requests[0].header("Proxy-Authorization") == nil)
+    #expect(trial.requests.allSatisfy { $0.header("Proxy-Authorization") == nil && $0.header("Authorization") == nil })
+  }
+
+  @Test("F-37 a chain is looked at through the tunnel, with the proxy's credential") func chainThroughTunnel()
+    async throws
+  {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.proxyAuthentication = .basic(user: "user", password: "pass")
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: {
+        Self.secure(&$0)
+        $0.tls?.fault = .selfSigned
+      },
+      options: {
+        $0.transport.proxy = address
+        $0.answerChallenge = { challenge in
+          if case .serverTrust = challenge.kind { return .trustShownKey }
+          return .credential(user: "user", password: "pass")
+        }
+      }, reply: { _, _ in nil })
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+    // The 407, the verification, the look, the request.
+    #expect(proxy.requests.count == 4)
+  }
+
+  @Test("F-37 a tunnel's 407 without end: three rounds") func refused() async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.proxyAuthentication = .basic(user: "user", password: "right")
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: { Self.secure(&$0) },
+      options: {
+        $0.transport.proxy = address
+        $0.answerChallenge = { _ in .credential(user: "user", password: "wrong") }
+      }, reply: { _, _ in nil })
+    #expect(trial.failure == .challenge && proxy.requests.count == 4 && trial.requests.isEmpty, "\(trial.end)")
+  }
+
+  @Test("F-37 a proxy that fails before there is a tunnel uses up no attempt", arguments: [503, 403, 0])
+  func failingProxy(status: Int) async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, nth in
+        guard nth <= 8 else { return nil }
+        return status == 0 ? .raw("", ending: .close) : .status(status)
+      }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: { Self.secure(&$0) },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+      }, reply: { _, _ in nil })
+    #expect(trial.isFinished && trial.record.history.fruitlessAttempts == 0, "\(trial.end)")
+    #expect(proxy.requests.count == 9)
+  }
+
+  @Test("F-37 a proxy that fails is left alone for longer and longer") func backOff() async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, nth in nth <= 5 ? .status(503) : nil }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let clock = TestClock()
+    let trial = try await Trial.run(
+      clock: clock, configure: { Self.secure(&$0) },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+      }, reply: { _, _ in nil })
+    #expect(trial.isFinished)
+    let waits = clock.jumps.withLock { $0 }
+    // 1, 2, 4, 8, 16 s, each times 0.5 … 1.5.
+    #expect(waits.count >= 5 && waits.reduce(.zero, +) > .seconds(14), "\(waits)")
+  }
+
+  @Test("F-37 an origin that the proxy can't reach is the origin's failure") func unreachable() async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, _ in .status(502) }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: { Self.secure(&$0) }, options: { $0.transport.proxy = address }, reply: { _, _ in nil })
+    #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 6, "\(trial.end)")
+  }
+
+  @Test("F-37 a proxy that dies in mid-transfer: what is there stays, and the origin isn't blamed") func dies()
+    async throws
+  {
+    let proxy = try Origin { $0.isProxy = true }
+    let (address, port) = (proxy.url, proxy.port)
+    let scene = try await Scene(
+      clock: TestClock(jumpsWhenIdle: false), configure: { Self.secure(&$0) },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+      }, reply: { _, nth in nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil })
+    try await scene.event { if case .progress = $0 { true } else { false } }
+    proxy.stop()
+    // The cut is anybody's; what follows is the proxy's.
+    for _ in 0..<4 {
+      #expect(try await scene.isWaiting().code == .retrying)
+      await scene.advance(by: .seconds(120))
+    }
+    _ = try await scene.isWaiting()
+    let next = try Origin {
+      $0.isProxy = true
+      $0.port = port
+    }
+    defer { next.stop() }
+    await scene.advance(by: .seconds(120))
+    #expect(try await scene.end().isFinished && scene.isWhole)
+    #expect(scene.origin.requests.count == 2 && scene.origin.requests[1].header("Range") != nil)
+    #expect(try await scene.close().history.fruitlessAttempts <= 1)
+  }
+
+  @Test("F-37 a proxy that reads along needs an authority that is trusted") func readsAlong() async throws {
+    let elsewhere = try CertificateAuthority()
+    let reader = try Origin {
+      $0.tls = TLSOptions(elsewhere)
+      $0.resources[Trial.path] = Resource(Trial.content)
+    }
+    defer { reader.stop() }
+    // Whatever is asked for, it leads to itself.
+    let trial = try await Trial.run(
+      configure: { Self.secure(&$0) },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.resolve = ["cdn.localhost:\(reader.port):127.0.0.1"]
+      },
+      reply: { _, _ in .with { $0.redirect = .to("https://cdn.localhost:\(reader.port)\(Trial.path)") } })
+    #expect(trial.failure == .trust && reader.requests.isEmpty, "\(trial.end)")
+  }
+
+  @Test("F-37 a stale range from a proxy's cache: the attempt after asks for no cache") func staleRange() async throws {
+    let stale = Content.pseudoRandom(seed: 43, count: Trial.size)
+    let proxy = try Origin {
+      $0.isProxy = true
+      // It keeps the end of an older version, and shows it as the one that was asked for.
+      $0.handler = { request, _ in
+        guard request.header("Range") != nil, request.header("Cache-Control")?.contains("no-cache") != true else {
+          return nil
+        }
+        return .with {
+          $0.status = 206
+          $0.body = .bytes(Array(stale.bytes(in: (2 << 20)..<Trial.size)))
+          // What the origin says of the whole file would give it away at once.
+          $0.removedHeaders = ["Repr-Digest"]
+          $0.setHeaders = [
+            HeaderField("Content-Range", "bytes \(2 << 20)-\(Trial.size - 1)/\(Trial.size)"),
+            HeaderField("ETag", "\"\(Trial.content.identity)\""),
+          ]
+        }
+      }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      digest: Trial.digest, options: { $0.transport.proxy = address },
+      reply: { _, nth in nth == 1 ? .half : nil })
+    #expect(trial.isFinished && trial.record.history.digestMismatches == 1, "\(trial.end)")
+    #expect(proxy.requests.map { $0.header("Cache-Control") } == [nil, nil, "no-cache"])
+  }
+
+  @Test("F-34 a host that is asked without the proxy is judged by its own address") func directIsJudged() async throws {
+    let proxy = try Origin { $0.isProxy = true }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let harness = try Harness {
+      $0.transport.proxy = address
+      $0.transport.noProxy = "inside.test"
+      $0.transport.resolve = ["inside.test:443:10.0.0.1"]
+    }
+    let end = try await harness.fetch(harness.specification("https://inside.test/file"))
+    #expect(end.reason == .notAllowed && proxy.requests.isEmpty, "\(end)")
+    await harness.engine.close()
+  }
+
+  @Test("F-34 an address in place of a name isn't handed to a proxy", arguments: ["", "203.0.113.0/24"])
+  func literal(noProxy: String) async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, _ in .status(403) }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let harness = try Harness {
+      $0.transport.proxy = address
+      $0.transport.noProxy = noProxy
+      $0.transport.hosts.allowsAddressLiterals = true
+      $0.transport.addresses.exceptions = []
+    }
+    let end = try await harness.fetch(harness.specification("https://203.0.113.7/file"))
+    #expect(end.reason == .notAllowed && proxy.requests.isEmpty, "\(end)")
+    // Where it is connected to directly, its kind decides.
+    let why = noProxy.isEmpty ? "only names are asked" : "documentation"
+    #expect(end.failure?.detail.contains(why) == true, "\(end)")
+    await harness.engine.close()
+  }
+
+  @Test(
+    arguments: [
+      ("example.com", "", false), ("example.com", "*", true), ("example.com", "example.com", true),
+      ("a.example.com", "example.com", true), ("a.example.com", ".example.com", true),
+      ("example.com", ".example.com", true), ("a.example.com", "*.example.com", true),
+      ("badexample.com", "example.com", false), ("example.com.evil", "example.com", false),
+      ("EXAMPLE.com", "example.COM", true), ("x.org", "a.org, x.org", true), ("x.org", "a.org x.org", true),
+      ("x.org", "a.org,,.", false), ("10.1.2.3", "10.0.0.0/8", true), ("11.1.2.3", "10.0.0.0/8", false),
+      ("10.1.2.3", "10.1.2.3", true), ("10.1.2.3", "3", false), ("[::1]", "::1", true), ("[::1]", "[::1]", true),
+      ("[fd00::5]", "fd00::/8", true), ("host", "10.0.0.0/8", false),
+    ] as [(String, String, Bool)])
+  func direct(host: String, noProxy: String, expected: Bool) {
+    #expect(ProxyRules.isDirect(host, noProxy: noProxy) == expected)
+  }
+}
