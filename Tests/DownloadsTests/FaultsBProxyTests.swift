@@ -240,6 +240,31 @@ import Testing
     await harness.engine.close()
   }
 
+  @Test("F-37 with and without the proxy, one after the other") func byTurns() async throws {
+    let proxy = try Origin { $0.isProxy = true }
+    let origin = try Origin {
+      Self.secure(&$0)
+      $0.resources["/file"] = Resource(.text("hello"))
+    }
+    defer {
+      proxy.stop()
+      origin.stop()
+    }
+    let address = proxy.url
+    let harness = try Harness {
+      $0.transport.authorityFile = Authority.shared.path
+      $0.transport.proxy = address
+      $0.transport.noProxy = "localhost"
+    }
+    for (host, name) in [("127.0.0.1", "a"), ("localhost", "b"), ("127.0.0.1", "c"), ("localhost", "d")] {
+      let url = "https://\(host):\(origin.port)/file"
+      #expect(try await harness.fetch(harness.specification(url, name: name)).isFinished)
+    }
+    #expect((1...2).contains(proxy.requests.count) && proxy.requests.allSatisfy { $0.target.hasPrefix("127.0.0.1:") })
+    #expect(origin.requests.count == 4)
+    await harness.engine.close()
+  }
+
   @Test("F-34 an address in place of a name isn't handed to a proxy", arguments: ["", "203.0.113.0/24"])
   func literal(noProxy: String) async throws {
     let proxy = try Origin {

@@ -58,6 +58,33 @@ import Testing
     }
   }
 
+  @Test("F-36 what one host has to show isn't asked of another") func staysWithItsHost() async throws {
+    func origin(staples: Bool) throws -> Origin {
+      try Origin {
+        $0.tls = TLSOptions(Authority.shared.authority)
+        $0.tls?.staplesStatus = staples
+        $0.resources["/file"] = Resource(.text("hello"))
+      }
+    }
+    let (first, second) = (try origin(staples: true), try origin(staples: false))
+    defer {
+      first.stop()
+      second.stop()
+    }
+    let harness = try Harness {
+      $0.transport.authorityFile = Authority.shared.path
+      $0.transport.revocation["127.0.0.1"] = .stapledStatus
+    }
+    for (url, name) in [
+      (first.url("/file"), "a"), ("https://localhost:\(second.port)/file", "b"), (first.url("/file"), "c"),
+    ] {
+      let end = try await harness.fetch(harness.specification(url, name: name))
+      #expect(end.isFinished, "\(name): \(end)")
+    }
+    #expect(try await harness.fetch(harness.specification(second.url("/file"), name: "d")).reason == .trust)
+    await harness.engine.close()
+  }
+
   @Test("F-36 what is trusted once isn't trusted for another key at the resume") func keyChanges() async throws {
     let asked = Mutex<[String]>([])
     let scene = try await Scene(
