@@ -22,6 +22,7 @@ struct Addition {
   }
 
   mutating func add(_ specification: DownloadSpecification, volume: UInt64?) throws -> AddResult {
+    if let objection = specification.objection { return .invalid(objection) }
     let app = Array(specification.app.utf8)
     latest.again()
     var generation = 1

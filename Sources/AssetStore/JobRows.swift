@@ -99,7 +99,7 @@ enum JobRow {
       headers: try readHeaders(Unpacker(bytes(row["headers"]))),
       transferClass: try transferClass(row["requestedClass"]), isEssential: row["isEssential"],
       priority: row["priority"],
-      declaredSize: row["declaredSize"], digest: digest(row["digest"]), chunks: try chunks(row),
+      declaredSize: size(row["declaredSize"]), digest: digest(row["digest"]), chunks: try chunks(row),
       directory: try text(row["directory"]),
       fileName: try text(row["fileName"]), allowedDomains: domains, budget: row["budget"],
       isManifest: row["isManifest"])
@@ -112,6 +112,9 @@ enum JobRow {
       lastProgress: moment(row, "progress"), lastError: row["lastError"],
       publishedInode: (row["publishedInode"] as Int64?).map { UInt64(bitPattern: $0) }, finalSize: row["finalSize"])
   }
+
+  /// Sizes are added and subtracted: one that a damaged page made up must not end the process.
+  private static func size(_ bytes: Int64?) -> Int64? { bytes.map { max(0, $0) } }
 
   static func state(_ row: Row) throws -> JobState {
     switch State(rawValue: row["state"]) {
@@ -140,7 +143,7 @@ enum JobRow {
   private static func partial(_ row: Row) throws -> Partial? {
     guard let name: String = row["stagingName"] else { return nil }
     let entity = Entity(
-      strongTag: row["strongTag"], lastModified: row["lastModified"], total: row["total"], coding: row["coding"],
+      strongTag: row["strongTag"], lastModified: row["lastModified"], total: size(row["total"]), coding: row["coding"],
       finalURL: row["finalURL"] ?? "", reprDigest: digest(row["reprDigest"]))
     return Partial(
       stagingName: name, entity: entity, checkpoints: try readCheckpoints(Unpacker(bytes(row["checkpoints"]))),

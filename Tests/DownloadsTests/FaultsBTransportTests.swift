@@ -12,10 +12,13 @@ import Testing
   // MARK: Time
 
   @Test("F-27 a body that stalls goes on over another connection") func stall() async throws {
-    let scene = try await Scene { _, nth in nth == 1 ? .cut(after: .byte(1 << 20), .silence) : nil }
-    try await scene.event { if case .progress = $0 { true } else { false } }
+    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in
+      nth == 1 ? .cut(after: .byte(1 << 20), .silence) : nil
+    }
+    while await scene.engine.progress(of: scene.id)?.received ?? 0 < 1 << 20 {}
     await scene.advance(by: .seconds(40))
     #expect(try await scene.isWaiting().data["lastError"] == "next to nothing arrived for too long")
+    await scene.advance(by: .seconds(120))
     #expect(try await scene.end().isFinished && scene.isWhole)
     let requests = scene.origin.requests
     #expect(requests.map { $0.header("Range") } == [nil, "bytes=1048576-"])
@@ -26,19 +29,20 @@ import Testing
   @Test("F-27 a head that trickles in, or never comes", arguments: [true, false]) func slowHead(trickles: Bool)
     async throws
   {
-    let scene = try await Scene { _, nth in
+    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in
       guard nth == 1 else { return nil }
       return .with {
-        if trickles { $0.timing.betweenHeadBytes = .milliseconds(1) } else { $0.timing.beforeStatus = .seconds(3600) }
+        if trickles { $0.timing.betweenHeadBytes = .milliseconds(20) } else { $0.timing.beforeStatus = .seconds(3600) }
         $0.setHeaders = [HeaderField("X-Padding", String(repeating: "x", count: 20_000))]
       }
     }
-    _ = await scene.origin.requests(count: 1, within: .seconds(5))
+    _ = await scene.origin.requests(count: 1, within: .seconds(120))
     // Bytes that come meanwhile don't extend it.
     await scene.advance(by: .seconds(30))
     #expect(await scene.engine.explain(scene.id)?.code == .transferring)
     await scene.advance(by: .seconds(31))
     #expect(try await scene.isWaiting().data["lastError"] == "the server didn't answer in time")
+    await scene.advance(by: .seconds(120))
     #expect(try await scene.end().isFinished && scene.isWhole)
     _ = try await scene.close()
   }
@@ -103,7 +107,9 @@ import Testing
   @Test("F-40 a change of network in mid-transfer: old connections aren't used again") func changedInTransfer()
     async throws
   {
-    let scene = try await Scene { _, nth in nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil }
+    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in
+      nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil
+    }
     try await scene.event { if case .progress = $0 { true } else { false } }
     scene.engine.networkChanged()
     #expect(try await scene.end().isFinished && scene.isWhole)

@@ -115,6 +115,10 @@ final class EngineCore {
     }
     if now - lastSchedule >= .milliseconds(100), !active.isEmpty { needsSchedule = true }
     if origins.reopen(now) { needsSchedule = true }
+    if let opening = conditions.windowOpensAt, opening <= now {
+      conditions.windowOpensAt = nil
+      needsSchedule = true
+    }
   }
 
   /// Ends a hold: the job may be scheduled again.
@@ -219,7 +223,10 @@ final class EngineCore {
 
   /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
   static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
-    clock.boot - .nanoseconds(moment.elapsed(until: clock.now))
+    let elapsed = moment.elapsed(until: clock.now)
+    // Of an earlier boot only wall clocks tell, and those may be years off: it counts for a day at most.
+    let isKnown = moment.bootIdentifier == clock.bootIdentifier
+    return clock.boot - .nanoseconds(isKnown ? elapsed : min(elapsed, 24 * 3_600_000_000_000))
   }
 
   /// Takes a job back from its slot, and tells the scheduler.

@@ -106,7 +106,9 @@ final class TestClock: TransferClock {
   }
 
   var boot: Duration { (jumpsWhenIdle ? SystemClock.boottime : start) + offset.withLock { $0 } }
-  var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) }
+  /// What the wall clock is off by, in nanoseconds: it may be set at any time.
+  let wallShift = Mutex<Int64>(0)
+  var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) + wallShift.withLock { $0 } }
 
   func advance(by step: Duration) { offset.withLock { $0 += step } }
 
