@@ -68,7 +68,8 @@ let package = Package(
     .target(
       name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams],
       swiftSettings: strict),
-    .target(name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", grdb, sqlite], swiftSettings: strict),
+    .target(
+      name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", crypto, grdb, sqlite], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
     .target(name: "COSModules", cSettings: strictC),
@@ -108,18 +109,23 @@ let package = Package(
       name: "DownloadsTests",
       dependencies: [
         "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "LinuxSystem",
-        "interrupted-fetch", crypto,
+        "interrupted-fetch", "starved-fetch", crypto,
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(
       name: "interrupted-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],
       path: "Tests/InterruptedFetch"),
+    // A fetch of several files in a process that runs out of descriptors.
+    .executableTarget(
+      name: "starved-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],
+      path: "Tests/StarvedFetch"),
     // Run by Examples/benchmark-downloads.
     .executableTarget(
       name: "queue-benchmark",
       dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
       path: "Tests/QueueBenchmark"),
-    .testTarget(name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "store-writer"]),
+    .testTarget(
+      name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "store-writer", crypto, grdb]),
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),

@@ -22,6 +22,7 @@ struct Addition {
   }
 
   mutating func add(_ specification: DownloadSpecification, volume: UInt64?) throws -> AddResult {
+    if let objection = specification.objection { return .invalid(objection) }
     let app = Array(specification.app.utf8)
     latest.again()
     var generation = 1
@@ -53,9 +54,7 @@ struct Addition {
   }
 
   private func duplicate(_ specification: DownloadSpecification, _ id: JobID) throws -> AddResult {
-    let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE id = ?").bind(id.number)
-    guard try row.step() else { return .conflict(id) }
-    let known = try JobRow.record(row).specification
+    guard let known = try JobRow.find(id, database)?.specification else { return .conflict(id) }
     return known.isExactly(specification) ? .alreadyScheduled(id) : .conflict(id)
   }
 }

@@ -11,9 +11,17 @@ public struct Budget: Sendable, Equatable {
   /// What a new job may reserve. A manifest may always have 1 MiB, whatever the other downloads have used; the others never
   /// get that part.
   public func available(forManifest: Bool = false) -> Int64 {
-    let manifest = manifestCharged + manifestReserved
-    if forManifest { return max(Budgets.manifestPart - manifestReserved, allowed - charged - reserved - manifest) }
-    return max(0, allowed - charged - reserved - max(min(allowed, Budgets.manifestPart), manifest))
+    let manifest = Self.sum(manifestCharged, manifestReserved)
+    let used = Self.sum(charged, reserved)
+    let left = max(0, allowed - min(allowed, used))
+    if forManifest { return max(0, Budgets.manifestPart - manifestReserved, left - min(left, manifest)) }
+    return max(0, left - min(left, max(min(allowed, Budgets.manifestPart), manifest)))
+  }
+
+  /// Both at least 0; more than any number is the largest one.
+  private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+    let (sum, overflow) = max(0, left).addingReportingOverflow(max(0, right))
+    return overflow ? .max : sum
   }
 }
 

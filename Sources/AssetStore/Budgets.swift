@@ -17,12 +17,13 @@ enum Budgets {
     try database.query(
       "INSERT INTO budgets (name, allowed) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET allowed = excluded.allowed"
     ).bind(name).bind(max(0, bytes)).run()
-    // Jobs that were added before there was this allowance have reserved from it.
+    // Jobs that were added before there was this allowance have reserved from it. `sum` would fail where the numbers are
+    // more than 64 bits hold; `total` doesn't.
     try database.query(
       """
       UPDATE budgets SET
-        reserved = (SELECT coalesce(sum(reserved), 0) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 0),
-        manifestReserved = (SELECT coalesce(sum(reserved), 0) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 1)
+        reserved = (SELECT CAST(total(reserved) AS INTEGER) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 0),
+        manifestReserved = (SELECT CAST(total(reserved) AS INTEGER) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 1)
       WHERE name = ?
       """
     ).bind(name).run()

@@ -8,7 +8,7 @@ extension AssetStore {
   public func diskReservation(device: UInt64) throws(StoreError) -> DiskReservation {
     try read { database in
       let query = try database.query(
-        "SELECT coalesce(sum(rest), 0), count(*) FROM jobs WHERE volume = ? AND state < 3")
+        "SELECT CAST(total(rest) AS INTEGER), count(*) FROM jobs WHERE volume = ? AND state < 3")
       _ = try query.bind(bits: device).step()
       return DiskReservation(bytes: query.int64(), inodes: query.int64())
     }

@@ -96,6 +96,11 @@ enum JobRow {
     waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, publishedInode, finalSize
     """
 
+  static func find(_ id: JobID, _ database: Database) throws -> JobRecord? {
+    let row = try database.query("SELECT \(columns) FROM jobs WHERE id = ?").bind(id.number)
+    return try row.step() ? try record(row) : nil
+  }
+
   /// A row of `columns`, which are read once each, from the first to the last.
   static func record(_ row: Query) throws -> JobRecord {
     let id = JobID(row.int64())
@@ -118,11 +123,14 @@ enum JobRow {
     DownloadSpecification(
       app: try name(row), identifier: try name(row), url: row.text(), headers: try readHeaders(Unpacker(row.blob())),
       transferClass: try transferClass(row.int()), isEssential: row.bool(), priority: row.int(),
-      declaredSize: row.optionalInt64(), digest: digest(row.optionalBlob()), chunks: try chunks(row),
+      declaredSize: size(row.optionalInt64()), digest: digest(row.optionalBlob()), chunks: try chunks(row),
       directory: try name(row), fileName: try name(row),
       allowedDomains: try row.optionalBlob().map { try readTexts(Unpacker($0)) }, budget: row.optionalText(),
       isManifest: row.bool())
   }
+
+  /// Sizes are added and subtracted: one that a damaged page made up must not end the process.
+  private static func size(_ bytes: Int64?) -> Int64? { bytes.map { max(0, $0) } }
 
   private static func name(_ row: Query) throws -> String {
     guard let text = String(validating: row.blob(), as: UTF8.self) else { throw Unpacker.Unreadable() }
@@ -158,7 +166,7 @@ enum JobRow {
       return nil
     }
     let entity = Entity(
-      strongTag: row.optionalText(), lastModified: row.optionalText(), total: row.optionalInt64(),
+      strongTag: row.optionalText(), lastModified: row.optionalText(), total: size(row.optionalInt64()),
       coding: row.optionalText(), finalURL: row.text(), reprDigest: digest(row.optionalBlob()))
     return Partial(
       stagingName: name, entity: entity, checkpoints: try readCheckpoints(Unpacker(row.blob())),

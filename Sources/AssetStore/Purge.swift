@@ -47,6 +47,10 @@ extension AssetStore {
           """
         ).bind(file).bind(bits: candidate.inode)
         guard try row.step() else { return false }
+      } else {
+        // An orphan of a moment ago may have found a job that knows its bytes.
+        let row = try database.query("SELECT 1 FROM jobs WHERE state < 3 AND stagingName = ?").bind(candidate.name)
+        if try row.step() { return false }
       }
       try database.query("INSERT OR IGNORE INTO tombstones (file, directory, name, inode, size) VALUES (?, ?, ?, ?, ?)")
         .bind(candidate.file).bind(Array(candidate.directory.utf8)).bind(Array(candidate.name.utf8))
@@ -76,34 +80,47 @@ extension AssetStore {
       }
       return all
     }
+    var failure: SystemCallError?
     for tombstone in tombstones {
       let outcome: Removal
-      do throws(SystemCallError) { outcome = try remove(tombstone, files) } catch { throw .file(error) }
+      do throws(SystemCallError) {
+        outcome = try remove(tombstone, files)
+      } catch {
+        // One directory that can't be read doesn't keep the files of all others.
+        failure = failure ?? error
+        continue
+      }
       switch outcome {
       case .removed:
         report.removed += 1
         report.freed += tombstone.size
-      case .gone: report.skipped += 1
+      case .gone, .unreachable: report.skipped += 1
       case .exchanged: report.exchanged.append("\(tombstone.directory)/\(tombstone.name)")
       }
       try write { database in
         try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
         // The size stays: it says what fetching again would cost.
         try database.query("UPDATE files SET state = ? WHERE id = ? AND state = 0")
-          .bind(outcome == .exchanged ? StoredFile.State.missing.rawValue : StoredFile.State.purged.rawValue)
-          .bind(tombstone.file).run()
+          .bind((outcome.isDeletion ? StoredFile.State.purged : .missing).rawValue).bind(tombstone.file).run()
       }
     }
+    if let failure { throw .file(failure) }
   }
 
-  private enum Removal { case removed, gone, exchanged }
+  private enum Removal {
+    case removed, gone, exchanged
+    /// Its directory isn't there: deleted with it, or on a volume that isn't mounted.
+    case unreachable
+
+    var isDeletion: Bool { self == .removed || self == .gone }
+  }
 
   private func remove(_ tombstone: Tombstone, _ files: any FileOperations) throws(SystemCallError) -> Removal {
     let directory: OwnedDescriptor
     do {
       directory = try OwnedDescriptor.open(tombstone.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
     } catch {
-      if error.code == ENOENT { return .gone }
+      if [ENOENT, ENOTDIR, ELOOP].contains(error.code) { return .unreachable }
       throw error
     }
     do {

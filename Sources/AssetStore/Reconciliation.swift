@@ -8,6 +8,8 @@ public struct Reconciliation: Sendable, Equatable {
   public var orphans: [PurgeCandidate] = []
   /// Finished files that aren't at their place any more; their rows now say `missing`.
   public var missing: [StoredFile] = []
+  /// Files that were missing and are at their place again: their volume was mounted, or somebody put them back.
+  public var returned: [StoredFile] = []
 
   public init() {}
 }
@@ -37,27 +39,36 @@ extension AssetStore {
     } catch {
       throw .file(error)
     }
-    for file in try self.files() {
-      let isThere: Bool
-      do throws(SystemCallError) {
-        let directory = try OwnedDescriptor.open(file.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-        isThere = try identity(file.name, in: directory.number, files)?.inode == file.inode
-      } catch {
-        // A volume that isn't mounted says nothing about the file.
-        guard error.code == ENOENT else { continue }
-        isThere = false
-      }
-      if !isThere { result.missing.append(file) }
+    let (present, missing) = try read {
+      (try FileRow.all($0, "WHERE state = 0"), try FileRow.all($0, "WHERE state = 2"))
     }
-    let missing = result.missing
-    if !missing.isEmpty {
+    for file in present where try !isAtItsPlace(file, files) { result.missing.append(file) }
+    for file in missing where try isAtItsPlace(file, files, unknown: false) { result.returned.append(file) }
+    let (lost, found) = (result.missing, result.returned)
+    if !lost.isEmpty || !found.isEmpty {
       try write { database in
-        for file in missing {
+        for file in lost {
           try database.query("UPDATE files SET state = 2 WHERE id = ? AND state = 0").bind(file.id).run()
+        }
+        for file in found {
+          try database.query("UPDATE files SET state = 0 WHERE id = ? AND state = 2").bind(file.id).run()
         }
       }
     }
     return result
+  }
+
+  /// `unknown`: what is said where nothing can be said.
+  private func isAtItsPlace(
+    _ file: StoredFile, _ files: any FileOperations, unknown: Bool = true
+  ) throws(StoreError) -> Bool {
+    do throws(SystemCallError) {
+      let directory = try OwnedDescriptor.open(file.directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      return try identity(file.name, in: directory.number, files)?.inode == file.inode
+    } catch {
+      // A volume that fails says nothing about the file.
+      return error.code == ENOENT ? false : unknown
+    }
   }
 
   private func identity(

@@ -164,6 +164,7 @@ final class FetchSession: Sendable {
       throw Failure(75, "\(target.name) is still being fetched otherwise (download \(id)); try again")
     case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
     case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
+    case .invalid(let why): throw Failure(64, "\(target.name): \(why)")
     }
   }
 

@@ -101,7 +101,7 @@ final class FailingFiles: FileOperations {
     return store
   }
 
-  @Test func aCrashAtAnyOperationIsFinishedAtTheNextStart() throws {
+  @Test("F-53 a crash at any operation of a purge is finished at the next start") func crash() throws {
     var number = 0
     var reached = true
     while reached {
@@ -131,7 +131,7 @@ final class FailingFiles: FileOperations {
     #expect(number > 8)
   }
 
-  @Test func whatIsPinnedOrExchangedStays() throws {
+  @Test("F-53 what is pinned, exchanged or in a callback stays") func whatIsPinnedOrExchangedStays() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try Self.finished(3, in: folder)
     let plan = try store.files().map { PurgeCandidate($0, appIsLaunchable: false) }

@@ -15,7 +15,7 @@ import Testing
     let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in
       nth == 1 ? .cut(after: .byte(1 << 20), .silence) : nil
     }
-    while await scene.engine.progress(of: scene.id)?.received ?? 0 < 1 << 20 {}
+    try await until { await scene.engine.progress(of: scene.id)?.received ?? 0 >= 1 << 20 }
     await scene.advance(by: .seconds(40))
     #expect(try await scene.isWaiting().data["lastError"] == "next to nothing arrived for too long")
     await scene.advance(by: .seconds(120))

@@ -79,16 +79,6 @@ import Testing
     #expect(trial.ranges == [nil, nil], "all of it again: no checkpoint was there")
   }
 
-  @Test(
-    "F-47 every operation fails once, with every error of a volume", arguments: FaultyFiles.Kind.allCases,
-    [EIO, EROFS, EMFILE, ENFILE, ENODEV])
-  func everyOperation(kind: FaultyFiles.Kind, code: Int32) async throws {
-    let trial = try await Trial.run(digest: Trial.digest, files: FaultyFiles(kind, 1, code)) { _, nth in
-      nth == 1 ? .half : nil
-    }
-    #expect(trial.isFinished, "\(kind) \(code): \(trial.end)")
-  }
-
   @Test("F-47 a volume that stays broken: no storm") func brokenForGood() async throws {
     let clock = TestClock(jumpsWhenIdle: false)
     let files = FaultyFiles { kind, _ in kind == .write ? .code(EROFS) : nil }

@@ -29,6 +29,8 @@ public enum AddResult: Sendable, Equatable {
   case tooMany(limit: Int)
   /// The allowance has no room: bytes that are missing (BAErrorCode 112).
   case allowance(missing: Int64)
+  /// Its numbers can't be meant (BAErrorCode 102): why, for people.
+  case invalid(String)
 
   public var job: JobID? {
     if case .added(let id, _) = self { id } else { nil }

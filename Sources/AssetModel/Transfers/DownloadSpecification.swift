@@ -55,6 +55,21 @@ public struct DownloadSpecification: Sendable, Equatable {
     return self == other
   }
 
+  /// Bytes that a file may have: far more than a volume holds, and few enough that sums of them are numbers.
+  public static let largestSize: Int64 = 1 << 50
+
+  /// Why no journal takes it, whatever its app may do; nil: nothing is wrong with its numbers.
+  public var objection: String? {
+    if let size = declaredSize, !(0...Self.largestSize).contains(size) {
+      return "the declared size is \(size); at most \(Self.largestSize) bytes are possible"
+    }
+    if let chunks, chunks.totalSize > Self.largestSize {
+      return "the chunk list is for \(chunks.totalSize) bytes; at most \(Self.largestSize) are possible"
+    }
+    if !(-100...100).contains(priority) { return "priority \(priority) is outside -100...100" }
+    return nil
+  }
+
   /// Whether the declared size binds to the byte; otherwise it is advice (B52).
   public var isSizeExact: Bool { declaredSize != nil && (isEssential || digest != nil || chunks != nil) }
 

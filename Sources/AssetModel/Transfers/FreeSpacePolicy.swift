@@ -29,11 +29,17 @@ public struct FreeSpacePolicy: Sendable, Equatable {
   /// Purging stops when this is free.
   public func purgeTarget(need: Int64, total: Int64) -> Int64 {
     let floor = floor(total: total)
-    return max(0, need) + floor + floor / 20
+    return Self.sum(Self.sum(max(0, need), floor), floor / 20)
+  }
+
+  /// Needs come from clients and servers: what is more than any number is the largest one.
+  private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
   }
 
   /// A job that waits for the disk goes on when this is free.
-  public func resumeTarget(need: Int64, total: Int64) -> Int64 { max(0, need) + floor(total: total) }
+  public func resumeTarget(need: Int64, total: Int64) -> Int64 { Self.sum(max(0, need), floor(total: total)) }
 
   /// Whether a job may begin to write: what others have reserved counts as written. A background job also leaves alone
   /// what is low already.
@@ -42,6 +48,6 @@ public struct FreeSpacePolicy: Sendable, Equatable {
   ) -> Bool {
     if let freeInodes, freeInodes <= reserved.inodes { return false }
     if isBackground, verdict(free: free, total: total) != .plenty { return false }
-    return free - reserved.bytes - need >= floor(total: total)
+    return free >= Self.sum(Self.sum(max(0, reserved.bytes), max(0, need)), floor(total: total))
   }
 }

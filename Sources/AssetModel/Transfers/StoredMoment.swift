@@ -15,7 +15,12 @@ public struct StoredMoment: Sendable, Equatable {
 
   /// Nanoseconds from this moment to `now`, never negative: by boot time within one boot, else by wall time.
   public func elapsed(until now: StoredMoment) -> Int64 {
-    max(0, bootIdentifier == now.bootIdentifier ? now.boot - boot : now.wall - wall)
+    let (elapsed, overflow) =
+      bootIdentifier == now.bootIdentifier
+      ? now.boot.subtractingReportingOverflow(boot) : now.wall.subtractingReportingOverflow(wall)
+    // Clocks may stand anywhere, and so may what a damaged row says.
+    if overflow { return now.wall > wall ? .max : 0 }
+    return max(0, elapsed)
   }
 }
 

@@ -131,8 +131,10 @@ final class ActiveJob {
   }
 
   var durableBytes: Int64 { chunks?.journalledBytes ?? record.partial?.durableOffset ?? 0 }
+  /// What a server says may be any number: beyond what is possible it is as good as none, but sums have to stay numbers.
   var total: Int64? {
-    record.specification.exactSize ?? record.partial?.entity.total ?? record.specification.declaredSize
+    let told = record.specification.exactSize ?? record.partial?.entity.total ?? record.specification.declaredSize
+    return told.map { min(max(0, $0), DownloadSpecification.largestSize) }
   }
 }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Any thread may call it. All decisions are made on one network thread of its own; `close` ends that.
 public final class DownloadEngine: Sendable {
-  private let mailbox: Mailbox
+  let mailbox: Mailbox
   private let hub: EventHub
   private let journal: any DownloadJournal
   private let clock: any TransferClock

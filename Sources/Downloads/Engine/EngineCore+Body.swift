@@ -183,16 +183,18 @@ extension EngineCore {
     let total = job.total
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.lane.async {
-      let result = Result { () throws(SystemCallError) in
-        if let total { try file.preallocate(to: total) }
-        return try file.identity()
+      let result = Result { () throws(SystemCallError) -> (isPreallocated: Bool, FileIdentity) in
+        let isPreallocated = if let total { try file.preallocate(to: total) } else { false }
+        return (isPreallocated, try file.identity())
       }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
-        job.isPreallocated = total != nil
         switch result {
-        case .failure(let error): core.fileFailed(job, error)
-        case .success(let identity):
+        case .failure(let error):
+          job.isIdentityOnItsWay = false
+          core.fileFailed(job, error)
+        case .success(let (isPreallocated, identity)):
+          job.isPreallocated = isPreallocated
           core.setIdentity(identity, job)
           core.journal.commit([.job(job.record)]) { failure in
             mailbox.post { core in core.identityJournalled(id, run, failure) }

@@ -8,6 +8,7 @@ extension EngineCore {
   func restore() throws {
     let now = clock.boot
     let moment = clock.now
+    rebase(moment)
     for record in try journal.journal.origins() {
       let number = origins.number(of: record.origin)
       if let wait = record.retryAfter, case let rest = wait.remaining(at: moment), rest > 0 {
@@ -79,6 +80,11 @@ extension EngineCore {
       return settle(job, .cancel)
     }
     guard let record = openRecord(id) else { return }
+    removeStaging(of: record)
+    take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
+  }
+
+  func removeStaging(of record: JobRecord) {
     let specification = record.specification
     let files = files
     io.async {
@@ -90,7 +96,6 @@ extension EngineCore {
           Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
       }
     }
-    take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
   }
 
   func goOn(_ id: JobID) {
@@ -133,7 +138,7 @@ extension EngineCore {
     }
   }
 
-  private func openRecord(_ id: JobID) -> JobRecord? {
+  func openRecord(_ id: JobID) -> JobRecord? {
     guard let record = try? journal.journal.job(id), !record.state.isSettled, record.state != .verified else {
       return nil
     }
@@ -141,13 +146,10 @@ extension EngineCore {
   }
 
   /// Changes a job that isn't running: out of every queue, into the journal, then on.
-  private func take(_ record: JobRecord, _ state: JobState, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void)
-  {
+  func take(_ record: JobRecord, _ state: JobState, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
     var record = record
     record.state = state
-    scheduler.remove(record.id)
-    holds[record.id] = nil
-    added[record.id] = nil
+    forget(record.id)
     let (mailbox, changed) = (mailbox, record)
     journal.commit([.job(changed)]) { failure in
       mailbox.post { core in
@@ -159,6 +161,14 @@ extension EngineCore {
         core.needsSchedule = true
       }
     }
+  }
+
+  /// Out of every queue.
+  func forget(_ id: JobID) {
+    scheduler.remove(id)
+    holds[id] = nil
+    added[id] = nil
+    needsSchedule = true
   }
 
   func setConditions(_ conditions: MachineConditions) {
@@ -189,6 +199,8 @@ extension EngineCore {
 
   func closed() {
     events.flush()
+    // Idle ones would stay open for as long as somebody keeps the closed engine.
+    transport.forgetConnections()
     for completion in whenClosed { completion() }
     whenClosed = []
   }

@@ -8,9 +8,16 @@ extension EngineCore {
   func salvage(_ job: ActiveJob) {
     guard let list = job.record.specification.chunks, let file = job.file else { return opened(job, certain: nil) }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
+    // A journal that is younger than the file may count its generations anew. One that knows of received bytes isn't, and
+    // what it gave up before stays given up.
+    let specification = job.record.specification
+    let isNew = job.record.receivedBytes == 0
+    let others = (1...Self.mostGenerations).filter { isNew && $0 != job.record.generation }.map {
+      Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: $0)
+    }
     job.lane.async {
       let result = Result { () throws(SystemCallError) -> (bits: [UInt8], identity: FileIdentity)? in
-        guard let bits = try file.salvage(list) else { return nil }
+        guard let bits = try file.salvage(list, others: others) else { return nil }
         return (bits, try file.identity())
       }
       mailbox.post { core in
@@ -24,6 +31,9 @@ extension EngineCore {
     }
   }
 
+  /// Generations that are looked for.
+  private static let mostGenerations = 8
+
   private func salvaged(_ job: ActiveJob, _ list: ChunkList, _ bits: [UInt8], _ identity: FileIdentity) {
     let entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)
     job.record.partial = Partial(
@@ -31,6 +41,8 @@ extension EngineCore {
       device: identity.device, inode: identity.inode)
     let bytes = ChunkMap(list, verified: bits).verifiedBytes
     events.send(.note(job.id, "\(bytes) bytes were found by their digests"))
+    // Nobody who clears up takes it for an orphan.
+    journal.commit([.job(job.record)]) { _ in }
     opened(job, certain: identity.size)
   }
 }

@@ -75,7 +75,11 @@ extension EngineCore {
     case .restart(let reason):
       startAfresh(job, reason: reason)
       reopen(job)
-    case .rest: retire(job)
+    // What was received since the last commit has been charged to nobody yet.
+    case .rest where job.record.specification.budget != nil: commitAndRetire(job) { _, _ in }
+    case .rest:
+      retire(job)
+      for wish in job.wishes { wish(self) }
     }
   }
 
@@ -187,7 +191,7 @@ extension EngineCore {
     case .transient:
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1
-      let idle = Duration.nanoseconds(job.record.lastProgress.elapsed(until: clock.now))
+      let idle = timeWithoutProgress(job)
       if policy.attemptLimit.map({ tries + 1 >= $0 }) ?? false || idle >= RetryPolicy.longestWithoutProgress {
         return fail(
           job,
@@ -322,6 +326,7 @@ extension EngineCore {
     switch result {
     case .success(let record):
       retire(job)
+      for wish in job.wishes { wish(self) }
       let path = "\(record.specification.directory)/\(record.specification.fileName)"
       let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : nil
       events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))

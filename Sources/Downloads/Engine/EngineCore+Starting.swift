@@ -29,8 +29,9 @@ extension EngineCore {
     job.allowance = specification.budget == nil ? nil : job.record.reservedBytes
     guard let partial = job.record.partial else { return salvage(job) }
     let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
+    let chunks = specification.chunks
     job.lane.async {
-      let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot) }
+      let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot, chunks: chunks) }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         switch result {
@@ -106,6 +107,8 @@ extension EngineCore {
 
   private func begin(_ job: ActiveJob) {
     let specification = job.record.specification
+    // A gate may have closed while the partial was looked at.
+    if conditions.gate(for: job.record.transferClass, now: clock.boot) != nil { return settle(job, .yield) }
     events.send(.started(job.id))
     job.phase = .transferring
     if let chunks = job.chunks {

@@ -134,6 +134,10 @@ final class EngineCore {
     if origins.reopen(now) { needsSchedule = true }
     for origin in origins.takeCalmed() { scheduler.restore(origin) }
     checkPortal(now)
+    if let opening = conditions.windowOpensAt, opening <= now {
+      conditions.windowOpensAt = nil
+      needsSchedule = true
+    }
   }
 
   /// Ends a hold: the job may be scheduled again.
@@ -234,7 +238,10 @@ final class EngineCore {
 
   /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
   static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
-    clock.boot - .nanoseconds(moment.elapsed(until: clock.now))
+    let elapsed = moment.elapsed(until: clock.now)
+    // Of an earlier boot only wall clocks tell, and those may be years off: it counts for a day at most.
+    let isKnown = moment.bootIdentifier == clock.bootIdentifier
+    return clock.boot - .nanoseconds(isKnown ? elapsed : min(elapsed, 24 * 3_600_000_000_000))
   }
 
   /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without

@@ -166,10 +166,7 @@ struct Scheduler {
       guard !candidates.isEmpty else { continue }
       switch room(for: transferClass) {
       case .none:
-        if let victim = victim(for: transferClass, now: now) {
-          running[victim]?.isYielding = true
-          return .yield(victim)
-        }
+        if let victim = victim(for: transferClass, now: now) { return yield(victim) }
       case .small, .any:
         let onlySmall = room(for: transferClass) == .small
         // Judged once each: hundreds of apps may wait for one origin.
@@ -181,10 +178,12 @@ struct Scheduler {
               connections(origin) < originLimit(origin, transferClass) && !isOriginBlocked(origin, transferClass)
           }
         }
-        guard free.values.contains(true) else { continue }
+        let mayStart = free.values.contains(true)
+        let mayTake = running.values.contains { $0.entry.transferClass > transferClass || isOver($0, now) }
+        guard mayStart || mayTake else { continue }
         // Looked up once each, too: sorting would look them up thousands of times.
-        let order = candidates.map { (claim: claim($0), key: $0) }.sorted { $0.claim < $1.claim }
-        for (_, key) in order {
+        let order = candidates.map { (claim: claim($0), key: $0) }.sorted { $0.claim < $1.claim }.map(\.key)
+        for key in order where mayStart {
           if let entry = take(from: key, onlySmall: onlySmall, { free[$0] == true }) {
             turn += 1
             lastTurn[key] = turn
@@ -192,14 +191,52 @@ struct Scheduler {
             return .start(entry)
           }
         }
+        // There are slots, but not for what waits: at its origin, or for large ones.
+        if mayTake, let victim = blocker(of: transferClass, order, now: now, isOriginBlocked) { return yield(victim) }
       }
     }
     return nil
   }
 
-  private func claim(_ key: AppClass) -> (Int64, UInt64, UInt32) {
-    ((served[key] ?? 0) / limits.quantum, lastTurn[key] ?? 0, key.app)
+  private mutating func yield(_ victim: JobID) -> Decision {
+    running[victim]?.isYielding = true
+    return .yield(victim)
   }
+
+  /// Who has to make room so that the first of those that wait can start although there are slots: a job of a lower class
+  /// at its origin, where that has as many as it may; or a large one in the background, where the last slot is kept for
+  /// small ones. Of its own class only one whose turn is over and whose app received more: a slot that came back to the
+  /// same job would have been given up for nothing.
+  private func blocker(
+    of transferClass: TransferClass, _ keys: [AppClass], now: Duration,
+    _ isOriginBlocked: (UInt32, TransferClass) -> Bool
+  ) -> JobID? {
+    let isCramped = room(for: transferClass) == .small
+    for key in keys {
+      for (origin, heap) in queues[key]?.byOrigin ?? [:] {
+        guard let top = heap.first, !isStale(top), !isOriginBlocked(origin, transferClass) else { continue }
+        let isFull = connections(origin) >= originLimit(origin, transferClass)
+        guard isFull || isCramped && top.rest > limits.small else { continue }
+        let found = victim(for: transferClass, now: now) { entry in
+          let owner = AppClass(app: entry.app, transferClass: entry.transferClass)
+          guard entry.transferClass > transferClass || quanta(key) < quanta(owner) else { return false }
+          return isFull ? entry.origin == origin : entry.transferClass.isBackground && entry.rest > limits.small
+        }
+        if let found { return found }
+      }
+    }
+    return nil
+  }
+
+  private func isOver(_ job: Running, _ now: Duration) -> Bool {
+    job.entry.transferClass.isBackground && (job.received >= limits.turn || now - job.started >= limits.turnTime)
+  }
+
+  private func claim(_ key: AppClass) -> (Int64, UInt64, UInt32) {
+    (quanta(key), lastTurn[key] ?? 0, key.app)
+  }
+
+  private func quanta(_ key: AppClass) -> Int64 { (served[key] ?? 0) / limits.quantum }
 
   private enum Room { case none, small, any }
 
@@ -214,19 +251,18 @@ struct Scheduler {
   }
 
   /// A job of a lower class, or a large one whose turn is over while others of its class wait.
-  private func victim(for transferClass: TransferClass, now: Duration) -> JobID? {
+  private func victim(
+    for transferClass: TransferClass, now: Duration, among isCandidate: (Entry) -> Bool = { _ in true }
+  ) -> JobID? {
     // One at a time: its slot isn't free before its checkpoint.
     if running.values.contains(where: \.isYielding) { return nil }
-    let lower = running.values.filter { $0.entry.transferClass > transferClass }
+    let candidates = running.values.filter { isCandidate($0.entry) }
+    let lower = candidates.filter { $0.entry.transferClass > transferClass }
     if let victim = lower.max(by: { ($0.entry.transferClass, $0.started) < ($1.entry.transferClass, $1.started) }) {
       return victim.entry.id
     }
     guard transferClass.isBackground else { return nil }
-    return running.values
-      .filter {
-        $0.entry.transferClass == transferClass
-          && ($0.received >= limits.turn || now - $0.started >= limits.turnTime)
-      }
+    return candidates.filter { $0.entry.transferClass == transferClass && isOver($0, now) }
       .max { ($0.received, $0.entry.id) < ($1.received, $1.entry.id) }?.entry.id
   }
 

@@ -46,7 +46,7 @@ final class StagingFile: @unchecked Sendable {
 
   /// Opens what the journal knows of, and cuts it to what is certain. Returns how many bytes those are, or nil where there
   /// is no such file (any more).
-  func reopen(_ partial: Partial, boot: String) throws(SystemCallError) -> Int64? {
+  func reopen(_ partial: Partial, boot: String, chunks: ChunkList? = nil) throws(SystemCallError) -> Int64? {
     let opened: OwnedDescriptor
     do {
       opened = try files.open(name, in: destination.staging.number, O_RDWR, mode: 0)
@@ -64,7 +64,11 @@ final class StagingFile: @unchecked Sendable {
     let isSameFile = identity.inode == partial.inode && identity.device == partial.device
     // In one boot the page cache is intact: what was written is there, synchronised or not.
     let isIntact = isSameFile && partial.bootIdentifier == boot
-    if !partial.verifiedChunks.isEmpty { return isSameFile ? identity.size : nil }
+    if let chunks, !partial.verifiedChunks.isEmpty {
+      guard isSameFile, try holds(partial, chunks, size: identity.size, isIntact: isIntact) else { return nil }
+      if identity.size > chunks.totalSize { try files.truncate(number, to: chunks.totalSize) }
+      return identity.size
+    }
     var certain: Int64 = 0
     if isIntact, identity.size >= partial.durableOffset {
       certain = max(partial.durableOffset, identity.size / BufferPool.alignment * BufferPool.alignment)
@@ -81,42 +85,96 @@ final class StagingFile: @unchecked Sendable {
     return certain
   }
 
-  /// Looks for a file that the journal doesn't know (any more), and finds the chunks in it whose digests are right: one bit
-  /// for each. nil: there is nothing to be had.
-  func salvage(_ list: ChunkList) throws(SystemCallError) -> [UInt8]? {
-    descriptor = nil
-    let opened: OwnedDescriptor
-    do {
-      opened = try files.open(name, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
-    } catch {
-      return nil
-    }
-    let number = opened.number
-    let found = try files.status(of: number)
-    guard found.isRegularFile, found.owner == geteuid(), found.links == 1, found.size > 0 else { return nil }
-    descriptor = consume opened
-    var map = ChunkMap(list)
-    while let next = map.claim(atMost: list.chunkSize)?.lowerBound, list.range(of: next).upperBound <= found.size {
-      var hash = SHA256()
-      try read(list.range(of: next)) { hash.update(bufferPointer: $0) }
-      map.written(next)
-      // Claimed again if it were missing: what is wrong stays claimed until all were looked at.
-      if list.digest(of: next).elementsEqual(hash.finalize()) { _ = map.verified(next, isRight: true) }
-    }
-    if map.verifiedBytes == 0 {
-      descriptor = nil
-      return nil
-    }
-    return map.bits
+  /// Whether the chunks that the journal calls durable can be there: none beyond the end, and after another boot the last of
+  /// them has its digest.
+  private func holds(
+    _ partial: Partial, _ list: ChunkList, size: Int64, isIntact: Bool
+  ) throws(SystemCallError) -> Bool {
+    let bits = partial.verifiedChunks
+    guard
+      let last = (0..<list.count).last(where: { $0 / 8 < bits.count && bits[$0 / 8] & (1 << ($0 % 8)) != 0 })
+    else { return true }
+    guard list.range(of: last).upperBound <= size else { return false }
+    return isIntact ? true : try isRight(last, list)
   }
 
-  /// Reserves the blocks; a filesystem that can't is no reason to stop.
-  func preallocate(to size: Int64) throws(SystemCallError) {
+  private func isRight(_ chunk: Int, _ list: ChunkList) throws(SystemCallError) -> Bool {
+    var hash = SHA256()
+    try read(list.range(of: chunk)) { hash.update(bufferPointer: $0) }
+    return list.digest(of: chunk).elementsEqual(hash.finalize())
+  }
+
+  /// Looks for a file that the journal doesn't know (any more), under its own name or else one of `others`, and finds the
+  /// chunks in it whose digests are right: one bit for each. nil: there is nothing to be had. What is found is on the disk
+  /// when this returns, so that it may be called durable.
+  func salvage(_ list: ChunkList, others: [String]) throws(SystemCallError) -> [UInt8]? {
+    descriptor = nil
+    isNameDurable = false
+    for candidate in [name] + others {
+      guard try take(candidate), let bits = try findChunks(list) else {
+        descriptor = nil
+        continue
+      }
+      if candidate != name {
+        let directory = destination.staging.number
+        do {
+          try files.rename(candidate, in: directory, to: name, in: directory)
+        } catch {
+          guard error.code == EEXIST else { throw error }
+          // Under the own name lies what was of no use.
+          try files.remove(name, in: directory)
+          try files.rename(candidate, in: directory, to: name, in: directory)
+        }
+      }
+      try synchronizeData()
+      return bits
+    }
+    return nil
+  }
+
+  /// Opens `candidate` if it can be a staging file: a regular file of ours that has no second name.
+  private func take(_ candidate: String) throws(SystemCallError) -> Bool {
+    let opened: OwnedDescriptor
+    do {
+      opened = try files.open(candidate, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
+    } catch {
+      switch error.code {
+      // None there, or what nobody calls a file. Anything else may pass: no reason to throw bytes away.
+      case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, ENODEV, EACCES: return false
+      default: throw error
+      }
+    }
+    let found = try files.status(of: opened.number)
+    guard found.isRegularFile, found.owner == geteuid(), found.links == 1, found.size > 0 else { return false }
+    descriptor = consume opened
+    return true
+  }
+
+  private func findChunks(_ list: ChunkList) throws(SystemCallError) -> [UInt8]? {
+    let number = try open()
+    let size = try files.status(of: number).size
+    var bits = [UInt8](repeating: 0, count: (list.count + 7) / 8)
+    var any = false
+    for chunk in 0..<list.count where list.range(of: chunk).upperBound <= size {
+      guard try isRight(chunk, list) else { continue }
+      bits[chunk / 8] |= 1 << (chunk % 8)
+      any = true
+    }
+    guard any else { return nil }
+    // What lies beyond the end belongs to no chunk, and would be handed over with them.
+    if size > list.totalSize { try files.truncate(number, to: list.totalSize) }
+    return bits
+  }
+
+  /// Reserves the blocks, and says whether it did: a filesystem that can't is no reason to stop.
+  func preallocate(to size: Int64) throws(SystemCallError) -> Bool {
     let number = try open()
     do {
       try files.preallocate(number, from: 0, count: size)
+      return true
     } catch {
       if error.code == ENOSPC || error.code == EDQUOT { throw error }
+      return false
     }
   }
 

@@ -18,6 +18,8 @@ final class FaultyFiles: FileOperations {
 
   private let system = SystemFiles()
   private let counts = Mutex<[Kind: Int]>([:])
+  /// What is said to be left; nil: what there is.
+  let left = Mutex<VolumeSpace?>(nil)
   /// Of the nth call of a kind, counted from 1; nil: nothing is wrong.
   private let fault: @Sendable (Kind, Int) -> Fault?
 
@@ -112,6 +114,7 @@ final class FaultyFiles: FileOperations {
 
   func space(of file: Int32) throws(SystemCallError) -> VolumeSpace {
     try pass(.space)
+    if let left = left.withLock({ $0 }) { return left }
     return try system.space(of: file)
   }
 }

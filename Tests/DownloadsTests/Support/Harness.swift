@@ -103,7 +103,7 @@ final class TestClock: TransferClock {
   /// Otherwise it stands still until the test moves it.
   let jumpsWhenIdle: Bool
   private let start = SystemClock.boottime
-  private let state = Mutex((isSynchronised: true, slept: Duration.zero, wall: Int64(0)))
+  private let state = Mutex((isSynchronised: true, slept: Duration.zero))
 
   init(boot: String = "test-boot", jumpsWhenIdle: Bool = true) {
     bootIdentifier = boot
@@ -111,7 +111,9 @@ final class TestClock: TransferClock {
   }
 
   var boot: Duration { (jumpsWhenIdle ? SystemClock.boottime : start) + offset.withLock { $0 } }
-  var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) + state.withLock { $0.wall } }
+  /// What the wall clock is off by, in nanoseconds: it may be set at any time.
+  let wallShift = Mutex<Int64>(0)
+  var wall: Int64 { 1_700_000_000_000_000_000 + Int64(boot / .nanoseconds(1)) + wallShift.withLock { $0 } }
   var slept: Duration { state.withLock { $0.slept } }
   var isSynchronised: Bool {
     get { state.withLock { $0.isSynchronised } }
@@ -125,7 +127,7 @@ final class TestClock: TransferClock {
   }
 
   /// Somebody sets the wall clock.
-  func setWall(ahead seconds: Int64) { state.withLock { $0.wall += seconds * 1_000_000_000 } }
+  func setWall(ahead seconds: Int64) { wallShift.withLock { $0 += seconds * 1_000_000_000 } }
 
   func advance(by step: Duration) { offset.withLock { $0 += step } }
 

@@ -1,0 +1,168 @@
+public import AssetModel
+
+/// An app is removed or updated while its downloads are under way.
+extension EngineCore {
+  /// Open jobs of an app as the journal has them, those included whose addition was asked for before this.
+  func openJobs(of app: String, _ completion: @escaping @Sendable (Result<[JobRecord], any Error>) -> Void) {
+    guard !isClosing else { return completion(.failure(EngineClosed())) }
+    let mailbox = mailbox
+    pendingAdditions += 1
+    // Adding nothing waits its turn behind every other addition, and comes back after what follows from those.
+    journal.add([], now: clock.now) { _ in
+      mailbox.post { core in
+        core.pendingAdditions -= 1
+        completion(
+          Result {
+            var ids: [JobID] = []
+            // Equal to the byte: canonically equivalent names are different apps.
+            try core.journal.journal.forEachOpenJob { if $0.app.utf8.elementsEqual(app.utf8) { ids.append($0.id) } }
+            return try ids.compactMap { try core.journal.journal.job($0) }
+          })
+      }
+    }
+  }
+
+  /// Puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
+  /// proves to be the same file's. A running job makes them durable first.
+  func supersede(
+    _ id: JobID, with specification: DownloadSpecification,
+    _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
+  ) {
+    pendingAdditions += 1
+    takeOver(id, specification) { core, result in
+      core.pendingAdditions -= 1
+      completion(result)
+    }
+  }
+
+  private func takeOver(
+    _ id: JobID, _ specification: DownloadSpecification,
+    _ completion: @escaping @Sendable (EngineCore, Result<AddResult, any Error>) -> Void
+  ) {
+    guard !isClosing else { return completion(self, .failure(EngineClosed())) }
+    if let job = active[id] {
+      job.wishes.append { $0.takeOver(id, specification, completion) }
+      if job.phase != .publishing { settle(job, .yield) }
+      return
+    }
+    guard var record = openRecord(id) else { return add(specification, inheriting: nil, completion) }
+    let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
+    if inherited == nil { removeStaging(of: record) }
+    record.state = .cancelled
+    forget(id)
+    let (mailbox, changed) = (mailbox, record)
+    journal.commit([.job(changed)]) { failure in
+      mailbox.post { core in
+        if let failure {
+          core.hold(core.entry(of: changed), .journal("\(failure)"), until: core.clock.boot + .seconds(30))
+          return completion(core, .failure(failure))
+        }
+        core.events.send(.cancelled(id))
+        core.add(specification, inheriting: inherited, completion)
+      }
+    }
+  }
+
+  private func add(
+    _ specification: DownloadSpecification, inheriting partial: Partial?,
+    _ completion: @escaping @Sendable (EngineCore, Result<AddResult, any Error>) -> Void
+  ) {
+    let mailbox = mailbox
+    let moment = clock.now
+    journal.add([specification], now: moment) { result in
+      mailbox.post { core in
+        switch result {
+        case .failure(let error): completion(core, .failure(error))
+        case .success(let results):
+          guard let first = results.first else { return completion(core, .failure(EngineClosed())) }
+          guard case .added(let id, let generation) = first else { return completion(core, .success(first)) }
+          let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
+          core.inherit(partial, record) { completion($0, .success(first)) }
+        }
+      }
+    }
+  }
+
+  private func inherit(
+    _ partial: Partial?, _ record: JobRecord, _ completion: @escaping @Sendable (EngineCore) -> Void
+  ) {
+    var record = record
+    let mailbox = mailbox
+    if var partial {
+      // Validators belong to the old address; the digest is what identifies the file.
+      partial.entity = Entity(
+        total: partial.entity.total, coding: partial.entity.coding, finalURL: record.specification.url)
+      record.partial = partial
+    }
+    let inherited = record
+    journal.commit([.job(inherited)]) { failure in
+      mailbox.post { core in
+        // Without it the new job starts from the first byte, or finds chunks by their digests.
+        if let failure { core.events.send(.note(inherited.id, "nothing was taken over: \(failure)")) }
+        core.scheduler.enqueue(core.entry(of: inherited), now: core.clock.boot)
+        core.needsSchedule = true
+        completion(core)
+      }
+    }
+  }
+}
+
+extension DownloadSpecification {
+  /// Whether bytes of one are bytes of the other, wherever they come from: a digest has the last word.
+  fileprivate func provesTheSame(as other: Self) -> Bool {
+    guard app == other.app, directory == other.directory, exactSize == other.exactSize else { return false }
+    if chunks != nil || other.chunks != nil { return chunks == other.chunks }
+    return digest != nil && digest == other.digest
+  }
+}
+
+extension DownloadEngine {
+  /// The app is gone: every open download of it is cancelled, and its partial files are removed. Returns which those are;
+  /// each is told as `cancelled`. One that is being published at this moment finishes, and belongs to the store.
+  @discardableResult
+  public func cancelAll(app: String) async throws -> [JobID] {
+    let jobs = try await openJobs(of: app)
+    for job in jobs { cancel(job.id) }
+    return jobs.map(\.id)
+  }
+
+  /// The app is another version now and wants exactly these: what asks for the same goes on untouched; what has another
+  /// address but the same digest goes on with the bytes that are there; everything else of the app is cancelled.
+  public func update(app: String, to specifications: [DownloadSpecification]) async throws -> [AddResult] {
+    let wanted = Dictionary(specifications.map { (Array($0.identifier.utf8), $0) }) { first, _ in first }
+    var replaced: [[UInt8]: JobID] = [:]
+    for job in try await openJobs(of: app) {
+      let name = Array(job.specification.identifier.utf8)
+      guard let new = wanted[name], new.app.utf8.elementsEqual(app.utf8) else {
+        cancel(job.id)
+        continue
+      }
+      if !job.specification.asksForTheSame(as: new) { replaced[name] = job.id }
+    }
+    var results: [AddResult] = []
+    for specification in specifications {
+      if specification.objection == nil, let id = replaced.removeValue(forKey: Array(specification.identifier.utf8)) {
+        results.append(try await supersede(id, with: specification))
+      } else {
+        results += try await add([specification])
+      }
+    }
+    return results
+  }
+
+  private func openJobs(of app: String) async throws -> [JobRecord] {
+    try await withCheckedThrowingContinuation { continuation in
+      let isOpen = mailbox.post { core in core.openJobs(of: app) { continuation.resume(with: $0) } }
+      if !isOpen { continuation.resume(throwing: EngineClosed()) }
+    }
+  }
+
+  private func supersede(_ id: JobID, with specification: DownloadSpecification) async throws -> AddResult {
+    try await withCheckedThrowingContinuation { continuation in
+      let isOpen = mailbox.post { core in
+        core.supersede(id, with: specification) { continuation.resume(with: $0) }
+      }
+      if !isOpen { continuation.resume(throwing: EngineClosed()) }
+    }
+  }
+}
