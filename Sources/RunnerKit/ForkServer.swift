@@ -10,6 +10,12 @@ public struct ForkServer {
   private let preloads: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
+  private var spare: SpareRunner?
+  /// Whether spares are kept: in a server that has everything loaded, and not in the one that a benchmark compares with.
+  private let keepsSpare: Bool
+  private var hasServed = false
+  private let memory: HotPages.Source?
+  private var pages: HotPages?
   private let epoll: Int32
   /// Longer than any request; allocated once, because every fork copies what the server has touched.
   private var inbox = [UInt8](repeating: 0, count: 64 << 10)
@@ -49,7 +55,8 @@ public struct ForkServer {
     let preload = arguments.firstIndex(of: "--preload").flatMap { index in
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
     }
-    var server = ForkServer(namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload)
+    var server = ForkServer(
+      namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload, isBare: arguments.contains("--bare"))
     server.serve()
   }
 
@@ -79,12 +86,14 @@ public struct ForkServer {
     ol_exit_now(code == Int32(CLD_EXITED) ? status : 128 + status)
   }
 
-  private init(namespaces: ServerNamespaces, preload: String?) {
+  private init(namespaces: ServerNamespaces, preload: String?, isBare: Bool) {
     self.namespaces = namespaces
     _ = ol_set_no_new_privileges()
     _ = ol_disable_huge_pages()
     preloads = preload.map(Self.load) ?? false
     Runner.warmUp()
+    keepsSpare = preloads && !isBare
+    memory = keepsSpare ? HotPages.Source() : nil
     let runtime = Self.runtimeDirectories()
     self.namespaces.settle(runtime: runtime)
     var epoll: Int32 = -1
@@ -99,9 +108,13 @@ public struct ForkServer {
     guard let library = ol_load(path, 0, 1) else { return false }
     var address: UnsafeMutableRawPointer?
     guard ol_symbol(library, "outrider_preload", &address) == OL_SYMBOL_FUNCTION, let address else { return false }
-    unsafeBitCast(address, to: (@convention(c) () -> Void).self)()
+    warmUp = unsafeBitCast(address, to: (@convention(c) () -> Void).self)
+    warmUp?()
     return true
   }
+
+  /// What the preloaded library has to be called; written once, by the process's one thread.
+  nonisolated(unsafe) private static var warmUp: (@convention(c) () -> Void)?
 
   private static func runtimeDirectories() -> [String] {
     final class Found { var directories: Set<String> = [] }
@@ -126,6 +139,10 @@ public struct ForkServer {
   private mutating func serve() -> Never {
     var keys = [UInt64](repeating: 0, count: 64)
     while true {
+      if keepsSpare, spare == nil, ol_poll_readable(epoll, quietBeforeSpare) == 0 {
+        makeSpare()
+        continue
+      }
       var count: Int32 = 0
       switch ol_epoll_wait(epoll, &keys, Int32(keys.count), &count) {
       case 0: break
@@ -138,6 +155,24 @@ public struct ForkServer {
     }
   }
 
+  /// Milliseconds without an event: the first request comes soon after the start, and a spare is not to compete with a
+  /// runner that is being woken.
+  private var quietBeforeSpare: Int32 { !hasServed ? 50 : children.isEmpty ? 0 : 10 }
+
+  private mutating func makeSpare() {
+    hasServed = true
+    if pages == nil, let memory {
+      pages = HotPages(touchedBy: {
+        Self.warmUp?()
+        Runner.warmUp()
+      }, source: memory)
+    }
+    let spare = SpareRunner(
+      of: namespaces, binding: !preloads, pages: pages, serverDescriptors: [Self.hostSocket, epoll], inbox: &inbox)
+    guard let spare, ol_epoll_add(epoll, spare.pidfd, 0) == 0 else { return }
+    self.spare = spare
+  }
+
   private mutating func reap() {
     while true {
       var pid: pid_t = 0
@@ -146,6 +181,7 @@ public struct ForkServer {
       var cpu: UInt64 = 0
       var peak: UInt64 = 0
       guard ol_reap(&pid, &code, &status, &cpu, &peak) == 0, pid != 0 else { return }
+      if pid == spare?.pid { dropSpare() }
       guard let (run, child) = children.first(where: { $0.value.pid == pid }) else { continue }
       _ = ol_epoll_remove(epoll, child.pidfd)
       close(child.pidfd)
@@ -158,6 +194,13 @@ public struct ForkServer {
     }
   }
 
+  private mutating func dropSpare() {
+    guard let spare else { return }
+    _ = ol_epoll_remove(epoll, spare.pidfd)
+    close(spare.pidfd)
+    self.spare = nil
+  }
+
   private mutating func receive() {
     guard
       let message = try? Sockets.receive(
@@ -167,7 +210,7 @@ public struct ForkServer {
     guard let request = try? SpawnRequest(decoding: inbox[0..<message.count]), !message.wasTruncated else {
       return end()
     }
-    spawn(request, message.descriptors)
+    spawn(request, inbox[0..<message.count], message.descriptors)
   }
 
   private func endIfHostIsGone() {
@@ -175,16 +218,27 @@ public struct ForkServer {
   }
 
   private func end() {
-    for child in children.values { _ = ol_pidfd_signal(child.pidfd, SIGKILL) }
+    for pidfd in children.values.map(\.pidfd) + [spare?.pidfd].compactMap({ $0 }) { _ = ol_pidfd_signal(pidfd, SIGKILL) }
     ol_exit_now(0)
   }
 
-  private mutating func spawn(_ request: SpawnRequest, _ descriptors: [Int32]) {
+  private mutating func spawn(_ request: SpawnRequest, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]) {
+    hasServed = true
     var clones: [Int32] = []
     var pid: pid_t = 0
     defer { for descriptor in descriptors + clones { close(descriptor) } }
     do throws(SystemCallError) {
       clones = try namespaces.clonePaths(of: request.attachments ?? [])
+      if let ready = spare {
+        spare = nil
+        // One that is gone is reaped like any other process that nobody waits for.
+        if ready.become(bytes, descriptors: descriptors, clones: clones) {
+          children[request.run] = Child(pid: ready.pid, pidfd: ready.pidfd)
+          return Self.send(.spawned(run: request.run), descriptor: ready.pidfd)
+        }
+        _ = ol_epoll_remove(epoll, ready.pidfd)
+        close(ready.pidfd)
+      }
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {

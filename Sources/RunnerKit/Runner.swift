@@ -20,12 +20,13 @@ enum Runner {
 
   /// Never returns into the server.
   static func live(
-    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, binding deep: Bool
+    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, isApart: Bool = false,
+    binding deep: Bool
   ) -> Never {
     let fixed = request.joinsCgroup ? 4 : 3
     guard descriptors.count >= fixed else { ol_exit_now(70) }
     if request.joinsCgroup, write(descriptors[3], "0", 1) != 1 { fail(descriptors[0], "cgroup", errno) }
-    let walls = RunnerWalls(request: request, template: template)
+    let walls = RunnerWalls(request: request, template: template, isApart: isApart)
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
       try settle(
