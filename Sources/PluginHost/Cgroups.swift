@@ -13,7 +13,8 @@ final class Cgroups {
   private var free: [String] = []
   /// One process may have several hosts.
   private static let hosts = Atomic(0)
-  private var serial = 0
+  /// How many there are; they are used again.
+  private(set) var serial = 0
 
   /// nil when this user can't have one; `reason` says why.
   init?(reason: inout String) {

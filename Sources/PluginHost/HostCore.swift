@@ -20,6 +20,9 @@ final class HostCore: @unchecked Sendable {
   let logger: Logger
   var server: ForkServerClient?
   var bareServer: ForkServerClient?
+  var spare = SparePlan()
+  var spareCgroup: RunCgroup?
+  var waitingForSpare: [() -> Void] = []
   var mounts: DetachedMounts?
   var machine: Machine?
   var cgroups: Cgroups?
@@ -64,6 +67,8 @@ final class HostCore: @unchecked Sendable {
       }
       for run in Array(runs.values) { run.serverDied("the host was shut down") }
       for run in Array(folders.keys) { forget(run) }
+      spareIsGone()
+      tellThoseWhoWait()
       server = nil
       mounts = nil
       cgroups = nil
@@ -132,6 +137,18 @@ final class HostCore: @unchecked Sendable {
   func serverProcess() async -> Int32? {
     await withCheckedContinuation { continuation in
       loop.submit { [self] in continuation.resume(returning: server?.process) }
+    }
+  }
+
+  func cgroupCount() async -> Int {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: cgroups?.serial ?? 0) }
+    }
+  }
+
+  func runnerProcess(_ run: UInt64) async -> Int32? {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: runs[run]?.process) }
     }
   }
 

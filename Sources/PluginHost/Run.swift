@@ -63,6 +63,10 @@ final class Run {
   var isExtension = true
   let walls: [Wall: WallState]
   var onEnd: (() -> Void)?
+  /// After each call, and after the end.
+  var onRest: (() -> Void)?
+  /// What the process had used before it was this run's.
+  private var cpuBefore = Duration.zero
   weak var server: ForkServerClient?
 
   private static let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
@@ -109,7 +113,7 @@ final class Run {
     guard waiting == nil, !isLoading else { return completion(.failure(.failed("another call is under way"))) }
     waiting = .call(call, completion)
     thaw()
-    watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
+    watchdog.callBegan(at: BootClock.now, cpu: cpu())
     nextCall += 1
     sentAt = BootClock.now
     send(HostMessage.call(call).frame(id: nextCall), on: control)
@@ -137,8 +141,9 @@ final class Run {
 
   // MARK: What the fork server says
 
-  func spawned(pidfd: Int32) {
+  func spawned(pidfd: Int32, cpuBefore: Duration) {
     self.pidfd = pidfd
+    self.cpuBefore = cpuBefore
     if cause != nil { _ = ol_pidfd_signal(pidfd, SIGKILL) }
     if let early = earlyWalls {
       earlyWalls = nil
@@ -181,12 +186,16 @@ final class Run {
     arm()
   }
 
+  var process: Int32? { meters?.pid }
+
+  /// CPU time of this run.
+  func cpu() -> Duration { meters?.cpu().map { $0 - cpuBefore } ?? .zero }
+
   func sample() {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
     let due = watchdog.wallDeadline
-    let cpu = meters?.cpu() ?? .zero
-    switch watchdog.tick(at: now, cpu: cpu, memory: memory()) {
+    switch watchdog.tick(at: now, cpu: cpu(), memory: memory()) {
     case .none: break
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
     case .kill(let verdict):
@@ -250,7 +259,8 @@ final class Run {
     watchdog.end(at: now)
     usage.wallSeconds = watchdog.wall.inSeconds
     usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory)
-    if let exit { usage.cpuSeconds = Double(exit.cpuNanoseconds) / 1e9 }
+    // The kernel's two clocks differ by less than a tick, and neither runs backwards for a reader of one.
+    if let exit { usage.cpuSeconds = max(Double(exit.cpuNanoseconds) / 1e9 - cpuBefore.inSeconds, 0) }
     if let killedAt { usage.goneSeconds = (now - killedAt).inSeconds }
     if let deadline { usage.overrunSeconds = (now - deadline).inSeconds }
     let report = RunReport(
@@ -274,6 +284,7 @@ final class Run {
     for ending in endings { ending(report) }
     endings = []
     onEnd?()
+    onRest?()
   }
 
   func closeDown() {

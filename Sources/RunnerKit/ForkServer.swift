@@ -7,15 +7,15 @@ internal import LinuxSystem
 /// host does, and as the first process of its pid namespace it takes every runner with it.
 public struct ForkServer {
   private static let hostSocket: Int32 = 3
+  /// Names of events beside the runs' own, which begin at 16.
+  private static let hostKey = UInt64.max
+  private static let spareEnded: UInt64 = 0
+  private static let spareReady: UInt64 = 1
   private let preloads: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
-  private var spare: SpareRunner?
-  /// Whether spares are kept: in a server that has everything loaded, and not in the one that a benchmark compares with.
-  private let keepsSpare: Bool
-  private var hasServed = false
-  private let memory: HotPages.Source?
-  private var pages: HotPages?
+  /// Not in a server that has nothing loaded, nor in the one that a benchmark compares with.
+  private var spares: SpareKeeper?
   private let epoll: Int32
   /// Longer than any request; allocated once, because every fork copies what the server has touched.
   private var inbox = [UInt8](repeating: 0, count: 64 << 10)
@@ -90,31 +90,18 @@ public struct ForkServer {
     self.namespaces = namespaces
     _ = ol_set_no_new_privileges()
     _ = ol_disable_huge_pages()
-    preloads = preload.map(Self.load) ?? false
+    let library = preload.flatMap(PreloadedLibrary.init)
+    preloads = library != nil
     Runner.warmUp()
-    keepsSpare = preloads && !isBare
-    memory = keepsSpare ? HotPages.Source() : nil
+    spares = isBare ? nil : library.map(SpareKeeper.init)
     let runtime = Self.runtimeDirectories()
     self.namespaces.settle(runtime: runtime)
     var epoll: Int32 = -1
-    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, .max) == 0 else { ol_exit_now(71) }
+    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Self.hostKey) == 0 else { ol_exit_now(71) }
     self.epoll = epoll
     Self.send(
       .ready(.init(missing: self.namespaces.missing, runtime: runtime, hasPreloaded: preloads)))
   }
-
-  /// Loads the library of the package's `Preload` target and lets it touch what extensions usually need.
-  private static func load(_ path: String) -> Bool {
-    guard let library = ol_load(path, 0, 1) else { return false }
-    var address: UnsafeMutableRawPointer?
-    guard ol_symbol(library, "outrider_preload", &address) == OL_SYMBOL_FUNCTION, let address else { return false }
-    warmUp = unsafeBitCast(address, to: (@convention(c) () -> Void).self)
-    warmUp?()
-    return true
-  }
-
-  /// What the preloaded library has to be called; written once, by the process's one thread.
-  nonisolated(unsafe) private static var warmUp: (@convention(c) () -> Void)?
 
   private static func runtimeDirectories() -> [String] {
     final class Found { var directories: Set<String> = [] }
@@ -139,10 +126,6 @@ public struct ForkServer {
   private mutating func serve() -> Never {
     var keys = [UInt64](repeating: 0, count: 64)
     while true {
-      if keepsSpare, spare == nil, ol_poll_readable(epoll, quietBeforeSpare) == 0 {
-        makeSpare()
-        continue
-      }
       var count: Int32 = 0
       switch ol_epoll_wait(epoll, &keys, Int32(keys.count), &count) {
       case 0: break
@@ -150,27 +133,10 @@ public struct ForkServer {
       default: ol_exit_now(71)
       }
       // Ends before beginnings: a descriptor number may be used again.
-      for key in keys.prefix(Int(count)) where key != .max { reap() }
-      if keys.prefix(Int(count)).contains(.max) { receive() }
+      for key in keys.prefix(Int(count)) where key != Self.hostKey && key != Self.spareReady { reap() }
+      if keys.prefix(Int(count)).contains(Self.spareReady) { greetSpare() }
+      if keys.prefix(Int(count)).contains(Self.hostKey) { receive() }
     }
-  }
-
-  /// Milliseconds without an event: the first request comes soon after the start, and a spare is not to compete with a
-  /// runner that is being woken.
-  private var quietBeforeSpare: Int32 { !hasServed ? 50 : children.isEmpty ? 0 : 10 }
-
-  private mutating func makeSpare() {
-    hasServed = true
-    if pages == nil, let memory {
-      pages = HotPages(touchedBy: {
-        Self.warmUp?()
-        Runner.warmUp()
-      }, source: memory)
-    }
-    let spare = SpareRunner(
-      of: namespaces, binding: !preloads, pages: pages, serverDescriptors: [Self.hostSocket, epoll], inbox: &inbox)
-    guard let spare, ol_epoll_add(epoll, spare.pidfd, 0) == 0 else { return }
-    self.spare = spare
   }
 
   private mutating func reap() {
@@ -181,7 +147,7 @@ public struct ForkServer {
       var cpu: UInt64 = 0
       var peak: UInt64 = 0
       guard ol_reap(&pid, &code, &status, &cpu, &peak) == 0, pid != 0 else { return }
-      if pid == spare?.pid { dropSpare() }
+      if pid == spares?.spare?.pid, let gone = spares?.take() { forget(gone) }
       guard let (run, child) = children.first(where: { $0.value.pid == pid }) else { continue }
       _ = ol_epoll_remove(epoll, child.pidfd)
       close(child.pidfd)
@@ -194,23 +160,46 @@ public struct ForkServer {
     }
   }
 
-  private mutating func dropSpare() {
-    guard let spare else { return }
-    _ = ol_epoll_remove(epoll, spare.pidfd)
-    close(spare.pidfd)
-    self.spare = nil
-  }
-
   private mutating func receive() {
     guard
       let message = try? Sockets.receive(
         Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
     else { return endIfHostIsGone() }
     guard message.count > 0 else { return end() }
-    guard let request = try? SpawnRequest(decoding: inbox[0..<message.count]), !message.wasTruncated else {
+    guard !message.wasTruncated, let request = try? ServerRequest(decoding: inbox[0..<message.count]) else {
       return end()
     }
-    spawn(request, inbox[0..<message.count], message.descriptors)
+    switch request {
+    case .spawn(let request): spawn(request, inbox[0..<message.count], message.descriptors)
+    case .prepare: prepare(message.descriptors)
+    }
+  }
+
+  private mutating func prepare(_ descriptors: [Int32]) {
+    defer { for descriptor in descriptors { close(descriptor) } }
+    // The host doesn't count on it any more, nor on the cgroup that it is in.
+    if let old = spares?.take() { forget(old) }
+    let made = spares?.prepare(
+      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll], inbox: &inbox)
+    guard let spare = made ?? nil else { return }
+    _ = ol_epoll_add(epoll, spare.pidfd, Self.spareEnded)
+    _ = ol_epoll_add(epoll, spare.readiness, Self.spareReady)
+  }
+
+  private func greetSpare() {
+    guard let spare = spares?.spare else { return }
+    _ = ol_epoll_remove(epoll, spare.readiness)
+    if spare.isReady() { Self.send(.prepared) }
+  }
+
+  /// A spare that is gone, or no spare any more.
+  private func forget(_ spare: SpareRunner, isRun: Bool = false) {
+    _ = ol_epoll_remove(epoll, spare.readiness)
+    spare.close()
+    if isRun { return }
+    _ = ol_pidfd_signal(spare.pidfd, SIGKILL)
+    _ = ol_epoll_remove(epoll, spare.pidfd)
+    close(spare.pidfd)
   }
 
   private func endIfHostIsGone() {
@@ -218,27 +207,18 @@ public struct ForkServer {
   }
 
   private func end() {
-    for pidfd in children.values.map(\.pidfd) + [spare?.pidfd].compactMap({ $0 }) { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+    for child in children.values { _ = ol_pidfd_signal(child.pidfd, SIGKILL) }
+    if let spare = spares?.spare { _ = ol_pidfd_signal(spare.pidfd, SIGKILL) }
     ol_exit_now(0)
   }
 
   private mutating func spawn(_ request: SpawnRequest, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]) {
-    hasServed = true
     var clones: [Int32] = []
     var pid: pid_t = 0
     defer { for descriptor in descriptors + clones { close(descriptor) } }
     do throws(SystemCallError) {
       clones = try namespaces.clonePaths(of: request.attachments ?? [])
-      if let ready = spare {
-        spare = nil
-        // One that is gone is reaped like any other process that nobody waits for.
-        if ready.become(bytes, descriptors: descriptors, clones: clones) {
-          children[request.run] = Child(pid: ready.pid, pidfd: ready.pidfd)
-          return Self.send(.spawned(run: request.run), descriptor: ready.pidfd)
-        }
-        _ = ol_epoll_remove(epoll, ready.pidfd)
-        close(ready.pidfd)
-      }
+      if request.suitsSpare, becomesSpare(request.run, bytes, descriptors, clones) { return }
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
@@ -249,10 +229,26 @@ public struct ForkServer {
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }
       try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, request.run) }
       children[request.run] = Child(pid: pid, pidfd: pidfd)
-      Self.send(.spawned(run: request.run), descriptor: pidfd)
+      Self.send(.spawned(run: request.run, cpuNanoseconds: 0), descriptor: pidfd)
     } catch {
       if pid > 0 { kill(pid, SIGKILL) }
       Self.send(.spawnFailed(run: request.run, step: "\(error.call) \(error.subject)", code: error.code))
     }
+  }
+
+  /// Whether a spare has taken the request.
+  private mutating func becomesSpare(
+    _ run: UInt64, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32], _ clones: [Int32]
+  ) -> Bool {
+    guard let spare = spares?.take() else { return false }
+    var cpu: UInt64 = 0
+    // It sleeps until it has the request: what it used so far isn't this run's.
+    _ = ol_process_cpu(spare.pid, &cpu)
+    let hasTaken = spare.become(bytes, descriptors: descriptors, clones: clones)
+    forget(spare, isRun: hasTaken)
+    guard hasTaken else { return false }
+    children[run] = Child(pid: spare.pid, pidfd: spare.pidfd)
+    Self.send(.spawned(run: run, cpuNanoseconds: cpu), descriptor: spare.pidfd)
+    return true
   }
 }

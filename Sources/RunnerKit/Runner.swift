@@ -18,15 +18,22 @@ enum Runner {
     _ = (try? CallSignature(parsing: "u64(u64,bytes,u32)"))?.description
   }
 
+  /// What a spare runner did before it had its request.
+  struct Done {
+    var hasJoinedCgroup = false
+    /// Whether the mount namespace is this run's own already.
+    var isApart = false
+  }
+
   /// Never returns into the server.
   static func live(
-    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, isApart: Bool = false,
+    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done = Done(),
     binding deep: Bool
   ) -> Never {
     let fixed = request.joinsCgroup ? 4 : 3
     guard descriptors.count >= fixed else { ol_exit_now(70) }
-    if request.joinsCgroup, write(descriptors[3], "0", 1) != 1 { fail(descriptors[0], "cgroup", errno) }
-    let walls = RunnerWalls(request: request, template: template, isApart: isApart)
+    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[3], "0", 1) != 1 { fail(descriptors[0], "cgroup", errno) }
+    let walls = RunnerWalls(request: request, template: template, isApart: done.isApart)
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
       try settle(

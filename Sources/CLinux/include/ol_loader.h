@@ -14,4 +14,7 @@ enum ol_symbol_kind ol_symbol(void *_Nonnull library, const char *_Nonnull name,
 /* Calls `visit` with the path of every loaded shared object. */
 void ol_loaded_objects(void *_Nullable context, void (*_Nonnull visit)(void *_Nullable context, const char *_Nonnull path));
 
+/* Looks up every symbol that `library` has from others, as loading it did: what the loader reads for that is read once. */
+void ol_look_up_imports(void *_Nonnull library);
+
 #endif

@@ -22,6 +22,8 @@ int ol_wait(pid_t pid, int *_Nonnull code, int *_Nonnull status);
 int ol_process_cpu(pid_t pid, uint64_t *_Nonnull nanoseconds);
 int ol_set_rlimit(int resource, uint64_t soft, uint64_t hard);
 int ol_get_rlimit(int resource, uint64_t *_Nonnull soft, uint64_t *_Nonnull hard);
+/* madvise(2), MADV_POPULATE_READ or, with `write`, MADV_POPULATE_WRITE: faults the range in; EINVAL before Linux 5.14. */
+int ol_populate(uintptr_t address, size_t bytes, int write);
 _Noreturn void ol_exit_now(int status);
 
 #endif
