@@ -2,8 +2,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
 
 void *ol_load(const char *path, int deep, int global) {
   return dlopen(path, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL) | (deep ? RTLD_DEEPBIND : 0));
@@ -47,26 +52,13 @@ void ol_loaded_objects(void *context, void (*function)(void *, const char *)) {
   dl_iterate_phdr(visit_object, &visit);
 }
 
-void ol_look_up_imports(void *library) {
-  struct link_map *map;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return;
-  const ElfW(Sym) *symbols = NULL;
-  const char *strings = NULL;
-  const ElfW(Rela) *tables[2] = {NULL, NULL};
-  size_t sizes[2] = {0, 0};
-  for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
-    /* glibc has relocated the addresses in place, but for those of a read-only section, which there is none of here. */
-    if (entry->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)entry->d_un.d_ptr;
-    if (entry->d_tag == DT_STRTAB) strings = (const char *)entry->d_un.d_ptr;
-    if (entry->d_tag == DT_RELA) tables[0] = (const ElfW(Rela) *)entry->d_un.d_ptr;
-    if (entry->d_tag == DT_RELASZ) sizes[0] = entry->d_un.d_val;
-    if (entry->d_tag == DT_JMPREL) tables[1] = (const ElfW(Rela) *)entry->d_un.d_ptr;
-    if (entry->d_tag == DT_PLTRELSZ) sizes[1] = entry->d_un.d_val;
-  }
-  if (!symbols || !strings) return;
-  for (int table = 0; table < 2; table++)
-    for (size_t index = 0; tables[table] && index < sizes[table] / sizeof(ElfW(Rela)); index++) {
-      const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(tables[table][index].r_info)];
-      if (symbol->st_shndx == SHN_UNDEF && symbol->st_name) (void)dlsym(RTLD_DEFAULT, strings + symbol->st_name);
-    }
+int ol_copy_to_memory(const char *path, int *copy) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  *copy = memfd_create("copy", MFD_CLOEXEC);
+  ssize_t count = *copy < 0 ? -1 : 1;
+  while (count > 0) count = sendfile(*copy, file, NULL, 1 << 30);
+  int error = count < 0 ? errno : 0;
+  close(file);
+  return error;
 }

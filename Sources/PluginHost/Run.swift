@@ -123,15 +123,19 @@ final class Run {
 
   func thaw() { if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) } }
 
-  /// A call that is answered at once costs less than being put to sleep and woken for it, where another core runs the
-  /// runner meanwhile.
+  /// A call that is answered at once is waited for on its own channel: the kernel hands the core to the runner and back.
+  /// Turning round meanwhile would keep the runner off it wherever the other cores are busy.
   func awaitShortAnswer() {
-    guard Self.cores > 1 else { return }
     let patience = sentAt + Self.shortest
-    while waiting != nil, cause == nil, BootClock.now < patience { receiveControl() }
+    while waiting != nil, cause == nil {
+      let left = patience - BootClock.now
+      guard left > .zero, ol_await_readable(control, Int(left.inNanoseconds)) == 1 else { return }
+      receiveControl()
+    }
   }
 
-  static let shortest = Duration.microseconds(40)
+  /// For so long a plugin may keep the host from its other plugins.
+  static let shortest = Duration.microseconds(50)
 
   func end(_ completion: @escaping (RunReport) -> Void) {
     if let report { return completion(report) }

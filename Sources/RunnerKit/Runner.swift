@@ -11,11 +11,15 @@ enum Runner {
   /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.
   static func warmUp() {
     FunctionCaller.warmUp()
-    let frame = RunnerMessage.returned(.init(value: .unsigned(1))).frame(id: 1)
-    var assembler = FrameAssembler()
-    assembler.append(frame.encoded())
-    if let frame = try? assembler.next() { _ = try? RunnerMessage(frame) }
     _ = (try? CallSignature(parsing: "u64(u64,bytes,u32)"))?.description
+    PracticeExtension.run()
+    let request = SpawnRequest(
+      run: 1, environment: ["A=B"], limits: [.init(resource: 0, soft: 1, hard: 1)],
+      landlock: .init(filesystem: 0, network: 0, scoped: 0, rules: [.init(path: "/", rights: 0)]), filter: [0],
+      hasListener: true, isDumpable: false, joinsCgroup: true,
+      attachments: [.init(source: .memory(bytes: 1), target: "/", attributes: 0)], freshPoints: [], suitsSpare: false,
+      keepsDescriptors: false)
+    _ = try? ServerRequest(decoding: ServerRequest.spawn(request).encoded()[...])
   }
 
   /// What a spare runner did before it had its request.

@@ -34,9 +34,9 @@ struct SpareKeeper {
   private mutating func rehearse() {
     guard !hasRehearsed else { return }
     hasRehearsed = true
-    let library = library
+    let (library, processes) = (library, processes)
     pages = Rehearsal.pages(processes: processes) {
-      library.rehearse()
+      library.rehearse(processes: processes)
       Runner.warmUp()
     }
     // Mapped here as well, they are nobody's own.
