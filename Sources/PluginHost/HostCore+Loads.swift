@@ -75,7 +75,7 @@ extension HostCore {
   private func prepareContainer(_ path: String?, run: UInt64, server: ForkServerClient) throws(HostError) -> String {
     do throws(SystemCallError) {
       guard let path else {
-        let folder = try Janitor.makeFolder()
+        let folder = try Janitor.makeFolder(start: processStart)
         folders[run] = folder
         // Its own owner needs no id map.
         if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }

@@ -66,7 +66,7 @@ extension HostCore {
       },
       spawnFailed: { [unowned self] run, reason in runs[run]?.spawnFailed(reason) },
       exited: { [unowned self] exit in runs[exit.run]?.exited(exit) },
-      prepared: { [unowned self] in spareIsReady() },
+      prepared: { [unowned self] in spareArrived() },
       died: { [unowned self, weak client] reason in
         logger.warning("\(reason); runs in flight end, the next load starts another one")
         for run in Array(runs.values) where run.server === client { run.serverDied(reason) }

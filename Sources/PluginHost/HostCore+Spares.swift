@@ -42,7 +42,7 @@ extension HostCore {
     spareIsTaken()
   }
 
-  func spareIsReady() {
+  func spareArrived() {
     spare.prepared()
     tellThoseWhoWait()
   }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 internal import Logging
@@ -18,6 +19,8 @@ final class HostCore: @unchecked Sendable {
   let withoutNamespaces: Set<Wall>
   let untested: Set<Wall>
   let logger: Logger
+  /// When this process began: with its id it names what its runs leave, if it is killed.
+  let processStart = ProcessStart.time(of: getpid()) ?? 0
   var server: ForkServerClient?
   var bareServer: ForkServerClient?
   var spare = SparePlan()
@@ -143,6 +146,12 @@ final class HostCore: @unchecked Sendable {
   func cgroupCount() async -> Int {
     await withCheckedContinuation { continuation in
       loop.submit { [self] in continuation.resume(returning: cgroups?.serial ?? 0) }
+    }
+  }
+
+  func spareIsReady() async -> Bool {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: spare.isReady) }
     }
   }
 

@@ -45,7 +45,9 @@ enum ProcessFields {
   static func descendants(of pid: pid_t) -> [pid_t] {
     let threads = (try? Files.names(in: "/proc/\(pid)/task")) ?? []
     let children = threads.flatMap { thread in
-      ((try? Files.text(of: "/proc/\(pid)/task/\(thread)/children")) ?? "").split(separator: " ").compactMap { pid_t($0) }
+      ((try? Files.text(of: "/proc/\(pid)/task/\(thread)/children")) ?? "").split(separator: " ").compactMap {
+        pid_t($0)
+      }
     }
     return children.flatMap { [$0] + descendants(of: $0) }
   }
@@ -61,7 +63,9 @@ extension PluginHost {
       descriptors: ((try? Files.names(in: "/proc/self/fd")) ?? []).count, processes: below.count,
       cgroups: await cgroupCount(), folders: folders.filter { $0.hasPrefix("\(Janitor.prefix)\(getpid())-") }.count,
       hostMemory: ProcessFields.anonymousBytes(of: getpid()),
-      serverMemory: server.map { ([$0] + ProcessFields.descendants(of: $0)).map(ProcessFields.anonymousBytes).max() ?? 0 }
+      serverMemory: server.map {
+        ([$0] + ProcessFields.descendants(of: $0)).map(ProcessFields.anonymousBytes).max() ?? 0
+      }
         ?? 0)
   }
 }

@@ -6,8 +6,9 @@ enum Janitor {
   static let parent = "/tmp"
   static let prefix = "outrider-run-"
 
-  static func makeFolder() throws(SystemCallError) -> String {
-    try Files.temporaryDirectory(in: parent, prefix: "\(prefix)\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-")
+  /// `start`: of this process.
+  static func makeFolder(start: UInt64) throws(SystemCallError) -> String {
+    try Files.temporaryDirectory(in: parent, prefix: "\(prefix)\(getpid())-\(start)-")
   }
 
   static func removeFolders() {

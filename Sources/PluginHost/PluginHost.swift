@@ -86,6 +86,9 @@ public final class PluginHost: Sendable {
     try await core.walls(policy, proof: await core.proof())
   }
 
+  /// Whether a runner stands ready.
+  package func isPrepared() async -> Bool { await core.spareIsReady() }
+
   func cgroupCount() async -> Int { await core.cgroupCount() }
 
   /// The fork server's process, for those who watch it; nil before the first load.
@@ -137,7 +140,8 @@ public final class Plugin: Sendable {
     return await core.lastCallSeconds(run)
   }
 
-  func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
+  /// As the host sees it; nil before the walls are closed and after the end.
+  package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
 
   /// A path in the container as the plugin sees it.
   func view(_ relative: String) -> String { core.viewPath(run, of: relative) }

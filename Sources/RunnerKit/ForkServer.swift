@@ -56,7 +56,8 @@ public struct ForkServer {
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
     }
     var server = ForkServer(
-      namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload, isBare: arguments.contains("--bare"))
+      namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload,
+      isBare: arguments.contains("--bare"))
     server.serve()
   }
 

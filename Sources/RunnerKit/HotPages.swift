@@ -117,7 +117,8 @@ struct MemoryArea: Equatable {
       guard bounds.count == 2, bounds[0] < bounds[1], bounds[1] <= UInt(Int.max) else { return nil }
       let flags = Array(words[1])
       return MemoryArea(
-        range: bounds[0]..<bounds[1], isPrivate: flags[3] == UInt8(ascii: "p"), isWritable: flags[1] == UInt8(ascii: "w"))
+        range: bounds[0]..<bounds[1], isPrivate: flags[3] == UInt8(ascii: "p"),
+        isWritable: flags[1] == UInt8(ascii: "w"))
     }
   }
 }

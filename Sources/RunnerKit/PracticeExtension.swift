@@ -17,7 +17,8 @@ enum PracticeExtension {
       kind: .install, manifest: "/manifest", remaining: -1, essentialRemaining: -1)
     exchange(.call(call), EntryPointCaller(plugin: plugin).call(call))
     exchange(
-      .call(.function(symbol: "f", signature: "i32(i32)", arguments: [.signed(1)])), .returned(.init(value: .signed(1))))
+      .call(.function(symbol: "f", signature: "i32(i32)", arguments: [.signed(1)])), .returned(.init(value: .signed(1)))
+    )
     _ = ServiceRequest.log(level: 1, subsystem: "s", category: "c", message: "m").frame(id: 0).encoded()
   }
 

@@ -36,7 +36,9 @@ enum Runner {
   ) -> Never {
     let fixed = request.joinsCgroup ? 4 : 3
     guard descriptors.count >= fixed else { ol_exit_now(70) }
-    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[3], "0", 1) != 1 { fail(descriptors[0], "cgroup", errno) }
+    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[3], "0", 1) != 1 {
+      fail(descriptors[0], "cgroup", errno)
+    }
     let walls = RunnerWalls(request: request, template: template, isApart: done.isApart)
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)

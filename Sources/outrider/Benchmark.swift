@@ -122,8 +122,11 @@ struct Benchmark {
     guard let loaded, let used else { return [] }
     return [
       .init(name: "private memory of an idle runner, loaded", value: loaded.ownBytes >> 10, unit: "KiB"),
-      .init(name: "private memory of an idle runner, after its content request", value: used.ownBytes >> 10, unit: "KiB"),
-      .init(name: "shared with the fork server and the page cache", value: (used.residentBytes - used.ownBytes) >> 10, unit: "KiB"),
+      .init(
+        name: "private memory of an idle runner, after its content request", value: used.ownBytes >> 10, unit: "KiB"),
+      .init(
+        name: "shared with the fork server and the page cache", value: (used.residentBytes - used.ownBytes) >> 10,
+        unit: "KiB"),
     ]
   }
 
