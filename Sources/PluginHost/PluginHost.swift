@@ -40,9 +40,12 @@ public final class PluginHost: Sendable {
   /// from the keyboard; runs in flight end as `hostFailed`.
   public func stop() { core.shutDown() }
 
-  /// Makes the next load quick: returns when a runner stands ready, or at the latest after a second. A host does so by
-  /// itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
-  public func prepare() async throws(HostError) { try await core.prepare() }
+  /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
+  /// A host does so by itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
+  public func prepare() async throws(HostError) {
+    _ = await core.proof()
+    try await core.prepare()
+  }
 
   /// What a load needs besides the policy.
   public struct LoadOptions: Sendable {

@@ -250,6 +250,10 @@ final class Run {
       return Outcome(.policyViolation, "it made a system call of another architecture (i386 or x32) \(phase)")
     }
     if exit.wasSignalled, exit.status == SIGXCPU { return Outcome(.cpuTimeExceeded, "the kernel's CPU limit \(phase)") }
+    if meters == nil {
+      let end = exit.wasSignalled ? CrashText.signal(exit.status) : "exit status \(exit.status)"
+      return Outcome(.hostFailed, "the runner ended (\(end)) before anything of the plugin was loaded")
+    }
     if let crash { return Outcome(.crashed, CrashText.describe(crash) + " \(phase)") }
     return Outcome(
       .crashed,

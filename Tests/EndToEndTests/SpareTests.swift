@@ -1,4 +1,5 @@
 import Foundation
+import HostProtocol
 import PluginHost
 import Sandbox
 import Testing
@@ -9,7 +10,7 @@ import Testing
   private static func spare(of host: PluginHost) async throws -> Int32 {
     try await host.prepare()
     #expect(await host.isPrepared())
-    return try #require(await host.forkServerProcess().flatMap { Runners.descendants(of: $0).max() })
+    return try #require(await host.forkServerProcess().flatMap { Runners.descendants(of: $0).last })
   }
 
   @Test func aWakeTakesIt() async throws {
@@ -66,7 +67,10 @@ import Testing
 
   @Test func aKilledOneIsMissedByNobody() async throws {
     let host = try Workspace.host()
-    kill(try await Self.spare(of: host), SIGKILL)
+    let spare = try await Self.spare(of: host)
+    kill(spare, SIGKILL)
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !Runners.stillThere([spare]).isEmpty, ContinuousClock.now < deadline { sched_yield() }
     for _ in 0..<3 {
       let plugin = try await host.load("libc.so.6")
       #expect(try await plugin.call("abs", "i32(i32)", -3).value == .signed(3))

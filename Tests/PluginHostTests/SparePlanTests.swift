@@ -5,14 +5,15 @@ import Testing
 @Suite struct SparePlanTests {
   @Test func waitsForRest() {
     var plan = SparePlan()
-    #expect(plan.rest(at: .seconds(1)) == .seconds(1) + SparePlan.quiet)
-    #expect(!plan.isDue(at: .seconds(1), isBusy: true))
-    #expect(!plan.isThere)
-    #expect(plan.isDue(at: .seconds(1) + SparePlan.quiet, isBusy: false))
-    #expect(plan.isThere && !plan.isReady)
+    let due = plan.rest(at: .seconds(1))
+    #expect(due == .seconds(1) + SparePlan.quiet)
+    let isDueWhileBusy = plan.isDue(at: .seconds(1), isBusy: true)
+    #expect(!isDueWhileBusy && !plan.isThere)
+    let isDue = plan.isDue(at: .seconds(1) + SparePlan.quiet, isBusy: false)
+    #expect(isDue && plan.isThere && !plan.isReady)
     plan.prepared()
-    #expect(plan.isReady)
-    #expect(plan.rest(at: .seconds(2)) == nil)
+    let again = plan.rest(at: .seconds(2))
+    #expect(plan.isReady && again == nil)
   }
 
   /// A plugin that is busy for ever keeps nobody from a quick wake.
@@ -32,13 +33,10 @@ import Testing
 
   @Test func isAskedForOnce() {
     var plan = SparePlan()
-    #expect(!plan.isDue(at: .seconds(1), isBusy: false))
+    var answers = [plan.isDue(at: .seconds(1), isBusy: false)]
     _ = plan.rest(at: .seconds(1))
-    #expect(plan.isDue(at: .seconds(1), isBusy: false))
-    #expect(!plan.isDue(at: .seconds(1), isBusy: false))
-    plan.prepared()
-    plan.prepared()
-    #expect(plan.isReady)
+    for _ in 0..<2 { answers.append(plan.isDue(at: .seconds(1), isBusy: false)) }
+    #expect(answers == [false, true, false])
   }
 
   @Test func aLateAnswerMakesNone() {
