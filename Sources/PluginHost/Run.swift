@@ -58,6 +58,7 @@ final class Run {
   var usage = RunReport.Usage()
   var endings: [(RunReport) -> Void] = []
   private(set) var report: RunReport?
+  private var answerWait = AnswerWait()
   var lastCall = Duration.zero
   var sentAt = Duration.zero
   var isExtension = true
@@ -123,15 +124,19 @@ final class Run {
 
   func thaw() { if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) } }
 
-  /// A call that is answered at once is waited for on its own channel: the kernel hands the core to the runner and back.
-  /// Turning round meanwhile would keep the runner off it wherever the other cores are busy.
+  /// A call that is answered at once is waited for on its own channel.
   func awaitShortAnswer() {
     let patience = sentAt + Self.shortest
-    while waiting != nil, cause == nil {
-      let left = patience - BootClock.now
-      guard left > .zero, ol_await_readable(control, Int(left.inNanoseconds)) == 1 else { return }
-      receiveControl()
+    guard answerWait.turnsRound(cores: Self.cores) else {
+      while waiting != nil, cause == nil {
+        let left = patience - BootClock.now
+        guard left > .zero, ol_await_readable(control, Int(left.inNanoseconds)) == 1 else { return }
+        receiveControl()
+      }
+      return
     }
+    while waiting != nil, cause == nil, BootClock.now < patience { receiveControl() }
+    answerWait.turnedRound(wasAnswered: waiting == nil)
   }
 
   /// For so long a plugin may keep the host from its other plugins.
