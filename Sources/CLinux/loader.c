@@ -2,8 +2,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
 
 void *ol_load(const char *path, int deep, int global) {
   return dlopen(path, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL) | (deep ? RTLD_DEEPBIND : 0));
@@ -45,4 +50,15 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *raw) {
 void ol_loaded_objects(void *context, void (*function)(void *, const char *)) {
   struct visit visit = {context, function};
   dl_iterate_phdr(visit_object, &visit);
+}
+
+int ol_copy_to_memory(const char *path, int *copy) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  *copy = memfd_create("copy", MFD_CLOEXEC);
+  ssize_t count = *copy < 0 ? -1 : 1;
+  while (count > 0) count = sendfile(*copy, file, NULL, 1 << 30);
+  int error = count < 0 ? errno : 0;
+  close(file);
+  return error;
 }

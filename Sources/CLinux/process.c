@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
@@ -119,6 +120,10 @@ int ol_get_rlimit(int resource, uint64_t *soft, uint64_t *hard) {
   *soft = limit.rlim_cur;
   *hard = limit.rlim_max;
   return 0;
+}
+
+int ol_populate(uintptr_t address, size_t bytes, int write) {
+  return madvise((void *)address, bytes, write ? 23 : 22) < 0 ? errno : 0;
 }
 
 void ol_exit_now(int status) { _exit(status); }

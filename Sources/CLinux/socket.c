@@ -146,6 +146,12 @@ int ol_is_hung_up(int descriptor) {
   return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLIN)) == POLLHUP;
 }
 
+int ol_await_readable(int descriptor, long nanoseconds) {
+  struct pollfd entry = {descriptor, POLLIN, 0};
+  struct timespec patience = {0, nanoseconds};
+  return ppoll(&entry, 1, &patience, NULL) > 0;
+}
+
 int ol_poll_readable(int descriptor, int milliseconds) {
   struct pollfd entry = {descriptor, POLLIN, 0};
   int result;

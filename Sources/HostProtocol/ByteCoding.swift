@@ -36,7 +36,7 @@ public struct ByteWriter: Sendable {
     }
   }
 
-  public mutating func data(_ value: some Collection<UInt8>) {
+  public mutating func data(_ value: [UInt8]) {
     integer(UInt32(value.count))
     bytes.append(contentsOf: value)
   }

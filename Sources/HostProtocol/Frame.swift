@@ -40,7 +40,9 @@ public struct FrameAssembler: Sendable {
 
   public init(longestPayload: Int = Frame.longestPayload) { self.longestPayload = longestPayload }
 
-  public mutating func append(_ bytes: some Collection<UInt8>) {
+  public mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
+
+  public mutating func append(_ bytes: ArraySlice<UInt8>) {
     if consumed > 0 {
       buffer.removeFirst(consumed)
       consumed = 0

@@ -3,10 +3,12 @@ public enum ServerEvent: Sendable, Equatable {
   /// The server has left the host's user namespace and waits until the host has written its id maps.
   case wantsIdentity
   case ready(Hello)
-  /// The descriptor with it is the runner's pidfd.
-  case spawned(run: UInt64)
+  /// The descriptor with it is the runner's pidfd. `cpuNanoseconds` is what it had used before it was this run's.
+  case spawned(run: UInt64, cpuNanoseconds: UInt64)
   case spawnFailed(run: UInt64, step: String, code: Int32)
   case exited(Exit)
+  /// A spare runner is ready.
+  case prepared
 
   public struct Hello: Sendable, Equatable {
     /// Namespaces that couldn't be entered, with the errno: `user mount pid network ipc uts`.
@@ -51,9 +53,10 @@ public enum ServerEvent: Sendable, Equatable {
       }
       writer.array(hello.runtime) { $0.string($1) }
       writer.boolean(hello.hasPreloaded)
-    case .spawned(let run):
+    case .spawned(let run, let cpu):
       writer.integer(UInt8(2))
       writer.integer(run)
+      writer.integer(cpu)
     case .spawnFailed(let run, let step, let code):
       writer.integer(UInt8(3))
       writer.integer(run)
@@ -66,6 +69,7 @@ public enum ServerEvent: Sendable, Equatable {
       writer.boolean(exit.wasSignalled)
       writer.integer(exit.cpuNanoseconds)
       writer.integer(exit.peakResidentBytes)
+    case .prepared: writer.integer(UInt8(5))
     }
     return writer.bytes
   }
@@ -82,13 +86,14 @@ public enum ServerEvent: Sendable, Equatable {
           },
           runtime: try reader.array { (reader) throws(ProtocolViolation) in try reader.string() },
           hasPreloaded: try reader.boolean()))
-    case 2: self = .spawned(run: try reader.integer())
+    case 2: self = .spawned(run: try reader.integer(), cpuNanoseconds: try reader.integer())
     case 3: self = .spawnFailed(run: try reader.integer(), step: try reader.string(), code: try reader.integer())
     case 4:
       self = .exited(
         Exit(
           run: try reader.integer(), status: try reader.integer(), wasSignalled: try reader.boolean(),
           cpuNanoseconds: try reader.integer(), peakResidentBytes: try reader.integer()))
+    case 5: self = .prepared
     case let other: throw .unknownCase(other)
     }
     try reader.end()

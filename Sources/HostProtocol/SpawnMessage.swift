@@ -77,6 +77,8 @@ public struct SpawnRequest: Sendable, Equatable {
   public var attachments: [Attachment]?
   /// Mount points beyond the template's that the attachments need; one that ends in `/` is a directory.
   public var freshPoints: [String]
+  /// Whether the spare runner may take this on: it joined the same cgroup, or this run has none.
+  public var suitsSpare: Bool
   /// Leaves the server's descriptors open, to show what closing them stops.
   public var keepsDescriptors: Bool
 
@@ -84,7 +86,7 @@ public struct SpawnRequest: Sendable, Equatable {
     run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
     hasListener: Bool,
     isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String],
-    keepsDescriptors: Bool
+    suitsSpare: Bool, keepsDescriptors: Bool
   ) {
     self.run = run
     self.environment = environment
@@ -96,6 +98,7 @@ public struct SpawnRequest: Sendable, Equatable {
     self.joinsCgroup = joinsCgroup
     self.attachments = attachments
     self.freshPoints = freshPoints
+    self.suitsSpare = suitsSpare
     self.keepsDescriptors = keepsDescriptors
   }
 
@@ -125,6 +128,7 @@ public struct SpawnRequest: Sendable, Equatable {
       writer.array(list) { $1.write(to: &$0) }
     }
     writer.array(freshPoints) { $0.string($1) }
+    writer.boolean(suitsSpare)
     writer.boolean(keepsDescriptors)
     return writer.bytes
   }
@@ -151,6 +155,7 @@ public struct SpawnRequest: Sendable, Equatable {
       try reader.array { (reader) throws(ProtocolViolation) in try Attachment(from: &reader) }
     }
     freshPoints = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
+    suitsSpare = try reader.boolean()
     keepsDescriptors = try reader.boolean()
     try reader.end()
   }

@@ -13,7 +13,8 @@ final class Cgroups {
   private var free: [String] = []
   /// One process may have several hosts.
   private static let hosts = Atomic(0)
-  private var serial = 0
+  /// How many there are; they are used again.
+  private(set) var serial = 0
 
   /// nil when this user can't have one; `reason` says why.
   init?(reason: inout String) {
@@ -136,13 +137,12 @@ struct RunCgroup {
   /// Anonymous, shared and kernel memory; never page cache.
   func usage() -> Int {
     let statistics = (try? Files.text(of: path + "/memory.stat")) ?? ""
+    // Some forty lines, of which three count: a wake waits for this.
+    let wanted = version == .one ? ["rss ", "shmem "] : ["anon ", "shmem ", "kernel "]
     var total = 0
-    for line in statistics.split(separator: "\n") {
-      let parts = line.split(separator: " ")
-      guard parts.count == 2, let value = Int(parts[1]) else { continue }
-      switch (version, parts[0]) {
-      case (.one, "rss"), (.one, "shmem"), (.two, "anon"), (.two, "shmem"), (.two, "kernel"): total += value
-      default: break
+    for line in statistics.utf8.split(separator: UInt8(ascii: "\n")) {
+      for name in wanted where line.starts(with: name.utf8) {
+        total += Int(Substring(line.dropFirst(name.utf8.count))) ?? 0
       }
     }
     if version == .one, let kernel = try? Files.text(of: path + "/memory.kmem.usage_in_bytes") {

@@ -9,9 +9,10 @@ internal import Sandbox
 /// Loop thread only, but for `start`, which runs before the loop knows of it.
 final class ForkServerClient {
   struct Handlers {
-    var spawned: (_ run: UInt64, _ pidfd: Int32) -> Void
+    var spawned: (_ run: UInt64, _ pidfd: Int32, _ cpuBefore: Duration) -> Void
     var spawnFailed: (_ run: UInt64, _ reason: String) -> Void
     var exited: (ServerEvent.Exit) -> Void
+    var prepared: () -> Void
     /// The server is gone; every run of it has to be reported.
     var died: (_ reason: String) -> Void
   }
@@ -120,7 +121,16 @@ final class ForkServerClient {
   }
 
   func spawn(_ request: SpawnRequest, descriptors: [Int32]) throws(SystemCallError) {
-    try Sockets.send(socket.number, request.encoded(), descriptors: descriptors)
+    try Sockets.send(socket.number, ServerRequest.spawn(request).encoded(), descriptors: descriptors)
+  }
+
+  /// Asks for a spare runner, in a cgroup or in none. One that can't be had costs the next wake a fork.
+  func prepare(in cgroup: RunCgroup?) {
+    let procs = try? cgroup?.procs().release()
+    try? Sockets.send(
+      socket.number, ServerRequest.prepare.encoded(), descriptors: [procs].compactMap { $0 },
+      flags: Int32(MSG_DONTWAIT))
+    if let procs { close(procs) }
   }
 
   private func receive(_ loop: EventLoop, _ handlers: Handlers) {
@@ -131,10 +141,12 @@ final class ForkServerClient {
       else { return }
       guard message.count > 0 else { return end(loop, handlers, "the fork server ended") }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {
-      case .spawned(let run): handlers.spawned(run, message.descriptors.first ?? -1)
+      case .spawned(let run, let cpu):
+        handlers.spawned(run, message.descriptors.first ?? -1, .nanoseconds(Int64(clamping: cpu)))
       case .spawnFailed(let run, let step, let code):
         handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))")
       case .exited(let exit): handlers.exited(exit)
+      case .prepared: handlers.prepared()
       case .wantsIdentity, .ready: end(loop, handlers, "the fork server spoke out of turn")
       }
     } catch {

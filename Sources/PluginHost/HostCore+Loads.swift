@@ -75,7 +75,7 @@ extension HostCore {
   private func prepareContainer(_ path: String?, run: UInt64, server: ForkServerClient) throws(HostError) -> String {
     do throws(SystemCallError) {
       guard let path else {
-        let folder = try Janitor.makeFolder()
+        let folder = try Janitor.makeFolder(start: processStart)
         folders[run] = folder
         // Its own owner needs no id map.
         if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }
@@ -94,6 +94,8 @@ extension HostCore {
   private func spawn(
     _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, _ walls: [Wall: WallState], _ requested: Duration
   ) throws(HostError) -> Run {
+    var cgroup: RunCgroup?
+    var usesSpare = false
     var theirs: [Int32] = []
     var mine: [Int32] = []
     defer { for descriptor in theirs { close(descriptor) } }
@@ -106,18 +108,23 @@ extension HostCore {
       let pipe = try Sockets.pipe()
       mine.append(try pipe.first.duplicate().release())
       theirs.append(try pipe.second.duplicate().release())
-      let cgroup = !plan.hasMemoryCgroup ? nil : try cgroups?.take()
+      usesSpare = hasSpare(of: server, inCgroup: plan.hasMemoryCgroup)
+      cgroup = !plan.hasMemoryCgroup ? nil : usesSpare ? spareCgroup : try cgroups?.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
-      let request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
+      var request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
+      request.suitsSpare = usesSpare
       let run = Run(
         id: id, plan: plan, loop: loop, cgroup: cgroup, walls: walls, control: mine[0], service: mine[1],
         output: mine[2], requested: requested)
       run.server = server
-      run.onEnd = { [weak self] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
+      run.onRest = { [weak self] in self?.rest() }
+      run.onEnd = { [weak self, cgroup] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
       runs[id] = run
       try server.spawn(request, descriptors: theirs)
+      if usesSpare { spareIsTaken() }
       return run
     } catch {
+      if let cgroup, !usesSpare { cgroups?.giveBack(cgroup) }
       if runs[id] == nil { for descriptor in mine { close(descriptor) } }
       throw .failed(error.description)
     }
@@ -154,14 +161,15 @@ extension HostCore {
     if server === bareServer {
       return SpawnRequest(
         run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
-        isDumpable: false, joinsCgroup: false, attachments: nil, freshPoints: [], keepsDescriptors: false)
+        isDumpable: false, joinsCgroup: false, attachments: nil, freshPoints: [], suitsSpare: false,
+        keepsDescriptors: false)
     }
     return SpawnRequest(
       run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),
       filter: plan.open.contains(.seccomp) ? [] : try program(plan.programOptions),
       hasListener: plan.machine.hasListener && !plan.open.contains(.seccomp),
       isDumpable: plan.policy.observesFiles && geteuid() != 0, joinsCgroup: hasCgroup, attachments: attachments,
-      freshPoints: plan.freshPoints, keepsDescriptors: plan.open.contains(.descriptors))
+      freshPoints: plan.freshPoints, suitsSpare: false, keepsDescriptors: plan.open.contains(.descriptors))
   }
 
   private func program(_ options: SeccompProgram.Options) throws(SystemCallError) -> [UInt8] {

@@ -61,15 +61,20 @@ extension HostCore {
 
   private func handlers(of client: ForkServerClient) -> ForkServerClient.Handlers {
     ForkServerClient.Handlers(
-      spawned: { [unowned self] run, pidfd in
-        if let found = runs[run] { found.spawned(pidfd: pidfd) } else { close(pidfd) }
+      spawned: { [unowned self] run, pidfd, cpu in
+        if let found = runs[run] { found.spawned(pidfd: pidfd, cpuBefore: cpu) } else { close(pidfd) }
       },
       spawnFailed: { [unowned self] run, reason in runs[run]?.spawnFailed(reason) },
       exited: { [unowned self] exit in runs[exit.run]?.exited(exit) },
+      prepared: { [unowned self] in spareArrived() },
       died: { [unowned self, weak client] reason in
         logger.warning("\(reason); runs in flight end, the next load starts another one")
         for run in Array(runs.values) where run.server === client { run.serverDied(reason) }
-        if server === client { server = nil }
+        if server === client {
+          server = nil
+          spareIsGone()
+          tellThoseWhoWait()
+        }
       })
   }
 }

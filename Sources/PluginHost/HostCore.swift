@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 internal import Logging
@@ -18,8 +19,13 @@ final class HostCore: @unchecked Sendable {
   let withoutNamespaces: Set<Wall>
   let untested: Set<Wall>
   let logger: Logger
+  /// When this process began: with its id it names what its runs leave, if it is killed.
+  let processStart = ProcessStart.time(of: getpid()) ?? 0
   var server: ForkServerClient?
   var bareServer: ForkServerClient?
+  var spare = SparePlan()
+  var spareCgroup: RunCgroup?
+  var waitingForSpare: [() -> Void] = []
   var mounts: DetachedMounts?
   var machine: Machine?
   var cgroups: Cgroups?
@@ -64,6 +70,8 @@ final class HostCore: @unchecked Sendable {
       }
       for run in Array(runs.values) { run.serverDied("the host was shut down") }
       for run in Array(folders.keys) { forget(run) }
+      spareIsGone()
+      tellThoseWhoWait()
       server = nil
       mounts = nil
       cgroups = nil
@@ -132,6 +140,24 @@ final class HostCore: @unchecked Sendable {
   func serverProcess() async -> Int32? {
     await withCheckedContinuation { continuation in
       loop.submit { [self] in continuation.resume(returning: server?.process) }
+    }
+  }
+
+  func cgroupCount() async -> Int {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: cgroups?.serial ?? 0) }
+    }
+  }
+
+  func spareIsReady() async -> Bool {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: spare.isReady) }
+    }
+  }
+
+  func runnerProcess(_ run: UInt64) async -> Int32? {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: runs[run]?.process) }
     }
   }
 

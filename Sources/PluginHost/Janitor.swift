@@ -3,11 +3,12 @@ internal import LinuxSystem
 
 /// Removes what hosts that are gone left behind, and nothing else: names carry the process id and its start time.
 enum Janitor {
-  private static let parent = "/tmp"
-  private static let prefix = "outrider-run-"
+  static let parent = "/tmp"
+  static let prefix = "outrider-run-"
 
-  static func makeFolder() throws(SystemCallError) -> String {
-    try Files.temporaryDirectory(in: parent, prefix: "\(prefix)\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-")
+  /// `start`: of this process.
+  static func makeFolder(start: UInt64) throws(SystemCallError) -> String {
+    try Files.temporaryDirectory(in: parent, prefix: "\(prefix)\(getpid())-\(start)-")
   }
 
   static func removeFolders() {

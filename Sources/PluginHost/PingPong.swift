@@ -4,15 +4,19 @@ internal import HostProtocol
 internal import LinuxSystem
 
 /// The physical limit of a call: the same bytes there and back over the same kind of socket, to a thread that answers.
-package enum PingPong {
-  /// Seconds of each of `count` round trips.
-  package static func run(count: Int) throws -> [Double] {
+package final class PingPong {
+  private let socket: Int32
+  private let thread: pthread_t
+  private let question: [UInt8]
+  private var buffer: [UInt8]
+
+  package init() throws {
     let (mine, theirs) = try Sockets.pair(stream: true)
-    defer { close(mine) }
-    let question = HostMessage.call(.function(symbol: "abs", signature: "i32(i32)", arguments: [.signed(-5)])).frame(
-      id: 1
-    ).encoded()
+    socket = mine
+    question = HostMessage.call(.function(symbol: "abs", signature: "i32(i32)", arguments: [.signed(-5)])).frame(id: 1)
+      .encoded()
     let answer = RunnerMessage.returned(.init(value: .signed(5))).frame(id: 1).encoded()
+    buffer = [UInt8](repeating: 0, count: answer.count)
     let echo = Echo(socket: theirs, question: question.count, answer: answer)
     var thread = pthread_t()
     pthread_create(
@@ -22,17 +26,21 @@ package enum PingPong {
         Unmanaged<Echo>.fromOpaque(raw).takeRetainedValue().run()
         return nil
       }, Unmanaged.passRetained(echo).toOpaque())
-    var samples: [Double] = []
-    var buffer = [UInt8](repeating: 0, count: answer.count)
-    for _ in 0..<count {
-      let start = BootClock.now
-      try Sockets.send(mine, question)
-      _ = try Sockets.receive(mine, into: &buffer)
-      samples.append((BootClock.now - start).inSeconds)
-    }
-    shutdown(mine, Int32(SHUT_RDWR))
+    self.thread = thread
+  }
+
+  deinit {
+    shutdown(socket, Int32(SHUT_RDWR))
     pthread_join(thread, nil)
-    return samples
+    close(socket)
+  }
+
+  /// Seconds.
+  package func roundTrip() throws -> Double {
+    let start = BootClock.now
+    try Sockets.send(socket, question)
+    _ = try Sockets.receive(socket, into: &buffer)
+    return (BootClock.now - start).inSeconds
   }
 
   private final class Echo {

@@ -40,6 +40,13 @@ public final class PluginHost: Sendable {
   /// from the keyboard; runs in flight end as `hostFailed`.
   public func stop() { core.shutDown() }
 
+  /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
+  /// A host does so by itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
+  public func prepare() async throws(HostError) {
+    _ = await core.proof()
+    try await core.prepare()
+  }
+
   /// What a load needs besides the policy.
   public struct LoadOptions: Sendable {
     /// The directory that the plugin may write; an empty one that is removed afterwards when nil.
@@ -81,6 +88,11 @@ public final class PluginHost: Sendable {
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
     try await core.walls(policy, proof: await core.proof())
   }
+
+  /// Whether a runner stands ready.
+  package func isPrepared() async -> Bool { await core.spareIsReady() }
+
+  func cgroupCount() async -> Int { await core.cgroupCount() }
 
   /// The fork server's process, for those who watch it; nil before the first load.
   public func forkServerProcess() async -> Int32? { await core.serverProcess() }
@@ -130,6 +142,9 @@ public final class Plugin: Sendable {
     _ = try await call(symbol, signature, arguments: arguments)
     return await core.lastCallSeconds(run)
   }
+
+  /// As the host sees it; nil before the walls are closed and after the end.
+  package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
 
   /// A path in the container as the plugin sees it.
   func view(_ relative: String) -> String { core.viewPath(run, of: relative) }

@@ -210,6 +210,7 @@ extension Run {
     sample()
     watchdog.callEnded(at: BootClock.now)
     arm()
+    onRest?()
   }
 
   func wallsClosed(_ report: RunnerMessage.WallReport) {
@@ -234,7 +235,7 @@ extension Run {
       path: plan.view.library, device: plan.image.library.identity.device, inode: plan.image.library.identity.inode,
       isExtension: isExtension, bundleIdentifier: plan.image.bundleIdentifier, bundlePath: plan.view.bundle,
       containers: [.init(group: "", path: plan.view.container)])
-    watchdog.callBegan(at: BootClock.now, cpu: self.meters?.cpu() ?? .zero)
+    watchdog.callBegan(at: BootClock.now, cpu: cpu())
     send(HostMessage.load(request).frame(id: 1), on: control)
     arm()
   }
@@ -253,7 +254,7 @@ extension Run {
       // Begun after the entry point had returned: the clocks of the last call go on.
       if activities == 1, waiting == nil {
         thaw()
-        watchdog.activityBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
+        watchdog.activityBegan(at: BootClock.now, cpu: cpu())
         arm()
       }
     case .endActivity:

@@ -58,11 +58,16 @@ final class Run {
   var usage = RunReport.Usage()
   var endings: [(RunReport) -> Void] = []
   private(set) var report: RunReport?
+  private var answerWait = AnswerWait()
   var lastCall = Duration.zero
   var sentAt = Duration.zero
   var isExtension = true
   let walls: [Wall: WallState]
   var onEnd: (() -> Void)?
+  /// After each call, and after the end.
+  var onRest: (() -> Void)?
+  /// What the process had used before it was this run's.
+  private var cpuBefore = Duration.zero
   weak var server: ForkServerClient?
 
   private static let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
@@ -109,7 +114,7 @@ final class Run {
     guard waiting == nil, !isLoading else { return completion(.failure(.failed("another call is under way"))) }
     waiting = .call(call, completion)
     thaw()
-    watchdog.callBegan(at: BootClock.now, cpu: meters?.cpu() ?? .zero)
+    watchdog.callBegan(at: BootClock.now, cpu: cpu())
     nextCall += 1
     sentAt = BootClock.now
     send(HostMessage.call(call).frame(id: nextCall), on: control)
@@ -119,15 +124,23 @@ final class Run {
 
   func thaw() { if watchdog.isFrozen { _ = ol_pidfd_signal(pidfd, SIGCONT) } }
 
-  /// A call that is answered at once costs less than being put to sleep and woken for it, where another core runs the
-  /// runner meanwhile.
+  /// A call that is answered at once is waited for on its own channel.
   func awaitShortAnswer() {
-    guard Self.cores > 1 else { return }
     let patience = sentAt + Self.shortest
+    guard answerWait.turnsRound(cores: Self.cores) else {
+      while waiting != nil, cause == nil {
+        let left = patience - BootClock.now
+        guard left > .zero, ol_await_readable(control, Int(left.inNanoseconds)) == 1 else { return }
+        receiveControl()
+      }
+      return
+    }
     while waiting != nil, cause == nil, BootClock.now < patience { receiveControl() }
+    answerWait.turnedRound(wasAnswered: waiting == nil)
   }
 
-  static let shortest = Duration.microseconds(40)
+  /// For so long a plugin may keep the host from its other plugins.
+  static let shortest = Duration.microseconds(50)
 
   func end(_ completion: @escaping (RunReport) -> Void) {
     if let report { return completion(report) }
@@ -137,8 +150,9 @@ final class Run {
 
   // MARK: What the fork server says
 
-  func spawned(pidfd: Int32) {
+  func spawned(pidfd: Int32, cpuBefore: Duration) {
     self.pidfd = pidfd
+    self.cpuBefore = cpuBefore
     if cause != nil { _ = ol_pidfd_signal(pidfd, SIGKILL) }
     if let early = earlyWalls {
       earlyWalls = nil
@@ -181,12 +195,16 @@ final class Run {
     arm()
   }
 
+  var process: Int32? { meters?.pid }
+
+  /// CPU time of this run.
+  func cpu() -> Duration { meters?.cpu().map { $0 - cpuBefore } ?? .zero }
+
   func sample() {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
     let due = watchdog.wallDeadline
-    let cpu = meters?.cpu() ?? .zero
-    switch watchdog.tick(at: now, cpu: cpu, memory: memory()) {
+    switch watchdog.tick(at: now, cpu: cpu(), memory: memory()) {
     case .none: break
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
     case .kill(let verdict):
@@ -237,6 +255,10 @@ final class Run {
       return Outcome(.policyViolation, "it made a system call of another architecture (i386 or x32) \(phase)")
     }
     if exit.wasSignalled, exit.status == SIGXCPU { return Outcome(.cpuTimeExceeded, "the kernel's CPU limit \(phase)") }
+    if meters == nil {
+      let end = exit.wasSignalled ? CrashText.signal(exit.status) : "exit status \(exit.status)"
+      return Outcome(.hostFailed, "the runner ended (\(end)) before anything of the plugin was loaded")
+    }
     if let crash { return Outcome(.crashed, CrashText.describe(crash) + " \(phase)") }
     return Outcome(
       .crashed,
@@ -250,7 +272,8 @@ final class Run {
     watchdog.end(at: now)
     usage.wallSeconds = watchdog.wall.inSeconds
     usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory)
-    if let exit { usage.cpuSeconds = Double(exit.cpuNanoseconds) / 1e9 }
+    // The kernel's two clocks differ by less than a tick, and neither runs backwards for a reader of one.
+    if let exit { usage.cpuSeconds = max(Double(exit.cpuNanoseconds) / 1e9 - cpuBefore.inSeconds, 0) }
     if let killedAt { usage.goneSeconds = (now - killedAt).inSeconds }
     if let deadline { usage.overrunSeconds = (now - deadline).inSeconds }
     let report = RunReport(
@@ -274,6 +297,7 @@ final class Run {
     for ending in endings { ending(report) }
     endings = []
     onEnd?()
+    onRest?()
   }
 
   func closeDown() {

@@ -7,9 +7,15 @@ internal import LinuxSystem
 /// host does, and as the first process of its pid namespace it takes every runner with it.
 public struct ForkServer {
   private static let hostSocket: Int32 = 3
+  /// Names of events beside the runs' own, which begin at 16.
+  private static let hostKey = UInt64.max
+  private static let spareEnded: UInt64 = 0
+  private static let spareReady: UInt64 = 1
   private let preloads: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
+  /// Not in a server that has nothing loaded, nor in the one that a benchmark compares with.
+  private var spares: SpareKeeper?
   private let epoll: Int32
   /// Longer than any request; allocated once, because every fork copies what the server has touched.
   private var inbox = [UInt8](repeating: 0, count: 64 << 10)
@@ -49,7 +55,9 @@ public struct ForkServer {
     let preload = arguments.firstIndex(of: "--preload").flatMap { index in
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
     }
-    var server = ForkServer(namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload)
+    var server = ForkServer(
+      namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload,
+      isBare: arguments.contains("--bare"))
     server.serve()
   }
 
@@ -79,28 +87,21 @@ public struct ForkServer {
     ol_exit_now(code == Int32(CLD_EXITED) ? status : 128 + status)
   }
 
-  private init(namespaces: ServerNamespaces, preload: String?) {
+  private init(namespaces: ServerNamespaces, preload: String?, isBare: Bool) {
     self.namespaces = namespaces
     _ = ol_set_no_new_privileges()
     _ = ol_disable_huge_pages()
-    preloads = preload.map(Self.load) ?? false
+    let library = preload.flatMap(PreloadedLibrary.init)
+    preloads = library != nil
     Runner.warmUp()
+    spares = isBare ? nil : library.map(SpareKeeper.init)
     let runtime = Self.runtimeDirectories()
     self.namespaces.settle(runtime: runtime)
     var epoll: Int32 = -1
-    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, .max) == 0 else { ol_exit_now(71) }
+    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Self.hostKey) == 0 else { ol_exit_now(71) }
     self.epoll = epoll
     Self.send(
       .ready(.init(missing: self.namespaces.missing, runtime: runtime, hasPreloaded: preloads)))
-  }
-
-  /// Loads the library of the package's `Preload` target and lets it touch what extensions usually need.
-  private static func load(_ path: String) -> Bool {
-    guard let library = ol_load(path, 0, 1) else { return false }
-    var address: UnsafeMutableRawPointer?
-    guard ol_symbol(library, "outrider_preload", &address) == OL_SYMBOL_FUNCTION, let address else { return false }
-    unsafeBitCast(address, to: (@convention(c) () -> Void).self)()
-    return true
   }
 
   private static func runtimeDirectories() -> [String] {
@@ -133,8 +134,9 @@ public struct ForkServer {
       default: ol_exit_now(71)
       }
       // Ends before beginnings: a descriptor number may be used again.
-      for key in keys.prefix(Int(count)) where key != .max { reap() }
-      if keys.prefix(Int(count)).contains(.max) { receive() }
+      for key in keys.prefix(Int(count)) where key != Self.hostKey && key != Self.spareReady { reap() }
+      if keys.prefix(Int(count)).contains(Self.spareReady) { greetSpare() }
+      if keys.prefix(Int(count)).contains(Self.hostKey) { receive() }
     }
   }
 
@@ -146,6 +148,7 @@ public struct ForkServer {
       var cpu: UInt64 = 0
       var peak: UInt64 = 0
       guard ol_reap(&pid, &code, &status, &cpu, &peak) == 0, pid != 0 else { return }
+      if pid == spares?.spare?.pid, let gone = spares?.take() { forget(gone) }
       guard let (run, child) = children.first(where: { $0.value.pid == pid }) else { continue }
       _ = ol_epoll_remove(epoll, child.pidfd)
       close(child.pidfd)
@@ -164,10 +167,40 @@ public struct ForkServer {
         Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
     else { return endIfHostIsGone() }
     guard message.count > 0 else { return end() }
-    guard let request = try? SpawnRequest(decoding: inbox[0..<message.count]), !message.wasTruncated else {
+    guard !message.wasTruncated, let request = try? ServerRequest(decoding: inbox[0..<message.count]) else {
       return end()
     }
-    spawn(request, message.descriptors)
+    switch request {
+    case .spawn(let request): spawn(request, inbox[0..<message.count], message.descriptors)
+    case .prepare: prepare(message.descriptors)
+    }
+  }
+
+  private mutating func prepare(_ descriptors: [Int32]) {
+    defer { for descriptor in descriptors { close(descriptor) } }
+    // The host doesn't count on it any more, nor on the cgroup that it is in.
+    if let old = spares?.take() { forget(old) }
+    let made = spares?.prepare(
+      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll], inbox: &inbox)
+    guard let spare = made ?? nil else { return }
+    _ = ol_epoll_add(epoll, spare.pidfd, Self.spareEnded)
+    _ = ol_epoll_add(epoll, spare.readiness, Self.spareReady)
+  }
+
+  private func greetSpare() {
+    guard let spare = spares?.spare else { return }
+    _ = ol_epoll_remove(epoll, spare.readiness)
+    if spare.isReady() { Self.send(.prepared) }
+  }
+
+  /// A spare that is gone, or no spare any more.
+  private func forget(_ spare: SpareRunner, isRun: Bool = false) {
+    _ = ol_epoll_remove(epoll, spare.readiness)
+    spare.close()
+    if isRun { return }
+    _ = ol_pidfd_signal(spare.pidfd, SIGKILL)
+    _ = ol_epoll_remove(epoll, spare.pidfd)
+    close(spare.pidfd)
   }
 
   private func endIfHostIsGone() {
@@ -176,15 +209,17 @@ public struct ForkServer {
 
   private func end() {
     for child in children.values { _ = ol_pidfd_signal(child.pidfd, SIGKILL) }
+    if let spare = spares?.spare { _ = ol_pidfd_signal(spare.pidfd, SIGKILL) }
     ol_exit_now(0)
   }
 
-  private mutating func spawn(_ request: SpawnRequest, _ descriptors: [Int32]) {
+  private mutating func spawn(_ request: SpawnRequest, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]) {
     var clones: [Int32] = []
     var pid: pid_t = 0
     defer { for descriptor in descriptors + clones { close(descriptor) } }
     do throws(SystemCallError) {
       clones = try namespaces.clonePaths(of: request.attachments ?? [])
+      if request.suitsSpare, becomesSpare(request.run, bytes, descriptors, clones) { return }
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
@@ -195,10 +230,26 @@ public struct ForkServer {
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }
       try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, request.run) }
       children[request.run] = Child(pid: pid, pidfd: pidfd)
-      Self.send(.spawned(run: request.run), descriptor: pidfd)
+      Self.send(.spawned(run: request.run, cpuNanoseconds: 0), descriptor: pidfd)
     } catch {
       if pid > 0 { kill(pid, SIGKILL) }
       Self.send(.spawnFailed(run: request.run, step: "\(error.call) \(error.subject)", code: error.code))
     }
+  }
+
+  /// Whether a spare has taken the request.
+  private mutating func becomesSpare(
+    _ run: UInt64, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32], _ clones: [Int32]
+  ) -> Bool {
+    guard let spare = spares?.take() else { return false }
+    var cpu: UInt64 = 0
+    // It sleeps until it has the request: what it used so far isn't this run's.
+    _ = ol_process_cpu(spare.pid, &cpu)
+    let hasTaken = spare.become(bytes, descriptors: descriptors, clones: clones)
+    forget(spare, isRun: hasTaken)
+    guard hasTaken else { return false }
+    children[run] = Child(pid: spare.pid, pidfd: spare.pidfd)
+    Self.send(.spawned(run: run, cpuNanoseconds: cpu), descriptor: spare.pidfd)
+    return true
   }
 }

@@ -62,9 +62,21 @@ struct LoadedPlugin {
     }
     let table = try Self.table(of: library)
     entryPoints = try Self.entryPoints(of: table)
-    let name = table.pointee.name.map { Self.text($0) } ?? ""
-    description = .init(
-      abiVersion: table.pointee.abi_version, name: name, isSwift: isSwift,
+    description = Self.description(of: table, isSwift: isSwift, entryPoints)
+  }
+
+  /// Without a library, and hence without functions by name.
+  init(practising table: UnsafePointer<ba_extension>) throws(LoadError) {
+    library = UnsafeMutableRawPointer(mutating: table)
+    entryPoints = try Self.entryPoints(of: table)
+    description = Self.description(of: table, isSwift: false, entryPoints)
+  }
+
+  private static func description(
+    of table: UnsafePointer<ba_extension>, isSwift: Bool, _ entryPoints: [EntryPoint]
+  ) -> RunnerMessage.LoadedImage {
+    .init(
+      abiVersion: table.pointee.abi_version, name: table.pointee.name.map { text($0) } ?? "", isSwift: isSwift,
       entryPoints: entryPoints.map { .init(name: $0.name, signature: $0.signature.description) })
   }
 

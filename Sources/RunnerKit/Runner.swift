@@ -11,21 +11,35 @@ enum Runner {
   /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.
   static func warmUp() {
     FunctionCaller.warmUp()
-    let frame = RunnerMessage.returned(.init(value: .unsigned(1))).frame(id: 1)
-    var assembler = FrameAssembler()
-    assembler.append(frame.encoded())
-    if let frame = try? assembler.next() { _ = try? RunnerMessage(frame) }
     _ = (try? CallSignature(parsing: "u64(u64,bytes,u32)"))?.description
+    PracticeExtension.run()
+    let request = SpawnRequest(
+      run: 1, environment: ["A=B"], limits: [.init(resource: 0, soft: 1, hard: 1)],
+      landlock: .init(filesystem: 0, network: 0, scoped: 0, rules: [.init(path: "/", rights: 0)]), filter: [0],
+      hasListener: true, isDumpable: false, joinsCgroup: true,
+      attachments: [.init(source: .memory(bytes: 1), target: "/", attributes: 0)], freshPoints: [], suitsSpare: false,
+      keepsDescriptors: false)
+    _ = try? ServerRequest(decoding: ServerRequest.spawn(request).encoded()[...])
+  }
+
+  /// What a spare runner did before it had its request.
+  struct Done {
+    var hasJoinedCgroup = false
+    /// Whether the mount namespace is this run's own already.
+    var isApart = false
   }
 
   /// Never returns into the server.
   static func live(
-    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, binding deep: Bool
+    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done = Done(),
+    binding deep: Bool
   ) -> Never {
     let fixed = request.joinsCgroup ? 4 : 3
     guard descriptors.count >= fixed else { ol_exit_now(70) }
-    if request.joinsCgroup, write(descriptors[3], "0", 1) != 1 { fail(descriptors[0], "cgroup", errno) }
-    let walls = RunnerWalls(request: request, template: template)
+    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[3], "0", 1) != 1 {
+      fail(descriptors[0], "cgroup", errno)
+    }
+    let walls = RunnerWalls(request: request, template: template, isApart: done.isApart)
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
       try settle(

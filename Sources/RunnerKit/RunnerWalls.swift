@@ -8,6 +8,8 @@ internal import LinuxSystem
 struct RunnerWalls {
   let request: SpawnRequest
   let template: Template?
+  /// Whether the mount namespace is this run's own already.
+  let isApart: Bool
 
   /// Runs every step but the filter, which comes last (`filter`).
   func close(mounts: [Int32], clones: [Int32]) throws(SystemCallError) {
@@ -32,7 +34,7 @@ struct RunnerWalls {
   private func enterRoot(
     _ attachments: [SpawnRequest.Attachment], mounts: [Int32], clones: [Int32], template: Template
   ) throws(SystemCallError) {
-    try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) }
+    if !isApart { try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) } }
     if !request.freshPoints.isEmpty { try template.rebuild() }
     var mounts = mounts[...]
     var clones = clones[...]

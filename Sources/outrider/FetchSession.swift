@@ -120,9 +120,11 @@ final class FetchSession: Sendable {
   private func start(_ view: FetchView) async throws -> Set<JobID> {
     var complete: Set<Int> = []
     var others: [JobRecord] = []
-    try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) { index, record in
+    try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
+      index, record in
       let wanted = plan.specification(plan.targets[index])
-      if record.state == .finished, record.specification.url == wanted.url, record.specification.digest == wanted.digest,
+      if record.state == .finished, record.specification.url == wanted.url,
+        record.specification.digest == wanted.digest,
         Self.isStillThere(record)
       {
         view.alreadyComplete(record)

@@ -155,7 +155,9 @@ final class FetchView: Sendable {
     guard isTerminal else { return }
     let text = state.withLock { state -> String in
       // In the order in which they were named.
-      let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil }.sorted { (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0) }
+      let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil }.sorted {
+        (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0)
+      }
       var rows = moving.prefix(Self.mostRows).compactMap { id, moving in
         state[id].map { Self.bar($0.name, moving) }
       }

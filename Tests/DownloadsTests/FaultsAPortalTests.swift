@@ -184,7 +184,9 @@ import Testing
     harness.engine.setConditions(conditions)
     let events = harness.engine.events
     let specification = harness.specification(origin.url(Trial.path), .visible)
-    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else { throw Unexpected("not added") }
+    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
+      throw Unexpected("not added")
+    }
     let explanation = await harness.engine.explain(id)
     #expect(
       explanation?.code == code && explanation?.data == data.merging(["class": "background"]) { $1 },

@@ -156,7 +156,8 @@ import Testing
     defer { peer.end() }
     let harness = try Harness(clock: clock) { $0.transport.authorityFile = Authority.shared.path }
     let events = harness.engine.events
-    guard case .added(let id, _) = try await harness.engine.add([harness.specification(peer.url, digest: Trial.digest)])[0]
+    guard
+      case .added(let id, _) = try await harness.engine.add([harness.specification(peer.url, digest: Trial.digest)])[0]
     else { throw Unexpected("not added") }
     // Nothing tells when the head has come: time goes on until the connection is given up.
     while try harness.journal.job(id)?.lastError == nil {

@@ -129,7 +129,9 @@ import Testing
     let harness = try Harness { $0.transport.authorityFile = Authority.shared.path }
     let events = harness.engine.events
     let specification = harness.specification("https://127.0.0.1:\(port)\(Trial.path)", digest: Trial.digest)
-    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else { throw Unexpected("not added") }
+    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
+      throw Unexpected("not added")
+    }
     _ = await before.requests(count: 1, within: .seconds(5))
     // It makes itself a new key whenever it starts.
     before.stop()

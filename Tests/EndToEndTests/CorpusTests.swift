@@ -9,6 +9,7 @@ import Testing
 @Suite(.serialized) struct CorpusTests {
   struct Row: Sendable, CustomTestStringConvertible {
     var id, library, symbol, signature, arguments, options, outcomes, values, denied, sentence: String
+    var number = 0
     var isExtension: Bool { symbol == "-" }
     var testDescription: String { "\(id) \(isExtension ? library : symbol) \(arguments)" }
   }
@@ -22,12 +23,12 @@ import Testing
   static let all: [Row] = {
     guard let text = try? String(contentsOfFile: Workspace.root + "/Plugins/hostile/expected.tsv", encoding: .utf8)
     else { return [] }
-    return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
+    return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.enumerated().compactMap { number, line in
       let cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
       guard cells.count >= 11 else { return nil }
       return Row(
         id: cells[0], library: cells[1], symbol: cells[2], signature: cells[3], arguments: cells[4], options: cells[5],
-        outcomes: cells[6], values: cells[7], denied: cells[8], sentence: cells[10])
+        outcomes: cells[6], values: cells[7], denied: cells[8], sentence: cells[10], number: number)
     }
   }()
 
@@ -93,6 +94,8 @@ import Testing
     options.isExtension = row.isExtension
     let kind: ContentRequestKind = row.options.contains("periodic") ? .periodic : .install
     let host = try Workspace.host()
+    // Every second row in a runner that stood ready: the walls are the same.
+    if row.number % 2 == 0 { try await host.prepare() }
     do {
       let plugin = try await host.load(
         "\(Workspace.root)/Plugins/hostile/\(row.library)", policy: try Self.policy(row), options: options)

@@ -9,7 +9,7 @@ public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let rest = input.dropFirst()
   switch choice % 3 {
   case 0:
-    if let request = try? SpawnRequest(decoding: rest) { precondition(request.encoded()[...] == rest) }
+    if let request = try? ServerRequest(decoding: rest) { precondition(request.encoded()[...] == rest) }
   case 1:
     if let event = try? ServerEvent(decoding: rest) { precondition(event.encoded()[...] == rest) }
   default:

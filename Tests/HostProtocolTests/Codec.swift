@@ -29,8 +29,8 @@ struct Codec: Sendable, CustomTestStringConvertible {
       testDescription: "ServiceReply", make: { $0.serviceReply().frame(id: $0.next()) },
       again: { try ServiceReply($0).frame(id: $0.id) }),
     Codec(
-      testDescription: "SpawnRequest", make: { Frame(kind: 0, id: 0, payload: $0.spawnRequest().encoded()) },
-      again: { Frame(kind: $0.kind, id: $0.id, payload: try SpawnRequest(decoding: $0.payload[...]).encoded()) }),
+      testDescription: "ServerRequest", make: { Frame(kind: 0, id: 0, payload: $0.serverRequest().encoded()) },
+      again: { Frame(kind: $0.kind, id: $0.id, payload: try ServerRequest(decoding: $0.payload[...]).encoded()) }),
     Codec(
       testDescription: "ServerEvent", make: { Frame(kind: 0, id: 0, payload: $0.serverEvent().encoded()) },
       again: { Frame(kind: $0.kind, id: $0.id, payload: try ServerEvent(decoding: $0.payload[...]).encoded()) }),

@@ -125,8 +125,10 @@ extension SeededGenerator {
       },
       filter: bytes(), hasListener: chance(2), isDumpable: chance(2), joinsCgroup: chance(2),
       attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() },
-      keepsDescriptors: chance(2))
+      suitsSpare: chance(2), keepsDescriptors: chance(2))
   }
+
+  mutating func serverRequest() -> ServerRequest { chance(8) ? .prepare : .spawn(spawnRequest()) }
 
   mutating func attachment() -> SpawnRequest.Attachment {
     let source: SpawnRequest.Attachment.Source =
@@ -139,14 +141,15 @@ extension SeededGenerator {
   }
 
   mutating func serverEvent() -> ServerEvent {
-    switch below(5) {
+    switch below(6) {
     case 0: .wantsIdentity
+    case 4: .prepared
     case 1:
       .ready(
         .init(
           missing: list { .init(step: $0.text(), code: $0.signed()) }, runtime: list { $0.text() },
           hasPreloaded: chance(2)))
-    case 2: .spawned(run: integer())
+    case 2: .spawned(run: integer(), cpuNanoseconds: integer())
     case 3: .spawnFailed(run: integer(), step: text(), code: signed())
     default:
       .exited(

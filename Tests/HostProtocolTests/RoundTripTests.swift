@@ -41,8 +41,8 @@ import Testing
   @Test func datagrams() throws {
     var random = SeededGenerator(seed: 5)
     for _ in 0..<Self.rounds {
-      let request = random.spawnRequest()
-      #expect(try SpawnRequest(decoding: request.encoded()[...]) == request)
+      let request = random.serverRequest()
+      #expect(try ServerRequest(decoding: request.encoded()[...]) == request)
       let event = random.serverEvent()
       #expect(try ServerEvent(decoding: event.encoded()[...]) == event)
     }

@@ -26,6 +26,8 @@ int ol_get_rlimit(int resource, uint64_t *_Nonnull soft, uint64_t *_Nonnull hard
 int ol_clock_is_synchronised(void);
 /* Nanoseconds that the machine has slept since boot: CLOCK_BOOTTIME beyond CLOCK_MONOTONIC. */
 uint64_t ol_slept(void);
+/* madvise(2), MADV_POPULATE_READ or, with `write`, MADV_POPULATE_WRITE: faults the range in; EINVAL before Linux 5.14. */
+int ol_populate(uintptr_t address, size_t bytes, int write);
 _Noreturn void ol_exit_now(int status);
 
 /* Tells malloc(3) to share its arenas between threads, and to give back what is free. Before other threads start.

@@ -31,6 +31,8 @@ int ol_timerfd(int *_Nonnull timer);
 int ol_timerfd_set(int timer, uint64_t nanoseconds);
 int ol_eventfd(int *_Nonnull event);
 uint64_t ol_boottime(void);
+/* The same within nanoseconds. */
+int ol_await_readable(int descriptor, long nanoseconds);
 /* 1 when something is readable or hung up within `milliseconds`, else 0; -1 waits for ever. */
 int ol_poll_readable(int descriptor, int milliseconds);
 /* 1 when nothing is left to read and nobody is left to write. */

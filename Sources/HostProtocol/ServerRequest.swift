@@ -1,0 +1,26 @@
+/// What a host asks its fork server for, one datagram each.
+public enum ServerRequest: Sendable, Equatable {
+  /// A runner, now.
+  case spawn(SpawnRequest)
+  /// Time for a spare runner: nobody waits for anything. It joins the cgroup whose `cgroup.procs` comes with the
+  /// request, if one does. Answered by `prepared` where a spare is there then.
+  case prepare
+
+  public func encoded() -> [UInt8] {
+    switch self {
+    case .spawn(let request): [1] + request.encoded()
+    case .prepare: [0]
+    }
+  }
+
+  public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+    var reader = ByteReader(bytes)
+    switch try reader.integer(UInt8.self) {
+    case 0:
+      try reader.end()
+      self = .prepare
+    case 1: self = .spawn(try SpawnRequest(decoding: bytes.dropFirst()))
+    case let other: throw .unknownCase(other)
+    }
+  }
+}

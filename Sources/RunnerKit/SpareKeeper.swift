@@ -1,0 +1,45 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+
+/// Keeps at most one spare runner. Only for a server that has everything loaded.
+struct SpareKeeper {
+  private(set) var spare: SpareRunner?
+  private let library: PreloadedLibrary
+  /// /proc, opened before the server leaves the machine's root.
+  private let processes: Int32
+  private var pages: HotPages?
+  private var hasRehearsed = false
+
+  init(library: PreloadedLibrary) {
+    self.library = library
+    processes = open("/proc", ol_open_path | O_DIRECTORY)
+  }
+
+  /// Makes one. It gets ready by itself.
+  mutating func prepare(
+    in namespaces: ServerNamespaces, cgroup: Int32?, without descriptors: [Int32], inbox: inout [UInt8]
+  ) -> SpareRunner? {
+    rehearse()
+    spare = SpareRunner(
+      of: namespaces, pages: pages, cgroup: cgroup, without: descriptors + [processes], inbox: &inbox)
+    return spare
+  }
+
+  mutating func take() -> SpareRunner? {
+    defer { spare = nil }
+    return spare
+  }
+
+  private mutating func rehearse() {
+    guard !hasRehearsed else { return }
+    hasRehearsed = true
+    let (library, processes) = (library, processes)
+    pages = Rehearsal.pages(processes: processes) {
+      library.rehearse(processes: processes)
+      Runner.warmUp()
+    }
+    // Mapped here as well, they are nobody's own.
+    pages?.mapRead()
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HostProtocol
+import PluginHost
+import Sandbox
+import Testing
+
+/// The runner that is forked before it is wanted.
+@Suite(.serialized) struct SpareTests {
+  /// The process that stands ready: of the fork server's children the one that isn't a run's.
+  private static func spare(of host: PluginHost) async throws -> Int32 {
+    try await host.prepare()
+    #expect(await host.isPrepared())
+    return try #require(await host.forkServerProcess().flatMap { Runners.descendants(of: $0).last })
+  }
+
+  @Test func aWakeTakesIt() async throws {
+    let host = try Workspace.host()
+    let spare = try await Self.spare(of: host)
+    let plugin = try await host.load("libc.so.6")
+    #expect(await plugin.runnerProcess() == spare)
+    #expect(try await plugin.call("abs", "i32(i32)", -3).value == .signed(3))
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .returned)
+    // And another one takes its place.
+    #expect(try await Self.spare(of: host) != spare)
+  }
+
+  @Test func bothHaveTheSameWalls() async throws {
+    let host = try Workspace.host()
+    var seen: [[Wall: WallState]] = []
+    var privileges: [String] = []
+    for isPrepared in [false, true] {
+      if isPrepared { try await host.prepare() }
+      let plugin = try await host.load("libc.so.6")
+      let runner = try #require(await plugin.runnerProcess())
+      let status = try String(contentsOfFile: "/proc/\(runner)/status", encoding: .utf8)
+      let wanted = [
+        "Uid", "Gid", "Groups", "CapEff", "CapPrm", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters",
+      ]
+      privileges.append(
+        status.split(separator: "\n").filter { line in wanted.contains { line.hasPrefix("\($0):") } }
+          .joined(separator: "\n"))
+      seen.append(await plugin.end().walls)
+    }
+    #expect(seen[0] == seen[1])
+    #expect(privileges[0] == privileges[1])
+  }
+
+  /// Memory that the spare took before doesn't count, nor does its CPU time; what the plugin takes does.
+  @Test func limitsHoldInIt() async throws {
+    let host = try Workspace.host()
+    try await host.prepare()
+    let plugin = try await host.load(
+      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(20), memory: 16 << 20)))
+    do {
+      _ = try await plugin.call("h23_one_step", "i32()")
+    } catch {
+      #expect((error as? HostError)?.report?.outcome.kind == .memoryExceeded)
+    }
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .memoryExceeded || report.outcome.kind == .returned)
+    try await host.prepare()
+    let idle = try await host.load("libc.so.6")
+    let used = await idle.end().usage
+    #expect(used.peakMemoryBytes < 1 << 20)
+  }
+
+  @Test func aKilledOneIsMissedByNobody() async throws {
+    let host = try Workspace.host()
+    let spare = try await Self.spare(of: host)
+    kill(spare, SIGKILL)
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !Runners.stillThere([spare]).isEmpty, ContinuousClock.now < deadline { sched_yield() }
+    for _ in 0..<3 {
+      let plugin = try await host.load("libc.so.6")
+      #expect(try await plugin.call("abs", "i32(i32)", -3).value == .signed(3))
+      #expect(await plugin.end().outcome.kind == .returned)
+    }
+  }
+
+  @Test func itGoesWithItsServer() async throws {
+    let host = try Workspace.host()
+    let spare = try await Self.spare(of: host)
+    let server = try #require(await host.forkServerProcess())
+    kill(server, SIGKILL)
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !Runners.stillThere([spare]).isEmpty, ContinuousClock.now < deadline { sched_yield() }
+    #expect(Runners.stillThere([spare]).isEmpty)
+    host.stop()
+  }
+
+  /// Only root may look into it.
+  @Test func anIdleRunnerHasLittleOfItsOwn() async throws {
+    let host = try Workspace.host()
+    try await host.prepare()
+    let plugin = try await host.load("libc.so.6")
+    _ = try await plugin.call("abs", "i32(i32)", -3)
+    // The next spare shares what only the two of them have.
+    try await host.prepare()
+    if let share = await plugin.memoryShare() {
+      #expect(share.ownBytes < 1 << 20)
+      #expect(share.residentBytes > share.ownBytes)
+    } else {
+      #expect(geteuid() != 0)
+    }
+    _ = await plugin.end()
+  }
+}

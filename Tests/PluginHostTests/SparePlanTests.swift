@@ -1,0 +1,47 @@
+import Testing
+
+@testable import PluginHost
+
+@Suite struct SparePlanTests {
+  @Test func waitsForRest() {
+    var plan = SparePlan()
+    let due = plan.rest(at: .seconds(1))
+    #expect(due == .seconds(1) + SparePlan.quiet)
+    let isDueWhileBusy = plan.isDue(at: .seconds(1), isBusy: true)
+    #expect(!isDueWhileBusy && !plan.isThere)
+    let isDue = plan.isDue(at: .seconds(1) + SparePlan.quiet, isBusy: false)
+    #expect(isDue && plan.isThere && !plan.isReady)
+    plan.prepared()
+    let again = plan.rest(at: .seconds(2))
+    #expect(plan.isReady && again == nil)
+  }
+
+  /// A plugin that is busy for ever keeps nobody from a quick wake.
+  @Test func losesPatience() {
+    var plan = SparePlan()
+    var now = Duration.seconds(1)
+    var asked = false
+    while !asked, now < .seconds(2) {
+      guard let due = plan.rest(at: now) else { break }
+      now = due
+      asked = plan.isDue(at: now, isBusy: true)
+    }
+    #expect(asked)
+    #expect(now >= .seconds(1) + SparePlan.patience)
+    #expect(now < .seconds(1) + SparePlan.patience * 2)
+  }
+
+  @Test func isAskedForOnce() {
+    var plan = SparePlan()
+    var answers = [plan.isDue(at: .seconds(1), isBusy: false)]
+    _ = plan.rest(at: .seconds(1))
+    for _ in 0..<2 { answers.append(plan.isDue(at: .seconds(1), isBusy: false)) }
+    #expect(answers == [false, true, false])
+  }
+
+  @Test func aLateAnswerMakesNone() {
+    var plan = SparePlan()
+    plan.prepared()
+    #expect(!plan.isReady)
+  }
+}
