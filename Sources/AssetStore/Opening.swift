@@ -120,7 +120,10 @@ struct Opening {
     configuration.busyMode = .timeout(5)
     configuration.maximumReaderCount = 2
     configuration.prepareDatabase { database in
-      try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -512")
+      try database.execute(
+        sql: """
+          PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -512
+          """)
     }
     return configuration
   }
