@@ -12,6 +12,12 @@ let strict: [SwiftSetting] = [
 ]
 let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treatAllWarnings(as: .error)]
 
+// Nothing to relocate at each start, and 8 MiB less memory. lld, because the archives of Foundation refer to each other.
+let selfContained = [
+  "-static-stdlib", "-use-ld=lld", "-l_FoundationICU", "-l_FoundationCShims", "-l_FoundationCollections",
+  "-lCoreFoundation",
+]
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -87,7 +93,8 @@ let package = Package(
         "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost",
         "Sandbox", argumentParser, crypto,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict,
+      linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),

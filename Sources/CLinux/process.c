@@ -134,6 +134,11 @@ void ol_keep_memory_small(void) {
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
 }
 
+size_t ol_memory_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 int ol_clock_is_synchronised(void) {
   struct timex state = {0};
   int result = adjtimex(&state);

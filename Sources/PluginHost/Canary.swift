@@ -7,7 +7,7 @@ public struct Canary: Sendable {
     public var limit: String
     public var isInForce: Bool
     public var detail: String
-    /// The wall that the limit is part of; nil for the control.
+    /// The wall that the limit is part of; nil where none is lost with it.
     public var wall: Wall?
   }
 
@@ -74,6 +74,19 @@ public struct Canary: Sendable {
         }
       },
       {
+        // Counted where `clone` is notified; a kernel that can't do so still has the rest of the filter.
+        await refusing("threads", nil, "EAGAIN", Self.threadLimits) { (plugin) throws(HostError) in
+          let pause = try await Self.address(plugin.call("dlsym", "pointer(pointer,cstring)", 0, "pause"))
+          var last = RunnerMessage.CallResult(value: .void)
+          for _ in 0..<8 where last.value != .signed(-1) {
+            let code = try await plugin.call(
+              "pthread_create", "i32(out(8),pointer,pointer,pointer)", 0, pause, 0)
+            if code.value == .signed(11) { last.value = .signed(-1) }
+          }
+          return last
+        }
+      },
+      {
         await refusing("system calls", .seccomp, "EAFNOSUPPORT", Limits()) { (plugin) throws(HostError) in
           try await plugin.call("socket", "i32(i32,i32,i32)", 2, 1, 0)
         }
@@ -91,6 +104,12 @@ public struct Canary: Sendable {
     var limits = Limits()
     limits.openFiles = 12
     limits.fileSize = 4096
+    return limits
+  }
+
+  private static var threadLimits: Limits {
+    var limits = Limits()
+    limits.threads = 4
     return limits
   }
 
@@ -137,7 +156,7 @@ public struct Canary: Sendable {
 
   /// Expects a call to answer -1.
   private func refusing(
-    _ name: String, _ wall: Wall, _ code: String, _ limits: Limits,
+    _ name: String, _ wall: Wall?, _ code: String, _ limits: Limits,
     _ body: (Plugin) async throws(HostError) -> RunnerMessage.CallResult
   ) async -> Finding {
     do throws(HostError) {

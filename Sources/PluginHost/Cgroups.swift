@@ -18,25 +18,19 @@ final class Cgroups {
 
   /// nil when this user can't have one; `reason` says why.
   init?(reason: inout String) {
-    guard let (version, parent) = Self.parent(&reason) else { return nil }
-    Self.removeLeftovers(in: parent)
-    self.version = version
+    reason = "no memory cgroup is mounted"
     let serial = Self.hosts.add(1, ordering: .relaxed).newValue
-    directory = "\(parent)/outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-\(serial)"
-    if mkdir(directory, 0o755) != 0, errno != EEXIST {
-      reason = "mkdir \(directory): \(SystemCallError.message(errno))"
-      return nil
-    }
-    if version == .two {
-      try? Files.control("\(parent)/cgroup.subtree_control", "+memory")
-      do {
-        try Files.control("\(directory)/cgroup.subtree_control", "+memory")
+    let name = "outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-\(serial)"
+    for (version, parent) in Self.parents() {
+      do throws(Unavailable) {
+        directory = try Self.make(name, in: parent, version)
+        self.version = version
+        return
       } catch {
-        reason = "the memory controller isn't delegated: \(error.description)"
-        rmdir(directory)
-        return nil
+        reason = error.reason
       }
     }
+    return nil
   }
 
   deinit {
@@ -44,35 +38,59 @@ final class Cgroups {
     rmdir(directory)
   }
 
-  private static func parent(_ reason: inout String) -> (Version, String)? {
-    guard let own = try? Files.text(of: "/proc/self/cgroup") else {
-      reason = "/proc/self/cgroup can't be read"
-      return nil
+  private struct Unavailable: Error { var reason: String }
+
+  /// A directory whose children count memory.
+  private static func make(_ name: String, in parent: String, _ version: Version) throws(Unavailable) -> String {
+    guard access(parent, W_OK) == 0 else {
+      throw Unavailable(reason: "\(parent) isn't writable by this user (under 'systemd-run --user --scope' one may be)")
     }
-    var candidates: [(Version, String)] = []
+    removeLeftovers(in: parent)
+    let directory = "\(parent)/\(name)"
+    // Where it is on already, or processes of others live beside, this fails; what counts is whether the child has it.
+    if version == .two { try? Files.control("\(parent)/cgroup.subtree_control", "+memory") }
+    if mkdir(directory, 0o755) != 0, errno != EEXIST {
+      throw Unavailable(reason: "mkdir \(directory): \(SystemCallError.message(errno))")
+    }
+    guard version == .two else { return directory }
+    do {
+      try Files.control("\(directory)/cgroup.subtree_control", "+memory")
+      return directory
+    } catch {
+      rmdir(directory)
+      throw Unavailable(reason: "the memory controller isn't delegated: \(error.description)")
+    }
+  }
+
+  /// Where this process is, then every group around it: under version 2 one that holds processes can't have children that
+  /// count, and what is delegated to a user often begins further up.
+  private static func parents() -> [(Version, String)] {
+    let own = (try? Files.text(of: "/proc/self/cgroup")) ?? ""
+    var found: [(Version, String)] = []
     for line in own.split(separator: "\n") {
       let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
       guard parts.count == 3 else { continue }
       let isSecond = parts[1].isEmpty
       guard isSecond || parts[1].split(separator: ",").contains("memory") else { continue }
       for root in isSecond ? ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] : ["/sys/fs/cgroup/memory"] {
-        candidates.append((isSecond ? .two : .one, root + (parts[2] == "/" ? "" : parts[2])))
-        candidates.append((isSecond ? .two : .one, root))
+        var path = root + (parts[2] == "/" ? "" : String(parts[2]))
+        while true {
+          if counts(path, isSecond ? .two : .one) { found.append((isSecond ? .two : .one, path)) }
+          guard path != root, let slash = path.lastIndex(of: "/") else { break }
+          path = String(path[..<slash])
+        }
       }
     }
-    reason = "no memory cgroup is mounted"
-    for (version, path) in candidates {
-      if version == .two {
-        guard let controllers = try? Files.text(of: path + "/cgroup.controllers"),
-          controllers.split(whereSeparator: { " \n".contains($0) }).contains("memory")
-        else { continue }
-      } else if !Files.exists(path + "/memory.limit_in_bytes") {
-        continue
-      }
-      if access(path, W_OK) == 0 { return (version, path) }
-      reason = "\(path) isn't writable by this user"
+    return found
+  }
+
+  private static func counts(_ path: String, _ version: Version) -> Bool {
+    switch version {
+    case .one: return Files.exists(path + "/memory.limit_in_bytes")
+    case .two:
+      let controllers = (try? Files.text(of: path + "/cgroup.controllers")) ?? ""
+      return controllers.split(whereSeparator: \.isWhitespace).contains("memory")
     }
-    return nil
   }
 
   /// Removes the directories of hosts that are gone, recognised by process id and start time, and nothing else.

@@ -63,8 +63,8 @@ final class FetchSession: Sendable {
     var options = EngineOptions(transport: transport)
     // What other commands left waits for them.
     options.takesUpOpenJobs = false
-    // A person chose the volume: only what a filesystem needs to live stays free.
-    options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 0)
+    // A person chose the volume, which may be small; a body without end must not take all of a large one.
+    options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 3, most: 512 << 20)
     if let text = command.limitRate {
       guard let rate = Quantity.bytes(text) else {
         throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")

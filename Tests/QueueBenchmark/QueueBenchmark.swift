@@ -35,7 +35,7 @@ enum QueueBenchmark {
     try store.close()
     specifications = []
 
-    let before = residentBytes()
+    let before = Memory.inUse
     let start = clock.now
     store = try AssetStore(opening: "\(folder)/state", options: storeOptions)
     let opened = clock.now
@@ -47,7 +47,7 @@ enum QueueBenchmark {
       journal: store, options: EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts)))
     _ = await origin.requests(count: 1, within: .seconds(60))
     let asked = clock.now
-    let memory = residentBytes() - before
+    let memory = Memory.inUse - before
     await engine.close()
     try store.close()
     print(
@@ -57,13 +57,42 @@ enum QueueBenchmark {
         open the journal (and check it)      \(seconds(opened - start)) s
         from there to the first request      \(seconds(asked - opened)) s
         memory for each that waits           \(max(0, memory) / count) bytes
+        a scheduling decision, one origin    \(decisions(origins: 1))
+        a scheduling decision, 200 origins   \(decisions(origins: 200))
       """)
   }
 
   private static func seconds(_ duration: Duration) -> String { String(format: "%.3f", duration / .seconds(1)) }
 
-  private static func residentBytes() -> Int {
-    let fields = ((try? Files.text(of: "/proc/self/statm")) ?? "").split(separator: " ")
-    return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * 4096
+  /// A slot is free and another job takes it, with everything else waiting.
+  private static func decisions(origins: Int) -> String {
+    var scheduler = Scheduler()
+    for number in 0..<count {
+      scheduler.enqueue(
+        Scheduler.Entry(
+          id: JobID(Int64(number)), app: UInt32(number % 200), origin: UInt32(number % origins),
+          transferClass: .visible, priority: 0, rest: Int64(number), since: .seconds(number / 1000)),
+        now: .seconds(100))
+    }
+    var running: [JobID] = []
+    var ended = 0
+    var samples: [Duration] = []
+    while running.count < 10_000 {
+      let start = ContinuousClock.now
+      let decision = scheduler.next(
+        now: .seconds(100), isClassBlocked: { _ in false }, isOriginBlocked: { _, _ in false })
+      let taken = start.duration(to: .now)
+      if case .start(let entry) = decision {
+        running.append(entry.id)
+        samples.append(taken)
+      } else {
+        // Every slot is in use: the oldest ends.
+        scheduler.remove(running[ended])
+        ended += 1
+      }
+    }
+    samples.sort()
+    func microseconds(_ part: Int) -> Double { samples[samples.count * part / 100] / .microseconds(1) }
+    return String(format: "p50 %.1f µs, p99 %.1f µs", microseconds(50), microseconds(99))
   }
 }

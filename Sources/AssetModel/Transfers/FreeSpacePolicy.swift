@@ -11,14 +11,19 @@ public struct FreeSpacePolicy: Sendable, Equatable {
   public var least: Int64
   /// Hundredths of the volume.
   public var percent: Int64
+  /// However large the volume is.
+  public var most: Int64
 
-  public init(least: Int64 = 512 << 20, percent: Int64 = 3) {
+  public init(least: Int64 = 512 << 20, percent: Int64 = 3, most: Int64 = .max) {
     self.least = least
     self.percent = percent
+    self.most = most
   }
 
   /// What stays free, always.
-  public func floor(total: Int64) -> Int64 { max(least, total / 100 * percent + total % 100 * percent / 100) }
+  public func floor(total: Int64) -> Int64 {
+    max(least, min(most, total / 100 * percent + total % 100 * percent / 100))
+  }
 
   public func verdict(free: Int64, total: Int64, need: Int64 = 0) -> Verdict {
     let floor = floor(total: total)

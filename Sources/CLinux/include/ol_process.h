@@ -34,5 +34,6 @@ _Noreturn void ol_exit_now(int status);
    By default each thread has an arena that others don't use, and the largest block that was ever freed raises the size
    from which memory is returned at once. */
 void ol_keep_memory_small(void);
+size_t ol_memory_in_use(void);
 
 #endif

@@ -1,11 +1,13 @@
-internal import AssetModel
+package import AssetModel
 
 /// Who goes next. A value without clocks or effects: jobs and what they received go in, decisions come out.
 ///
 /// Between the apps of a class the one that received least goes first, in steps of a quantum (deficit round robin by
 /// bytes with equal weights); within an app priority decides, then the shortest rest, then age.
-struct Scheduler {
-  struct Limits: Sendable {
+package struct Scheduler {
+  package struct Limits: Sendable {
+    package init() {}
+
     var transfers = 16
     var background = 8
     var perOrigin = 4
@@ -24,8 +26,8 @@ struct Scheduler {
   }
 
   /// A job as the scheduler knows it. 100 000 of them are kept, so names are numbers.
-  struct Entry: Equatable {
-    var id: JobID
+  package struct Entry: Equatable {
+    package var id: JobID
     var app: UInt32
     var origin: UInt32
     var transferClass: TransferClass
@@ -39,7 +41,7 @@ struct Scheduler {
     /// Tells this enqueueing from an earlier one that was taken back.
     fileprivate var serial: UInt64 = 0
 
-    init(
+    package init(
       id: JobID, app: UInt32, origin: UInt32, transferClass: TransferClass, priority: Int, rest: Int64?, since: Duration
     ) {
       self.id = id
@@ -66,7 +68,7 @@ struct Scheduler {
     var isYielding = false
   }
 
-  enum Decision: Equatable {
+  package enum Decision: Equatable {
     case start(Entry)
     /// To pause at a checkpoint and queue again.
     case yield(JobID)
@@ -84,7 +86,7 @@ struct Scheduler {
   /// Origins that asked for fewer requests, and by what their limits are divided.
   private var divisors: [UInt32: Int] = [:]
 
-  init(limits: Limits = Limits()) { self.limits = limits }
+  package init(limits: Limits = Limits()) { self.limits = limits }
 
   private struct AppClass: Hashable {
     var app: UInt32
@@ -109,7 +111,7 @@ struct Scheduler {
   private func isStale(_ entry: Entry) -> Bool { waiting[entry.id]?.serial != entry.serial }
 
   /// Adds a job that could run now. `now` is boot time.
-  mutating func enqueue(_ entry: Entry, now: Duration) {
+  package mutating func enqueue(_ entry: Entry, now: Duration) {
     var entry = entry
     if entry.transferClass == .prefetch, now - entry.since >= limits.promotion { entry.transferClass = .visible }
     entry.rank = Int64(entry.priority) - Int64(entry.since / limits.agingStep)
@@ -130,7 +132,7 @@ struct Scheduler {
   }
 
   /// Forgets a waiting or running job.
-  mutating func remove(_ id: JobID) {
+  package mutating func remove(_ id: JobID) {
     running[id] = nil
     guard let key = waiting.removeValue(forKey: id)?.key else { return }
     queues[key]?.count -= 1
@@ -158,7 +160,7 @@ struct Scheduler {
 
   /// The next thing to do, or nil. `isBlocked` says of a class whether a gate holds it, of an origin whether it is to be
   /// left alone.
-  mutating func next(
+  package mutating func next(
     now: Duration, isClassBlocked: (TransferClass) -> Bool, isOriginBlocked: (UInt32, TransferClass) -> Bool
   ) -> Decision? {
     for transferClass in TransferClass.allCases where !isClassBlocked(transferClass) {
