@@ -110,7 +110,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "AssetModel", "DevelopmentOrigin", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "outrider",
-        "outrider-runner",
+        "outrider-runner", crypto,
       ]),
     .testTarget(
       name: "DownloadsTests",

@@ -2,12 +2,15 @@
 #include "hostile.h"
 
 #include <dlfcn.h>
+#include <grp.h>
 #include <iconv.h>
 #include <limits.h>
 #include <locale.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -18,6 +21,8 @@
 #include <sys/sysinfo.h>
 #include <sys/timerfd.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <syslog.h>
 #include <time.h>
 #include <wchar.h>
 
@@ -149,4 +154,21 @@ EXPORT int32_t h120_temporary(void) {
 EXPORT int32_t h120_symbol(void) {
   void *self = dlopen(NULL, RTLD_NOW);
   return self && dlsym(self, "malloc") ? 0 : ENOENT;
+}
+
+/* H120: asks who it is, logs, looks at interfaces and waits for children: each has an answer, none of them is a denial. */
+EXPORT int32_t h120_asks(void) {
+  getpwuid(getuid());
+  getgrgid(getgid());
+  getservbyname("http", "tcp");
+  syslog(LOG_INFO, "a line for the system's log");
+  if_nametoindex("lo");
+  errno = 0;
+  return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : EIO;
+}
+
+/* H120: prints without a line end, and doesn't flush. */
+EXPORT int32_t h120_prints(void) {
+  printf("half a line");
+  return 0;
 }

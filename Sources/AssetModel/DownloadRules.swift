@@ -114,7 +114,7 @@ public struct DownloadRules: Sendable {
   }
 
   /// C0 and C1 controls, line and paragraph separators, and the marks that reorder text on a screen.
-  static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
+  package static func isDeceptive(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0...0x1f, 0x7f...0x9f, 0x200e, 0x200f, 0x061c, 0x2028...0x202e, 0x2066...0x2069, 0xfeff: true
     default: false

@@ -1,8 +1,9 @@
 #include "ol_process.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <nss.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,6 +134,29 @@ void ol_keep_memory_small(void) {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
+}
+
+int ol_is_memory(const char *path) {
+  struct statfs status;
+  /* TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h */
+  return statfs(path, &status) == 0 && (status.f_type == 0x01021994 || status.f_type == 0x858458f6);
+}
+
+void ol_look_up_names_in_files(void) {
+  static const char *const databases[] = {"aliases", "ethers", "group", "gshadow", "initgroups", "netgroup", "networks",
+                                          "passwd", "protocols", "publickey", "rpc", "services", "shadow"};
+  for (size_t index = 0; index < sizeof databases / sizeof *databases; index++)
+    __nss_configure_lookup(databases[index], "files");
+  __nss_configure_lookup("hosts", "files dns");
+}
+
+void ol_write_lines(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
+
+void ol_flush_output(void) {
+  /* A thread that holds the stream keeps what it has; nobody waits for it. */
+  if (ftrylockfile(stdout) != 0) return;
+  fflush_unlocked(stdout);
+  funlockfile(stdout);
 }
 
 size_t ol_memory_in_use(void) {

@@ -49,6 +49,17 @@ public enum HostMessage: Sendable, Equatable {
     case downloadFailed(Download, ErrorDescription)
     case function(symbol: String, signature: String, arguments: [CallValue])
     case willTerminate
+
+    /// The entry point's name in the plugin's table; nil for a function.
+    public var entryPoint: String? {
+      switch self {
+      case .contentRequest: "content_request"
+      case .downloadFinished: "download_finished"
+      case .downloadFailed: "download_failed"
+      case .willTerminate: "will_terminate"
+      case .function: nil
+      }
+    }
   }
 
   public func frame(id: UInt64) -> Frame {

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// Small file helpers over paths that the host itself chose.
@@ -5,6 +6,23 @@ package enum Files {
   package static func text(of path: String, limit: Int = 65536) throws(SystemCallError) -> String {
     let file = try OwnedDescriptor.open(path, O_RDONLY)
     return String(decoding: try file.readAll(limit: limit), as: UTF8.self)
+  }
+
+  /// All of a file of at most `limit` bytes; EFBIG for a longer one, of which no more is read.
+  package static func content(of path: String, limit: Int) throws(SystemCallError) -> [UInt8] {
+    let file = try OwnedDescriptor.open(path, O_RDONLY)
+    let bytes = try file.readAll(limit: limit + 1)
+    guard bytes.count <= limit else { throw SystemCallError("read", code: EFBIG, subject: path) }
+    return bytes
+  }
+
+  /// Whether what is written below a directory stays in memory (tmpfs(5), ramfs).
+  package static func isMemory(_ path: String) -> Bool { ol_is_memory(path) == 1 }
+
+  /// Descriptors that this process, and so any that it starts, may have at most (RLIMIT_NOFILE).
+  package static var mostOpen: Int {
+    var (soft, hard): (UInt64, UInt64) = (0, 0)
+    return ol_get_rlimit(Int32(RLIMIT_NOFILE.rawValue), &soft, &hard) == 0 ? Int(clamping: hard) : .max
   }
 
   /// Writes a control file of /proc or cgroupfs in one call.

@@ -132,16 +132,22 @@ struct RunCgroup {
 
   func procs() throws(SystemCallError) -> OwnedDescriptor { try OwnedDescriptor.open(path + "/cgroup.procs", O_WRONLY) }
 
-  /// Sets the limit to what is used now, page cache apart, and `bytes` more.
-  func limit(beyondBaseline bytes: Int) throws(SystemCallError) -> Int {
-    let baseline = usage()
-    switch version {
-    case .one: try Files.control(path + "/memory.limit_in_bytes", "\(baseline + bytes)")
-    case .two:
-      try? Files.control(path + "/memory.swap.max", "0")
-      try Files.control(path + "/memory.max", "\(baseline + bytes)")
+  /// Sets the limit to what is used now, page cache apart, and `bytes` more; false where not even that can be had.
+  func limit(beyondBaseline bytes: Int) throws(SystemCallError) -> Bool {
+    let most = "\(usage() + bytes)"
+    do throws(SystemCallError) {
+      switch version {
+      case .one: try Files.control(path + "/memory.limit_in_bytes", most)
+      case .two:
+        try? Files.control(path + "/memory.swap.max", "0")
+        try Files.control(path + "/memory.max", most)
+      }
+      return true
+    } catch {
+      // What was charged meanwhile can't be reclaimed.
+      guard error.code == EBUSY else { throw error }
+      return false
     }
-    return baseline
   }
 
   func lift() {

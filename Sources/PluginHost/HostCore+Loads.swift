@@ -20,6 +20,7 @@ extension HostCore {
       if isCold, !isBare { coldServers[id] = server }
       let container = try prepareContainer(options.container, run: id, server: server)
       let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
+      try checkPaths(of: policy)
       var plan = self.plan(image, policy, container: container, manifest: manifest)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
@@ -46,6 +47,23 @@ extension HostCore {
     } catch {
       forget(id)
       completion(.failure(error))
+    }
+  }
+
+  /// What a policy grants has to be there: a grant that is none would be found out by the plugin.
+  private func checkPaths(of policy: Policy) throws(HostError) {
+    for (key, paths) in [("read", policy.read), ("write", policy.write)] {
+      for path in paths {
+        do {
+          _ = try Files.identity(of: path)
+        } catch {
+          throw .input("\(path), which the policy grants under '\(key)': \(SystemCallError.message(error.code))")
+        }
+      }
+    }
+    let most = Files.mostOpen
+    guard policy.limits.openFiles <= most else {
+      throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
     }
   }
 
@@ -85,6 +103,7 @@ extension HostCore {
       guard try Files.identity(of: real).isDirectory else {
         throw SystemCallError("open", code: ENOTDIR, subject: path)
       }
+      StagedFile.sweep(real)
       return real
     } catch {
       throw .input("\(path ?? error.subject): \(SystemCallError.message(error.code))")

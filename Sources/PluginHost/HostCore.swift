@@ -37,6 +37,7 @@ final class HostCore: @unchecked Sendable {
   /// A cold run's fork server serves it alone.
   var coldServers: [UInt64: ForkServerClient] = [:]
   var nextRun: UInt64 = 16
+  let stagedIn = Mutex<Set<String>>([])
   var programs: [SeccompProgram.Options: [UInt8]] = [:]
   /// The canary's findings, once for each host.
   let proving = Mutex<Task<[Canary.Finding], Never>?>(nil)
@@ -70,6 +71,8 @@ final class HostCore: @unchecked Sendable {
       }
       for run in Array(runs.values) { run.serverDied("the host was shut down") }
       for run in Array(folders.keys) { forget(run) }
+      // Whoever waits for a call may not come to its own cleaning up any more.
+      for container in stagedIn.withLock({ $0 }) { StagedFile.sweep(container, own: true) }
       spareIsGone()
       tellThoseWhoWait()
       server = nil
@@ -82,6 +85,12 @@ final class HostCore: @unchecked Sendable {
   }
 
   // MARK: For any task
+
+  /// Puts a copy of a finished download where a plugin may take it.
+  func stage(_ file: String, in container: String) throws(HostError) -> StagedFile {
+    stagedIn.withLock { _ = $0.insert(container) }
+    return try StagedFile(copying: file, into: container, start: processStart)
+  }
 
   func load(
     _ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions, isBare: Bool = false,

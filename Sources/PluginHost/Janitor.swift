@@ -3,7 +3,9 @@ internal import LinuxSystem
 
 /// Removes what hosts that are gone left behind, and nothing else: names carry the process id and its start time.
 enum Janitor {
-  static let parent = "/tmp"
+  private static let parents = ["/tmp", "/var/tmp"]
+  /// What a plugin writes there should lie on a disk: in memory nothing might count it.
+  static let parent = parents.first { !Files.isMemory($0) && access($0, W_OK) == 0 } ?? "/tmp"
   static let prefix = "outrider-run-"
 
   /// `start`: of this process.
@@ -12,6 +14,10 @@ enum Janitor {
   }
 
   static func removeFolders() {
+    for parent in parents { removeFolders(in: parent) }
+  }
+
+  private static func removeFolders(in parent: String) {
     for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix(prefix) {
       let parts = name.dropFirst(prefix.count).split(separator: "-")
       guard parts.count == 3, let pid = pid_t(parts[0]), let start = UInt64(parts[1]) else { continue }

@@ -158,7 +158,7 @@ public final class Plugin: Sendable {
 
   /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed.
   public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
-    let staged = try StagedFile(copying: file, into: container)
+    let staged = try core.stage(file, in: container)
     defer { staged.remove() }
     _ = try await core.call(run, .downloadFinished(download, path: core.viewPath(run, of: staged.relativePath)))
   }

@@ -9,7 +9,14 @@ public struct PluginImage: Sendable {
   public struct File: Sendable {
     public let path: String
     public let identity: FileIdentity
-    var name: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+    /// The name that others need it by; `path` has the links behind that resolved.
+    let name: String
+
+    init(path: String, identity: FileIdentity, name: String? = nil) {
+      self.path = path
+      self.identity = identity
+      self.name = name ?? String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
+    }
   }
 
   /// The library that is loaded.
@@ -76,15 +83,6 @@ public struct PluginImage: Sendable {
     }
   }
 
-  private static func bytes(of file: File) throws(HostError) -> [UInt8] {
-    do {
-      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY)
-      return try descriptor.readAll(limit: 256 << 20)
-    } catch {
-      throw .input("\(file.path): \(SystemCallError.message(error.code))")
-    }
-  }
-
   private struct Parsed {
     var elf: ELFFile?
     var formatError: String?
@@ -96,10 +94,10 @@ public struct PluginImage: Sendable {
 
   private static func parse(_ file: File) throws(HostError) -> Parsed {
     if let known = parsed.withLock({ $0[file.identity] }) { return known }
-    let bytes = try bytes(of: file)
-    var result = Parsed(digest: SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined())
+    let (head, digest) = try read(file)
+    var result = Parsed(digest: digest)
     do throws(ELFFile.FormatError) {
-      result.elf = try ELFFile(bytes)
+      result.elf = try ELFFile(head)
     } catch {
       result.formatError = error.description
     }
@@ -108,6 +106,24 @@ public struct PluginImage: Sendable {
       cache[file.identity] = result
     }
     return result
+  }
+
+  private static let longestParsed = 256 << 20
+
+  /// The digest of all of a file, and its first bytes, as many as are parsed.
+  private static func read(_ file: File) throws(HostError) -> (head: [UInt8], digest: String) {
+    do throws(SystemCallError) {
+      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY)
+      var hash = SHA256()
+      var head: [UInt8] = []
+      while case let part = try descriptor.readAll(limit: 1 << 20), !part.isEmpty {
+        hash.update(data: part)
+        if head.count < longestParsed { head += part }
+      }
+      return (head, hash.finalize().map { String(format: "%02x", $0) }.joined())
+    } catch {
+      throw .input("\(file.path): \(SystemCallError.message(error.code))")
+    }
   }
 
   /// What DT_NEEDED reaches in the library's own directory.
@@ -120,7 +136,7 @@ public struct PluginImage: Sendable {
         let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
         let elf = try? parse(file).elf
       else { continue }
-      found.append(File(path: file.path, identity: file.identity))
+      found.append(File(path: file.path, identity: file.identity, name: name))
       wanted += elf.needed
     }
     return found
@@ -137,10 +153,15 @@ public struct BundleFacts: Sendable {
 
   public init(readingFrom bundle: String) throws(HostError) {
     let path = bundle + "/Info.plist"
-    guard let data = FileManager.default.contents(atPath: path), data.count <= 1 << 20 else {
-      throw .input("\(path): no Info.plist of at most 1 MiB")
+    let bytes: [UInt8]
+    do throws(SystemCallError) {
+      bytes = try Files.content(of: path, limit: 1 << 20)
+    } catch {
+      throw .input(
+        error.code == EFBIG ? "\(path): more than 1 MiB" : "\(path): \(SystemCallError.message(error.code))")
     }
-    guard let plist = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any] else {
+    guard let plist = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any]
+    else {
       throw .input("\(path): not a property list")
     }
     guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
@@ -164,8 +185,9 @@ enum LibrarySearch {
     if let path = getenv("LD_LIBRARY_PATH") {
       directories += String(cString: path).split(separator: ":").map(String.init)
     }
+    if let first = directories.map({ "\($0)/\(name)" }).first(where: Files.exists) { return first }
     if let cached = cache(name) { return cached }
-    directories += [
+    directories = [
       "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
       "/usr/lib",
     ]

@@ -199,8 +199,11 @@ extension Run {
   }
 
   func complete(_ result: Result<RunnerMessage.CallResult, HostError>) {
-    guard case .call(_, let completion) = waiting else { return }
+    guard case .call(let call, let completion) = waiting else { return }
     waiting = nil
+    if let name = call.entryPoint, case .success(let result) = result, case .signed(let status) = result.value {
+      statuses.append(.init(entryPoint: name, status: status))
+    }
     lastCall = BootClock.now - sentAt
     callOver()
     completion(result)
@@ -226,7 +229,10 @@ extension Run {
       var meters = try Meters(pid: pid)
       meters.takeBaseline()
       self.meters = consume meters
-      if let cgroup { _ = try cgroup.limit(beyondBaseline: plan.policy.limits.memory) }
+      if let cgroup, !(try cgroup.limit(beyondBaseline: plan.policy.limits.memory)) {
+        let limit = plan.policy.limits.memory
+        return kill(Outcome(.memoryExceeded, "\(limit) bytes are less than what loading anything takes"))
+      }
       if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
     } catch {
       return failHost(error.description)

@@ -39,6 +39,7 @@ final class Run {
   var denials = DenialRecorder()
   var log: LogRecorder
   var scheduled = ScheduledDownloads()
+  var statuses: [RunReport.Status] = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
   var waiting: Waiting?
@@ -285,7 +286,7 @@ final class Run {
         "cpu": "the process's CPU clock, all threads",
         "memory": cgroup.map { "memory cgroup v\($0.version == .one ? 1 : 2), and RssAnon + RssShmem + VmSwap + VmPTE" }
           ?? "RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call",
-      ], scheduled: scheduled.downloads)
+      ], scheduled: scheduled.downloads, statuses: statuses)
     self.report = report
     closeDown()
     switch waiting {

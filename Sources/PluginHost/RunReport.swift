@@ -19,6 +19,14 @@ public struct RunReport: Sendable {
   public var meters: [String: String]
   /// What the plugin scheduled beside its answer.
   public var scheduled: [Download]
+  /// What each entry point returned, in the order of the calls.
+  public var statuses: [Status]
+
+  /// `ba_status` of the plugin's header: 0 is success, and no other value ends a run.
+  public struct Status: Sendable, Codable, Equatable {
+    public var entryPoint: String
+    public var status: Int64
+  }
 
   public struct LoadedFile: Sendable, Codable, Equatable {
     public var path: String
@@ -66,7 +74,7 @@ extension RunReport {
       outcome: outcome, plugin: nil, usage: Usage(), denials: [], droppedDenials: 0, log: [], droppedLogBytes: 0,
       droppedLogLines: 0,
       walls: [:],
-      meters: [:], scheduled: [])
+      meters: [:], scheduled: [], statuses: [])
   }
 }
 

@@ -195,6 +195,7 @@ struct SpawnPlan {
   var programOptions: SeccompProgram.Options {
     var options = SeccompProgram.Options()
     options.observesFiles = policy.observesFiles
+    options.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     options.hidesFiles = machine.hidesFiles
     options.countsSharedMemory = !hasMemoryCgroup
     options.isolatesProcesses = machine.isolatesProcesses || machine.landlockABI >= 6

@@ -7,6 +7,7 @@ internal import LinuxSystem
 /// symbolic link is followed.
 struct StagedFile: ~Copyable {
   private static let name = "file"
+  private static let prefix = ".incoming-"
 
   /// From the container's root, with a leading `/`.
   let relativePath: String
@@ -14,14 +15,15 @@ struct StagedFile: ~Copyable {
   private let container: OwnedDescriptor
   private let folder: OwnedDescriptor
 
-  init(copying source: String, into path: String) throws(HostError) {
+  /// `start`: of this process, which with its id names the folder's owner.
+  init(copying source: String, into path: String, start: UInt64) throws(HostError) {
     do throws(SystemCallError) {
       let input = try OwnedDescriptor.open(source, O_RDONLY | O_NONBLOCK)
       let identity = try input.identity()
       guard identity.isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: source) }
       let container = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
       let owner = try container.identity()
-      let name = ".incoming-\(UInt64.random(in: 0 ... .max))"
+      let name = "\(Self.prefix)\(getpid())-\(start)-\(UInt64.random(in: 0 ... .max))"
       try checkErrno("mkdirat", name) { mkdirat(container.number, name, 0o700) }
       let folder = OwnedDescriptor(
         taking: try checkErrno("openat", name) {
@@ -53,8 +55,28 @@ struct StagedFile: ~Copyable {
   }
 
   /// Removes what the plugin left where it was put.
-  func remove() {
+  func remove() { Self.remove(folderName, folder, in: container) }
+
+  private static func remove(
+    _ name: String, _ folder: borrowing OwnedDescriptor, in container: borrowing OwnedDescriptor
+  ) {
     unlinkat(folder.number, Self.name, 0)
-    unlinkat(container.number, folderName, AT_REMOVEDIR)
+    unlinkat(container.number, name, AT_REMOVEDIR)
+  }
+
+  /// Removes from a container what hosts that are gone had put there, or this process.
+  static func sweep(_ path: String, own: Bool = false) {
+    guard let names = try? Files.names(in: path),
+      let container = try? OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+    else { return }
+    for name in names where name.hasPrefix(prefix) {
+      let parts = name.dropFirst(prefix.count).split(separator: "-")
+      guard parts.count == 3, let pid = pid_t(parts[0]), let start = UInt64(parts[1]),
+        own ? pid == getpid() : ProcessStart.time(of: pid) != start
+      else { continue }
+      let number = openat(container.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      guard number >= 0 else { continue }
+      remove(name, OwnedDescriptor(taking: number), in: container)
+    }
   }
 }

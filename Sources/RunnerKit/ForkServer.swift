@@ -51,6 +51,8 @@ public struct ForkServer {
         return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
       }
     }
+    // Read now, the machine's nsswitch.conf would have runners load modules that they may not map.
+    ol_look_up_names_in_files()
     standIn(hasPidNamespace: !namespaces.lacks("pid"))
     let preload = arguments.firstIndex(of: "--preload").flatMap { index in
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil

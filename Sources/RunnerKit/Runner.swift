@@ -97,6 +97,8 @@ enum Runner {
     if !keepsOthers { try check("close_range", "") { ol_close_from(Self.service + 1) } }
     try check("sigaction", "") { ol_install_crash_handlers(Self.control, 70) }
     signal(SIGXFSZ, SIG_IGN)
+    // A process that is killed has no last moment to write its lines in.
+    ol_write_lines()
   }
 
   private static func setEnvironment(_ entries: [String]) {

@@ -19,6 +19,7 @@ struct RunnerLoop {
       case .load(let request): answer = load(request)
       case .call(let call): answer = perform(call)
       }
+      ol_flush_output()
       guard channel.send(answer.frame(id: frame.id)) else { break }
     }
     ol_exit_now(0)

@@ -23,6 +23,8 @@ private struct PolicyReader {
   static let keys = ["version", "read", "write", "require", "onDenied", "limits"]
   static let limitKeys = ["wall", "cpu", "memory", "openFiles", "fileSize", "threads", "logBytes"]
   static let tags: Set = ["str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map"]
+  /// The runner has some open itself, and the loader needs one.
+  static let fewestOpenFiles = 8
   static let mostOpenFiles = 1 << 20
   static let mostThreads = 1 << 15
 
@@ -86,6 +88,9 @@ private struct PolicyReader {
       guard let action = Policy.DeniedAction(rawValue: text) else {
         throw error(value, "onDenied.\(name) is \(shown(text)); it is deny or kill")
       }
+      guard action == .deny || !SystemCalls.isFree(name) else {
+        throw error(value, "onDenied.\(name): the filter never denies \(name), so there is nothing to kill for")
+      }
       actions[name] = action
     }
     return actions
@@ -98,7 +103,7 @@ private struct PolicyReader {
       case "wall": limits.wall = try duration(value, key)
       case "cpu": limits.cpu = try duration(value, key)
       case "memory": limits.memory = try bytes(value, key)
-      case "openFiles": limits.openFiles = try count(value, key, 1...Self.mostOpenFiles)
+      case "openFiles": limits.openFiles = try count(value, key, Self.fewestOpenFiles...Self.mostOpenFiles)
       case "fileSize": limits.fileSize = try bytes(value, key)
       case "threads": limits.threads = try count(value, key, 0...Self.mostThreads)
       default: limits.logBytes = try bytes(value, key)

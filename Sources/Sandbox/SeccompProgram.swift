@@ -18,6 +18,8 @@ public struct SeccompProgram: Sendable, Equatable {
     public var isolatesProcesses = true
     /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory.
     public var countsSharedMemory = false
+    /// Calls that end a run: notified, where the filter would otherwise answer them itself.
+    public var killing: Set<String> = []
 
     public init() {}
   }
@@ -109,7 +111,7 @@ public struct SeccompProgram: Sendable, Equatable {
       }
       try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
       // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
-      try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", [])
+      if !options.killing.contains("clone3") { try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", []) }
       for command in [0x541b, 0x5401, 0x5413, 0x5450, 0x5451, 0x5421] as [UInt64] {
         // FIONREAD, TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX, FIONBIO
         try allow("ioctl", [Test(argument: 1, mask: word, value: command)])
@@ -129,7 +131,7 @@ public struct SeccompProgram: Sendable, Equatable {
       try allow(
         "setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
-      try nameLookup()
+      if !options.killing.contains("socket") { try lookups() }
       if options.hidesFiles {
         for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)] {
           try allow(name, [Test(argument: argument, mask: 0o6000, value: 0)])
@@ -137,13 +139,15 @@ public struct SeccompProgram: Sendable, Equatable {
       }
     }
 
-    /// What getaddrinfo(3) tries before it gives up: the sockets of nscd, of the interface list and of the resolver.
-    private mutating func nameLookup() throws(CompileError) {
+    /// What getaddrinfo(3), if_nametoindex(3) and syslog(3) try before they give up: the sockets of nscd, of the interface
+    /// list, of the resolver and of the system's log.
+    private mutating func lookups() throws(CompileError) {
       let word: UInt64 = 0xffff_ffff
       let closing: UInt64 = 0o2000000
       let nonblocking: UInt64 = 0o4000
       let probes: [(UInt64, UInt64)] = [
         (1, 1 | closing | nonblocking),  // AF_UNIX, SOCK_STREAM: nscd
+        (1, 2 | closing),  // AF_UNIX, SOCK_DGRAM: the log, interfaces
         (16, 3 | closing),  // AF_NETLINK, SOCK_RAW: interfaces
         // AF_INET and AF_INET6, SOCK_DGRAM: the resolver
         (2, 2 | closing | nonblocking), (10, 2 | closing | nonblocking),

@@ -50,11 +50,7 @@ struct BenchCommand: AsyncParsableCommand {
   }
 
   private func print(_ result: BenchmarkResult) throws {
-    if json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-      return Output.line(String(decoding: try encoder.encode(result), as: UTF8.self))
-    }
+    if json { return try Output.json(result) }
     if !result.microseconds.isEmpty {
       Output.table(
         ["µs", "p50", "p90", "p99"],

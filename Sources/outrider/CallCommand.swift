@@ -16,6 +16,7 @@ struct CallCommand: AsyncParsableCommand {
         outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5        907060870
         outrider call libm.so.6 pow 'f64(f64,f64)' 2 10                     1024.0
         outrider call libc.so.6 abs 'i32(i32)' -5                           5
+        outrider call libc.so.6 strlen 'u64(cstring)' -- --wall             6
         outrider call libc.so.6 sleep 'u32(u32)' 30 --wall 300ms            killed, exit status 12
       """)
 
@@ -70,7 +71,11 @@ struct CallCommand: AsyncParsableCommand {
   }
 
   /// Words to arguments, by the signature's types.
-  static func arguments(_ words: [String], _ text: String) throws -> [CallArgument] {
+  static func arguments(_ given: [String], _ text: String) throws -> [CallArgument] {
+    var words = given
+    // What follows is an argument whatever it looks like.
+    let terminator = words.firstIndex(of: "--")
+    if let terminator { words.remove(at: terminator) }
     let signature: CallSignature
     do {
       signature = try CallSignature(parsing: text)
@@ -78,7 +83,9 @@ struct CallCommand: AsyncParsableCommand {
       throw Failure(64, "\(error)")
     }
     let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
-    if let option = words.first(where: { $0.hasPrefix("--") }), words.count != kinds.count {
+    if let option = words.prefix(terminator ?? words.count).first(where: { $0.hasPrefix("--") }),
+      words.count != kinds.count
+    {
       throw Failure(64, "unknown option '\(option)'; 'outrider call --help' lists them")
     }
     guard kinds.count == words.count else {
@@ -103,17 +110,16 @@ struct CallCommand: AsyncParsableCommand {
       if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
       guard word.hasPrefix("@") else { return .text(word) }
       let path = String(word.dropFirst())
-      guard let data = FileManager.default.contents(atPath: path) else { throw Failure(66, "\(path): can't be read") }
-      guard data.count <= 1 << 20 else {
-        throw Failure(64, "\(path): \(data.count) bytes; an argument has at most 1 MiB")
-      }
-      return .bytes([UInt8](data))
+      return .bytes(try InputFile.content(of: path, limit: 1 << 20))
     case .void, .out: return nil
     }
   }
 
   private static func integer(_ word: String) -> CallArgument? {
-    if word.hasPrefix("0x") { return UInt64(word.dropFirst(2), radix: 16).map { .unsigned($0) } }
+    if word.hasPrefix("0x") {
+      let digits = word.dropFirst(2)
+      return digits.allSatisfy(\.isHexDigit) ? UInt64(digits, radix: 16).map { .unsigned($0) } : nil
+    }
     if let value = Int64(word) { return .integer(value) }
     return UInt64(word).map { .unsigned($0) }
   }
@@ -139,7 +145,7 @@ struct CallCommand: AsyncParsableCommand {
   }
 
   private static func hex(_ text: Substring) -> [UInt8]? {
-    guard text.utf8.count.isMultiple(of: 2) else { return nil }
+    guard text.utf8.count.isMultiple(of: 2), text.allSatisfy(\.isHexDigit) else { return nil }
     var bytes: [UInt8] = []
     var rest = text
     while !rest.isEmpty {

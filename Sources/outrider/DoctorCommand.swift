@@ -45,13 +45,11 @@ struct DoctorCommand: AsyncParsableCommand {
       let findings = await Canary(host: host).run()
       host.stop()
       if json {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let facts = Facts(
           sandbox: Dictionary(uniqueKeysWithValues: walls.map { ($0.key.rawValue, $0.value) }),
           meters: Self.meters(walls),
           limits: findings)
-        Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
+        try Output.json(facts)
       } else {
         Output.table(
           ["WALL", "STATE", "DETAIL"],

@@ -50,9 +50,7 @@ struct InspectCommand: AsyncParsableCommand {
         status = Outcome.Kind.loadFailed.exitStatus
       }
       if json {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
+        try Output.json(facts)
       } else {
         show(facts)
       }

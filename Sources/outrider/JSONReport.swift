@@ -13,6 +13,7 @@ struct JSONReport: Encodable {
   var downloads: [Item]?
   var rejected: [RejectedDownload]?
   var scheduled: [Item]?
+  var statuses: [RunReport.Status]?
   var usage: RunReport.Usage
   var denials: [RunReport.Denial]
   var log: [RunReport.LogLine]
@@ -48,6 +49,7 @@ struct JSONReport: Encodable {
     downloads = verdict.map { $0.accepted.map(Item.init) }
     rejected = verdict?.rejected
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
+    statuses = verdict.map { _ in report.statuses }
     usage = report.usage
     denials = report.denials
     log = report.log
@@ -58,11 +60,7 @@ struct JSONReport: Encodable {
     meters = report.meters
   }
 
-  func print() throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-    Output.line(String(decoding: try encoder.encode(self), as: UTF8.self))
-  }
+  func print() throws { try Output.json(self) }
 }
 
 /// A value that any JSON reader keeps exactly: integers beyond 2^53 and floats that aren't finite become strings.

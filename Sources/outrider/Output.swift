@@ -1,18 +1,50 @@
 internal import AssetModel
 internal import Foundation
+internal import Glibc
 internal import HostProtocol
+internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
+internal import Synchronization
 
 /// What people read: results on standard output, everything else on standard error.
 enum Output {
-  static func line(_ text: String) { print(text) }
-
-  static func error(_ text: String) {
-    FileHandle.standardError.write(Data("outrider: \(Printable.text(text, limit: 1000))\n".utf8))
+  static func line(_ text: String) {
+    if let code = write("\(text)\n", to: STDOUT_FILENO) {
+      failure.withLock { $0 = $0 ?? SystemCallError("write", code: code, subject: "standard output") }
+    }
   }
 
-  static func note(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+  static func error(_ text: String) { note("outrider: \(Printable.text(text, limit: 1000))") }
+
+  /// Where standard error takes nothing, nobody is left to be told.
+  static func note(_ text: String) { _ = write("\(text)\n", to: STDERR_FILENO) }
+
+  static func json(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    line(JSONText.escaped(String(decoding: try encoder.encode(value), as: UTF8.self)))
+  }
+
+  /// The first result that standard output didn't take.
+  static let failure = Mutex<SystemCallError?>(nil)
+
+  /// All of it, also to a pipe that others made non-blocking. Returns an errno value.
+  private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&wanted, 1, -1)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return nil
+  }
 
   static func result(_ result: RunnerMessage.CallResult) {
     line(text(of: result.value))
@@ -71,6 +103,9 @@ enum Output {
         format: "wall %.1f ms of %@, cpu %.1f ms of %@, memory %d KiB of %@, wake %.1f ms", usage.wallSeconds * 1e3,
         limits.wall, usage.cpuSeconds * 1e3, limits.cpu, usage.peakMemoryBytes >> 10, limits.memory,
         usage.wakeSeconds * 1e3))
+    for status in report.statuses where status.status != 0 {
+      note("\(status.entryPoint) returned status \(status.status)")
+    }
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
       note("denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : ""))

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import AssetModel
 
 @main
 struct Outrider: AsyncParsableCommand {
@@ -26,4 +27,23 @@ struct Outrider: AsyncParsableCommand {
       RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, FetchCommand.self,
       ExplainCommand.self, DigestCommand.self, ServeCommand.self,
     ])
+
+  /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let status = exitCode(for: error)
+      guard status != .success else { exit(withError: error) }
+      for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false) {
+        Output.note(Printable.text(line, limit: 1000))
+      }
+      Exit.leave(status.rawValue)
+    }
+  }
 }

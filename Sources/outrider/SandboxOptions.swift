@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import AssetStore
 internal import Foundation
+internal import Glibc
+internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
 internal import Synchronization
@@ -27,11 +29,9 @@ struct SandboxOptions: ParsableArguments {
   func makePolicy() throws -> Policy {
     var result = Policy()
     if let policy {
-      guard let data = FileManager.default.contents(atPath: policy) else {
-        throw Failure(66, "\(policy): can't be read")
-      }
+      let bytes = try InputFile.content(of: policy, limit: 1 << 20)
       do {
-        result = try Policy(parsing: String(decoding: data, as: UTF8.self), file: policy)
+        result = try Policy(parsing: String(decoding: bytes, as: UTF8.self), file: policy)
       } catch {
         throw Failure(64, "\(error)")
       }
@@ -40,7 +40,7 @@ struct SandboxOptions: ParsableArguments {
     if let cpu { result.limits.cpu = try Self.duration(cpu, "--cpu") }
     if let memory {
       guard let bytes = Quantity.bytes(memory) else {
-        throw Failure(64, "--memory '\(memory)' isn't a size, for example 8MiB")
+        throw Failure(64, "--memory '\(memory)' isn't a size in B, KiB, MiB or GiB, for example 8MiB")
       }
       result.limits.memory = bytes
     }
@@ -50,7 +50,7 @@ struct SandboxOptions: ParsableArguments {
 
   private static func duration(_ text: String, _ option: String) throws -> Duration {
     guard let value = Quantity.duration(text) else {
-      throw Failure(64, "\(option) '\(text)' isn't a time, for example 300ms")
+      throw Failure(64, "\(option) '\(text)' isn't a time of up to 28 years in ms, s, m or h, for example 300ms")
     }
     return value
   }
@@ -62,6 +62,20 @@ struct SandboxOptions: ParsableArguments {
     let host = try PluginHost(configuration: configuration)
     Interrupts.onInterrupt { host.stop() }
     return host
+  }
+}
+
+/// Files that the command line names.
+enum InputFile {
+  /// A pipe will do; what is longer than `limit` isn't read to its end.
+  static func content(of path: String, limit: Int) throws -> [UInt8] {
+    do throws(SystemCallError) {
+      return try Files.content(of: path, limit: limit)
+    } catch {
+      throw error.code == EFBIG
+        ? Failure(64, "\(path): more than \(limit >> 20) MiB")
+        : Failure(66, "\(path): \(SystemCallError.message(error.code))")
+    }
   }
 }
 
@@ -134,10 +148,18 @@ enum Exit {
     }
   }
 
+  /// EX_IOERR of sysexits.h.
+  private static let lostOutput: Int32 = 74
+
   static func leave(_ status: Int32, _ message: String? = nil) -> Never {
     Interrupts.yieldToHandler()
     if let message { Output.error(message) }
     fflush(nil)
+    if let failure = Output.failure.withLock({ $0 }), status == 0 {
+      // A reader that has gone away has what it wanted.
+      if failure.code != EPIPE { Output.error(failure.description) }
+      exit(lostOutput)
+    }
     exit(status)
   }
 }

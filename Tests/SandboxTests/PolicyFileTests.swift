@@ -75,7 +75,7 @@ import Testing
       ("version: 1\nlimits: {memory: -1}", 2, 18, "8MiB"), ("version: 1\nlimits: {memory: .inf}", 2, 18, "8MiB"),
       ("version: 1\nlimits: {threads: 1k}", 2, 19, "whole number"),
       ("version: 1\nlimits: {threads: 010}", 2, 19, "whole"),
-      ("version: 1\nlimits: {openFiles: 0}", 2, 21, "from 1"),
+      ("version: 1\nlimits: {openFiles: 0}", 2, 21, "from 8"),
       ("version: 1\nlimits: {openFiles: 0x10}", 2, 21, "whole"),
       ("version: 1\nlimits: {openFiles: 99999999999999999999}", 2, 21, "whole"),
       ("version: 1\nlimits: {threads: ''}", 2, 19, "whole"),

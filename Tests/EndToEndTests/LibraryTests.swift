@@ -1,0 +1,102 @@
+import Crypto
+import Foundation
+import Testing
+
+/// Which file is loaded, and what it finds beside it.
+@Suite struct LibraryTests {
+  private static func folder() throws -> String {
+    let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  private static func compile(_ source: String, _ arguments: String, in folder: String) throws {
+    try source.write(toFile: "\(folder)/source.c", atomically: true, encoding: .utf8)
+    let finished = try Workspace.run(
+      ["-c", "cd '\(folder)' && cc -shared -fPIC source.c \(arguments)"], program: "/bin/bash")
+    try #require(finished.status == 0, "\(finished.errors)")
+  }
+
+  /// The usual layout: the name that is needed is a link to the file with its version.
+  @Test func findsANeighbourThroughItsLink() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("int deep(void) { return 42; }", "-Wl,-soname,libdeep.so.1 -o libdeep.so.1.2", in: folder)
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/libdeep.so.1", withDestinationPath: "libdeep.so.1.2")
+    try Self.compile(
+      "int deep(void); int use(void) { return deep(); }",
+      "-o use.so -L. -l:libdeep.so.1.2 -Wl,-rpath,'$ORIGIN'",
+      in: folder)
+    let finished = try Workspace.run(["call", "\(folder)/use.so", "use", "i32()"])
+    #expect(finished.output == "42\n", "\(finished.errors)")
+  }
+
+  /// Longer than what is parsed; the difference lies behind that.
+  @Test func hashesAllOfAFile() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = "\(folder)/long.so"
+    try Self.compile("int one(void) { return 1; }", "-o long.so", in: folder)
+    try #require(truncate(path, 300 << 20) == 0)
+    let handle = try #require(FileHandle(forWritingAtPath: path))
+    try handle.seek(toOffset: 299 << 20)
+    try handle.write(contentsOf: Data("different".utf8))
+    try handle.close()
+    var hash = SHA256()
+    let reader = try #require(FileHandle(forReadingAtPath: path))
+    while let part = try reader.read(upToCount: 1 << 20), !part.isEmpty { hash.update(data: part) }
+    let digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
+    let finished = try Workspace.run(["call", path, "one", "i32()", "--json"])
+    #expect(finished.output.contains(digest), "\(finished.errors)")
+  }
+
+  @Test func searchesWhereTheLoaderDoes() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("int mine(void) { return 7; }", "-o libmine.so.1", in: folder)
+    let finished = try Workspace.run(
+      ["-c", "LD_LIBRARY_PATH='\(folder)' '\(Workspace.outrider)' call libmine.so.1 mine 'i32()'"], program: "/bin/bash"
+    )
+    #expect(finished.output == "7\n", "\(finished.errors)")
+  }
+
+  /// A host that is killed while an extension holds a file leaves the copy; the next run in that container removes it.
+  @Test func removesWhatAKilledHostHandedOver() async throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let container = "\(folder)/container"
+    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+    try Self.compile(
+      """
+      #include "background_assets_extension.h"
+      #include <unistd.h>
+      static ba_status request(const ba_host *host, const ba_content_request *request) { return BA_OK; }
+      static ba_status finished(const ba_host *host, const ba_download *download, const char *path) {
+        return pause();
+      }
+      static const ba_entry_point entries[] = {
+        {BA_CONTENT_REQUEST, BA_CONTENT_REQUEST_SIGNATURE, (void (*)(void))request},
+        {BA_DOWNLOAD_FINISHED, BA_DOWNLOAD_FINISHED_SIGNATURE, (void (*)(void))finished}};
+      static const ba_extension extension = {sizeof extension, BA_ABI_VERSION, "slow", entries, 2};
+      BA_EXPORT const ba_extension *background_assets_extension(uint32_t version) { return &extension; }
+      """, "-I '\(Workspace.root)/Sources/CExtension/include' -o slow.so", in: folder)
+    try Workspace.manifest.write(toFile: "\(folder)/m.json", atomically: true, encoding: .utf8)
+    let words = [
+      "run", "\(folder)/slow.so", "--request", "install", "--manifest", "\(folder)/m.json", "--container", container,
+    ]
+    for signal in [SIGKILL, SIGINT] {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+      process.arguments = words + ["--finished", "a=\(folder)/m.json"]
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      while try FileManager.default.contentsOfDirectory(atPath: container).isEmpty, process.isRunning {
+        await Task.yield()
+      }
+      kill(process.processIdentifier, signal)
+      process.waitUntilExit()
+      if signal == SIGKILL { _ = try Workspace.run(words) }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: container) == [])
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// What becomes of results, logs and messages where a terminal is hostile, a disk is full or nobody listens.
+@Suite struct OutputTests {
+  private static let abs = "call libc.so.6 abs 'i32(i32)' -5"
+
+  /// Through a shell, for its redirections. `$O` is the command.
+  private static func shell(_ script: String) throws -> Workspace.Finished {
+    try Workspace.run(["-c", "O='\(Workspace.outrider)'; \(script)"], program: "/bin/bash")
+  }
+
+  @Test(arguments: [">/dev/full", ">&-", "--json >/dev/full"])
+  func saysThatAResultWasLost(_ redirection: String) throws {
+    let finished = try Self.shell("$O \(Self.abs) \(redirection)")
+    #expect(finished.status == 74)
+    #expect(finished.errors.contains("write standard output"), "\(finished.errors)")
+  }
+
+  @Test(arguments: ["2>/dev/full", "2>&-"])
+  func needsNobodyToHearItsErrors(_ redirection: String) throws {
+    #expect(try Self.shell("$O \(Self.abs) \(redirection)").output == "5\n")
+    #expect(try Self.shell("$O call libc.so.6 sleep 'u32(u32)' 30 --wall 50ms \(redirection)").status == 12)
+    #expect(try Self.shell("$O call --nonsense \(redirection)").status == 64)
+  }
+
+  /// Others may have made the pipe non-blocking; its reader takes its time.
+  @Test func writesAllOfItToASlowReader() throws {
+    let script = """
+      import fcntl, os, subprocess, sys, time
+      reader, writer = os.pipe()
+      fcntl.fcntl(writer, fcntl.F_SETFL, os.O_NONBLOCK)
+      command = subprocess.Popen(
+        [sys.argv[1], 'call', 'libc.so.6', 'memset', 'pointer(out(200000),i32,u64)', '1', '200000', '--json'],
+        stdout=writer, stderr=subprocess.DEVNULL)
+      os.close(writer)
+      command_is_stuck_at = 65536
+      while fcntl.ioctl(reader, 0x541B, b'    ') < int(command_is_stuck_at).to_bytes(4, 'little') and command.poll() is None:
+        time.sleep(0.01)
+      text = b''
+      while part := os.read(reader, 4096): text += part
+      import json
+      print(len(json.loads(text)['out'][0]), command.wait())
+      """
+    let finished = try Workspace.run(["-c", script, Workspace.outrider], program: "/usr/bin/python3")
+    #expect(finished.output == "400000 0\n", "\(finished.errors)")
+  }
+
+  @Test func escapesWhatATerminalWouldObey() throws {
+    let text = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}é\u{1f600}"
+    let finished = try Workspace.run(["call", "libc.so.6", "strdup", "cstring(cstring)", text, "--json"])
+    #expect(
+      !finished.output.unicodeScalars.contains { $0 != "\n" && ($0.value < 0x20 || (0x7f...0x9f).contains($0.value)) })
+    #expect(!finished.output.unicodeScalars.contains("\u{202e}"))
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    #expect(object["result"] as? String == text)
+    let refused = try Workspace.run(["run", "x.so", "--request", "\u{1b}[31m", "--manifest", "m"])
+    #expect(refused.status == 64)
+    #expect(!refused.errors.unicodeScalars.contains("\u{1b}"))
+  }
+
+  @Test func reportsWhatIsPrinted() throws {
+    let finished = try Workspace.run(["call", Workspace.hostile + "/libhostile.so", "h120_prints", "i32()", "--json"])
+    #expect(finished.output.contains("half a line"), "\(finished.output)")
+  }
+
+  @Test func reportsTheStatusOfAnEntryPoint() throws {
+    let manifest = try Workspace.temporaryFile("{}")
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let words = [
+      "run", Workspace.hostile + "/requests/status.so", "--request", "install", "--manifest", manifest,
+    ]
+    #expect(try Workspace.run(words).errors.contains("content_request returned status -77"))
+    let object = try JSONSerialization.jsonObject(with: Data(try Workspace.run(words + ["--json"]).output.utf8))
+    let statuses = (object as? [String: Any])?["statuses"] as? [[String: Any]]
+    #expect(statuses?.first?["status"] as? Int == -77)
+    #expect(statuses?.first?["entryPoint"] as? String == "content_request")
+  }
+
+  @Test(arguments: [
+    ("0x+5", "u64"), ("hex:+1+2", "bytes"), ("hex:1", "bytes"), ("hex:zz", "bytes"),
+  ])
+  func refusesNumbersWithSigns(_ word: String, _ type: String) throws {
+    #expect(try Workspace.run(["call", "libc.so.6", "abs", "i32(\(type))", word]).status == 64)
+  }
+
+  @Test func passesWhatLooksLikeAnOption() throws {
+    let finished = try Workspace.run(["call", "libc.so.6", "strlen", "u64(cstring)", "--", "--wall"])
+    #expect(finished.output == "6\n", "\(finished.errors)")
+  }
+}
