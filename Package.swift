@@ -105,7 +105,7 @@ let package = Package(
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(
       name: "PluginHostTests",
-      dependencies: ["AssetModel", "CLinux", "HostProtocol", "PluginHost", "Sandbox", "TestSupport"]),
+      dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "TestSupport"]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [

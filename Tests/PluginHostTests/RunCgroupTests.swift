@@ -1,0 +1,52 @@
+import Foundation
+import LinuxSystem
+import Testing
+
+@testable import PluginHost
+
+/// The control files of a memory cgroup, as kernels write them and expect them (cgroup-v2.rst, memory.rst).
+@Suite struct RunCgroupTests {
+  private static func folder(_ files: [String: String]) throws -> String {
+    let path = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-test-")
+    for (name, text) in files { try text.write(toFile: "\(path)/\(name)", atomically: false, encoding: .utf8) }
+    return path
+  }
+
+  private static func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+  @Test func secondVersion() throws {
+    let path = try Self.folder([
+      "memory.stat": "anon 4096\nfile 999999\nkernel 8192\nkernel_stack 16384\nshmem 12288\nanon_thp 77\n",
+      "memory.max": "max\n", "memory.swap.max": "max\n",
+      "memory.events": "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\noom_group_kill 0\n",
+    ])
+    defer { Files.removeTree(path) }
+    let cgroup = RunCgroup(path: path, version: .two)
+    #expect(cgroup.usage() == 24_576)
+    #expect(try cgroup.limit(beyondBaseline: 1000))
+    #expect(try Self.text("\(path)/memory.max").hasPrefix("25576"))
+    #expect(try Self.text("\(path)/memory.swap.max").hasPrefix("0"))
+    #expect(!cgroup.hasKilled)
+    try "oom 2\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
+    #expect(cgroup.hasKilled)
+    cgroup.lift()
+    #expect(try Self.text("\(path)/memory.max").hasPrefix("max"))
+  }
+
+  @Test func firstVersion() throws {
+    let path = try Self.folder([
+      "memory.stat": "cache 999999\nrss 4096\nshmem 8192\nrss_huge 55\ntotal_rss 66\n",
+      "memory.kmem.usage_in_bytes": "12288\n", "memory.limit_in_bytes": "9223372036854771712\n",
+      "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
+    ])
+    defer { Files.removeTree(path) }
+    let cgroup = RunCgroup(path: path, version: .one)
+    #expect(cgroup.usage() == 24_576)
+    #expect(try cgroup.limit(beyondBaseline: 1000))
+    #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("25576"))
+    try "oom_kill 1\n".write(toFile: "\(path)/memory.oom_control", atomically: false, encoding: .utf8)
+    #expect(cgroup.hasKilled)
+    cgroup.lift()
+    #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("-1"))
+  }
+}
