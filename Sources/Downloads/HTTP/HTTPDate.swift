@@ -1,23 +1,30 @@
 /// Dates as HTTP writes them (RFC 9110, 5.6.7): the preferred form and the two obsolete ones, to the letter. Day and
 /// weekday have to fit: a date that contradicts itself is garbage.
 enum HTTPDate {
+  private typealias Bytes = ArraySlice<UInt8>
+
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
   private static let weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+  // Every answer has two dates: they are read as bytes.
+  private static let monthNames = months.map { Array($0.utf8) }
+  private static let weekdayNames = weekdays.map { Array($0.utf8) }
+  private static let zone = Array("GMT".utf8)
 
   /// Seconds since 1970.
   static func seconds(_ text: String) -> Int64? {
     let bytes = Array(text.utf8.prefix(40))
     guard (24...33).contains(bytes.count), bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
-    let parts = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
+    let parts = split(bytes[...], at: " ")
+    let hasComma = parts[0].last == UInt8(ascii: ",")
     switch parts.count {
     // Sun, 06 Nov 1994 08:49:37 GMT
-    case 6 where parts[0].last == "," && parts[5] == "GMT":
+    case 6 where hasComma && parts[5].elementsEqual(zone):
       return seconds(
         weekday: weekday(parts[0].dropLast(), isShort: true), day: number(parts[1], 2), month: parts[2],
         year: number(parts[3], 4), time: parts[4])
     // Sunday, 06-Nov-94 08:49:37 GMT
-    case 4 where parts[0].last == "," && parts[3] == "GMT":
-      let date = parts[1].split(separator: "-", omittingEmptySubsequences: false)
+    case 4 where hasComma && parts[3].elementsEqual(zone):
+      let date = split(parts[1], at: "-")
       guard date.count == 3, let short = number(date[2], 2) else { return nil }
       // Two digits meant the years around 1994. A fixed pivot needs no clock.
       return seconds(
@@ -47,9 +54,10 @@ enum HTTPDate {
       + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2)) GMT"
   }
 
-  private static func seconds(weekday: Int?, day: Int64?, month: Substring, year: Int64?, time: Substring) -> Int64? {
-    let clock = time.split(separator: ":", omittingEmptySubsequences: false)
-    guard let weekday, let day, let month = months.firstIndex(of: String(month)), let year, year >= 1, clock.count == 3,
+  private static func seconds(weekday: Int?, day: Int64?, month: Bytes, year: Int64?, time: Bytes) -> Int64? {
+    let clock = split(time, at: ":")
+    guard let weekday, let day, let month = monthNames.firstIndex(where: month.elementsEqual), let year, year >= 1,
+      clock.count == 3,
       let hour = number(clock[0], 2), hour < 24, let minute = number(clock[1], 2), minute < 60,
       // 60 is a leap second.
       let second = number(clock[2], 2), second <= 60
@@ -62,12 +70,17 @@ enum HTTPDate {
     return days * 86400 + hour * 3600 + minute * 60 + second
   }
 
-  private static func weekday(_ name: Substring, isShort: Bool) -> Int? {
-    weekdays.firstIndex { isShort ? $0.prefix(3) == name : $0 == name }
+  private static func split(_ bytes: Bytes, at separator: Unicode.Scalar) -> [Bytes] {
+    bytes.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false)
   }
 
-  private static func number(_ text: Substring, _ digits: Int) -> Int64? {
-    text.utf8.count == digits ? Decimal.value(text) : nil
+  private static func weekday(_ name: Bytes, isShort: Bool) -> Int? {
+    weekdayNames.firstIndex { name.elementsEqual(isShort ? $0.prefix(3) : $0[...]) }
+  }
+
+  private static func number(_ text: Bytes, _ digits: Int) -> Int64? {
+    guard text.count == digits, text.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
+    return text.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
   }
 
   private static func padded(_ number: Int64, _ digits: Int) -> String {
