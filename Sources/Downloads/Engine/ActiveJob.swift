@@ -80,8 +80,8 @@ final class ActiveJob {
   var hashBacklog = 0
   var ioError: SystemCallError?
   var isLengthProved = true
-  /// There was room for it: it counts in the ledger of its volume.
-  var isAdmitted = false
+  /// Bytes that the file was to have when there was room for it; from then on it counts in the ledger of its volume.
+  var admittedTotal: Int64?
   var isPreallocated = false
   /// Bytes that may still arrive before more has to be reserved; nil: no budget is charged.
   var allowance: Int64?

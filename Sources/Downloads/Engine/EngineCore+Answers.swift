@@ -81,7 +81,7 @@ extension EngineCore: TransportClient {
       hear(head, job)
       accept(job, segment, entity, from: segment.start)
       needsSchedule = needsSchedule || segment.chunks != nil
-      return nil
+      return held(job)
     case .fresh(let entity, let validatorChanged):
       if job.chunks != nil { return wholeForChunks(job, segment, entity) }
       if validatorChanged {
@@ -94,9 +94,10 @@ extension EngineCore: TransportClient {
       }
       startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
       hear(head, job)
-      job.isLengthProved = head.contentLength.value != nil || head.isChunked || segment.url.scheme == "https"
+      job.isLengthProved =
+        head.contentLength.value != nil || head.transferCoding == .chunked || segment.url.scheme == "https"
       accept(job, segment, entity, from: 0)
-      return nil
+      return held(job)
     case .complete: return .complete
     case .restart: return .next(.restart("the file changed on the server"))
     case .again(let ask, let fault): return .again(ask, fault)
@@ -105,8 +106,12 @@ extension EngineCore: TransportClient {
   }
 
   /// Digests of a coded representation say nothing about the file.
+  private func held(_ job: ActiveJob) -> Segment.Plan? {
+    shortageOfNews(job).map { .next(.hold(.disk($0), nil)) }
+  }
+
   private func hear(_ head: ResponseHead, _ job: ActiveJob) {
-    guard job.hasher == nil, head.first("content-encoding") ?? "identity" == "identity" else { return }
+    guard job.hasher == nil, head.contentCoding == nil else { return }
     job.toldDigests = DigestField(head.values("repr-digest"))?.known ?? []
   }
 

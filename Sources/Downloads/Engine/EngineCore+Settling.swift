@@ -53,7 +53,9 @@ extension EngineCore {
     case .retry(let problem, let own): concludeAttempt(job, problem, own)
     case .hold(.disk(let shortage), _):
       job.record.lastError = "\(shortage)"
-      commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
+      forgetWhatCannotBeContinued(job) { core, job in
+        core.commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
+      }
     case .hold(let reason, let delay):
       job.record.lastError = reason.text
       commitAndRetire(job) { core, record in
@@ -80,6 +82,25 @@ extension EngineCore {
     case .rest:
       retire(job)
       for wish in job.wishes { wish(self) }
+    }
+  }
+
+  /// Bytes that aren't durable would only take room from others, and a length that nothing was received of is a server's
+  /// word of a moment ago: it is asked again.
+  private func forgetWhatCannotBeContinued(
+    _ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
+  ) {
+    guard job.record.partial != nil, job.durableBytes == 0, let file = job.file else { return then(self, job) }
+    job.record.partial = nil
+    // Wishes wait until the slot is free, and whoever opens the next file of that name until this one is gone.
+    job.phase = .publishing
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      file.discard()
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        then(core, job)
+      }
     }
   }
 

@@ -8,7 +8,7 @@ extension EngineCore {
   /// already, as far as the volume is concerned.
   private func reserved(on device: UInt64, besides id: JobID) -> DiskReservation {
     var sum = DiskReservation()
-    for job in active.values where job.id != id && job.destination?.device == device && job.isAdmitted {
+    for job in active.values where job.id != id && job.destination?.device == device && job.admittedTotal != nil {
       if !job.isPreallocated, let total = job.total { sum.bytes += max(0, total - job.arrivedBytes) }
       if job.record.partial == nil { sum.inodes += 1 }
     }
@@ -32,6 +32,15 @@ extension EngineCore {
     return SpaceShortage(
       directory: destination.path, device: destination.device, need: need, free: space.free,
       floor: policy.floor(total: space.total), purgeUntil: policy.purgeTarget(need: need, total: space.total))
+  }
+
+  /// What is missing for a file that is longer than was known when its job was admitted: a server says what it likes, and
+  /// nothing of it is taken before there is room for all.
+  func shortageOfNews(_ job: ActiveJob) -> SpaceShortage? {
+    guard let total = job.total, let admitted = job.admittedTotal, total > admitted else { return nil }
+    if let shortage = shortage(for: max(0, total - job.arrivedBytes), of: job, starts: false) { return shortage }
+    job.admittedTotal = total
+    return nil
   }
 
   /// A volume refused to take more, whatever it said before.
