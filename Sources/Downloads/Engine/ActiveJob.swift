@@ -173,6 +173,8 @@ final class Segment {
   var isWaitingForAllowance = false
   /// Why the certificate wasn't accepted.
   var trustProblem: String?
+  /// How often, in a row, its request came too late for the connection that it was sent on.
+  var timesTooLate = 0
   /// Alone on its connection: what is done to the socket concerns nobody else.
   var hasOwnConnection = false
   var window = ReceiveWindow()

@@ -22,6 +22,7 @@ extension EngineCore: TransportClient {
     guard let segment = segments[id], let job = active[segment.job], job.next == nil else { return .abort }
     proxyFailures = 0
     segment.headDeadline = nil
+    segment.timesTooLate = 0
     segment.mayBeHTTP2 = head.version.major == 2
     segment.stall = StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot)
     let plan = self.plan(job, segment, head)
@@ -105,11 +106,11 @@ extension EngineCore: TransportClient {
     }
   }
 
-  /// Digests of a coded representation say nothing about the file.
   private func held(_ job: ActiveJob) -> Segment.Plan? {
     shortageOfNews(job).map { .next(.hold(.disk($0), nil)) }
   }
 
+  /// Digests of a coded representation say nothing about the file.
   private func hear(_ head: ResponseHead, _ job: ActiveJob) {
     guard job.hasher == nil, head.contentCoding == nil else { return }
     job.toldDigests = DigestField(head.values("repr-digest"))?.known ?? []
@@ -303,11 +304,19 @@ extension EngineCore: TransportClient {
     case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
     case .aborted:
       attemptFailed(job, segment, .protocolFault(text), own: nil)
+    case .reset where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate,
+      .http2 where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate:
+      segment.timesTooLate += 1
+      requestAgain(job, segment)
     default:
       judgeHTTP2(segment, problem, end, text)
       attemptFailed(job, segment, Self.transient(problem, text), own: nil)
     }
   }
+
+  /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end each
+  /// after so many requests, and what is on its way by then was nobody's fault.
+  static let mostTimesTooLate = 3
 
   private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {
     switch problem {

@@ -176,6 +176,7 @@ extension EngineCore {
     request.clientCertificate = job.identities[segment.url.origin]
     let rest = job.total.map { $0 - job.arrivedBytes }
     request.isLarge = (rest ?? 0) >= 8 << 20 || avoidsHTTP2(segment.url)
+    request.needsFreshConnection = segment.timesTooLate > 0
     segment.hasOwnConnection = request.isLarge
     segment.window = ReceiveWindow()
     segment.mayBeHTTP2 = !request.isLarge && segment.url.scheme == "https"
