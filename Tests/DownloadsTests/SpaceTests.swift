@@ -187,9 +187,10 @@ import Testing
     defer { origin.stop() }
     for await event in events {
       guard case .waiting(_, let explanation) = event else { continue }
-      #expect(explanation.code == .disk)
+      #expect(explanation.code == .disk && explanation.data["inodes"] == "none left" && explanation.data["need"] == nil)
       break
     }
+    #expect(try harness.journal.job(ids[0])?.lastError?.contains("no inodes left") == true)
     volume.left.withLock { $0.freeInodes = 1 }
     harness.engine.resume(ids[0])
     #expect(try await harness.end(of: ids[0], in: events).isFinished)

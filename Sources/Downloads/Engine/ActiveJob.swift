@@ -51,6 +51,8 @@ final class ActiveJob {
   var content: TransferBuffer?
   /// What the scheduler counts its transfers against.
   let origin: UInt32
+  /// What the server says of an answer that came to its end.
+  var contentCheck: ContentCheck?
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
   var phase = Phase.opening

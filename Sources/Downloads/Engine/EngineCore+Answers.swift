@@ -20,7 +20,7 @@ extension EngineCore: TransportClient {
 
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict {
     guard let segment = segments[id], let job = active[segment.job], job.next == nil else { return .abort }
-    proxyFailures = 0
+    if isProxied(segment.url) { proxyHealth.answered() }
     segment.headDeadline = nil
     segment.timesTooLate = 0
     segment.mayBeHTTP2 = head.version.major == 2
@@ -80,11 +80,11 @@ extension EngineCore: TransportClient {
     switch decision {
     case .append(let entity):
       hear(head, job)
-      accept(job, segment, entity, from: segment.start)
+      accept(job, segment, entity, head, from: segment.start)
       needsSchedule = needsSchedule || segment.chunks != nil
       return held(job)
     case .fresh(let entity, let validatorChanged):
-      if job.chunks != nil { return wholeForChunks(job, segment, entity) }
+      if job.chunks != nil { return wholeForChunks(job, segment, entity, head) }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
         if job.record.history.validatorRestarts > Self.mostValidatorRestarts,
@@ -97,7 +97,7 @@ extension EngineCore: TransportClient {
       hear(head, job)
       job.isLengthProved =
         head.contentLength.value != nil || head.transferCoding == .chunked || segment.url.scheme == "https"
-      accept(job, segment, entity, from: 0)
+      accept(job, segment, entity, head, from: 0)
       return held(job)
     case .complete: return .complete
     case .restart: return .next(.restart("the file changed on the server"))
@@ -120,19 +120,23 @@ extension EngineCore: TransportClient {
   static let mostServerFaults = 3
 
   /// A server that sends everything where a piece was asked for: one connection from the first byte.
-  private func wholeForChunks(_ job: ActiveJob, _ segment: Segment, _ entity: Entity) -> Segment.Plan? {
+  private func wholeForChunks(
+    _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead
+  ) -> Segment.Plan? {
     job.mayBeRangeless = true
     guard segment.ask == .whole else { return .next(.restart("the server has no ranges")) }
     guard let list = job.chunks?.list else { return .complete }
     job.chunks?.release(segment.chunks ?? 0..<0)
     _ = job.chunks?.claim(atMost: .max)
     segment.chunks = 0..<list.count
-    accept(job, segment, entity, from: 0)
+    accept(job, segment, entity, head, from: 0)
     return nil
   }
 
   /// Bytes follow that belong at `offset`.
-  private func accept(_ job: ActiveJob, _ segment: Segment, _ entity: Entity, from offset: Int64) {
+  private func accept(
+    _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead, from offset: Int64
+  ) {
     if var partial = job.record.partial {
       partial.entity = entity
       job.record.partial = partial
@@ -153,7 +157,10 @@ extension EngineCore: TransportClient {
         list.range(of: chunks.upperBound - 1).upperBound
       } else { job.record.specification.exactSize ?? entity.total }
     let (id, run) = (job.id, job.run)
-    let writer = BodyWriter(number: number(), from: offset, to: end, pool: pool) { [unowned self] writer, buffer in
+    // A chunk list says more, and what it says counts more.
+    let check = job.chunks == nil ? ContentCheck(head, from: offset) : nil
+    let writer = BodyWriter(number: number(), from: offset, to: end, check: check, pool: pool) {
+      [unowned self] writer, buffer in
       guard let job = self.job(id, run) else { return }
       write(buffer, from: writer, of: job)
     }
@@ -252,6 +259,7 @@ extension EngineCore: TransportClient {
         ))
     }
     keepWhole(job, writer)
+    job.contentCheck = writer.check
     settle(job, .verify)
   }
 
@@ -287,7 +295,7 @@ extension EngineCore: TransportClient {
   }
 
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let text = "\(segment.url.origin): \(Printable.text(end.message))"
+    let text = "\(problem == .proxy ? proxyName : segment.url.origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return settle(
         job,

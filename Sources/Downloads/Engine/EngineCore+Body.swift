@@ -58,8 +58,10 @@ extension EngineCore {
     guard let file = job.file else { return }
     charge(job, Int64(buffer.count))
     let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
+    let check = writer.check
     job.lane.async {
       let result = Result { () throws(SystemCallError) in try file.write(buffer) }
+      check?.take(buffer.bytes)
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         core.wrote(buffer, number, job, result)

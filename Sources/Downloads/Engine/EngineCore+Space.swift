@@ -31,7 +31,8 @@ extension EngineCore {
     }
     return SpaceShortage(
       directory: destination.path, device: destination.device, need: need, free: space.free,
-      floor: policy.floor(total: space.total), purgeUntil: policy.purgeTarget(need: need, total: space.total))
+      floor: policy.floor(total: space.total), purgeUntil: policy.purgeTarget(need: need, total: space.total),
+      lacksInodes: space.freeInodes.map { $0 <= reserved.inodes } ?? false)
   }
 
   /// What is missing for a file that is longer than was known when its job was admitted: a server says what it likes, and
@@ -50,7 +51,8 @@ extension EngineCore {
     return SpaceShortage(
       directory: job.record.specification.directory, device: job.destination?.device ?? 0, need: need,
       free: space?.free ?? 0, floor: options.freeSpace.floor(total: space?.total ?? 0),
-      purgeUntil: options.freeSpace.purgeTarget(need: need, total: space?.total ?? 0))
+      purgeUntil: options.freeSpace.purgeTarget(need: need, total: space?.total ?? 0),
+      lacksInodes: space?.freeInodes == 0)
   }
 
   /// Holds a job until there is room, and asks the owner for some.

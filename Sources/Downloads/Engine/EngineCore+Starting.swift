@@ -130,6 +130,13 @@ extension EngineCore {
     request(job, segment)
   }
 
+  func isProxied(_ url: ParsedURL) -> Bool {
+    options.transport.proxy != nil && !ProxyRules.isDirect(url.host, noProxy: options.transport.noProxy)
+  }
+
+  /// The proxy, in messages.
+  var proxyName: String { "the proxy \(ProxyRules.name(of: options.transport.proxy ?? ""))" }
+
   func originNumber(_ url: ParsedURL) -> UInt32 { origins.number(of: url.origin) }
 
   /// The rules of hosts for a job: the administrator's, and the download's own list.
