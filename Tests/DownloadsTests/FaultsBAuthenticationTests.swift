@@ -42,6 +42,21 @@ import Testing
     #expect(counts.withLock { $0.count >= 5 && $0.allSatisfy { $0 == 0 } }, "\(counts.withLock { $0 })")
   }
 
+  @Test("F-39 a refused credential is told from none", arguments: [true, false]) func refused(hasOne: Bool) async throws
+  {
+    let trial = try await Trial.run(
+      configure: { $0.authentication = .basic(user: "user", password: "right") },
+      options: {
+        $0.answerChallenge = { challenge in
+          hasOne && challenge.previousFailureCount == 0
+            ? .credential(user: "user", password: "wrong") : .performDefaultHandling
+        }
+      }, reply: { _, _ in nil })
+    let detail = trial.record.lastError ?? ""
+    #expect(
+      trial.failure == .challenge && detail.hasSuffix(hasOne ? "was given (basic)" : "nobody gave it"), "\(detail)")
+  }
+
   @Test("F-39 a stale nonce isn't a refusal") func staleNonce() async throws {
     let counts = Mutex<[Int]>([])
     let trial = try await Trial.run(

@@ -81,6 +81,33 @@ import Testing
     #expect(outcome.end.reason == .noProgress && outcome.record.history.fruitlessAttempts == 6, "\(outcome.end)")
   }
 
+  @Test("F-28 connections that go away under a request cost neither an attempt nor a wait") func tooLate() async throws
+  {
+    let clock = TestClock()
+    let outcome = try await Self.run(clock: clock) { connection, nth in
+      let stream = try connection.request()
+      guard nth > 3 else { return try connection.goAway(last: 0, HTTP2Connection.noError) }
+      try connection.sendHead(stream)
+      try connection.sendBody(stream, ends: true)
+      try connection.drain()
+    }
+    #expect(outcome.end.isFinished && outcome.isWhole && outcome.protocols == Array(repeating: true, count: 4))
+    #expect(outcome.record.history.fruitlessAttempts == 0 && clock.jumps.withLock { $0.isEmpty }, "\(outcome.end)")
+  }
+
+  @Test("F-28 connections that always go away under a request: after a few of them one attempt failed")
+  func alwaysTooLate()
+    async throws
+  {
+    let outcome = try await Self.run { connection, _ in
+      _ = try connection.request()
+      try connection.goAway(last: 0, HTTP2Connection.noError)
+    }
+    #expect(outcome.end.isFinished && outcome.isWhole, "\(outcome.end)")
+    #expect(outcome.protocols == [true, true, true, true, false], "\(outcome.protocols)")
+    #expect(outcome.record.history.fruitlessAttempts == 1)
+  }
+
   @Test("F-28 calm is asked for: fewer requests at once, and after the second time HTTP/1.1") func calm() async throws {
     let outcome = try await Self.run { connection, _ in
       while true { try connection.reset(try connection.request(), HTTP2Connection.enhanceYourCalm) }

@@ -107,13 +107,63 @@ import Testing
     defer { proxy.stop() }
     let address = proxy.url
     let trial = try await Trial.run(
-      configure: { Self.secure(&$0) },
+      .visible, configure: { Self.secure(&$0) },
       options: {
         $0.transport.authorityFile = Authority.shared.path
         $0.transport.proxy = address
       }, reply: { _, _ in nil })
     #expect(trial.isFinished && trial.record.history.fruitlessAttempts == 0, "\(trial.end)")
     #expect(proxy.requests.count == 9)
+  }
+
+  @Test("F-37 a dead proxy: who waits for it is told, by its name", arguments: [TransferClass.foreground, .essential])
+  func dead(transferClass: TransferClass) async throws {
+    let proxy = try Origin { $0.isProxy = true }
+    let port = proxy.port
+    proxy.stop()
+    let trial = try await Trial.run(
+      transferClass, configure: { Self.secure(&$0) },
+      options: { $0.transport.proxy = "http://user:secret@127.0.0.1:\(port)" }, reply: { _, _ in nil })
+    #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 0, "\(trial.end)")
+    let tries = trial.harness.journal.state.withLock { $0.attempts[trial.record.id]?.count ?? 0 }
+    #expect(tries == (transferClass == .foreground ? 5 : 9), "and the last one, which ended it")
+    let detail = trial.record.lastError ?? ""
+    #expect(detail.contains("the proxy 127.0.0.1:\(port): ") && !detail.contains("secret"), "\(detail)")
+  }
+
+  @Test("F-37 a proxy's failures count in a row, each job's for itself") func health() {
+    var health = ProxyHealth()
+    let (one, other) = (JobID(1), JobID(2))
+    #expect(health.failed(one) == 1 && health.failed(other) == 1 && health.failed(one) == 2 && health.failures == 3)
+    health.forget(one)
+    #expect(health.failed(one) == 1 && health.failed(other) == 2)
+    health.answered()
+    #expect(health.failures == 0 && health.failed(one) == 1)
+    for _ in 0..<100 { _ = health.failed(other) }
+    #expect(health.failures == 64)
+  }
+
+  @Test("F-37 407 where there is no proxy is the origin's own") func noProxy() async throws {
+    let trial = try await Trial.run(
+      options: { $0.answerChallenge = { _ in .credential(user: "user", password: "pass") } },
+      reply: { _, _ in
+        .with {
+          $0.status = 407
+          $0.setHeaders = [HeaderField("Proxy-Authenticate", "Basic realm=\"x\"")]
+        }
+      })
+    #expect(trial.failure == .hostileResponse && trial.requests.count == 1, "\(trial.end)")
+  }
+
+  @Test(
+    "F-37 a proxy's name in messages",
+    arguments: [
+      ("http://user:pa@ss@proxy.example:3128/", "proxy.example:3128"), ("proxy.example:3128", "proxy.example:3128"),
+      ("https://proxy.example", "proxy.example:443"), ("proxy.example", "proxy.example:1080"),
+      ("socks5h://[::1]:9", "[::1]:9"), ("http://[::1]", "[::1]:1080"), ("", ":1080"),
+    ])
+  func name(proxy: String, expected: String) {
+    #expect(ProxyRules.name(of: proxy) == expected)
   }
 
   @Test("F-37 a proxy that fails is left alone for longer and longer") func backOff() async throws {

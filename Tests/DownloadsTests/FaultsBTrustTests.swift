@@ -104,7 +104,7 @@ import Testing
     let address = "http://127.0.0.1:\(UInt16(bigEndian: name.sin_port))"
     let scene = try await Scene(
       clock: TestClock(jumpsWhenIdle: false), options: { $0.transport.proxy = address }, reply: { _, _ in nil })
-    for _ in 0..<8 {
+    for _ in 0..<4 {
       #expect(try await scene.isWaiting().code == .retrying)
       await scene.advance(by: .seconds(120))
     }

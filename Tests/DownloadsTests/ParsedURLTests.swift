@@ -12,6 +12,12 @@ import Testing
     #expect(try ParsedURL(text).text == expected)
   }
 
+  @Test func messagesNameThePortAndKeepSecrets() throws {
+    let secret = try ParsedURL("https://user:secret@example.com:8443/x?token=1")
+    #expect(secret.redacted == "https://example.com:8443/x?…")
+    #expect(try ParsedURL("http://example.com:80/x").redacted == "http://example.com/x")
+  }
+
   @Test func relativeTargetsAreResolved() throws {
     let base = try ParsedURL("https://a.example/one/two?q")
     #expect(try ParsedURL("../three", relativeTo: base).text == "https://a.example/three")

@@ -134,6 +134,21 @@ import Testing
     ("416 without a word to the probe", job(), .probe, head(416, []), "restart"),
     ("coded although identity was asked", job(), .whole, head(200, [("content-encoding", "gzip")]), "coded"),
     ("lengths that contradict", job(), .whole, head(200, [("content-length", "5"), ("content-length", "6")]), "fault"),
+    ("no coding, said so", job(), .whole, head(200, [("content-encoding", "")]), "fresh, changed"),
+    ("identity, said so", job(), .whole, head(200, [("content-encoding", "Identity")]), "fresh, changed"),
+    (
+      "no coding, and then one", job(), .whole, head(200, [("content-encoding", ""), ("content-encoding", "br")]),
+      "coded"
+    ),
+    ("chunked", job(), .whole, head(200, [("transfer-encoding", "Chunked")]), "fresh, changed"),
+    (
+      "a transfer coding that nobody undoes", job(), .whole, head(200, [("transfer-encoding", "gzip, chunked")]),
+      "hostileResponse"
+    ),
+    (
+      "the same in a part", job(), conditional, head(206, [good, ("etag", "\"v1\""), ("transfer-encoding", "gzip")]),
+      "hostileResponse"
+    ),
     (
       "length and chunked", job(), .whole, head(200, [("content-length", "5"), ("transfer-encoding", "chunked")]),
       "fault"

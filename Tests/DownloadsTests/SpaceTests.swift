@@ -132,15 +132,65 @@ import Testing
     #expect(shortage.purgeUntil == Self.size + (1 << 30) + (1 << 30) / 20)
   }
 
+  @Test("F-44 a length without reason costs nothing: not a block, not a byte, and the next answer counts")
+  func dishonestLength() async throws {
+    let volume = Volume(free: 50 << 30)
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, nth in
+        nth == 1 ? .raw("HTTP/1.1 200 OK\r\nContent-Length: 5000000000000\r\nETag: \"a\"\r\n\r\nbeginning") : nil
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: volume) { $0.freeSpace = Self.policy }
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
+    for await event in events {
+      guard case .waiting(id, let explanation) = event else { continue }
+      #expect(explanation.code == .disk && explanation.data["need"] == "5000000000000")
+      break
+    }
+    #expect(harness.staged.isEmpty && harness.journal.state.withLock { $0.jobs[id]?.partial } == nil)
+    harness.engine.resume(id)
+    #expect(try await harness.end(of: id, in: events).isFinished)
+    await harness.engine.close()
+  }
+
+  @Test("F-44 blocks that don't suffice are given back, and what arrived is kept", arguments: [ENOSPC, EDQUOT])
+  func partlyPreallocated(code: Int32) async throws {
+    let size = 24 << 20
+    let content = Content.pseudoRandom(seed: 5, count: size)
+    let origin = try Origin { $0.resources[Trial.path] = Resource(content) }
+    defer { origin.stop() }
+    let files = FaultyFiles(.preallocate, 1, code)
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: files)
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
+    for await event in events {
+      guard case .waiting(id, let explanation) = event else { continue }
+      #expect(explanation.code == .disk)
+      break
+    }
+    #expect(files.count(.truncate) == 1)
+    let durable = try #require(try harness.journal.job(id)).durableBytes
+    #expect(durable > 0)
+    harness.engine.resume(id)
+    #expect(try await harness.end(of: id, in: events).isFinished)
+    #expect(origin.requests.map { $0.header("Range") } == [nil, "bytes=\(durable)-"])
+    await harness.engine.close()
+    #expect(harness.contents() == Data(content.bytes(in: 0..<size)))
+  }
+
   @Test("F-44 inodes are used up") func inodes() async throws {
     let volume = Volume(free: 50 << 30, inodes: 0)
     let (origin, harness, ids, events) = try await scene(volume, makeRoom: nil)
     defer { origin.stop() }
     for await event in events {
       guard case .waiting(_, let explanation) = event else { continue }
-      #expect(explanation.code == .disk)
+      #expect(explanation.code == .disk && explanation.data["inodes"] == "none left" && explanation.data["need"] == nil)
       break
     }
+    #expect(try harness.journal.job(ids[0])?.lastError?.contains("no inodes left") == true)
     volume.left.withLock { $0.freeInodes = 1 }
     harness.engine.resume(ids[0])
     #expect(try await harness.end(of: ids[0], in: events).isFinished)

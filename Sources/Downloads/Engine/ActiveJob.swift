@@ -51,6 +51,8 @@ final class ActiveJob {
   var content: TransferBuffer?
   /// What the scheduler counts its transfers against.
   let origin: UInt32
+  /// What the server says of an answer that came to its end.
+  var contentCheck: ContentCheck?
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
   var phase = Phase.opening
@@ -80,8 +82,8 @@ final class ActiveJob {
   var hashBacklog = 0
   var ioError: SystemCallError?
   var isLengthProved = true
-  /// There was room for it: it counts in the ledger of its volume.
-  var isAdmitted = false
+  /// Bytes that the file was to have when there was room for it; from then on it counts in the ledger of its volume.
+  var admittedTotal: Int64?
   var isPreallocated = false
   /// Bytes that may still arrive before more has to be reserved; nil: no budget is charged.
   var allowance: Int64?
@@ -173,6 +175,8 @@ final class Segment {
   var isWaitingForAllowance = false
   /// Why the certificate wasn't accepted.
   var trustProblem: String?
+  /// How often, in a row, its request came too late for the connection that it was sent on.
+  var timesTooLate = 0
   /// Alone on its connection: what is done to the socket concerns nobody else.
   var hasOwnConnection = false
   var window = ReceiveWindow()

@@ -20,8 +20,9 @@ extension EngineCore: TransportClient {
 
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict {
     guard let segment = segments[id], let job = active[segment.job], job.next == nil else { return .abort }
-    proxyFailures = 0
+    if isProxied(segment.url) { proxyHealth.answered() }
     segment.headDeadline = nil
+    segment.timesTooLate = 0
     segment.mayBeHTTP2 = head.version.major == 2
     segment.stall = StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot)
     let plan = self.plan(job, segment, head)
@@ -79,11 +80,11 @@ extension EngineCore: TransportClient {
     switch decision {
     case .append(let entity):
       hear(head, job)
-      accept(job, segment, entity, from: segment.start)
+      accept(job, segment, entity, head, from: segment.start)
       needsSchedule = needsSchedule || segment.chunks != nil
-      return nil
+      return held(job)
     case .fresh(let entity, let validatorChanged):
-      if job.chunks != nil { return wholeForChunks(job, segment, entity) }
+      if job.chunks != nil { return wholeForChunks(job, segment, entity, head) }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
         if job.record.history.validatorRestarts > Self.mostValidatorRestarts,
@@ -94,9 +95,10 @@ extension EngineCore: TransportClient {
       }
       startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
       hear(head, job)
-      job.isLengthProved = head.contentLength.value != nil || head.isChunked || segment.url.scheme == "https"
-      accept(job, segment, entity, from: 0)
-      return nil
+      job.isLengthProved =
+        head.contentLength.value != nil || head.transferCoding == .chunked || segment.url.scheme == "https"
+      accept(job, segment, entity, head, from: 0)
+      return held(job)
     case .complete: return .complete
     case .restart: return .next(.restart("the file changed on the server"))
     case .again(let ask, let fault): return .again(ask, fault)
@@ -104,9 +106,13 @@ extension EngineCore: TransportClient {
     }
   }
 
+  private func held(_ job: ActiveJob) -> Segment.Plan? {
+    shortageOfNews(job).map { .next(.hold(.disk($0), nil)) }
+  }
+
   /// Digests of a coded representation say nothing about the file.
   private func hear(_ head: ResponseHead, _ job: ActiveJob) {
-    guard job.hasher == nil, head.first("content-encoding") ?? "identity" == "identity" else { return }
+    guard job.hasher == nil, head.contentCoding == nil else { return }
     job.toldDigests = DigestField(head.values("repr-digest"))?.known ?? []
   }
 
@@ -114,19 +120,23 @@ extension EngineCore: TransportClient {
   static let mostServerFaults = 3
 
   /// A server that sends everything where a piece was asked for: one connection from the first byte.
-  private func wholeForChunks(_ job: ActiveJob, _ segment: Segment, _ entity: Entity) -> Segment.Plan? {
+  private func wholeForChunks(
+    _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead
+  ) -> Segment.Plan? {
     job.mayBeRangeless = true
     guard segment.ask == .whole else { return .next(.restart("the server has no ranges")) }
     guard let list = job.chunks?.list else { return .complete }
     job.chunks?.release(segment.chunks ?? 0..<0)
     _ = job.chunks?.claim(atMost: .max)
     segment.chunks = 0..<list.count
-    accept(job, segment, entity, from: 0)
+    accept(job, segment, entity, head, from: 0)
     return nil
   }
 
   /// Bytes follow that belong at `offset`.
-  private func accept(_ job: ActiveJob, _ segment: Segment, _ entity: Entity, from offset: Int64) {
+  private func accept(
+    _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead, from offset: Int64
+  ) {
     if var partial = job.record.partial {
       partial.entity = entity
       job.record.partial = partial
@@ -147,7 +157,10 @@ extension EngineCore: TransportClient {
         list.range(of: chunks.upperBound - 1).upperBound
       } else { job.record.specification.exactSize ?? entity.total }
     let (id, run) = (job.id, job.run)
-    let writer = BodyWriter(number: number(), from: offset, to: end, pool: pool) { [unowned self] writer, buffer in
+    // A chunk list says more, and what it says counts more.
+    let check = job.chunks == nil ? ContentCheck(head, from: offset) : nil
+    let writer = BodyWriter(number: number(), from: offset, to: end, check: check, pool: pool) {
+      [unowned self] writer, buffer in
       guard let job = self.job(id, run) else { return }
       write(buffer, from: writer, of: job)
     }
@@ -246,6 +259,7 @@ extension EngineCore: TransportClient {
         ))
     }
     keepWhole(job, writer)
+    job.contentCheck = writer.check
     settle(job, .verify)
   }
 
@@ -281,7 +295,7 @@ extension EngineCore: TransportClient {
   }
 
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let text = "\(segment.url.origin): \(Printable.text(end.message))"
+    let text = "\(problem == .proxy ? proxyName : segment.url.origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return settle(
         job,
@@ -298,11 +312,19 @@ extension EngineCore: TransportClient {
     case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
     case .aborted:
       attemptFailed(job, segment, .protocolFault(text), own: nil)
+    case .reset where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate,
+      .http2 where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate:
+      segment.timesTooLate += 1
+      requestAgain(job, segment)
     default:
       judgeHTTP2(segment, problem, end, text)
       attemptFailed(job, segment, Self.transient(problem, text), own: nil)
     }
   }
+
+  /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end each
+  /// after so many requests, and what is on its way by then was nobody's fault.
+  static let mostTimesTooLate = 3
 
   private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {
     switch problem {

@@ -58,8 +58,10 @@ extension EngineCore {
     guard let file = job.file else { return }
     charge(job, Int64(buffer.count))
     let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
+    let check = writer.check
     job.lane.async {
       let result = Result { () throws(SystemCallError) in try file.write(buffer) }
+      check?.take(buffer.bytes)
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         core.wrote(buffer, number, job, result)
@@ -183,9 +185,10 @@ extension EngineCore {
     let total = job.total
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.lane.async {
-      let result = Result { () throws(SystemCallError) -> (isPreallocated: Bool, FileIdentity) in
-        let isPreallocated = if let total { try file.preallocate(to: total) } else { false }
-        return (isPreallocated, try file.identity())
+      let result = Result { () throws(SystemCallError) -> (StagingFile.Preallocation, FileIdentity) in
+        let preallocation =
+          if let total { try file.preallocate(to: total) } else { StagingFile.Preallocation.unsupported }
+        return (preallocation, try file.identity())
       }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
@@ -193,8 +196,12 @@ extension EngineCore {
         case .failure(let error):
           job.isIdentityOnItsWay = false
           core.fileFailed(job, error)
-        case .success(let (isPreallocated, identity)):
-          job.isPreallocated = isPreallocated
+        case .success((.noRoom, _)):
+          job.isIdentityOnItsWay = false
+          core.settle(job, .hold(.disk(core.shortage(after: job)), nil))
+          core.continueSettling(job)
+        case .success(let (preallocation, identity)):
+          job.isPreallocated = preallocation == .done
           core.setIdentity(identity, job)
           core.journal.commit([.job(job.record)]) { failure in
             mailbox.post { core in core.identityJournalled(id, run, failure) }

@@ -22,16 +22,25 @@ extension EngineCore {
   func challenged(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan {
     let isProxy = head.status == 407
     let origin = isProxy ? "proxy" : segment.url.origin
+    let peer = name(of: origin)
     let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
     func fail(_ detail: String) -> Segment.Plan {
       .next(.fail(TransferFailure(.challenge, status: head.status, hop: segment.visited.count, detail: detail)))
     }
+    if isProxy, !isProxied(segment.url) {
+      return .next(
+        .fail(
+          TransferFailure(
+            .hostileResponse, status: head.status, hop: segment.visited.count,
+            detail: "\(segment.url.origin) answers as a proxy that asks for a credential, and there is none on the way")
+        ))
+    }
     guard let best = offered.filter(Authorization.isSupported).max(by: { $0.strength < $1.strength }) else {
-      return fail("\(origin) asks for a credential by no scheme that is known")
+      return fail("\(peer) asks for a credential by no scheme that is known")
     }
     if let strongest = job.strongestOffered[origin], best.strength < strongest {
       return fail(
-        "\(origin) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
+        "\(peer) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
     }
     job.strongestOffered[origin] = best.strength
     if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true",
@@ -44,11 +53,11 @@ extension EngineCore {
     }
     guard options.answerChallenge != nil else {
       return fail(
-        "\(origin) asks for a credential (\(best.scheme.rawValue), realm \"\(Printable.text(best.realm, limit: 60))\") and there is none"
+        "\(peer) asks for a credential (\(best.scheme.rawValue), realm \"\(Printable.text(best.realm, limit: 60))\") and there is none"
       )
     }
     guard job.record.history.challenges < Self.mostChallenges else {
-      return fail("\(origin) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")
+      return fail("\(peer) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")
     }
     let challenge = AuthenticationChallenge(
       kind: .credentials(scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy), origin: origin,
@@ -56,6 +65,8 @@ extension EngineCore {
       previousFailureCount: job.record.history.challenges)
     return .authenticate(Asked(challenge: challenge, scheme: best))
   }
+
+  private func name(of origin: String) -> String { origin == "proxy" ? proxyName : origin }
 
   func authenticate(_ job: ActiveJob, _ segment: Segment, _ asked: Asked) {
     guard let answer = options.answerChallenge else { return }
@@ -88,12 +99,7 @@ extension EngineCore {
       job.trustedKeys[segment.url.host] = key
       return requestAgain(job, segment)
     default:
-      let what = asked.scheme.map { "a credential (\($0.scheme.rawValue))" } ?? "trust in its certificate"
-      return settle(
-        job,
-        .fail(
-          TransferFailure(
-            asked.scheme == nil ? .trust : .challenge, detail: "\(origin) asks for \(what), and nobody gave it")))
+      return settle(job, .fail(unanswered(job, asked)))
     }
     guard job.credentials[origin] != nil else {
       return settle(
@@ -101,9 +107,24 @@ extension EngineCore {
         .fail(
           TransferFailure(
             .challenge,
-            detail: "the answer doesn't fit what \(origin) asks for (\(asked.scheme?.scheme.rawValue ?? ""))")))
+            detail: "the answer doesn't fit what \(name(of: origin)) asks for (\(asked.scheme?.scheme.rawValue ?? ""))")
+        ))
     }
     requestAgain(job, segment)
+  }
+
+  /// Nobody had an answer, or none but the one that was refused.
+  private func unanswered(_ job: ActiveJob, _ asked: Asked) -> TransferFailure {
+    let peer = name(of: asked.challenge.origin)
+    guard let scheme = asked.scheme?.scheme.rawValue else {
+      return TransferFailure(.trust, detail: "\(peer) asks for trust in its certificate, and nobody gave it")
+    }
+    let wasGiven = job.credentials[asked.challenge.origin] != nil
+    return TransferFailure(
+      .challenge,
+      detail: wasGiven
+        ? "\(peer) refused the credential that it was given (\(scheme))"
+        : "\(peer) asks for a credential (\(scheme)), and nobody gave it")
   }
 
   func authorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {

@@ -81,6 +81,7 @@ extension EngineCore {
     }
     guard let record = openRecord(id) else { return }
     removeStaging(of: record)
+    proxyHealth.forget(id)
     take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
   }
 

@@ -43,13 +43,19 @@ extension EngineCore {
     case .publication(let count):
       return Explanation(
         .publication, data: ["retest": "\(count) of 2"], endsIn: rest, remedy: "the server publishes the file")
+    case .disk(let shortage) where shortage.lacksInodes:
+      return Explanation(
+        .disk, data: ["volume": Printable.text(shortage.directory), "inodes": "none left"], endsIn: rest,
+        remedy: "delete some files of the volume, however small")
     case .disk(let shortage):
       return Explanation(
         .disk,
         data: [
           "volume": Printable.text(shortage.directory), "need": "\(shortage.need)", "free": "\(shortage.free)",
           "floor": "\(shortage.floor)",
-        ], endsIn: rest, remedy: "free \(shortage.missing) bytes on the volume")
+        ], endsIn: rest,
+        remedy: shortage.missing > 0
+          ? "free \(shortage.missing) bytes on the volume" : "a larger quota, or less of it in use")
     case .allowance(let budget, let missing):
       return Explanation(
         .allowance, data: ["budget": Printable.text(budget), "missing": "\(missing)"], endsIn: rest,

@@ -13,7 +13,7 @@ extension EngineCore {
   /// A broken stream is like a broken connection; a broken connection leaves a protocol that can be broken in fewer ways.
   func judgeHTTP2(_ segment: Segment, _ problem: TransportEnd.Problem, _ end: TransportEnd, _ text: String) {
     // A request fits into one packet. What can't be sent are answers to a flood: there is a limit to those that wait.
-    if end.brokeSending { distrustHTTP2(segment) }
+    if end.brokeSending, !end.cameTooLate { distrustHTTP2(segment) }
     guard case .http2(let isConnection) = problem else { return }
     let number = originNumber(segment.url)
     if Self.asksForCalm(text) {

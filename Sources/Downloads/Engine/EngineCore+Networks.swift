@@ -20,8 +20,8 @@ extension EngineCore {
       return transfer(segment.transfer, ended: TransportEnd())
     }
     guard !segment.isConnected else { return fail(segment, .headTimeout) }
-    let text = "\(segment.url.origin): no connection in time"
-    fail(segment, options.transport.proxy == nil ? .connect(text) : .proxy(text))
+    let (text, isProxied) = ("no connection in time", isProxied(segment.url))
+    fail(segment, isProxied ? .proxy("\(proxyName): \(text)") : .connect("\(segment.url.origin): \(text)"))
   }
 
   // MARK: Portals

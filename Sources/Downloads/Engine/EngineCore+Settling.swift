@@ -53,7 +53,9 @@ extension EngineCore {
     case .retry(let problem, let own): concludeAttempt(job, problem, own)
     case .hold(.disk(let shortage), _):
       job.record.lastError = "\(shortage)"
-      commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
+      forgetWhatCannotBeContinued(job) { core, job in
+        core.commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
+      }
     case .hold(let reason, let delay):
       job.record.lastError = reason.text
       commitAndRetire(job) { core, record in
@@ -68,9 +70,11 @@ extension EngineCore {
     case .yield:
       commitAndRetire(job) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
     case .cancel:
+      proxyHealth.forget(job.id)
       job.record.state = .cancelled
-      discard(job)
-      commitAndRetire(job) { core, record in core.events.send(.cancelled(record.id)) }
+      discard(job) { core, job in
+        core.commitAndRetire(job) { core, record in core.events.send(.cancelled(record.id)) }
+      }
     case .fail(let failure): fail(job, failure)
     case .restart(let reason):
       startAfresh(job, reason: reason)
@@ -83,12 +87,39 @@ extension EngineCore {
     }
   }
 
+  /// Bytes that aren't durable would only take room from others, and a length that nothing was received of is a server's
+  /// word of a moment ago: it is asked again.
+  private func forgetWhatCannotBeContinued(
+    _ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
+  ) {
+    guard job.record.partial != nil, job.durableBytes == 0, let file = job.file else { return then(self, job) }
+    job.record.partial = nil
+    afterFileWork(job, { file.discard() }, then)
+  }
+
+  /// Whoever opens the next file of that name finds nothing of this one, and wishes wait until the slot is free.
+  private func afterFileWork(
+    _ job: ActiveJob, _ work: @escaping @Sendable () -> Void,
+    _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
+  ) {
+    job.phase = .publishing
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      work()
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        then(core, job)
+      }
+    }
+  }
+
   func fail(_ job: ActiveJob, _ failure: TransferFailure) {
     if suspectsPortal(job, failure) { return }
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
-    discard(job)
-    commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+    discard(job) { core, job in
+      core.commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+    }
   }
 
   /// Asks for the first byte, with nothing in the hand.
@@ -114,6 +145,7 @@ extension EngineCore {
         app: specification.app, identifier: specification.identifier, generation: job.record.generation))
     job.hasher = nil
     job.toldDigests = []
+    job.contentCheck = nil
     job.content = nil
     job.writtenOffset = 0
     job.checkpointedBytes = 0
@@ -123,18 +155,19 @@ extension EngineCore {
     makeHasher(job)
   }
 
-  private func discard(_ job: ActiveJob) {
-    guard let destination = job.destination else { return }
+  private func discard(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void) {
+    guard let destination = job.destination else { return then(self, job) }
     let specification = job.record.specification
     let file = job.file
     let generations = max(1, job.record.generation - 16)...job.record.generation
-    job.lane.async {
+    let work = { @Sendable in
       file?.discard()
       for generation in generations {
         destination.removeStaging(
           Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
       }
     }
+    afterFileWork(job, work, then)
   }
 
   /// The slot is free when the journal knows why.
@@ -186,8 +219,15 @@ extension EngineCore {
       let delay = policy.delay(fruitless: job.record.history.publicationRetests, random: jitter())
       wait(job, .publication(job.record.history.publicationRetests), delay, attempt)
     case .notAnAttempt:
-      proxyFailures = min(proxyFailures + 1, 64)
-      wait(job, .retry(problem.description), policy.delay(fruitless: proxyFailures - 1, random: jitter()), attempt)
+      let tries = proxyHealth.failed(job.id)
+      if let limit = policy.attemptLimit, tries >= limit {
+        proxyHealth.forget(job.id)
+        return fail(
+          job,
+          TransferFailure(.noProgress, detail: "\(tries) attempts in a row failed; the last: \(problem.description)"))
+      }
+      let delay = policy.delay(fruitless: proxyHealth.failures - 1, random: jitter())
+      wait(job, .retry(problem.description), delay, attempt)
     case .transient:
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1
@@ -228,11 +268,26 @@ extension EngineCore {
     case ENOSPC, EDQUOT:
       settle(job, .hold(.disk(shortage(after: job)), nil))
     case EIO, EROFS, ENODEV, ENXIO, ESTALE: volumeFailed(job, error.code)
+    case EFBIG: settle(job, .fail(TransferFailure(.refused, errno: EFBIG, detail: Self.tooLarge(Self.fileSizeLimit))))
     case EMFILE, ENFILE, ENOMEM: settle(job, .hold(.volume(error.code), Self.volumeDelay))
     default:
       settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: "\(error)")))
     }
     continueSettling(job)
+  }
+
+  /// `limit`: bytes that this process may write to one file (setrlimit(2)).
+  static func tooLarge(_ limit: UInt64?) -> String {
+    guard let limit else { return "the filesystem takes no file of that size" }
+    return "this process may write no file beyond \(limit) bytes: its file size limit (ulimit -f) says so"
+  }
+
+  private static var fileSizeLimit: UInt64? {
+    var limits = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0, limits.rlim_cur != .max else {
+      return nil
+    }
+    return UInt64(limits.rlim_cur)
   }
 
   /// The pages since the last checkpoint may be lost, and asking again would only hide it.
@@ -259,6 +314,7 @@ extension EngineCore {
     if let exact = job.record.specification.exactSize, size != exact {
       return concludeAttempt(job, .truncated, nil)
     }
+    if let check = job.contentCheck, !isAsMeant(job, check) { return }
     guard let hasher = job.hasher else { return publish(job, isReplay: false) }
     if let content = job.content {
       return verified(
@@ -278,6 +334,58 @@ extension EngineCore {
     }
   }
 
+  /// False after the job was sent elsewhere: what the last answer brought isn't what its server says it sent.
+  private func isAsMeant(_ job: ActiveJob, _ check: ContentCheck) -> Bool {
+    job.contentCheck = nil
+    if let content = job.content { check.take(content.bytes) }
+    if check.isRight { return true }
+    if !job.isLengthProved {
+      concludeAttempt(job, .truncated, nil)
+    } else if !mismatched(job, "the digest of what the server sent isn't the one that it told") {
+      if check.start == 0 {
+        startAfresh(job, reason: "what came isn't what the server says it sent")
+        reopen(job)
+      } else {
+        takeBack(job, to: check.start)
+      }
+    }
+    return false
+  }
+
+  /// One more mismatch; true: it was one too many, and the job failed.
+  private func mismatched(_ job: ActiveJob, _ detail: String) -> Bool {
+    job.record.history.digestMismatches += 1
+    guard job.record.history.digestMismatches >= 2 else { return false }
+    fail(job, TransferFailure(.digestMismatch, detail: "\(detail), also when it is fetched again"))
+    return true
+  }
+
+  /// Forgets what the last answer brought; what was there before may be right.
+  private func takeBack(_ job: ActiveJob, to offset: Int64) {
+    guard let file = job.file else { return }
+    events.send(.note(job.id, "what came from byte \(offset) on isn't what the server says it sent; it is asked again"))
+    job.record.partial?.checkpoints.removeAll { $0.offset > offset }
+    job.hasher = nil
+    job.toldDigests = []
+    job.writtenOffset = 0
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
+      let result = Result { () throws(SystemCallError) in try file.cut(to: offset) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .success:
+          core.journal.commit([.job(job.record)]) { _ in }
+          core.reopen(job)
+        case .failure(let error):
+          job.phase = .settling
+          core.fileFailed(job, error)
+        }
+      }
+    }
+  }
+
   private func verified(_ job: ActiveJob, _ result: Result<Bool, any Error>) {
     if let next = job.next {
       // Paused, cancelled or closed meanwhile; what is there stays as it is.
@@ -291,11 +399,7 @@ extension EngineCore {
       job.phase = .settling
       settle(job, .retry(.truncated, own: nil))
     case .success(false):
-      job.record.history.digestMismatches += 1
-      if job.record.history.digestMismatches >= 2 {
-        return fail(
-          job, TransferFailure(.digestMismatch, detail: "the file's digest is wrong, also when it is fetched again"))
-      }
+      if mismatched(job, "the file's digest is wrong") { return }
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)
     case .failure(let error):

@@ -8,7 +8,7 @@ extension EngineCore {
   /// already, as far as the volume is concerned.
   private func reserved(on device: UInt64, besides id: JobID) -> DiskReservation {
     var sum = DiskReservation()
-    for job in active.values where job.id != id && job.destination?.device == device && job.isAdmitted {
+    for job in active.values where job.id != id && job.destination?.device == device && job.admittedTotal != nil {
       if !job.isPreallocated, let total = job.total { sum.bytes += max(0, total - job.arrivedBytes) }
       if job.record.partial == nil { sum.inodes += 1 }
     }
@@ -31,7 +31,17 @@ extension EngineCore {
     }
     return SpaceShortage(
       directory: destination.path, device: destination.device, need: need, free: space.free,
-      floor: policy.floor(total: space.total), purgeUntil: policy.purgeTarget(need: need, total: space.total))
+      floor: policy.floor(total: space.total), purgeUntil: policy.purgeTarget(need: need, total: space.total),
+      lacksInodes: space.freeInodes.map { $0 <= reserved.inodes } ?? false)
+  }
+
+  /// What is missing for a file that is longer than was known when its job was admitted: a server says what it likes, and
+  /// nothing of it is taken before there is room for all.
+  func shortageOfNews(_ job: ActiveJob) -> SpaceShortage? {
+    guard let total = job.total, let admitted = job.admittedTotal, total > admitted else { return nil }
+    if let shortage = shortage(for: max(0, total - job.arrivedBytes), of: job, starts: false) { return shortage }
+    job.admittedTotal = total
+    return nil
   }
 
   /// A volume refused to take more, whatever it said before.
@@ -41,7 +51,8 @@ extension EngineCore {
     return SpaceShortage(
       directory: job.record.specification.directory, device: job.destination?.device ?? 0, need: need,
       free: space?.free ?? 0, floor: options.freeSpace.floor(total: space?.total ?? 0),
-      purgeUntil: options.freeSpace.purgeTarget(need: need, total: space?.total ?? 0))
+      purgeUntil: options.freeSpace.purgeTarget(need: need, total: space?.total ?? 0),
+      lacksInodes: space?.freeInodes == 0)
   }
 
   /// Holds a job until there is room, and asks the owner for some.

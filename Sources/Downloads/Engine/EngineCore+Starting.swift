@@ -100,7 +100,7 @@ extension EngineCore {
     if need != 0, let shortage = shortage(for: need ?? 0, of: job, starts: true) {
       return settle(job, .hold(.disk(shortage), nil))
     }
-    job.isAdmitted = true
+    job.admittedTotal = job.total ?? 0
     if need != 0, !isAllowed(need, job) { return }
     begin(job)
   }
@@ -129,6 +129,13 @@ extension EngineCore {
     job.segments = [segment]
     request(job, segment)
   }
+
+  func isProxied(_ url: ParsedURL) -> Bool {
+    options.transport.proxy != nil && !ProxyRules.isDirect(url.host, noProxy: options.transport.noProxy)
+  }
+
+  /// The proxy, in messages.
+  var proxyName: String { "the proxy \(ProxyRules.name(of: options.transport.proxy ?? ""))" }
 
   func originNumber(_ url: ParsedURL) -> UInt32 { origins.number(of: url.origin) }
 
@@ -176,6 +183,7 @@ extension EngineCore {
     request.clientCertificate = job.identities[segment.url.origin]
     let rest = job.total.map { $0 - job.arrivedBytes }
     request.isLarge = (rest ?? 0) >= 8 << 20 || avoidsHTTP2(segment.url)
+    request.needsFreshConnection = segment.timesTooLate > 0
     segment.hasOwnConnection = request.isLarge
     segment.window = ReceiveWindow()
     segment.mayBeHTTP2 = !request.isLarge && segment.url.scheme == "https"

@@ -41,8 +41,7 @@ final class EngineCore {
   var lastSlept: Duration
   /// When a portal that was found is looked for again.
   var portalCheckAt: Duration?
-  /// In a row, of whatever job.
-  var proxyFailures = 0
+  var proxyHealth = ProxyHealth()
   var isClosing = false
   /// Additions that the journal has in hand: somebody waits for each.
   var pendingAdditions = 0

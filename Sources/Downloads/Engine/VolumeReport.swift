@@ -14,11 +14,20 @@ public struct SpaceShortage: Sendable, Equatable, CustomStringConvertible {
   /// Purging may stop when so much is free.
   public var purgeUntil: Int64
 
+  /// It isn't bytes that it lacks: no file can be made.
+  public var lacksInodes = false
+
   /// Bytes to free before the download goes on.
   public var missing: Int64 { max(0, need + floor - free) }
 
   public var description: String {
-    "the volume of \(Printable.text(directory)) lacks \(missing) bytes: \(need) are needed, \(floor) stay free, \(free) are free"
+    if lacksInodes { return "the volume of \(Printable.text(directory)) has no inodes left: it takes no further file" }
+    if missing == 0 {
+      return
+        "the volume of \(Printable.text(directory)) refuses \(need) bytes, though \(free) are free: perhaps a quota"
+    }
+    return
+      "the volume of \(Printable.text(directory)) lacks \(missing) bytes: \(need) are needed, \(floor) stay free, \(free) are free"
   }
 }
 

@@ -45,13 +45,15 @@ public struct ParsedURL: Sendable, Hashable {
   public var origin: String { "\(scheme)://\(host):\(port)" }
 
   /// Without user info and fragment; the port only where it isn't the scheme's own.
-  public var text: String {
-    let usual = scheme == "https" ? 443 : scheme == "http" ? 80 : 0
-    return "\(scheme)://\(host)\(port == usual ? "" : ":\(port)")\(path)\(query.map { "?\($0)" } ?? "")"
-  }
+  public var text: String { "\(site)\(path)\(query.map { "?\($0)" } ?? "")" }
 
   /// For messages and logs: queries carry tokens.
-  public var redacted: String { "\(scheme)://\(host)\(path)\(query == nil ? "" : "?…")" }
+  public var redacted: String { "\(site)\(path)\(query == nil ? "" : "?…")" }
+
+  private var site: String {
+    let usual = scheme == "https" ? 443 : scheme == "http" ? 80 : 0
+    return "\(scheme)://\(host)\(port == usual ? "" : ":\(port)")"
+  }
 
   private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
     var text: UnsafeMutablePointer<CChar>?

@@ -27,11 +27,26 @@ struct ResponseHead: Sendable, Equatable {
   func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
   func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
-  /// Whether the body ends with a chunk of its own: `chunked` is the last transfer coding (RFC 9112, 6.1).
-  var isChunked: Bool {
-    let codings = values("transfer-encoding").joined(separator: ",").utf8.split(separator: UInt8(ascii: ","))
-    guard let last = codings.last else { return false }
-    return HeaderToken.lowercased(last.filter { !HeaderToken.isBlank($0) }) == "chunked"
+  enum TransferCoding: Equatable {
+    case none, chunked
+    /// libcurl takes the chunks apart and leaves everything else as it came: such a body isn't the file.
+    case other(String)
+  }
+
+  /// `chunked` and nothing else is understood, which nobody was told otherwise (RFC 9112, 6.1 and 7.4).
+  var transferCoding: TransferCoding {
+    let values = values("transfer-encoding")
+    if values.isEmpty { return .none }
+    let text = values.joined(separator: ",")
+    return HeaderToken.lowercased(text) == "chunked" ? .chunked : .other(text)
+  }
+
+  /// Content codings in lower case, in the order in which they were applied; nil: none, which may be said as well.
+  var contentCoding: String? {
+    let codings = values("content-encoding").flatMap { $0.split(separator: ",") }
+      .map { HeaderToken.lowercased(String($0.filter { $0 != " " && $0 != "\t" })) }
+      .filter { !$0.isEmpty && $0 != "identity" }
+    return codings.isEmpty ? nil : codings.joined(separator: ", ")
   }
 
   /// Seconds since 1970 of `Date`; nil where it is missing, garbage or said twice.

@@ -71,6 +71,12 @@ enum ResumePolicy {
     if case .contradicting(let what) = head.contentLength {
       return .again(.whole, .server("its lengths contradict each other: \(what)"))
     }
+    if case .other(let coding) = head.transferCoding {
+      return .fail(
+        TransferFailure(
+          .hostileResponse, status: head.status,
+          detail: "the server sends the transfer coding \(Printable.text(coding, limit: 40)), which nobody asked for"))
+    }
     let entity = Self.entity(of: head, finalURL: finalURL)
     if let coding = entity.coding, head.status == 200 || head.status == 206 {
       if !job.history.triedNoTransform { return .again(.whole, .coded) }
@@ -96,11 +102,10 @@ enum ResumePolicy {
     let tags = head.values("etag")
     // Two tags that differ identify nothing.
     let tag = tags.allSatisfy { $0 == tags[0] } ? tags.first.flatMap { EntityTag($0) } : nil
-    let coding = head.first("content-encoding")?.lowercased()
     return Entity(
       strongTag: tag.flatMap { $0.isWeak ? nil : $0.text }, lastModified: EntityTag.usableLastModified(in: head),
       total: head.status == 206 ? range(of: head)?.total : head.contentLength.value,
-      coding: coding == "identity" ? nil : coding, finalURL: finalURL,
+      coding: head.contentCoding, finalURL: finalURL,
       reprDigest: DigestField(head.values("repr-digest"))?.strongest)
   }
 

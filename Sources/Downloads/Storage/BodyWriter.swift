@@ -8,6 +8,8 @@ final class BodyWriter {
   private(set) var offset: Int64
   /// The first byte that doesn't belong to this transfer: more is never accepted.
   let end: Int64?
+  /// Goes with the bytes to the file.
+  let check: ContentCheck?
   /// Buffers that aren't on the file yet.
   private(set) var inFlight = 0
   /// Bytes that may be written before the journal knows the file; nil: it does.
@@ -23,12 +25,13 @@ final class BodyWriter {
   static let mostInFlight = 8
 
   init(
-    number: UInt64, from offset: Int64, to end: Int64?, pool: BufferPool,
+    number: UInt64, from offset: Int64, to end: Int64?, check: ContentCheck? = nil, pool: BufferPool,
     handOver: @escaping (BodyWriter, TransferBuffer) -> Void
   ) {
     self.number = number
     self.offset = offset
     self.end = end
+    self.check = check
     self.pool = pool
     self.handOver = handOver
   }

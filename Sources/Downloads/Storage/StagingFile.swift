@@ -166,16 +166,20 @@ final class StagingFile: @unchecked Sendable {
     return bits
   }
 
-  /// Reserves the blocks, and says whether it did: a filesystem that can't is no reason to stop.
-  func preallocate(to size: Int64) throws(SystemCallError) -> Bool {
+  enum Preallocation { case done, unsupported, noRoom }
+
+  /// Reserves the blocks: all of them, or none. A filesystem that can't is no reason to stop.
+  func preallocate(to size: Int64) throws(SystemCallError) -> Preallocation {
     let number = try open()
     do {
       try files.preallocate(number, from: 0, count: size)
-      return true
+      return .done
     } catch {
-      if error.code == ENOSPC || error.code == EDQUOT { throw error }
-      return false
+      guard error.code == ENOSPC || error.code == EDQUOT else { return .unsupported }
     }
+    // Some filesystems keep what they had found by then (ext4): beyond the end nothing is needed.
+    try files.truncate(number, to: try files.status(of: number).size)
+    return .noRoom
   }
 
   func write(_ buffer: TransferBuffer) throws(SystemCallError) {

@@ -35,6 +35,31 @@ struct StreamDigest {
   }
 }
 
+/// What a server says of the bytes of one answer (`Content-Digest`, RFC 9530), beside those that came.
+///
+/// @unchecked Sendable: takes bytes in the job's lane, and is asked when nothing is left there.
+final class ContentCheck: @unchecked Sendable {
+  /// Where the first byte of the answer belongs in the file.
+  let start: Int64
+  private let expected: [ContentDigest]
+  private var digests: [StreamDigest]
+
+  /// nil: nothing is said that can be checked.
+  init?(_ head: ResponseHead, from start: Int64) {
+    guard let known = DigestField(head.values("content-digest"))?.known, !known.isEmpty else { return nil }
+    self.start = start
+    expected = known
+    digests = known.map { StreamDigest($0.algorithm) }
+  }
+
+  func take(_ bytes: UnsafeRawBufferPointer) {
+    for index in digests.indices { digests[index].update(bytes) }
+  }
+
+  /// Whether all of the answer is what was meant.
+  var isRight: Bool { zip(digests, expected).allSatisfy { $0.finalized() == $1.bytes } }
+}
+
 /// The digests of one staging file, computed beside its transfer.
 ///
 /// @unchecked Sendable: touched in the job's hashing lane only.

@@ -62,6 +62,7 @@ final class CurlTransfer {
     oc_set_string(easy, CURLOPT_PROTOCOLS_STR, request.url.scheme == "http" ? "http" : "https")
     oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
     oc_set_long(easy, CURLOPT_HTTP_VERSION, request.isLarge ? Int(CURL_HTTP_VERSION_1_1) : Int(CURL_HTTP_VERSION_2TLS))
+    oc_set_long(easy, CURLOPT_FRESH_CONNECT, request.needsFreshConnection ? 1 : 0)
     oc_set_pointer(easy, CURLOPT_WRITEDATA, context)
     oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
     oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
@@ -235,6 +236,7 @@ final class CurlTransfer {
     end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: handle.errorText)
     end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
+    end.cameTooLate = end.receivedBytes == 0 && Self.isGoingAway(result, detail)
     if abortedByClient {
       end.problem = .aborted
     } else if let refusal {
@@ -263,6 +265,17 @@ final class CurlTransfer {
 
   /// A field that libcurl gives up on before it hands it over (100 KB): CURLE_TOO_LARGE, before 8.6 CURLE_OUT_OF_MEMORY.
   private static func isEndlessLine(_ code: CURLcode) -> Bool { code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 }
+
+  /// libcurl repeats such a request by itself, but on whatever connection it has, and counts to five.
+  private static func isGoingAway(_ code: CURLcode, _ detail: String) -> Bool {
+    switch code {
+    case CURLE_SEND_ERROR: detail.hasPrefix("Connection died")
+    case CURLE_HTTP2_STREAM: detail.contains("REFUSED_STREAM")
+    // The session is over and nothing was wrong with it: of that libcurl says no more.
+    case CURLE_HTTP2: detail.isEmpty
+    default: false
+    }
+  }
 
   private static func problem(_ code: CURLcode) -> TransportEnd.Problem {
     switch code {

@@ -25,6 +25,8 @@ struct TransportRequest {
   var clientCertificate: ClientCertificate?
   /// A body of 8 MiB or more is better off alone on its connection.
   var isLarge = false
+  /// On a connection that nothing used before: those that are there are going away.
+  var needsFreshConnection = false
   /// Handshake only, without verification and without a request: to see the chain after a failed verification.
   var looksAtChainOnly = false
 
@@ -56,6 +58,9 @@ struct TransportEnd {
   var message = ""
   /// What broke was our sending, after the connection had come about.
   var brokeSending = false
+  /// Not a byte of an answer came because the connection was going away: the peer hasn't looked at the request (RFC 9113,
+  /// 6.8), or it had closed a connection that was idle.
+  var cameTooLate = false
   /// Header and body bytes that arrived.
   var receivedBytes: Int64 = 0
   var remoteAddress = ""

@@ -120,11 +120,27 @@ import Testing
   }
 
   @Test(arguments: [
-    ("chunked", true), ("gzip, Chunked", true), ("chunked, gzip", false), ("xchunked", false), ("identity", false),
-    ("", false),
+    ("chunked", true), ("Chunked", true), ("gzip, chunked", false), ("chunked, gzip", false),
+    ("chunked, chunked", false),
+    ("chunked;a=b", false), ("xchunked", false), ("identity", false), ("", false),
   ])
-  func chunked(value: String, expected: Bool) {
-    #expect(Self.head([("transfer-encoding", value)]).isChunked == expected)
+  func chunked(value: String, isUnderstood: Bool) {
+    #expect(Self.head([("transfer-encoding", value)]).transferCoding == (isUnderstood ? .chunked : .other(value)))
+    #expect(Self.head([]).transferCoding == .none)
+  }
+
+  @Test func saidTwice() {
+    let twice = Self.head([("transfer-encoding", "gzip"), ("transfer-encoding", "chunked")])
+    #expect(twice.transferCoding == .other("gzip,chunked"))
+  }
+
+  @Test(
+    arguments: [
+      ([], nil), ([""], nil), (["identity"], nil), (["IDENTITY", ", "], nil), (["GZip"], "gzip"),
+      (["", "br"], "br"), (["identity, gzip", "br"], "gzip, br"),
+    ] as [([String], String?)])
+  func contentCodings(values: [String], expected: String?) {
+    #expect(Self.head(values.map { ("content-encoding", $0) }).contentCoding == expected)
   }
 
   @Test func datesThatDisagreeAreNone() {

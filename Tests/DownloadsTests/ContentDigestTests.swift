@@ -1,0 +1,57 @@
+import AssetModel
+import Crypto
+import DevelopmentOrigin
+import Downloads
+import Foundation
+import Testing
+
+/// `Content-Digest` (RFC 9530): what a server says of the bytes of one answer.
+@Suite struct ContentDigestTests {
+  private static let wrong = HeaderField(
+    "Content-Digest", "sha-256=:\(Data(repeating: 7, count: 32).base64EncodedString()):")
+
+  private static func right(_ range: Range<Int>) -> HeaderField {
+    let digest = Data(SHA256.hash(data: Data(Trial.content.bytes(in: range))))
+    return HeaderField("Content-Digest", "md5=:AAAA:, sha-256=:\(digest.base64EncodedString()):")
+  }
+
+  @Test("what the server says of each answer holds") func holds() async throws {
+    let trial = try await Trial.run { _, nth in
+      .with {
+        $0.setHeaders = [Self.right(nth == 1 ? 0..<Trial.size : 2 << 20..<Trial.size)]
+        if nth == 1 { $0.ending = .init(.close, after: .byte(2 << 20)) }
+      }
+    }
+    #expect(trial.isFinished && trial.ranges == [nil, "bytes=2097152-"], "a cut answer says nothing: \(trial.end)")
+  }
+
+  @Test("what came isn't what the server says it sent: once more, past every cache") func isWrong() async throws {
+    let trial = try await Trial.run { _, nth in nth == 1 ? .with { $0.setHeaders = [Self.wrong] } : nil }
+    #expect(trial.isFinished && trial.record.generation == 2 && trial.record.history.digestMismatches == 1)
+    #expect(trial.requests.map { $0.header("Cache-Control") } == [nil, "no-cache"])
+  }
+
+  @Test("a part that isn't what the server says it sent: what was there before stays") func partIsWrong() async throws {
+    let trial = try await Trial.run(digest: Trial.digest) { _, nth in
+      switch nth {
+      case 1: .half
+      case 2: .with { $0.setHeaders = [Self.wrong] }
+      default: nil
+      }
+    }
+    #expect(trial.isFinished && trial.record.generation == 1, "\(trial.end)")
+    #expect(trial.ranges == [nil, "bytes=2097152-", "bytes=2097152-"])
+  }
+
+  @Test("wrong for ever", arguments: [true, false]) func alwaysWrong(isSmall: Bool) async throws {
+    let content = isSmall ? Content.text("hello") : Trial.content
+    let trial = try await Trial.run(content: content) { _, _ in .with { $0.setHeaders = [Self.wrong] } }
+    #expect(trial.failure == .digestMismatch && trial.requests.count == 2, "\(trial.end)")
+  }
+
+  @Test("what can't be read says nothing", arguments: ["sha-256=:AAAA:", "sha-256=x", "md5=:AAAA:", ""])
+  func unreadable(value: String) async throws {
+    let trial = try await Trial.run { _, _ in .with { $0.setHeaders = [HeaderField("Content-Digest", value)] } }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+  }
+}
