@@ -131,6 +131,39 @@ import Testing
     #expect(detail.contains("the proxy 127.0.0.1:\(port): ") && !detail.contains("secret"), "\(detail)")
   }
 
+  @Test(
+    "F-37 another proxy in mid-transfer: what is there stays, and the rest comes by the new one",
+    arguments: [true, false])
+  func changes(toDirect: Bool) async throws {
+    let first = try Origin { $0.isProxy = true }
+    let second = try Origin { $0.isProxy = true }
+    let origin = try Origin {
+      Self.secure(&$0)
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, nth in nth == 1 ? .with { $0.ending = .init(.silence, after: .byte(2 << 20)) } : nil }
+    }
+    defer { for server in [first, second, origin] { server.stop() } }
+    let harness = try Harness {
+      $0.transport.authorityFile = Authority.shared.path
+      $0.transport.proxy = first.url
+    }
+    let events = harness.engine.events
+    let specification = harness.specification(origin.url(Trial.path), digest: Trial.digest)
+    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
+      throw Unexpected("not added")
+    }
+    while await harness.engine.progress(of: id)?.received ?? 0 < 2 << 20 { await Task.yield() }
+    harness.engine.setProxy(toDirect ? nil : second.url)
+    for await event in events {
+      if case .finished = event { break }
+      if case .failed(_, let failure) = event { throw Unexpected("\(failure)") }
+    }
+    await harness.engine.close()
+    #expect(harness.contents() == Data(Trial.content.bytes(in: 0..<Trial.size)))
+    #expect(first.requests.count == 1 && second.requests.count == (toDirect ? 0 : 1))
+    #expect(origin.requests.count == 2 && origin.requests[1].header("Range") != nil, "\(origin.requests)")
+  }
+
   @Test("F-37 a proxy's failures count in a row, each job's for itself") func health() {
     var health = ProxyHealth()
     let (one, other) = (JobID(1), JobID(2))

@@ -75,6 +75,12 @@ public final class DownloadEngine: Sendable {
   /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
   public func networkChanged() { mailbox.post { $0.networkChanged() } }
 
+  /// The proxy's configuration changed, as `TransportOptions.proxy` and `noProxy` have it. What is under way goes on through
+  /// the new one, from where it is.
+  public func setProxy(_ proxy: String?, except noProxy: String = "") {
+    mailbox.post { $0.setProxy(proxy, except: noProxy) }
+  }
+
   /// An allowance was raised: downloads that wait for one are looked at again.
   public func allowancesChanged() { mailbox.post { $0.allowancesChanged() } }
 

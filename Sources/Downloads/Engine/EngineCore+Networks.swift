@@ -13,6 +13,16 @@ extension EngineCore {
     networkChanged()
   }
 
+  func setProxy(_ proxy: String?, except noProxy: String) {
+    guard proxy != options.transport.proxy || noProxy != options.transport.noProxy else { return }
+    options.transport.proxy = proxy
+    options.transport.noProxy = noProxy
+    transport.follow(options.transport)
+    // What the old one did is nothing to the new one.
+    proxyHealth = ProxyHealth()
+    networkChanged()
+  }
+
   /// No connection or no head came in time, or the rest of an answer that nobody wants: then what it says is enough.
   func giveUp(_ segment: Segment) {
     if segment.plan != nil {

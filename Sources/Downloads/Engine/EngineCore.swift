@@ -6,7 +6,7 @@ internal import Logging
 /// Everything that the engine knows, on the network thread: decisions are made here and nowhere else. Slow work (files,
 /// hashes, the journal) goes to lanes and comes back through the mailbox.
 final class EngineCore {
-  let options: EngineOptions
+  var options: EngineOptions
   let clock: any TransferClock
   let files: any FileOperations
   let journal: JournalWriter

@@ -7,7 +7,7 @@ internal import Synchronization
 final class CurlTransport: Transport {
   weak var client: (any TransportClient)?
 
-  private let options: TransportOptions
+  private var options: TransportOptions
   private let multi: CurlMulti
   private var transfers: [TransferID: CurlTransfer] = [:]
   private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
@@ -104,6 +104,13 @@ final class CurlTransport: Transport {
       client?.transfer(transfer.id, ended: end)
     }
     return any
+  }
+
+  func follow(_ options: TransportOptions) {
+    self.options = options
+    // The old ones are set on every handle that served before.
+    idle = []
+    for transfer in transfers.values { transfer.handle.isConfigured = false }
   }
 
   func forgetConnections() {

@@ -96,6 +96,8 @@ protocol Transport: AnyObject {
   func limitWindow(of id: TransferID, to bytes: Int)
   /// Works until something happened, `wake` was called, or the time is over.
   func poll(atMost limit: Duration)
+  /// Requests that start from now on follow these.
+  func follow(_ options: TransportOptions)
   /// Forgets connections and addresses: the network changed, or the machine slept.
   func forgetConnections()
   /// Ends a `poll`, from any thread.
