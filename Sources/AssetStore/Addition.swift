@@ -26,11 +26,13 @@ struct Addition {
     let app = Array(specification.app.utf8)
     latest.again()
     var generation = 1
+    var before: JobRecord?
     if try latest.bind(app).bind(Array(specification.identifier.utf8)).step() {
       let (id, state) = (latest.int64(), latest.int64())
       if state < JobRow.State.finished.rawValue { return try duplicate(specification, JobID(id)) }
       // Staging names and deliveries are told apart by generation: a new job of that name continues the count.
       generation = latest.int() + 1
+      if state == JobRow.State.failed.rawValue { before = try JobRow.find(JobID(id), database) }
     }
     let key = Exact(specification.app)
     let outstanding = try open[key] ?? outstanding(app)
@@ -45,7 +47,23 @@ struct Addition {
       specification, generation: generation, reserved: reserved, volume: volume, now: now)
     try insertion.execute(arguments: arguments)
     open[key] = outstanding + 1
-    return .added(JobID(database.lastInsertedRowID), generation: generation)
+    let id = JobID(database.lastInsertedRowID)
+    if let before { try inherit(id, generation, before, specification) }
+    return .added(id, generation: generation)
+  }
+
+  /// What an equal request has left goes to the new job.
+  private func inherit(
+    _ id: JobID, _ generation: Int, _ before: JobRecord, _ specification: DownloadSpecification
+  ) throws {
+    guard let leftover = before.leftover, before.specification.isExactly(specification) else { return }
+    var heir = JobRecord(
+      id: id, specification: before.specification, transferClass: specification.transferClass, generation: generation,
+      partial: leftover, enqueued: now)
+    heir.expect(specification)
+    heir.specification = specification
+    try JobRow.update(database, heir)
+    try database.query("UPDATE jobs SET stagingName = NULL WHERE id = ?").bind(before.id.number).run()
   }
 
   private func outstanding(_ app: [UInt8]) throws -> Int {
@@ -54,8 +72,16 @@ struct Addition {
   }
 
   private func duplicate(_ specification: DownloadSpecification, _ id: JobID) throws -> AddResult {
-    guard let known = try JobRow.find(id, database)?.specification else { return .conflict(id) }
-    return known.isExactly(specification) ? .alreadyScheduled(id) : .conflict(id)
+    guard var known = try JobRow.find(id, database), known.specification.isExactly(specification) else {
+      return .conflict(id)
+    }
+    if !known.specification.expectsTheSame(as: specification) {
+      // It was judged by what was expected of it before.
+      guard known.state != .verified else { return .conflict(id) }
+      known.expect(specification)
+      try JobRow.expect(database, known)
+    }
+    return .alreadyScheduled(id)
   }
 }
 

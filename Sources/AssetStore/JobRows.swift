@@ -1,6 +1,7 @@
 internal import AssetModel
 internal import Foundation
 internal import GRDB
+internal import Glibc
 
 /// Jobs as rows, and back.
 enum JobRow {
@@ -63,6 +64,15 @@ enum JobRow {
     try query.run()
   }
 
+  /// What is expected of its bytes, and what of those that are there counts from now on.
+  static func expect(_ database: Database, _ job: JobRecord) throws {
+    let list = job.specification.chunks
+    try database.query("UPDATE jobs SET digest = ?, chunkSize = ?, chunkTotal = ?, chunks = ? WHERE id = ?")
+      .bind(job.specification.digest?.bytes).bind(list?.chunkSize).bind(list?.totalSize).bind(list?.digests)
+      .bind(job.id.number).run()
+    try update(database, job)
+  }
+
   private static func bind(_ job: JobRecord, to query: Query) {
     var failure: TransferFailure?
     if case .failed(let reason) = job.state { failure = reason }
@@ -86,6 +96,10 @@ enum JobRow {
     let total = job.specification.exactSize ?? job.partial?.entity.total ?? job.specification.declaredSize
     return total.map { max(0, $0 - job.durableBytes) }
   }
+
+  /// `JobRecord.leftover`, as a condition.
+  static let hasLeftover =
+    "state = 4 AND failureReason IS 'refused' AND failureErrno IS \(EEXIST) AND stagingName IS NOT NULL"
 
   /// What `record` reads, in its order.
   static let columns = """

@@ -47,13 +47,19 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.isManifest = isManifest
   }
 
-  /// Whether both ask for the same file at the same place; how urgent it is may differ.
+  /// Whether both ask for the same file at the same place. How urgent it is may differ, and one may expect something of its
+  /// bytes of which the other says nothing.
   public func asksForTheSame(as other: Self) -> Bool {
     var other = other
     other.transferClass = transferClass
     other.priority = priority
+    if digest == nil || other.digest == nil { other.digest = digest }
+    if chunks == nil || other.chunks == nil { other.chunks = chunks }
     return self == other
   }
+
+  /// Whether the same bytes are right for both.
+  public func expectsTheSame(as other: Self) -> Bool { digest == other.digest && chunks == other.chunks }
 
   /// Bytes that a file may have: far more than a volume holds, and few enough that sums of them are numbers.
   public static let largestSize: Int64 = 1 << 50

@@ -105,6 +105,22 @@ public struct JobRecord: Sendable, Equatable {
 }
 
 extension JobRecord {
+  /// What a failed job left for the next that asks for the same.
+  public var leftover: Partial? {
+    guard case .failed(let failure) = state, failure.isForWantOfPlace else { return nil }
+    return partial
+  }
+
+  /// Takes over what a later request for the same file expects of its bytes. Those that are there stay, and have to be
+  /// what it expects.
+  public mutating func expect(_ later: DownloadSpecification) {
+    guard !specification.expectsTheSame(as: later) else { return }
+    history.digestMismatches = 0
+    if let list = specification.chunks, later.chunks == nil { partial?.forgetChunks(list) }
+    specification.digest = later.digest
+    specification.chunks = later.chunks
+  }
+
   /// Bytes of the file that would survive a power cut.
   public var durableBytes: Int64 {
     guard let partial else { return 0 }

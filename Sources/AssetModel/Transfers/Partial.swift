@@ -31,6 +31,7 @@ public struct Partial: Sendable, Equatable {
   /// An offset that was synchronised, with the SHA-256 of the (at most 1 MiB) bytes before it.
   public struct Checkpoint: Sendable, Equatable {
     public var offset: Int64
+    /// Empty where the bytes before were right by a chunk list that isn't there any more.
     public var tailDigest: [UInt8]
 
     public init(offset: Int64, tailDigest: [UInt8]) {
@@ -67,6 +68,16 @@ public struct Partial: Sendable, Equatable {
     self.bootIdentifier = bootIdentifier
     self.device = device
     self.inode = inode
+  }
+
+  /// Without their list, chunks count as far as there is no gap before them.
+  mutating func forgetChunks(_ list: ChunkList) {
+    let bits = verifiedChunks
+    let gap = (0..<list.count).first { $0 / 8 >= bits.count || bits[$0 / 8] & 1 << ($0 % 8) == 0 } ?? list.count
+    verifiedChunks = []
+    checkpoints = gap == 0 ? [] : [Checkpoint(offset: list.range(of: gap - 1).upperBound, tailDigest: [])]
+    // How long the file is says nothing.
+    bootIdentifier = ""
   }
 
   /// How far the file is on disk *and* journalled, from its start.

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Why a download ended without its file.
 public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Reason: String, Sendable, CaseIterable {
@@ -21,6 +23,9 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     self.errno = errno
     self.detail = detail
   }
+
+  /// All of the file was received and right, but something else has its name: what was received stays for the next request.
+  public var isForWantOfPlace: Bool { reason == .refused && errno == EEXIST }
 
   public var description: String { "\(reason.rawValue): \(detail)" }
 }

@@ -211,7 +211,7 @@ extension EngineCore {
     }
   }
 
-  private func setIdentity(_ identity: FileIdentity, _ job: ActiveJob) {
+  func setIdentity(_ identity: FileIdentity, _ job: ActiveJob) {
     job.record.partial?.stagingName = job.file?.name ?? ""
     job.record.partial?.device = identity.device
     job.record.partial?.inode = identity.inode

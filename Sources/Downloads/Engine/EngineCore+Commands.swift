@@ -43,22 +43,49 @@ extension EngineCore {
     guard !isClosing else { return completion(.failure(EngineClosed())) }
     let mailbox = mailbox
     let moment = clock.now
+    let refused = runningOtherwise(specifications)
+    let others = zip(specifications, refused).filter { $1 == nil }.map(\.0)
     pendingAdditions += 1
-    journal.add(specifications, now: moment) { result in
+    journal.add(others, now: moment) { result in
       mailbox.post { core in
         core.pendingAdditions -= 1
         if case .success(let results) = result {
-          for (specification, result) in zip(specifications, results) {
-            guard case .added(let id, let generation) = result else { continue }
-            let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
-            // What a budget has promised to a job is for the journal to say.
-            if core.added.count < EngineCore.mostAdded, specification.budget == nil { core.added[id] = record }
-            core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
-          }
+          for (specification, result) in zip(others, results) { core.added(specification, result, moment) }
           core.needsSchedule = true
         }
-        completion(result)
+        completion(
+          result.map { results in
+            var results = results[...]
+            return refused.compactMap { $0.map { .conflict($0) } ?? results.popFirst() }
+          })
       }
+    }
+  }
+
+  /// Of each, the running job of that name which expects something else of its bytes: it has judged some by that already.
+  private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {
+    if active.isEmpty { return Array(repeating: nil, count: specifications.count) }
+    let running = Dictionary(grouping: active.values) { $0.record.specification.identifier }
+    return specifications.map { specification in
+      running[specification.identifier]?.first {
+        let own = $0.record.specification
+        return own.app == specification.app && !own.expectsTheSame(as: specification)
+      }?.id
+    }
+  }
+
+  private func added(_ specification: DownloadSpecification, _ result: AddResult, _ moment: StoredMoment) {
+    switch result {
+    case .added(let id, let generation):
+      let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
+      // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
+      if added.count < EngineCore.mostAdded, specification.budget == nil, generation == 1 { added[id] = record }
+      scheduler.enqueue(entry(of: record), now: clock.boot)
+    case .alreadyScheduled(let id):
+      // It may be expected to have other bytes from now on; in the meantime it may have begun.
+      added[id] = nil
+      if let job = active[id], !job.record.specification.expectsTheSame(as: specification) { settle(job, .yield) }
+    case .conflict, .tooMany, .allowance, .invalid: break
     }
   }
 
@@ -79,10 +106,15 @@ extension EngineCore {
       guard job.phase != .publishing else { return job.wishes.append { $0.cancel(id) } }
       return settle(job, .cancel)
     }
-    guard let record = openRecord(id) else { return }
+    guard let record = openRecord(id) else { return removeLeftover(of: id) }
     removeStaging(of: record)
     proxyHealth.forget(id)
     take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
+  }
+
+  private func removeLeftover(of id: JobID) {
+    guard let record = try? journal.journal.job(id), record.leftover != nil else { return }
+    removeStaging(of: record)
   }
 
   func removeStaging(of record: JobRecord) {

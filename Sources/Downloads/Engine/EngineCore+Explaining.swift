@@ -170,6 +170,10 @@ extension Explanation {
       case .allowance: .allowance
       case .refused: .refused
       }
-    self.init(code, data: data, remedy: "nothing by itself: it failed; add it again")
+    self.init(
+      code, data: data,
+      remedy: failure.isForWantOfPlace
+        ? "what is there is moved away, and it is added again: no byte is fetched twice"
+        : "nothing by itself: it failed; add it again")
   }
 }

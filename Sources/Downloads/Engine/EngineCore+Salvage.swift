@@ -35,9 +35,11 @@ extension EngineCore {
   private static let mostGenerations = 8
 
   private func salvaged(_ job: ActiveJob, _ list: ChunkList, _ bits: [UInt8], _ identity: FileIdentity) {
-    let entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)
+    var entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)
+    if let known = job.record.partial?.entity, known.total == list.totalSize { entity = known }
     job.record.partial = Partial(
-      stagingName: job.file?.name ?? "", entity: entity, verifiedChunks: bits, bootIdentifier: clock.bootIdentifier,
+      stagingName: job.file?.name ?? "", entity: entity, verifiedChunks: bits,
+      bootIdentifier: clock.bootIdentifier,
       device: identity.device, inode: identity.inode)
     let bytes = ChunkMap(list, verified: bits).verifiedBytes
     events.send(.note(job.id, "\(bytes) bytes were found by their digests"))

@@ -407,6 +407,35 @@ extension EngineCore {
     }
   }
 
+  /// All bytes are there and right: they stay for whoever asks for them again.
+  private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
+    // Published a second time, it is known already as it was then.
+    if job.record.state == .verified { return failAndKeep(job, failure) }
+    let size = job.chunks?.list.totalSize ?? job.writtenOffset
+    guard size > Self.small, job.record.partial != nil, let file = job.file else { return fail(job, failure) }
+    let hasChunks = job.chunks != nil
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
+        (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
+      }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        guard case .success(let (checkpoint, identity)) = result else { return core.fail(job, failure) }
+        core.setIdentity(identity, job)
+        job.record.partial?.entity.total = size
+        if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
+        core.failAndKeep(job, failure)
+      }
+    }
+  }
+
+  private func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure) {
+    job.record.state = .failed(failure)
+    job.record.lastError = failure.detail
+    commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+  }
+
   func publish(_ job: ActiveJob, isReplay: Bool) {
     guard let file = job.file else { return }
     job.phase = .publishing
@@ -435,7 +464,7 @@ extension EngineCore {
       let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : nil
       events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
     case .failure(.occupied(let name)):
-      fail(
+      failForWantOfPlace(
         job,
         TransferFailure(
           .refused, errno: EEXIST,

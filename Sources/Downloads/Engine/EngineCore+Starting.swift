@@ -27,9 +27,12 @@ extension EngineCore {
     job.file = file
     if job.record.state == .verified { return publish(job, isReplay: true) }
     job.allowance = specification.budget == nil ? nil : job.record.reservedBytes
-    guard let partial = job.record.partial else { return salvage(job) }
-    let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
     let chunks = specification.chunks
+    // Bytes that came before there was a chunk list are judged by it.
+    guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
+      return salvage(job)
+    }
+    let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
     job.lane.async {
       let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot, chunks: chunks) }
       mailbox.post { core in

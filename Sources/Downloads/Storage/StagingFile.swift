@@ -70,11 +70,12 @@ final class StagingFile: @unchecked Sendable {
       return identity.size
     }
     var certain: Int64 = 0
-    if isIntact, identity.size >= partial.durableOffset {
+    // A file that grew chunk by chunk may have gaps.
+    if isIntact, partial.verifiedChunks.isEmpty, identity.size >= partial.durableOffset {
       certain = max(partial.durableOffset, identity.size / BufferPool.alignment * BufferPool.alignment)
     } else {
       for checkpoint in partial.checkpoints.reversed() where checkpoint.offset <= identity.size {
-        if try tailDigest(before: checkpoint.offset) == checkpoint.tailDigest {
+        if try holds(checkpoint, isSameFile) {
           certain = checkpoint.offset
           break
         }
@@ -83,6 +84,11 @@ final class StagingFile: @unchecked Sendable {
     if identity.size > certain { try files.truncate(number, to: certain) }
     writebackOffset = certain
     return certain
+  }
+
+  private func holds(_ checkpoint: Partial.Checkpoint, _ isSameFile: Bool) throws(SystemCallError) -> Bool {
+    guard !checkpoint.tailDigest.isEmpty else { return isSameFile }
+    return try tailDigest(before: checkpoint.offset) == checkpoint.tailDigest
   }
 
   /// Whether the chunks that the journal calls durable can be there: none beyond the end, and after another boot the last of

@@ -36,7 +36,9 @@ final class MemoryJournal: DownloadJournal {
             && !$0.state.isSettled
         }
         if let same {
-          return same.specification.asksForTheSame(as: specification) ? .alreadyScheduled(same.id) : .conflict(same.id)
+          guard same.specification.asksForTheSame(as: specification) else { return .conflict(same.id) }
+          state.jobs[same.id]?.expect(specification)
+          return .alreadyScheduled(same.id)
         }
         let id = JobID(Int64(state.jobs.count + 1))
         state.jobs[id] = JobRecord(id: id, specification: specification, enqueued: now)
