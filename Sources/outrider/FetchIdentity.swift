@@ -5,7 +5,8 @@ internal import Foundation
 struct FetchIdentity: Sendable {
   private let user: (name: String, password: String)?
   private let certificate: ClientCertificate?
-  /// Whoever a redirect leads to isn't shown the certificate: it names a person.
+  /// Those that the command names. Whoever a redirect leads to may ask, too, and is shown nothing: a password would be
+  /// anybody's then, and a certificate names a person.
   private let origins: Set<String>
 
   init(_ command: FetchCommand, urls: [String]) throws {
@@ -15,7 +16,7 @@ struct FetchIdentity: Sendable {
       return (parts[0], parts[1])
     }
     certificate = try command.cert.map { try Self.certificate($0, key: command.key) }
-    origins = certificate == nil ? [] : Set(urls.compactMap { try? ParsedURL($0).origin })
+    origins = Set(urls.compactMap { try? ParsedURL($0).origin })
   }
 
   private static func certificate(_ path: String, key: String?) throws -> ClientCertificate {
@@ -41,13 +42,13 @@ struct FetchIdentity: Sendable {
   }
 
   @Sendable func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
-    guard challenge.previousFailureCount == 0 else { return .cancel }
+    guard challenge.previousFailureCount == 0, origins.contains(challenge.origin) else { return .cancel }
     switch challenge.kind {
     case .credentials(_, _, isProxy: false):
       return user.map { .credential(user: $0.name, password: $0.password) } ?? .performDefaultHandling
     case .clientCertificate:
-      guard let certificate, origins.contains(challenge.origin) else { return .performDefaultHandling }
-      return .clientCertificate(certificate)
+      return certificate.map { .clientCertificate($0) } ?? .performDefaultHandling
+    // A proxy has its own, in its URL.
     case .credentials, .serverTrust: return .cancel
     }
   }
