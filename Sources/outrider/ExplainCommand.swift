@@ -50,9 +50,13 @@ struct ExplainCommand: AsyncParsableCommand {
       status: attempt.status, outcome: Printable.text(attempt.outcome))
   }
 
+  func validate() throws {
+    if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+  }
+
   func run() async {
     do {
-      let directory = FetchState.directory(state)
+      let directory = try FetchState.directory(state)
       var options = AssetStore.Options()
       options.isReadOnly = true
       let store = try AssetStore(opening: directory, options: options)

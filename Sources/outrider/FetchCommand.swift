@@ -73,19 +73,9 @@ struct FetchCommand: AsyncParsableCommand {
   }
 
   /// Those of the command line, then those of `--from`.
-  func allURLs() throws -> [String] {
-    guard let from else { return urls }
-    guard let file = from == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: from),
-      let data = try file.read(upToCount: Self.longestList + 1)
-    else { throw Failure(66, "--from \(from): can't be read, or is empty") }
-    guard data.count <= Self.longestList else {
-      throw Failure(64, "--from \(from): has more than \(Self.longestList >> 20) MiB")
-    }
-    let lines = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
-    return urls + lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }.map(String.init)
+  func allURLs() throws -> [FetchList.Entry] {
+    urls.map { FetchList.Entry(url: $0) } + (try from.map(FetchList.read) ?? [])
   }
-
-  private static let longestList = 64 << 20
 
   func validate() throws {
     if urls.isEmpty, from == nil { throw ValidationError("Name at least one URL.") }
@@ -93,16 +83,7 @@ struct FetchCommand: AsyncParsableCommand {
       throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
     }
     if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }
-  }
-}
-
-/// The state of the command line's own downloads.
-enum FetchState {
-  static func directory(_ chosen: String?) -> String {
-    if let chosen { return URL(fileURLWithPath: chosen).path }
-    let environment = ProcessInfo.processInfo.environment
-    let base =
-      environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(NSHomeDirectory())/.local/state"
-    return "\(base)/outrider/fetch"
+    if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+    if to.isEmpty { throw ValidationError("--to names no directory.") }
   }
 }

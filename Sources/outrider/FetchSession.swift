@@ -18,7 +18,7 @@ final class FetchSession: Sendable {
     Memory.keepSmall()
     self.command = command
     self.plan = plan
-    let directory = FetchState.directory(command.state)
+    let directory = try FetchState.directory(command.state)
     do {
       try Files.makeDirectories(directory, mode: 0o700)
     } catch {
