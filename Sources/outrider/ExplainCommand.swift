@@ -61,13 +61,19 @@ struct ExplainCommand: AsyncParsableCommand {
       options.isReadOnly = true
       let store = try AssetStore(opening: directory, options: options)
       guard let job = try store.job(JobID(id)) else { throw Failure(66, "there is no download \(id) in \(directory)") }
-      let explanation = Explanation(of: job, now: SystemClock().now)
+      let attempts = try store.attempts(of: job.id)
+      let holder = job.state.isSettled ? nil : AssetStore.holder(of: directory)
+      var explanation = Explanation(of: job, now: SystemClock().now)
+      if explanation.code == .queued, holder == nil {
+        let event = try store.lastEvent(of: job.id)
+        explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
+      }
+      if case .failed(let failure) = job.state { explanation.data["detail"] = FetchAdvice().detail(of: failure) }
       let report = Report(
         id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
         endsInSeconds: explanation.endsIn,
         remedy: explanation.remedy, durableBytes: job.durableBytes,
-        attempts: try store.attempts(of: job.id).map(Self.line),
-        holder: job.state.isSettled ? nil : AssetStore.holder(of: directory)?.pid)
+        attempts: attempts.map(Self.line), holder: holder?.pid)
       if json {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -18,6 +18,7 @@ struct FetchCommand: AsyncParsableCommand {
         outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
         outrider fetch --from urls.txt --to packs
         outrider fetch https://files.example/a.bin --cert me.pem --key me-key.pem
+        outrider fetch https://files.example/a.bin --token-file token
         outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
 
       EXIT STATUS
@@ -48,7 +49,14 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
   var cacert: String?
-  @Option(help: ArgumentHelp("NAME:PASSWORD for servers that ask.", valueName: "credential")) var user: String?
+  @Option(
+    help: ArgumentHelp("NAME:PASSWORD for those of the named servers that ask.", valueName: "credential")) var user:
+    String?
+  @Option(
+    help: ArgumentHelp(
+      "A file whose one line is the token (Bearer) for those of the named servers that ask for one.",
+      valueName: "file"), completion: .file())
+  var tokenFile: String?
   @Option(
     help: ArgumentHelp(
       "A client certificate (PEM) for those of the named servers that ask for one; its issuers may follow it.",
