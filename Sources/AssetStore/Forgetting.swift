@@ -2,8 +2,9 @@ public import AssetModel
 internal import GRDB
 
 extension AssetStore {
-  /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and only
-  /// the newest stay in the journal, and those that are spared. Returns how many were forgotten. Their files aren't touched.
+  /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and
+  /// only the newest stay in the journal, and those that are spared. Returns how many were forgotten. Their files aren't
+  /// touched.
   @discardableResult
   public func forgetSettled(
     app: String, keeping count: Int, sparing spared: [JobID] = []

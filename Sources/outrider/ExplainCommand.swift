@@ -68,12 +68,17 @@ struct ExplainCommand: AsyncParsableCommand {
         let event = try store.lastEvent(of: job.id)
         explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
       }
-      if case .failed(let failure) = job.state { explanation.data["detail"] = FetchAdvice().detail(of: failure) }
+      var lines = attempts.map(Self.line)
+      if case .failed(let failure) = job.state {
+        let detail = FetchAdvice().detail(of: failure)
+        explanation.data["detail"] = detail
+        if attempts.last?.outcome == failure.detail { lines[lines.count - 1].outcome = Printable.text(detail) }
+      }
       let report = Report(
         id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
         endsInSeconds: explanation.endsIn,
         remedy: explanation.remedy, durableBytes: job.durableBytes,
-        attempts: attempts.map(Self.line), holder: holder?.pid)
+        attempts: lines, holder: holder?.pid)
       if json {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -37,7 +37,7 @@ struct FetchAdvice: Sendable {
   }
 
   /// What OpenSSL says of an authority that isn't the right one, and of one that isn't known.
-  private static let unknown = ["local issuer", "self-signed", "self signed", "first certificate", "asks for trust"]
+  private static let unknown = ["local issuer", "self-signed", "self signed", "first certificate"]
   private static let forged = ["asn1 encoding routines", "rsa routines", "elliptic curve routines"]
 
   private static func trust(_ text: String) -> String {

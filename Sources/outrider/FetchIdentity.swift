@@ -6,8 +6,8 @@ struct FetchIdentity: Sendable {
   private let user: (name: String, password: String)?
   private let token: String?
   private let certificate: ClientCertificate?
-  /// Those that the command names. Whoever a redirect leads to may ask, too, and is shown nothing: a password or a token
-  /// would be anybody's then, and a certificate names a person.
+  /// Those that the command names. Whoever a redirect leads to may ask, too, and is shown nothing: a password or a
+  /// token would be anybody's then, and a certificate names a person.
   private let origins: Set<String>
 
   /// nil: the command says nothing of who it is.

@@ -25,7 +25,8 @@ enum FetchList {
 
   private static let longest = 64 << 20
 
-  /// Line by line as bytes: a million of them are quick that way, and whatever editors leave around a URL is no part of it.
+  /// Line by line as bytes: a million of them are quick that way, and whatever editors leave around a URL is no part of
+  /// it.
   static func entries(in data: Data) -> [Entry] {
     let marked = data.starts(with: [0xef, 0xbb, 0xbf]) ? data.dropFirst(3) : data
     let lines = marked.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -36,8 +36,8 @@ enum FetchOptions {
     return options
   }
 
-  /// The first that is set. What libcurl can't use would look to every download like a network that fails. The value isn't
-  /// shown: it may have a password in it.
+  /// The first that is set. What libcurl can't use would look to every download like a network that fails. The value
+  /// isn't shown: it may have a password in it.
   static func proxy(_ environment: [String: String]) throws -> String? {
     let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
     guard let name = names.first(where: { environment[$0]?.isEmpty == false }), let value = environment[name] else {
@@ -49,8 +49,8 @@ enum FetchOptions {
     else {
       throw Failure(
         64,
-        "the environment's \(name) isn't the URL of a proxy; write http://HOST:PORT (or https, socks4, socks4a, socks5, socks5h)"
-      )
+        "the environment's \(name) isn't the URL of a proxy; write http://HOST:PORT "
+          + "(or https, socks4, socks4a, socks5, socks5h)")
     }
     return value
   }

@@ -90,8 +90,8 @@ final class FetchSession: Sendable {
     return status
   }
 
-  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, and the hold on the
-  /// place where they are worked at.
+  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, and the hold on
+  /// the place where they are worked at.
   private func start(_ view: FetchView) async throws -> (Set<JobID>, StagingLease?) {
     // Those that are done, and those that have their name already and only have to be called done.
     var (complete, named): (Set<Int>, Set<Int>) = ([], [])

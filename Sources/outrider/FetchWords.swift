@@ -11,8 +11,8 @@ enum FetchWords {
       let amounts = ["free", "need", "floor"].map { Int64(explanation.data[$0] ?? "") ?? 0 }
       let need = amounts[1] > 0 ? "; \(size(amounts[1])) are needed" : ""
       let place = explanation.data["volume"] ?? ""
-      return
-        "stops: the volume of \(place) has \(size(amounts[0])) free\(need), and \(size(amounts[2])) stay free: make room, and the same command goes on"
+      return "stops: the volume of \(place) has \(size(amounts[0])) free\(need), and \(size(amounts[2])) stay free: "
+        + "make room, and the same command goes on"
     case .volume:
       let why = explanation.data["message"] ?? ""
       return "stops: its volume fails (\(why)): when it works again, the same command goes on"

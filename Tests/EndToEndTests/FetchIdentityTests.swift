@@ -64,6 +64,14 @@ import Testing
     let base = ["fetch", facts.url + "a", "--to", folder, "--state", "\(folder)/state", "--cacert", facts.ca]
     let identity = ["--cert", facts.clientCertificate, "--key", facts.clientKey]
 
+    let stranger = try CertificateAuthority(directory: "\(folder)/other")
+    for (authority, identity) in [(stranger.path, []), (nil, []), (nil, ["--user", "a:b"])] as [(String?, [String])] {
+      let arguments = Array(base.dropLast(2)) + (authority.map { ["--cacert", $0] } ?? []) + identity
+      let result = try Workspace.run(arguments)
+      #expect(result.status == 1 && result.errors.contains("--cacert"), "\(result.errors)")
+      #expect(!result.errors.contains("routines") && !result.errors.contains("nobody"), "\(result.errors)")
+    }
+
     let without = try Workspace.run(base)
     #expect(without.status == 1 && without.errors.contains("client certificate"), "\(without.errors)")
     // One file may have both.

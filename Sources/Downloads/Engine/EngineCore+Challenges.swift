@@ -88,12 +88,13 @@ extension EngineCore {
       job.trustedKeys[segment.url.host] = key
       return requestAgain(job, segment)
     default:
-      let what = asked.scheme.map { "a credential (\($0.scheme.rawValue))" } ?? "trust in its certificate"
+      guard let scheme = asked.scheme else {
+        let problem = segment.trustProblem ?? "its certificate isn't trusted"
+        return settle(job, .fail(TransferFailure(.trust, detail: "\(origin): \(problem)")))
+      }
+      let what = "a credential (\(scheme.scheme.rawValue))"
       return settle(
-        job,
-        .fail(
-          TransferFailure(
-            asked.scheme == nil ? .trust : .challenge, detail: "\(origin) asks for \(what), and nobody gave it")))
+        job, .fail(TransferFailure(.challenge, detail: "\(origin) asks for \(what), and nobody gave it")))
     }
     guard job.credentials[origin] != nil else {
       return settle(
