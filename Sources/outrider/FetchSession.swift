@@ -116,10 +116,8 @@ final class FetchSession: Sendable {
     let wanted = plan.targets.indices.filter { index in
       if complete.contains(index) { return false }
       let target = plan.targets[index]
-      guard !named.contains(index), Files.exists(plan.path(target)) else { return true }
-      let path = Printable.text(plan.path(target))
-      let what = "\(path) is there already, and nothing is ever replaced; remove it or choose --to"
-      view.refuse(target.name, target.url, TransferFailure(.refused, errno: EEXIST, detail: what))
+      guard !named.contains(index), let refusal = refusal(of: target) else { return true }
+      view.refuse(target.name, target.url, refusal)
       return false
     }
     try await giveUp(others)
@@ -134,6 +132,21 @@ final class FetchSession: Sendable {
       }
     }
     return (open, staging)
+  }
+
+  /// Why a target isn't even added. The journal would refuse with one all that are added with it.
+  private func refusal(of target: FetchPlan.Target) -> TransferFailure? {
+    let path = plan.path(target)
+    let (most, longest) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
+    if target.url.utf8.count > longest {
+      return TransferFailure(.notAllowed, detail: "its URL has \(target.url.utf8.count) bytes; at most \(longest) do")
+    }
+    if path.utf8.count > most {
+      return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(most) do")
+    }
+    guard Files.exists(path) else { return nil }
+    let what = "\(Printable.text(path)) is there already, and nothing is ever replaced; remove it or choose --to"
+    return TransferFailure(.refused, errno: EEXIST, detail: what)
   }
 
   private static let mostAtOnce = 1000

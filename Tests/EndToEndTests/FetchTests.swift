@@ -176,6 +176,14 @@ import Testing
     #expect(report.downloads.map(\.state) == ["failed", "finished"] && report.downloads[0].id == nil)
   }
 
+  @Test func whatIsTooLongFailsAlone() throws {
+    let place = try Place()
+    let long = place.origin.url("/a.bin?" + String(repeating: "a", count: 9000))
+    let result = try place.fetch(long, place.origin.url("/b.bin"))
+    #expect(result.status == 1 && result.errors.contains("8192"), "\(result.errors)")
+    #expect(place.data("b.bin") == Data("hello".utf8))
+  }
+
   struct Report: Decodable {
     struct Row: Decodable {
       var state: String
