@@ -109,8 +109,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AssetModel", "DevelopmentOrigin", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "outrider",
-        "outrider-runner", crypto,
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost",
+        "Sandbox", "outrider", "outrider-runner", crypto,
       ]),
     .testTarget(
       name: "DownloadsTests",

@@ -9,6 +9,8 @@ enum DatabaseFiles {
   /// What the first hundred bytes say (SQLite file format, 1.3), without SQLite.
   enum Header: Equatable {
     case missing, database
+    /// A directory, a pipe or the like: nothing that could be kept a copy of.
+    case notAFile
     case damaged(String)
   }
 
@@ -16,7 +18,7 @@ enum DatabaseFiles {
     if !Files.exists(path) { return .missing }
     let file = try OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     let found = try file.identity()
-    guard found.isRegularFile else { return .damaged("it isn't a regular file") }
+    guard found.isRegularFile else { return .notAFile }
     if found.size == 0 { return .damaged("it is empty") }
     let bytes = try file.readAll(limit: 100)
     guard bytes.count == 100, bytes.starts(with: Array("SQLite format 3\0".utf8)) else {

@@ -1,13 +1,18 @@
+public import AssetModel
 internal import GRDB
 
 extension AssetStore {
-  /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and only
-  /// the newest stay in the journal, and those that left something on the disk for the next of their name. Returns how many
-  /// were forgotten. Their files aren't touched.
+  /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and
+  /// only the newest stay in the journal, those that are spared, and those that left something on the disk for the next of
+  /// their name. Returns how many were forgotten. Their files aren't touched.
   @discardableResult
-  public func forgetSettled(app: String, keeping count: Int) throws(StoreError) -> Int {
+  public func forgetSettled(
+    app: String, keeping count: Int, sparing spared: [JobID] = []
+  ) throws(StoreError) -> Int {
     let app = Array(app.utf8)
     return try write { database in
+      try database.execute(
+        sql: "CREATE TEMP TABLE IF NOT EXISTS spared (id INTEGER PRIMARY KEY); DELETE FROM temp.spared")
       try database.query(
         """
         UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
@@ -19,10 +24,17 @@ extension AssetStore {
       ).bind(app).bind(count)
       guard try newest.step() else { return 0 }
       let last = newest.int64()
-      let forgotten = "app = ? AND state >= 3 AND id <= ? AND NOT (\(JobRow.hasLeftover))"
-      let condition = "(SELECT id FROM jobs WHERE \(forgotten))"
+      let sparing = try database.query("INSERT OR IGNORE INTO temp.spared (id) VALUES (?)")
+      for job in spared where job.number <= last {
+        sparing.again()
+        try sparing.bind(job.number).run()
+      }
+      let forgotten = """
+        app = ? AND state >= 3 AND id <= ? AND id NOT IN (SELECT id FROM temp.spared) AND NOT (\(JobRow.hasLeftover))
+        """
       for table in ["deliveries", "files"] {
-        try database.query("DELETE FROM \(table) WHERE job IN \(condition)").bind(app).bind(last).run()
+        try database.query("DELETE FROM \(table) WHERE job IN (SELECT id FROM jobs WHERE \(forgotten))").bind(app)
+          .bind(last).run()
       }
       try database.query("DELETE FROM jobs WHERE \(forgotten)").bind(app).bind(last).run()
       return database.changesCount

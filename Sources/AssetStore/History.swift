@@ -64,14 +64,23 @@ extension AssetStore {
     }
   }
 
-  public func record(_ event: StoredEvent) throws(StoreError) {
-    try Limits.check("kind", event.kind, 64)
-    try Limits.check("app", event.app ?? "", Limits.name)
+  public func record(_ event: StoredEvent) throws(StoreError) { try record([event]) }
+
+  /// All in one transaction.
+  public func record(_ events: [StoredEvent]) throws(StoreError) {
+    if events.isEmpty { return }
+    for event in events {
+      try Limits.check("kind", event.kind, 64)
+      try Limits.check("app", event.app ?? "", Limits.name)
+    }
     let kept = options.keptEvents
     try write { database in
-      try database.query("INSERT INTO events (wall, app, job, kind, detail) VALUES (?, ?, ?, ?, ?)").bind(event.wall)
-        .bind(event.app.map { Array($0.utf8) }).bind(event.job?.number).bind(event.kind).bind(Limits.cut(event.detail))
-        .run()
+      let insertion = try database.query("INSERT INTO events (wall, app, job, kind, detail) VALUES (?, ?, ?, ?, ?)")
+      for event in events.suffix(kept) {
+        insertion.again()
+        try insertion.bind(event.wall).bind(event.app.map { Array($0.utf8) }).bind(event.job?.number).bind(event.kind)
+          .bind(Limits.cut(event.detail)).run()
+      }
       try database.query("DELETE FROM events WHERE id <= ?").bind(database.lastInsertedRowID - Int64(kept)).run()
     }
   }
@@ -82,15 +91,25 @@ extension AssetStore {
       let rows = try database.query("SELECT wall, app, job, kind, detail FROM events ORDER BY id DESC LIMIT ?").bind(
         count)
       var all: [StoredEvent] = []
-      while try rows.step() {
-        all.append(
-          StoredEvent(
-            wall: rows.int64(), app: rows.optionalText(), job: rows.optionalInt64().map { JobID($0) },
-            kind: rows.text(),
-            detail: rows.text()))
-      }
+      while try rows.step() { all.append(Self.event(rows)) }
       return all.reversed()
     }
+  }
+
+  /// The newest one that is about a job.
+  public func lastEvent(of job: JobID) throws(StoreError) -> StoredEvent? {
+    try read { database in
+      let row = try database.query(
+        "SELECT wall, app, job, kind, detail FROM events WHERE job = ? ORDER BY id DESC LIMIT 1"
+      ).bind(job.number)
+      return try row.step() ? Self.event(row) : nil
+    }
+  }
+
+  private static func event(_ row: Query) -> StoredEvent {
+    StoredEvent(
+      wall: row.int64(), app: row.optionalText(), job: row.optionalInt64().map { JobID($0) }, kind: row.text(),
+      detail: row.text())
   }
 
   public func record(_ run: ExtensionRun) throws(StoreError) {

@@ -41,6 +41,7 @@ struct Opening {
         throw StoreError.corrupt(path: path, why: "the file is gone, and there are backups of it", copy: "")
       }
       return false
+    case .notAFile: throw StoreError.notAFile(path)
     case .damaged(let why): throw StoreError.corrupt(path: path, why: why, copy: "")
     case .database: break
     }

@@ -57,6 +57,11 @@ public enum ContainerObjection: Sendable, Equatable {
 }
 
 extension StoreError {
+  /// A name of the store's that something else has.
+  static func notAFile(_ path: String) -> StoreError {
+    .unusable(path: path, why: "it isn't a regular file", remedy: "move it away, or name another state folder")
+  }
+
   /// Any error of a database call, typed. `path` is the database's.
   init(_ error: any Error, path: String) {
     switch error {

@@ -20,10 +20,12 @@ final class StoreLock: Sendable {
     let path = "\(directory)/lock"
     let opened: OwnedDescriptor
     do {
-      opened = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+      // A pipe or a device of that name would keep whoever opens or reads it.
+      opened = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
     } catch {
       throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))
     }
+    guard (try? opened.identity())?.isRegularFile == true else { throw .notAFile(path) }
     let fields = Self.fields(opened)
     guard flock(opened.number, LOCK_EX | LOCK_NB) == 0 else {
       let holder = StoreHolder(fields)
@@ -57,7 +59,7 @@ final class StoreLock: Sendable {
       return nil
     }
     // Trying the lock would keep out, for a moment, who wants it: the kernel's list (proc_locks(5)) says it as well.
-    guard let inode = try? file.identity().inode,
+    guard let identity = try? file.identity(), identity.isRegularFile, case let inode = identity.inode,
       let locks = try? Files.text(of: "/proc/locks", limit: 1 << 20),
       locks.split(separator: "\n").contains(where: { line in
         let words = line.split(separator: " ")

@@ -50,20 +50,35 @@ struct ExplainCommand: AsyncParsableCommand {
       status: attempt.status, outcome: Printable.text(attempt.outcome))
   }
 
+  func validate() throws {
+    if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+  }
+
   func run() async {
     do {
-      let directory = FetchState.directory(state)
+      let directory = try FetchState.directory(state)
       var options = AssetStore.Options()
       options.isReadOnly = true
       let store = try AssetStore(opening: directory, options: options)
       guard let job = try store.job(JobID(id)) else { throw Failure(66, "there is no download \(id) in \(directory)") }
-      let explanation = Explanation(of: job, now: SystemClock().now)
+      let attempts = try store.attempts(of: job.id)
+      let holder = job.state.isSettled ? nil : AssetStore.holder(of: directory)
+      var explanation = Explanation(of: job, now: SystemClock().now)
+      if explanation.code == .queued, holder == nil {
+        let event = try store.lastEvent(of: job.id)
+        explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
+      }
+      var lines = attempts.map(Self.line)
+      if case .failed(let failure) = job.state {
+        let detail = FetchAdvice().detail(of: failure)
+        explanation.data["detail"] = detail
+        if attempts.last?.outcome == failure.detail { lines[lines.count - 1].outcome = Printable.text(detail) }
+      }
       let report = Report(
         id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
         endsInSeconds: explanation.endsIn,
         remedy: explanation.remedy, durableBytes: job.durableBytes,
-        attempts: try store.attempts(of: job.id).map(Self.line),
-        holder: job.state.isSettled ? nil : AssetStore.holder(of: directory)?.pid)
+        attempts: lines, holder: holder?.pid)
       if json {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

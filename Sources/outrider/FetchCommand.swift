@@ -18,6 +18,7 @@ struct FetchCommand: AsyncParsableCommand {
         outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
         outrider fetch --from urls.txt --to packs
         outrider fetch https://files.example/a.bin --cert me.pem --key me-key.pem
+        outrider fetch https://files.example/a.bin --token-file token
         outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
 
       EXIT STATUS
@@ -48,7 +49,14 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
   var cacert: String?
-  @Option(help: ArgumentHelp("NAME:PASSWORD for servers that ask.", valueName: "credential")) var user: String?
+  @Option(
+    help: ArgumentHelp("NAME:PASSWORD for those of the named servers that ask.", valueName: "credential")) var user:
+    String?
+  @Option(
+    help: ArgumentHelp(
+      "A file whose one line is the token (Bearer) for those of the named servers that ask for one.",
+      valueName: "file"), completion: .file())
+  var tokenFile: String?
   @Option(
     help: ArgumentHelp(
       "A client certificate (PEM) for those of the named servers that ask for one; its issuers may follow it.",
@@ -73,19 +81,9 @@ struct FetchCommand: AsyncParsableCommand {
   }
 
   /// Those of the command line, then those of `--from`.
-  func allURLs() throws -> [String] {
-    guard let from else { return urls }
-    guard let file = from == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: from),
-      let data = try file.read(upToCount: Self.longestList + 1)
-    else { throw Failure(66, "--from \(from): can't be read, or is empty") }
-    guard data.count <= Self.longestList else {
-      throw Failure(64, "--from \(from): has more than \(Self.longestList >> 20) MiB")
-    }
-    let lines = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " } }
-    return urls + lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }.map(String.init)
+  func allURLs() throws -> [FetchList.Entry] {
+    urls.map { FetchList.Entry(url: $0) } + (try from.map(FetchList.read) ?? [])
   }
-
-  private static let longestList = 64 << 20
 
   func validate() throws {
     if urls.isEmpty, from == nil { throw ValidationError("Name at least one URL.") }
@@ -93,16 +91,7 @@ struct FetchCommand: AsyncParsableCommand {
       throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
     }
     if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }
-  }
-}
-
-/// The state of the command line's own downloads.
-enum FetchState {
-  static func directory(_ chosen: String?) -> String {
-    if let chosen { return URL(fileURLWithPath: chosen).path }
-    let environment = ProcessInfo.processInfo.environment
-    let base =
-      environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(NSHomeDirectory())/.local/state"
-    return "\(base)/outrider/fetch"
+    if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+    if to.isEmpty { throw ValidationError("--to names no directory.") }
   }
 }

@@ -4,19 +4,37 @@ internal import Foundation
 /// Who `outrider fetch` is to servers that ask.
 struct FetchIdentity: Sendable {
   private let user: (name: String, password: String)?
+  private let token: String?
   private let certificate: ClientCertificate?
-  /// Whoever a redirect leads to isn't shown the certificate: it names a person.
+  /// Those that the command names. Whoever a redirect leads to may ask, too, and is shown nothing: a password or a
+  /// token would be anybody's then, and a certificate names a person.
   private let origins: Set<String>
 
-  init(_ command: FetchCommand, urls: [String]) throws {
+  /// nil: the command says nothing of who it is.
+  init?(_ command: FetchCommand, urls: [String]) throws {
+    if command.user == nil, command.tokenFile == nil, command.cert == nil { return nil }
     user = try command.user.map { text in
       let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
       return (parts[0], parts[1])
     }
+    token = try command.tokenFile.map(Self.token)
     certificate = try command.cert.map { try Self.certificate($0, key: command.key) }
-    origins = certificate == nil ? [] : Set(urls.compactMap { try? ParsedURL($0).origin })
+    origins = Set(urls.compactMap { try? ParsedURL($0).origin })
   }
+
+  var advice: FetchAdvice { FetchAdvice(hasUser: user != nil, hasToken: token != nil, origins: origins) }
+
+  /// From a file, because everybody on the machine sees a command's arguments.
+  private static func token(_ path: String) throws -> String {
+    let token = try text(path, "--token-file").trimmingCharacters(in: .whitespacesAndNewlines)
+    guard (1...longestToken).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw Failure(64, "--token-file \(path): isn't one token of at most \(longestToken) visible characters")
+    }
+    return token
+  }
+
+  private static let longestToken = 4096
 
   private static func certificate(_ path: String, key: String?) throws -> ClientCertificate {
     let certificate = try text(path, "--cert")
@@ -41,13 +59,14 @@ struct FetchIdentity: Sendable {
   }
 
   @Sendable func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
-    guard challenge.previousFailureCount == 0 else { return .cancel }
+    guard challenge.previousFailureCount == 0, origins.contains(challenge.origin) else { return .cancel }
     switch challenge.kind {
+    case .credentials("bearer", _, isProxy: false):
+      return token.map { .bearer(token: $0) } ?? .performDefaultHandling
     case .credentials(_, _, isProxy: false):
       return user.map { .credential(user: $0.name, password: $0.password) } ?? .performDefaultHandling
-    case .clientCertificate:
-      guard let certificate, origins.contains(challenge.origin) else { return .performDefaultHandling }
-      return .clientCertificate(certificate)
+    case .clientCertificate: return certificate.map { .clientCertificate($0) } ?? .performDefaultHandling
+    // A proxy has its own, in its URL.
     case .credentials, .serverTrust: return .cancel
     }
   }

@@ -12,7 +12,7 @@ struct FetchPlan: Sendable {
   static let app = "fetch"
 
   let targets: [Target]
-  private let directory: String
+  let directory: String
   private let transferClass: TransferClass
   private var digest: ContentDigest?
   private let chunks: ChunkList?
@@ -31,21 +31,25 @@ struct FetchPlan: Sendable {
       digest = parsed
     }
     chunks = try command.chunks.map(ChunkListFile.read)
-    targets = try Self.targets(try command.allURLs())
+    targets = try Self.targets(try command.allURLs(), list: command.from ?? "")
   }
 
-  private static func targets(_ urls: [String]) throws -> [Target] {
+  private static func targets(_ entries: [FetchList.Entry], list: String) throws -> [Target] {
     var names: [String: String] = [:]
-    return try urls.map { text in
+    return try entries.compactMap { entry in
+      let place = entry.line.map { "--from \(list), line \($0): " } ?? ""
       let url: ParsedURL
-      do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch {
-        throw Failure(64, "'\(text)' isn't a URL: \(error)")
+      do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
+        throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)")
       }
       let name = SafeFileName.from(url: url)
-      if let other = names.updateValue(text, forKey: name) {
-        throw Failure(64, "\(other) and \(text) would both be written to \(name); fetch them to two directories")
+      if let other = names.updateValue(entry.url, forKey: name) {
+        // Whoever lists a file twice wants it once.
+        if other == entry.url { return nil }
+        throw Failure(
+          64, "\(place)\(other) and \(entry.url) would both be written to \(name); fetch them to two directories")
       }
-      return Target(url: text, name: name)
+      return Target(url: entry.url, name: name)
     }
   }
 

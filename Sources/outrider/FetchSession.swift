@@ -3,7 +3,6 @@ internal import AssetStore
 internal import Downloads
 internal import Foundation
 internal import LinuxSystem
-internal import Sandbox
 internal import Synchronization
 
 /// One `outrider fetch`: its jobs from the journal, the engine, and what people see of it.
@@ -12,13 +11,18 @@ final class FetchSession: Sendable {
   private let plan: FetchPlan
   private let store: AssetStore
   private let engine: DownloadEngine
+  private let advice: FetchAdvice
   private let stopped = Mutex<Int32?>(nil)
 
   init(_ command: FetchCommand, _ plan: FetchPlan) throws {
     Memory.keepSmall()
     self.command = command
     self.plan = plan
-    let directory = FetchState.directory(command.state)
+    let directory = try FetchState.directory(command.state)
+    // What is wrong with the command is said before anything is made.
+    let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
+    advice = identity?.advice ?? FetchAdvice()
+    let engineOptions = try FetchOptions.engine(command, identity)
     do {
       try Files.makeDirectories(directory, mode: 0o700)
     } catch {
@@ -30,7 +34,7 @@ final class FetchSession: Sendable {
     options.mostOpenJobsPerApp = 1_000_000
     store = try AssetStore(opening: directory, options: options)
     Self.tell(store.recovery)
-    engine = try DownloadEngine(journal: store, options: try Self.options(command, plan))
+    engine = try DownloadEngine(journal: store, options: engineOptions)
   }
 
   /// Settled downloads that `explain` can still tell of.
@@ -45,42 +49,10 @@ final class FetchSession: Sendable {
     Output.note("the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place)")
   }
 
-  private static func options(_ command: FetchCommand, _ plan: FetchPlan) throws -> EngineOptions {
-    var addresses = AddressPolicy()
-    addresses.allowsLoopback = true
-    addresses.allowsPrivate = command.allowPrivate
-    var hosts = HostRules()
-    hosts.allowsPlainHTTPToLoopback = true
-    hosts.allowsAnyPort = true
-    hosts.allowsAddressLiterals = true
-    var transport = TransportOptions(addresses: addresses, hosts: hosts)
-    transport.authorityFile = command.cacert
-    transport.userAgent = "outrider/0.1"
-    let environment = ProcessInfo.processInfo.environment
-    transport.proxy = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].lazy.compactMap { environment[$0] }.first
-    { !$0.isEmpty }
-    transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-    var options = EngineOptions(transport: transport)
-    // What other commands left waits for them.
-    options.takesUpOpenJobs = false
-    // A person chose the volume, which may be small; a body without end must not take all of a large one.
-    options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 3, most: 512 << 20)
-    if let text = command.limitRate {
-      guard let rate = Quantity.bytes(text) else {
-        throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")
-      }
-      options.bytesPerSecond = Int64(rate)
-    }
-    if command.user != nil || command.cert != nil {
-      options.answerChallenge = try FetchIdentity(command, urls: plan.targets.map(\.url)).answer
-    }
-    return options
-  }
-
   // MARK: The run
 
   func run() async throws -> Int32 {
-    let view = FetchView(isJSON: command.json)
+    let view = FetchView(isJSON: command.json, advice: advice)
     Interrupts.onSignal { [self] number in
       let isFirst = stopped.withLock { stopped in
         guard stopped == nil else { return false }
@@ -92,8 +64,7 @@ final class FetchSession: Sendable {
       Task { await engine.close() }
     }
     let events = engine.events
-    let waiting = try await start(view)
-    var open = waiting
+    var (open, staging) = try await start(view)
     if !open.isEmpty {
       for await event in events {
         view.show(event)
@@ -108,51 +79,80 @@ final class FetchSession: Sendable {
       }
     }
     await engine.close()
-    // Everything was told here and now: nothing waits for a recipient.
-    _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads)
+    staging?.end()
+    let wall = SystemClock().wall
+    try? store.record(view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
+    // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
+    _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs)
     try? store.close()
     let status = stopped.withLock { open.isEmpty ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
     view.finish(status: status, left: open.count)
     return status
   }
 
-  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled.
-  private func start(_ view: FetchView) async throws -> Set<JobID> {
-    var complete: Set<Int> = []
+  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, and the hold on
+  /// the place where they are worked at.
+  private func start(_ view: FetchView) async throws -> (Set<JobID>, StagingLease?) {
+    // Those that are done, and those that have their name already and only have to be called done.
+    var (complete, named): (Set<Int>, Set<Int>) = ([], [])
     var others: [JobRecord] = []
     try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
       index, record in
       let wanted = plan.specification(plan.targets[index])
-      if record.state == .finished, record.specification.url == wanted.url,
-        record.specification.digest == wanted.digest,
-        Self.isStillThere(record)
-      {
+      let isTheSame = record.specification.asksForTheSame(as: wanted)
+      switch record.state {
+      case .finished
+      where record.specification.url == wanted.url && record.specification.digest == wanted.digest
+        && Self.isStillThere(record):
         view.alreadyComplete(record)
         complete.insert(index)
-      } else if !record.state.isSettled, record.state != .verified, !record.specification.asksForTheSame(as: wanted) {
-        others.append(record)
+      case .verified where Self.isStillThere(record):
+        if isTheSame { named.insert(index) } else { engine.resume(record.id) }
+      case .open, .paused:
+        if !isTheSame { others.append(record) }
+      default: break
       }
     }
-    let wanted = plan.targets.indices.filter { !complete.contains($0) }
-    for index in wanted where Files.exists(plan.path(plan.targets[index])) {
-      throw Failure(
-        64,
-        "\(plan.path(plan.targets[index])) is there already, and nothing is ever replaced; remove it or choose --to")
+    let wanted = plan.targets.indices.filter { index in
+      if complete.contains(index) { return false }
+      let target = plan.targets[index]
+      guard !named.contains(index), let refusal = refusal(of: target) else { return true }
+      view.refuse(target.name, target.url, refusal)
+      return false
     }
     try await giveUp(others)
+    let staging = wanted.isEmpty ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
     var open: Set<JobID> = []
     // The first are on their way while the last are still added.
     for first in stride(from: 0, to: wanted.count, by: Self.mostAtOnce) {
       let targets = wanted[first..<min(first + Self.mostAtOnce, wanted.count)].map { plan.targets[$0] }
       let results = try await engine.add(targets.map(plan.specification))
-      for (target, result) in zip(targets, results) { open.insert(try accepted(target, result, view)) }
+      for (target, result) in zip(targets, results) {
+        if let id = try accepted(target, result, view) { open.insert(id) }
+      }
     }
-    return open
+    return (open, staging)
+  }
+
+  /// Why a target isn't even added. The journal would refuse with one all that are added with it.
+  private func refusal(of target: FetchPlan.Target) -> TransferFailure? {
+    let path = plan.path(target)
+    let (most, longest) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
+    if target.url.utf8.count > longest {
+      return TransferFailure(.notAllowed, detail: "its URL has \(target.url.utf8.count) bytes; at most \(longest) do")
+    }
+    if path.utf8.count > most {
+      return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(most) do")
+    }
+    guard Files.exists(path) else { return nil }
+    let what = "\(Printable.text(path)) is there already, and nothing is ever replaced; remove it or choose --to"
+    return TransferFailure(.refused, errno: EEXIST, detail: what)
   }
 
   private static let mostAtOnce = 1000
 
-  private func accepted(_ target: FetchPlan.Target, _ result: AddResult, _ view: FetchView) throws -> JobID {
+  /// nil: that one isn't fetched, and was told.
+  private func accepted(_ target: FetchPlan.Target, _ result: AddResult, _ view: FetchView) throws -> JobID? {
     switch result {
     case .added(let id, _):
       view.add(id, target.name, target.url)
@@ -163,10 +163,14 @@ final class FetchSession: Sendable {
       engine.resume(id)
       return id
     case .conflict(let id):
-      throw Failure(75, "\(target.name) is still being fetched otherwise (download \(id)); try again")
+      let what = "\(Printable.text(target.name)) is still being fetched otherwise (download \(id)); try again"
+      view.refuse(target.name, target.url, TransferFailure(.refused, detail: what))
+      return nil
     case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
     case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
-    case .invalid(let why): throw Failure(64, "\(target.name): \(why)")
+    case .invalid(let why):
+      view.refuse(target.name, target.url, TransferFailure(.notAllowed, detail: why))
+      return nil
     }
   }
 

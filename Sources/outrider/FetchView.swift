@@ -8,20 +8,24 @@ internal import Synchronization
 /// with `--json`. Everything but results goes to standard error.
 final class FetchView: Sendable {
   private struct Row: Encodable {
-    var id: Int64
+    /// nil: it never became a download.
+    var id: Int64?
     var url: String
     var path: String?
     var state: String
     var bytes: Int64
+    /// Why it failed, or why it doesn't move.
     var reason: String?
     var detail: String?
+    /// When a wait ends by itself.
+    var until: String?
   }
 
   private enum Outcome: String { case open, finished, failed, cancelled }
 
   /// What is kept of each of perhaps very many.
   private struct Line {
-    var id: JobID
+    var id: JobID?
     var name: String
     var url: String
     var outcome = Outcome.open
@@ -34,20 +38,27 @@ final class FetchView: Sendable {
   private struct Moving {
     var progress: DownloadProgress?
     var note: String?
+    var wait: Wait?
+  }
+
+  private struct Wait {
+    var explanation: Explanation
+    var end: Date?
   }
 
   private struct State {
     var lines: [Line] = []
     var places: [JobID: Int32] = [:]
     var moving: [JobID: Moving] = [:]
-    var failures: [JobID: TransferFailure] = [:]
+    /// By the place of their line.
+    var failures: [Int: TransferFailure] = [:]
     var drawn = 0
     var done = 0
 
     subscript(id: JobID) -> Line? { places[id].map { lines[Int($0)] } }
 
     mutating func add(_ line: Line) {
-      places[line.id] = Int32(lines.count)
+      if let id = line.id { places[id] = Int32(lines.count) }
       lines.append(line)
       if line.outcome != .open { done += 1 }
     }
@@ -65,22 +76,48 @@ final class FetchView: Sendable {
       guard let place = places[id] else { return }
       lines[Int(place)].bytes = progress.received
       moving[id, default: Moving()].progress = progress
+      moving[id]?.wait = nil
     }
   }
 
   private let isJSON: Bool
   private let isTerminal: Bool
+  private let advice: FetchAdvice
   private let state = Mutex(State())
 
-  init(isJSON: Bool) {
+  init(isJSON: Bool, advice: FetchAdvice) {
     self.isJSON = isJSON
+    self.advice = advice
     isTerminal = isatty(STDERR_FILENO) == 1 && !isJSON
   }
 
   var hasFailures: Bool { state.withLock { !$0.failures.isEmpty } }
 
+  /// All that this command is about.
+  var jobs: [JobID] { state.withLock { $0.lines.compactMap(\.id) } }
+
+  /// Those that don't move, with why.
+  var waiting: [(JobID, Explanation)] {
+    state.withLock { $0.moving.compactMap { id, moving in moving.wait.map { (id, $0.explanation) } } }
+  }
+
   func add(_ id: JobID, _ name: String, _ url: String) {
     state.withLock { $0.add(Line(id: id, name: name, url: url)) }
+  }
+
+  /// One that fails before it begins.
+  func refuse(_ name: String, _ url: String, _ failure: TransferFailure) {
+    state.withLock { state in
+      state.failures[state.lines.count] = failure
+      state.add(Line(name: name, url: url, outcome: .failed))
+    }
+    tell(failure, of: url)
+  }
+
+  private func tell(_ failure: TransferFailure, of url: String) {
+    erase()
+    let shown = (try? ParsedURL(url))?.redacted ?? url
+    Output.error("\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))")
   }
 
   func alreadyComplete(_ record: JobRecord) {
@@ -102,25 +139,28 @@ final class FetchView: Sendable {
     case .progress(let id, let progress): state.withLock { $0.progress(id, progress) }
     case .restarted(let id, let reason): say(id, "starts again: \(reason)")
     case .waiting(let id, let explanation):
-      say(id, Self.sentence(explanation))
+      // What stops the command isn't looked at again by itself.
+      let goesOn = explanation.code != .disk && explanation.code != .volume
+      let end = goesOn ? explanation.endsIn.map { Date(timeIntervalSinceNow: $0) } : nil
+      state.withLock { $0.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end) }
+      say(id, FetchWords.wait(explanation))
     case .finished(let id, let file):
       let isKept = isJSON || isTerminal
       state.withLock { $0.end(id, .finished, bytes: file.size, path: isKept ? file.path : nil) }
       if !isKept { Output.line(file.path) }
-    case .failed(let id, let failure):
-      state.withLock { state in
+    case .failed(let id, var failure):
+      failure.detail = advice.detail(of: failure)
+      let url = state.withLock { state in
         state.end(id, .failed)
-        state.failures[id] = failure
+        if let place = state.places[id] { state.failures[Int(place)] = failure }
+        return state[id]?.url ?? ""
       }
-      erase()
-      let url = state.withLock { $0[id]?.url ?? "" }
-      let shown = (try? ParsedURL(url))?.redacted ?? url
-      Output.error("\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))")
+      tell(failure, of: url)
     case .paused(let id): state.withLock { $0.moving[id, default: Moving()].note = "paused" }
     case .cancelled(let id): state.withLock { $0.end(id, .cancelled) }
     case .note(_, let text): tell(text)
     case .volume(.low(let directory, let free)):
-      tell("\(Printable.text(directory)): only \(Self.size(free)) are free on its volume")
+      tell("\(Printable.text(directory)): only \(FetchWords.size(free)) are free on its volume")
     case .volume(.failing(let directory, let code)):
       tell("\(Printable.text(directory)): its volume fails: \(SystemCallError.message(code))")
     case .volume(.short), .volume(.plenty): break
@@ -131,12 +171,6 @@ final class FetchView: Sendable {
   private func tell(_ text: String) {
     erase()
     if !isJSON { Output.note(text) }
-  }
-
-  private static func sentence(_ explanation: Explanation) -> String {
-    let data = explanation.data.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-    let time = explanation.endsIn.map { String(format: " for %.0f s", $0) } ?? ""
-    return "waits\(time): \(explanation.code.rawValue)\(data.isEmpty ? "" : " (\(data))")"
   }
 
   private func say(_ id: JobID, _ text: String) {
@@ -153,17 +187,22 @@ final class FetchView: Sendable {
 
   private func draw() {
     guard isTerminal else { return }
+    let (columns, height) = FetchRow.terminal()
+    // The last column stays empty: there some terminals go to the next row by themselves.
+    let room = columns - 1
     let text = state.withLock { state -> String in
       // In the order in which they were named.
       let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil }.sorted {
         (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0)
       }
-      var rows = moving.prefix(Self.mostRows).compactMap { id, moving in
-        state[id].map { Self.bar($0.name, moving) }
+      var rows = moving.prefix(max(0, min(Self.mostRows, height - 2))).compactMap { id, moving in
+        state[id].map { FetchRow.text($0.name, moving.progress, note: moving.note, columns: room) }
       }
       let bytes = state.lines.reduce(0) { $0 + $1.bytes }
       let rate = moving.reduce(0) { $0 + ($1.value.progress?.bytesPerSecond ?? 0) }
-      rows.append("\(state.done) of \(state.lines.count) files, \(Self.size(bytes)), \(Self.size(Int64(rate)))/s")
+      let total =
+        "\(state.done) of \(state.lines.count) files, \(FetchWords.size(bytes)), \(FetchWords.size(Int64(rate)))/s"
+      rows.append(FetchRow.fit(total, room))
       defer { state.drawn = rows.count }
       return Self.up(state.drawn) + rows.map { "\u{1b}[2K\($0)\n" }.joined() + "\u{1b}[J"
     }
@@ -181,29 +220,6 @@ final class FetchView: Sendable {
 
   private static func up(_ lines: Int) -> String { lines > 0 ? "\u{1b}[\(lines)A\r" : "" }
 
-  private static func bar(_ name: String, _ line: Moving) -> String {
-    let name = Printable.text(name, limit: 28)
-    let padded = name + String(repeating: " ", count: max(0, 29 - name.count))
-    guard let progress = line.progress else { return padded + Printable.text(line.note ?? "", limit: 60) }
-    let fraction = progress.total.map { $0 > 0 ? min(1, Double(progress.received) / Double($0)) : 1 }
-    let filled = Int((fraction ?? 0) * 20)
-    let bar = String(repeating: "█", count: filled) + String(repeating: "·", count: 20 - filled)
-    let percent = fraction.map { String(format: "%3.0f %%", $0 * 100) } ?? "  ? %"
-    let rate = "\(size(Int64(progress.bytesPerSecond)))/s"
-    return "\(padded)\(bar) \(percent)  \(size(progress.received))  \(line.note ?? rate)"
-  }
-
-  private static func size(_ bytes: Int64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"]
-    var value = Double(bytes)
-    var unit = 0
-    while value >= 1024, unit < units.count - 1 {
-      value /= 1024
-      unit += 1
-    }
-    return unit == 0 ? "\(bytes) B" : String(format: "%.1f %@", value, units[unit])
-  }
-
   // MARK: The end
 
   func finish(status: Int32, left: Int) {
@@ -215,27 +231,47 @@ final class FetchView: Sendable {
       }
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      let rows = state.withLock { state in
-        state.lines.map { line in
-          let failure = state.failures[line.id]
-          return Row(
-            id: line.id.number, url: line.url, path: line.path, state: line.outcome.rawValue, bytes: line.bytes,
-            reason: failure?.reason.rawValue, detail: failure?.detail)
-        }
-      }
+      let rows = state.withLock { state in state.lines.indices.map { Self.row($0, state) } }
       if let data = try? encoder.encode(Report(downloads: rows, status: status)) {
         Output.line(String(decoding: data, as: UTF8.self))
+      }
+      if left > 0 {
+        let why = rows.first { $0.state == Outcome.open.rawValue && $0.detail != nil }?.detail
+        Output.note(Self.left(left, of: rows.count) + (why.map { ": \($0)" } ?? ""))
       }
       return
     }
     if isTerminal { state.withLock { for line in $0.lines { if let path = line.path { Output.line(path) } } } }
-    if left > 0 {
-      state.withLock { state in
-        Output.note("\(left) of \(state.lines.count) downloads are left; the same command goes on where they are")
-        for line in state.lines where line.outcome == .open {
-          Output.note("  download \(line.id): \(Printable.text(line.name))")
-        }
+    guard left > 0 else { return }
+    state.withLock { state in
+      Output.note(Self.left(left, of: state.lines.count))
+      let open = state.lines.lazy.filter { $0.outcome == .open }
+      for line in open.prefix(Self.mostNamed) {
+        // Elsewhere the reason was a line of its own; here it was drawn over.
+        let wait = isTerminal ? line.id.flatMap { state.moving[$0]?.wait } : nil
+        let why = wait.map { ", \(FetchWords.wait($0.explanation))" } ?? ""
+        Output.note("  download \(line.id.map { "\($0)" } ?? ""): \(Printable.text(line.name))\(why)")
       }
+      if left > Self.mostNamed { Output.note("  and \(left - Self.mostNamed) others") }
     }
+  }
+
+  private static let mostNamed = 100
+
+  private static func left(_ left: Int, of all: Int) -> String {
+    "\(left) of \(all) downloads are left; the same command goes on where they are"
+  }
+
+  private static func row(_ place: Int, _ state: State) -> Row {
+    let line = state.lines[place]
+    var row = Row(
+      id: line.id?.number, url: line.url, path: line.path, state: line.outcome.rawValue, bytes: line.bytes)
+    if let failure = state.failures[place] {
+      (row.reason, row.detail) = (failure.reason.rawValue, failure.detail)
+    } else if let wait = line.id.flatMap({ state.moving[$0]?.wait }) {
+      (row.reason, row.detail) = (wait.explanation.code.rawValue, FetchWords.wait(wait.explanation))
+      row.until = wait.end?.formatted(.iso8601)
+    }
+    return row
   }
 }

@@ -169,6 +169,20 @@ import Testing
     try store.close()
   }
 
+  @Test(arguments: ["lock", AssetStore.databaseName], [true, false])
+  func whatIsNoFileIsRefused(name: String, isPipe: Bool) throws {
+    let folder = try Folder()
+    let path = "\(folder.path)/\(name)"
+    #expect(isPipe ? mkfifo(path, 0o600) == 0 : mkdir(path, 0o700) == 0)
+    for startFresh in [false, true] {
+      var options = AssetStore.Options()
+      options.startFresh = startFresh
+      let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path, options: options) }
+      guard case .unusable(path, _, _)? = error else { throw error ?? StoreError.newer(path: "") }
+    }
+    #expect(AssetStore.holder(of: folder.path) == nil)
+  }
+
   @Test(arguments: 0..<6) func damageIsKeptAndTold(kind: Int) throws {
     let folder = try Folder()
     do {

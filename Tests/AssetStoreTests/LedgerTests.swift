@@ -145,6 +145,21 @@ import Testing
     #expect(try store.job(ids[3])?.state == .open, "what is open stays")
     #expect(try store.files().count == 5)
     #expect(try store.forgetSettled(app: "app", keeping: 4) == 0)
+    #expect(try store.forgetSettled(app: "app", keeping: 0, sparing: [ids[8], ids[6]]) == 2)
+    #expect(try store.job(ids[8]) != nil && store.job(ids[6]) != nil && store.job(ids[9]) == nil)
+    #expect(try store.forgetSettled(app: "app", keeping: 0) == 2, "what was spared once isn't for ever")
+  }
+
+  @Test func whatHappenedToADownloadLast() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    let events = [(7, "a"), (8, "b"), (7, "c")].map {
+      StoredEvent(wall: 1, app: "app", job: JobID($0.0), kind: $0.1, detail: "d")
+    }
+    try store.record(events)
+    try store.record([])
+    #expect(try store.lastEvent(of: JobID(7)) == events[2] && store.lastEvent(of: JobID(9)) == nil)
+    #expect(try store.events() == events)
   }
 
   @Test func whoHasItIsSeenFromOutside() throws {

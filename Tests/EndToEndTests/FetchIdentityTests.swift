@@ -5,6 +5,40 @@ import Testing
 
 /// `outrider serve --client-certificate` and `outrider fetch --cert`, against each other.
 @Suite struct FetchTestsWithIdentity {
+  /// Two origins: one sends everybody on to the other, which asks who one is.
+  @Test(arguments: [
+    Authentication.basic(user: "me", password: "secret"), .digest(user: "me", password: "secret"),
+    .bearer(token: "secret"),
+  ])
+  func aRedirectGetsNoCredential(authentication: Authentication) throws {
+    let place = try FetchTests.Place { $0.authentication = authentication }
+    let target = place.origin.url("/b.bin")
+    let sender = try Origin {
+      $0.handler = { _, _ in
+        var reply = Reply.status(302)
+        reply.setHeaders = [HeaderField("Location", target)]
+        return reply
+      }
+    }
+    defer { sender.stop() }
+    try "secret\n".write(toFile: "\(place.folder)/token", atomically: false, encoding: .utf8)
+    let isBearer = authentication == .bearer(token: "secret")
+    let identity = isBearer ? ["--token-file", "\(place.folder)/token"] : ["--user", "me:secret"]
+    func fetch(_ arguments: [String]) throws -> Workspace.Finished {
+      try Workspace.run(["fetch"] + place.base + arguments)
+    }
+    let sent = try fetch([sender.url("/b.bin")] + identity)
+    #expect(sent.status == 1 && sent.errors.contains("the command names"), "\(sent.errors)")
+    #expect(!place.origin.requests.isEmpty && place.origin.requests.allSatisfy { $0.header("Authorization") == nil })
+
+    let without = try fetch([target])
+    #expect(without.status == 1 && without.errors.contains(identity[0]), "\(without.errors)")
+    let wrong = try fetch([target, "--user", "me:wrong"])
+    #expect(wrong.status == 1 && wrong.errors.contains(isBearer ? "--token-file" : "was refused"), "\(wrong.errors)")
+    let named = try fetch([target] + identity)
+    #expect(named.status == 0 && place.data("b.bin") == Data("hello".utf8), "\(named.errors)")
+  }
+
   @Test func showsACertificateToWhoAsks() throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-identity-")
     defer { Files.removeTree(folder) }
@@ -29,6 +63,14 @@ import Testing
     #expect(mode == 0o600)
     let base = ["fetch", facts.url + "a", "--to", folder, "--state", "\(folder)/state", "--cacert", facts.ca]
     let identity = ["--cert", facts.clientCertificate, "--key", facts.clientKey]
+
+    let stranger = try CertificateAuthority(directory: "\(folder)/other")
+    for (authority, identity) in [(stranger.path, []), (nil, []), (nil, ["--user", "a:b"])] as [(String?, [String])] {
+      let arguments = Array(base.dropLast(2)) + (authority.map { ["--cacert", $0] } ?? []) + identity
+      let result = try Workspace.run(arguments)
+      #expect(result.status == 1 && result.errors.contains("--cacert"), "\(result.errors)")
+      #expect(!result.errors.contains("routines") && !result.errors.contains("nobody"), "\(result.errors)")
+    }
 
     let without = try Workspace.run(base)
     #expect(without.status == 1 && without.errors.contains("client certificate"), "\(without.errors)")

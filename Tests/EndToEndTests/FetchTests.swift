@@ -1,3 +1,5 @@
+import AssetModel
+import AssetStore
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
@@ -39,6 +41,7 @@ import Testing
     #expect(place.data("a.bin") == Self.whole && place.data("b.bin") == Data("hello".utf8))
     let second = try place.fetch(place.origin.url("/a.bin"))
     #expect(second.status == 0 && place.origin.requests.count == 2)
+    #expect(!Files.exists("\(place.folder)/.outrider"), "nothing is left of the work")
   }
 
   @Test func tellsInJSON() throws {
@@ -127,6 +130,8 @@ import Testing
     let place = try Place()
     let wrong = try place.fetch(place.origin.url("/b.bin"), "--sha256", String(repeating: "0", count: 64))
     #expect(wrong.status == 1 && wrong.errors.contains("digest") && place.data("b.bin") == nil)
+    let explained = try Workspace.run(["explain", "1", "--state", "\(place.folder)/state"])
+    #expect(explained.output.contains("tried "), "\(explained.output)")
     let right = try place.fetch(
       place.origin.url("/b.bin"), "--sha256", "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824")
     #expect(right.status == 0)
@@ -138,8 +143,14 @@ import Testing
     for (arguments, status, text) in [
       (["not a url"], 64, "URL"), ([url, "--sha256", "xyz"], 64, "SHA-256"),
       ([url, "--limit-rate", "quick"], 64, "rate"),
-      ([url, url], 64, "two directories"), (["http://example.com/x"], 1, "plain http"),
-      (["https://10.0.0.1/x"], 1, "private"),
+      ([url, "\(url)?2"], 64, "two directories"), ([url, "--state", ""], 64, "--state"),
+      ([url, "--to", ""], 64, "--to"),
+      ([url, "--cacert", "/nonexistent.pem"], 66, "/nonexistent.pem"), ([url, "--cacert", "/tmp"], 66, "/tmp"),
+      ([url, "--cacert", "/etc/passwd"], 66, "no certificate"),
+      ([url, "--token-file", "/etc/passwd"], 64, "one token"),
+      ([url, "--from", "/tmp"], 66, "directory"), ([url, "--from", "/dev/null"], 66, "/dev/null"),
+      (["http://example.com/x"], 1, "plain http"),
+      (["https://10.0.0.1/x"], 1, "--allow-private"),
       (["ftp://example.com/x"], 1, "https"), (["https://user:secret@example.com/x"], 1, "user name"), ([], 64, "URL"),
     ] as [([String], Int32, String)] {
       let result = try Workspace.run(["fetch"] + place.base + arguments)
@@ -158,8 +169,108 @@ import Testing
       $0.resources["/../etc"] = Resource(.text("x"))
     }
     try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(place.folder)/b.bin"))
-    let result = try place.fetch(place.origin.url("/b.bin"))
-    #expect(result.status == 64 && result.errors.contains("replaced") && place.data("b.bin") == Data("mine".utf8))
+    let result = try place.fetch(place.origin.url("/b.bin"), place.origin.url("/a.bin"), "--json")
+    #expect(result.status == 1 && result.errors.contains("replaced") && place.data("b.bin") == Data("mine".utf8))
+    #expect(place.data("a.bin") == Self.whole, "the others are fetched")
+    let report = try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+    #expect(report.downloads.map(\.state) == ["failed", "finished"] && report.downloads[0].id == nil)
+  }
+
+  @Test func whatIsTooLongFailsAlone() throws {
+    let place = try Place()
+    let long = place.origin.url("/a.bin?" + String(repeating: "a", count: 9000))
+    let result = try place.fetch(long, place.origin.url("/b.bin"))
+    #expect(result.status == 1 && result.errors.contains("8192"), "\(result.errors)")
+    #expect(place.data("b.bin") == Data("hello".utf8))
+  }
+
+  struct Report: Decodable {
+    struct Row: Decodable {
+      var state: String
+      var id: Int64?
+      var reason: String?
+      var detail: String?
+      var until: String?
+    }
+    var downloads: [Row]
+    var status: Int32
+  }
+
+  /// What `kill -9` between the name and the journal's last word leaves.
+  @Test func aFileThatOnlyHasToBeCalledDone() throws {
+    let place = try Place()
+    let (url, path) = (place.origin.url("/b.bin"), "\(place.folder)/b.bin")
+    try Data("hello".utf8).write(to: URL(fileURLWithPath: path))
+    try Files.makeDirectories("\(place.folder)/state", mode: 0o700)
+    let store = try AssetStore(opening: "\(place.folder)/state")
+    let specification = DownloadSpecification(
+      app: "fetch", identifier: path, url: url, transferClass: .visible, directory: place.folder, fileName: "b.bin")
+    let id = try #require(
+      try store.add([specification], now: StoredMoment(bootIdentifier: "", boot: 0, wall: 0))[0].job)
+    var job = try #require(try store.job(id))
+    job.state = .verified
+    (job.publishedInode, job.finalSize) = (try Files.identity(of: path).inode, 5)
+    try store.commit([.job(job)])
+    try store.close()
+    let result = try place.fetch(url)
+    #expect(result.status == 0 && result.output == "\(path)\n", "\(result.errors)")
+    #expect(place.origin.requests.isEmpty)
+  }
+
+  @Test func aListNamesItsLines() throws {
+    let place = try Place()
+    func list(_ text: String) throws -> Workspace.Finished {
+      try text.write(toFile: "\(place.folder)/list", atomically: false, encoding: .utf8)
+      return try place.fetch("--from", "\(place.folder)/list")
+    }
+    let (a, b) = (place.origin.url("/a.bin"), place.origin.url("/b.bin"))
+    let bad = try list("\(a)\n\nhtt p://x\n")
+    #expect(bad.status == 64 && bad.errors.contains("line 3"), "\(bad.errors)")
+    #expect(try list("# nothing\n\t\n").status == 66)
+    let good = try list("\u{feff}\(a) \r\n\t\r\n# again\r\n\(a)\r\n  \(b)")
+    #expect(good.status == 0 && place.origin.requests.count == 2, "\(good.errors)")
+  }
+
+  @Test func saysInJSONWhatItWaitsFor() throws {
+    let place = try Place { $0.handler = { _, _ in .status(503) } }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--json"]
+    let (output, errors) = (Pipe(), Pipe())
+    (process.standardOutput, process.standardError) = (output, errors)
+    try process.run()
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    usleep(300_000)
+    kill(process.processIdentifier, SIGINT)
+    let report = try JSONDecoder().decode(Report.self, from: output.fileHandleForReading.readDataToEndOfFile())
+    let row = try #require(report.downloads.first)
+    #expect(report.status == 130 && row.state == "open" && row.until != nil)
+    #expect(["retrying", "originBackoff"].contains(row.reason) && row.detail?.contains("waits") == true, "\(row)")
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    #expect(text.hasPrefix("1 of 1 downloads are left") && text.contains("waits"), "\(text)")
+  }
+
+  @Test func rowsFitTheTerminal() throws {
+    let place = try Place { $0.handler = { _, _ in .status(503) } }
+    var (terminal, end): (Int32, Int32) = (-1, -1)
+    var size = winsize(ws_row: 24, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0)
+    try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
+    defer { close(terminal) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
+    process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    var text = ""
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while !text.contains("waits"), case let count = read(terminal, &buffer, buffer.count), count > 0 {
+      text += String(decoding: buffer[..<count], as: UTF8.self)
+    }
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    let rows = text.split(separator: "\u{1b}[2K").map { $0.prefix { !$0.isNewline && $0 != "\u{1b}" } }
+    #expect(rows.contains { $0.hasSuffix("…") } && rows.allSatisfy { $0.count < 40 }, "\(rows)")
   }
 
   @Test func oneProcessAtATimeHasAStateFolder() throws {

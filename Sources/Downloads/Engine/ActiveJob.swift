@@ -118,10 +118,10 @@ final class ActiveJob {
 
   var id: JobID { record.id }
 
-  func attempt(until clock: any TransferClock, _ problem: TransferProblem) -> Attempt {
+  func attempt(until clock: any TransferClock, _ status: Int?, _ outcome: String) -> Attempt {
     Attempt(
       wall: clock.wall, duration: (clock.boot - began).inNanoseconds, bytes: record.receivedBytes - receivedBefore,
-      status: problem.status, outcome: problem.description)
+      status: status, outcome: outcome)
   }
 
   /// Bytes of the file that have arrived, durable or not.

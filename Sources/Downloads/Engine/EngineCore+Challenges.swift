@@ -99,7 +99,7 @@ extension EngineCore {
       job.trustedKeys[segment.url.host] = key
       return requestAgain(job, segment)
     default:
-      return settle(job, .fail(unanswered(job, asked)))
+      return settle(job, .fail(unanswered(job, segment, asked)))
     }
     guard job.credentials[origin] != nil else {
       return settle(
@@ -114,10 +114,11 @@ extension EngineCore {
   }
 
   /// Nobody had an answer, or none but the one that was refused.
-  private func unanswered(_ job: ActiveJob, _ asked: Asked) -> TransferFailure {
+  private func unanswered(_ job: ActiveJob, _ segment: Segment, _ asked: Asked) -> TransferFailure {
     let peer = name(of: asked.challenge.origin)
     guard let scheme = asked.scheme?.scheme.rawValue else {
-      return TransferFailure(.trust, detail: "\(peer) asks for trust in its certificate, and nobody gave it")
+      let problem = segment.trustProblem ?? "its certificate isn't trusted"
+      return TransferFailure(.trust, detail: "\(peer): \(problem)")
     }
     let wasGiven = job.credentials[asked.challenge.origin] != nil
     return TransferFailure(

@@ -113,12 +113,15 @@ extension EngineCore {
     }
   }
 
-  func fail(_ job: ActiveJob, _ failure: TransferFailure) {
+  /// The attempt that it failed with is remembered like those before it, if anything was asked for.
+  func fail(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
     if suspectsPortal(job, failure) { return }
+    let own = job.hasRequested ? job.attempt(until: clock, failure.status, failure.detail) : nil
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
     discard(job) { core, job in
-      core.commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+      core.commitAndRetire(job, attempt: attempt ?? own) { core, record in core.events.send(.failed(record.id, failure))
+      }
     }
   }
 
@@ -206,7 +209,7 @@ extension EngineCore {
     let policy = RetryPolicy(transferClass: job.record.transferClass, appIdleForWeek: false)
     let url = try? ParsedURL(job.record.specification.url)
     job.record.lastError = problem.description
-    let attempt = job.attempt(until: clock, problem)
+    let attempt = job.attempt(until: clock, problem.status, problem.description)
     switch problem.classification {
     case .permanent(let reason):
       if let url { origins[originNumber(url)].breaker.succeeded() }
@@ -237,7 +240,7 @@ extension EngineCore {
           job,
           TransferFailure(
             .noProgress, status: problem.status,
-            detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"))
+            detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"), attempt)
       }
       let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
       if let url { origins[originNumber(url)].breaker.failed(job: job.id, now: clock.boot, delay: delay) }

@@ -1,0 +1,42 @@
+internal import Foundation
+internal import LinuxSystem
+
+/// URLs as people and programs list them: one a line, with blank lines and comments between them.
+enum FetchList {
+  struct Entry: Sendable, Equatable {
+    var url: String
+    /// nil: it stands in the command itself.
+    var line: Int?
+  }
+
+  static func read(_ path: String) throws -> [Entry] {
+    if path != "-", let identity = try? Files.identity(of: path), identity.isDirectory {
+      throw Failure(66, "--from \(path): is a directory; name a file with one URL a line")
+    }
+    guard let file = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path) else {
+      throw Failure(66, "--from \(path): can't be read")
+    }
+    let data = (try? file.read(upToCount: longest + 1)) ?? Data()
+    guard data.count <= longest else { throw Failure(64, "--from \(path): has more than \(longest >> 20) MiB") }
+    let entries = entries(in: data)
+    if entries.isEmpty { throw Failure(66, "--from \(path): can't be read, or names no URL") }
+    return entries
+  }
+
+  private static let longest = 64 << 20
+
+  /// Line by line as bytes: a million of them are quick that way, and whatever editors leave around a URL is no part of
+  /// it.
+  static func entries(in data: Data) -> [Entry] {
+    let marked = data.starts(with: [0xef, 0xbb, 0xbf]) ? data.dropFirst(3) : data
+    let lines = marked.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return lines.enumerated().compactMap { index, line in
+      var text = line.drop(while: isBlank)
+      while let last = text.last, isBlank(last) { text.removeLast() }
+      guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
+      return Entry(url: String(decoding: text, as: UTF8.self), line: index + 1)
+    }
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte <= 0x20 }
+}

@@ -1,0 +1,76 @@
+internal import AssetModel
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+internal import Sandbox
+
+/// What a command and its environment come to for the engine.
+enum FetchOptions {
+  static func engine(_ command: FetchCommand, _ identity: FetchIdentity?) throws -> EngineOptions {
+    var addresses = AddressPolicy()
+    addresses.allowsLoopback = true
+    addresses.allowsPrivate = command.allowPrivate
+    var hosts = HostRules()
+    hosts.allowsPlainHTTPToLoopback = true
+    hosts.allowsAnyPort = true
+    hosts.allowsAddressLiterals = true
+    var transport = TransportOptions(addresses: addresses, hosts: hosts)
+    if let path = command.cacert { try checkAuthorities(path) }
+    transport.authorityFile = command.cacert
+    transport.userAgent = "outrider/0.1"
+    let environment = ProcessInfo.processInfo.environment
+    transport.proxy = try proxy(environment)
+    transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+    var options = EngineOptions(transport: transport)
+    // What other commands left waits for them.
+    options.takesUpOpenJobs = false
+    // A person chose the volume, which may be small; a body without end must not take all of a large one.
+    options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 3, most: 512 << 20)
+    if let text = command.limitRate {
+      guard let rate = Quantity.bytes(text) else {
+        throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")
+      }
+      options.bytesPerSecond = Int64(rate)
+    }
+    options.answerChallenge = identity?.answer
+    return options
+  }
+
+  /// The first that is set. What libcurl can't use would look to every download like a network that fails. The value
+  /// isn't shown: it may have a password in it.
+  static func proxy(_ environment: [String: String]) throws -> String? {
+    let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    guard let name = names.first(where: { environment[$0]?.isEmpty == false }), let value = environment[name] else {
+      return nil
+    }
+    // Without a scheme it is http.
+    guard let url = try? ParsedURL(value.contains("://") ? value : "http://\(value)"), !url.host.isEmpty,
+      proxySchemes.contains(url.scheme)
+    else {
+      throw Failure(
+        64,
+        "the environment's \(name) isn't the URL of a proxy; write http://HOST:PORT "
+          + "(or https, socks4, socks4a, socks5, socks5h)")
+    }
+    return value
+  }
+
+  private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+  private static func checkAuthorities(_ path: String) throws {
+    guard let identity = try? Files.identity(of: path), identity.isRegularFile,
+      let text = try? Files.text(of: path, limit: 16 << 20)
+    else { throw Failure(66, "--cacert \(path): isn't a file that can be read") }
+    guard holdsCertificate(text) else {
+      throw Failure(66, "--cacert \(path): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+    }
+  }
+
+  /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.
+  static func holdsCertificate(_ text: String) -> Bool {
+    text.components(separatedBy: "CERTIFICATE-----").contains { part in
+      guard let end = part.range(of: "-----END ") else { return false }
+      return Data(base64Encoded: String(part[..<end.lowerBound]), options: .ignoreUnknownCharacters)?.first == 0x30
+    }
+  }
+}

@@ -1,0 +1,36 @@
+internal import AssetModel
+internal import Downloads
+internal import Foundation
+
+/// How a fetch says things.
+enum FetchWords {
+  /// Why a download doesn't move. What stops the whole command isn't a wait: somebody has to do something.
+  static func wait(_ explanation: Explanation) -> String {
+    switch explanation.code {
+    case .disk:
+      let amounts = ["free", "need", "floor"].map { Int64(explanation.data[$0] ?? "") ?? 0 }
+      let need = amounts[1] > 0 ? "; \(size(amounts[1])) are needed" : ""
+      let place = explanation.data["volume"] ?? ""
+      return "stops: the volume of \(place) has \(size(amounts[0])) free\(need), and \(size(amounts[2])) stay free: "
+        + "make room, and the same command goes on"
+    case .volume:
+      let why = explanation.data["message"] ?? ""
+      return "stops: its volume fails (\(why)): when it works again, the same command goes on"
+    default:
+      let data = explanation.data.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      let time = explanation.endsIn.map { String(format: " for %.0f s", $0) } ?? ""
+      return "waits\(time): \(explanation.code.rawValue)\(data.isEmpty ? "" : " (\(data))")"
+    }
+  }
+
+  static func size(_ bytes: Int64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    var value = Double(bytes)
+    var unit = 0
+    while value >= 1024, unit < units.count - 1 {
+      value /= 1024
+      unit += 1
+    }
+    return unit == 0 ? "\(bytes) B" : String(format: "%.1f %@", value, units[unit])
+  }
+}

@@ -1,0 +1,112 @@
+import AssetModel
+import AssetStore
+import Downloads
+import Foundation
+import Testing
+
+@testable import outrider
+
+@Suite struct FetchTestsOfPureParts {
+  @Test func aListIsReadAsPeopleWriteIt() {
+    func entries(_ text: String) -> [FetchList.Entry] { FetchList.entries(in: Data(text.utf8)) }
+    #expect(
+      entries("\u{feff}# one\r\n https://a/1 \t\r\n\t\r\nhttps://a/2") == [
+        FetchList.Entry(url: "https://a/1", line: 2), FetchList.Entry(url: "https://a/2", line: 4),
+      ])
+    for text in ["", "\n\n", "# a\n  # b\n", "\u{feff}", "\t\r\n"] { #expect(entries(text).isEmpty, "\(text)") }
+    #expect(entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to judge")
+  }
+
+  @Test func theStateFolderIsWhereTheEnvironmentSays() {
+    #expect(FetchState.base(["XDG_STATE_HOME": "/x", "HOME": "/h"], accountHome: "/a") == "/x")
+    #expect(FetchState.base(["XDG_STATE_HOME": "x", "HOME": "/h"], accountHome: "/a") == "/h/.local/state")
+    #expect(FetchState.base(["HOME": ""], accountHome: "/a") == "/a/.local/state")
+    #expect(FetchState.base([:], accountHome: nil) == nil)
+  }
+
+  @Test func proxiesAreJudgedBeforeAnythingElse() throws {
+    #expect(try FetchOptions.proxy([:]) == nil)
+    #expect(try FetchOptions.proxy(["https_proxy": "", "ALL_PROXY": "proxy:3128"]) == "proxy:3128")
+    #expect(try FetchOptions.proxy(["HTTPS_PROXY": "socks5h://me:x@proxy"]) == "socks5h://me:x@proxy")
+    for value in ["garbage://secret@x", "http://x:99999", "http://", "a b", "http://:80"] {
+      let failure = #expect(throws: Failure.self, "\(value)") { try FetchOptions.proxy(["all_proxy": value]) }
+      #expect(failure?.status == 64 && failure?.message.contains("all_proxy") == true)
+      #expect(failure?.message.contains("secret") == false)
+    }
+  }
+
+  @Test func authoritiesAreCertificates() {
+    #expect(FetchOptions.holdsCertificate("x\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
+    #expect(
+      FetchOptions.holdsCertificate("-----BEGIN TRUSTED CERTIFICATE-----\nMIIB\n-----END TRUSTED CERTIFICATE-----"))
+    for text in [
+      "", "MIIB", "-----BEGIN CERTIFICATE-----\nhello\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----",
+    ] {
+      #expect(!FetchOptions.holdsCertificate(text), "\(text)")
+    }
+  }
+
+  static let moving = DownloadProgress(
+    received: 123_456_789, durable: 0, total: 1 << 31, bytesPerSecond: 12_345_678, connections: 1)
+
+  @Test(arguments: [10, 20, 39, 40, 60, 79, 120, 300]) func aRowNeverWraps(columns: Int) {
+    let name = "日本語の名前がとても長いファイル-and-then-some.bin"
+    let note = "waits for 36 s: retrying (lastError http://127.0.0.1:7733: Empty reply from the server) 日本語 \u{1b}[2J"
+    for progress in [nil, Self.moving] {
+      for note in [nil, note, ""] {
+        let row = FetchRow.text(name, progress, note: note, columns: columns)
+        #expect(FetchRow.width(row) <= columns && !row.contains("\u{1b}"), "\(row)")
+      }
+    }
+    let row = FetchRow.text("a", Self.moving, note: note, columns: columns)
+    #expect(row.hasSuffix("…") == (columns < 150), "\(row)")
+  }
+
+  @Test func widthsAreThoseOfTerminals() {
+    #expect(FetchRow.width("abc") == 3 && FetchRow.width("日本") == 4 && FetchRow.width("e\u{301}█·…") == 4)
+    #expect(FetchRow.width("👩‍👩‍👧") == 2 && FetchRow.width("🇩🇪") == 2)
+    #expect(FetchRow.fit("日本語", 5) == "日本…" && FetchRow.fit("日本語", 4) == "日…" && FetchRow.fit("abc", 3) == "abc")
+    #expect(FetchRow.text("a", Self.moving, note: nil, columns: 79).contains("█·"))
+  }
+
+  @Test func whatStopsIsNoWait() {
+    let full = Explanation(
+      .disk, data: ["volume": "/v", "need": "20971520", "free": "1048576", "floor": "1024"], endsIn: 5, remedy: "")
+    let words = FetchWords.wait(full)
+    #expect(words.contains("20.0 MiB") && words.contains("same command") && !words.contains("5 s"), "\(words)")
+    let retry = Explanation(.retrying, data: ["lastError": "x"], endsIn: 5, remedy: "")
+    #expect(FetchWords.wait(retry) == "waits for 5 s: retrying (lastError x)")
+  }
+
+  @Test func whatHeldADownloadIsRemembered() throws {
+    let disk = Explanation(.disk, data: ["need": "5", "volume": "/v"], endsIn: 5, remedy: "")
+    let moment = StoredMoment(bootIdentifier: "", boot: 0, wall: 50)
+    let specification = DownloadSpecification(
+      app: "fetch", identifier: "a", url: "https://a/b", transferClass: .visible, directory: "/", fileName: "b")
+    let job = JobRecord(id: JobID(7), specification: specification, enqueued: moment)
+    let event = try #require(FetchHold.event(job.id, disk, at: 100))
+    #expect(event.job == job.id)
+    let told = FetchHold.explanation(event, of: job, lastAttempt: nil)
+    #expect(told?.code == .disk && told?.data == disk.data)
+    let later = Attempt(wall: 101, duration: 0, bytes: 0, status: nil, outcome: "")
+    #expect(FetchHold.explanation(event, of: job, lastAttempt: later) == nil)
+    #expect(FetchHold.event(job.id, Explanation(.retrying, remedy: ""), at: 1) == nil, "the row says it by itself")
+  }
+
+  @Test func failuresNameTheOptionThatHelps() {
+    func detail(_ reason: TransferFailure.Reason, _ text: String) -> String {
+      FetchAdvice().detail(of: TransferFailure(reason, detail: text))
+    }
+    #expect(detail(.challenge, #"https://a:443 asks for a credential (digest, realm "x")"#).contains("--user"))
+    #expect(detail(.challenge, "proxy asks for a credential (basic)").contains("NAME:PASSWORD@"))
+    #expect(detail(.notAllowed, "a.example: 10.0.0.1 is in a private network").contains("--allow-private"))
+    #expect(detail(.notAllowed, "a: fe80::1 is link-local").contains("--allow-private"))
+    #expect(!detail(.notAllowed, "a: 224.0.0.1 is a multicast address").contains("--"))
+    let literal = detail(.notAllowed, "1.2.3.4 is an address, and only names are asked; have the policy list it")
+    #expect(literal.hasPrefix("1.2.3.4 ") && literal.contains("no_proxy") && !literal.contains("policy"))
+    #expect(detail(.trust, "https://a:443: unable to get local issuer certificate").contains("--cacert"))
+    #expect(!detail(.trust, "https://a:443: certificate has expired").contains("--"))
+    let forged = detail(.trust, "https://a:443: OpenSSL/3.0.22: error:06880006:asn1 encoding routines::EVP lib")
+    #expect(forged.hasPrefix("https://a:443: ") && forged.contains("--cacert") && !forged.contains("asn1"), "\(forged)")
+  }
+}
