@@ -121,7 +121,9 @@ final class FetchSession: Sendable {
       return false
     }
     try await giveUp(others)
-    let staging = wanted.isEmpty ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
+    // A run that was killed leaves the folder to the next one, even if that has nothing else to do.
+    let isIdle = wanted.isEmpty && !StagingLease.hasFolder(plan.directory)
+    let staging = isIdle ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
     var open: Set<JobID> = []
     // The first are on their way while the last are still added.
     for first in stride(from: 0, to: wanted.count, by: Self.mostAtOnce) {

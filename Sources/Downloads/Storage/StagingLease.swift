@@ -30,6 +30,10 @@ package final class StagingLease: Sendable {
     }
   }
 
+  package static func hasFolder(_ directory: String) -> Bool {
+    Files.exists("\(directory)/\(Destination.stagingDirectory)")
+  }
+
   package func end() {
     defer { flock(folder.number, LOCK_UN) }
     guard flock(folder.number, LOCK_EX | LOCK_NB) == 0 else { return }
