@@ -126,7 +126,7 @@ import Testing
       options: { $0.transport.proxy = "http://user:secret@127.0.0.1:\(port)" }, reply: { _, _ in nil })
     #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 0, "\(trial.end)")
     let tries = trial.harness.journal.state.withLock { $0.attempts[trial.record.id]?.count ?? 0 }
-    #expect(tries == (transferClass == .foreground ? 5 : 9), "and the last one, which ended it")
+    #expect(tries == (transferClass == .foreground ? 6 : 10), "with the one that ended it")
     let detail = trial.record.lastError ?? ""
     #expect(detail.contains("the proxy 127.0.0.1:\(port): ") && !detail.contains("secret"), "\(detail)")
   }
