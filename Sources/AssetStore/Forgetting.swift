@@ -1,9 +1,9 @@
 internal import GRDB
 
 extension AssetStore {
-  /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and only
-  /// the newest stay in the journal, and those that left something on the disk for the next of their name. Returns how many
-  /// were forgotten. Their files aren't touched.
+  /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered. Only
+  /// the newest stay in the journal, and those that left something on the disk for the next of their name. Returns how
+  /// many were forgotten. Their files aren't touched.
   @discardableResult
   public func forgetSettled(app: String, keeping count: Int) throws(StoreError) -> Int {
     let app = Array(app.utf8)
