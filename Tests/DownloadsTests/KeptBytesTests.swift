@@ -7,8 +7,8 @@ import Testing
 @testable import DevelopmentOrigin
 @testable import Downloads
 
-/// Bytes that are there already and are good for the next run: it may expect more of them than the last one, and what stood
-/// in the way of the last one may be gone.
+/// Bytes that are there already and are good for the next run: it may expect more of them than the last one, and what
+/// stood in the way of the last one may be gone.
 @Suite struct KeptBytesTests {
   typealias Bench = FaultsDNumbersTests.Bench
 

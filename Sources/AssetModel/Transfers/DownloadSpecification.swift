@@ -47,8 +47,8 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.isManifest = isManifest
   }
 
-  /// Whether both ask for the same file at the same place. How urgent it is may differ, and one may expect something of its
-  /// bytes of which the other says nothing.
+  /// Whether both ask for the same file at the same place. How urgent it is may differ, and one may expect something of
+  /// its bytes of which the other says nothing.
   public func asksForTheSame(as other: Self) -> Bool {
     var other = other
     other.transferClass = transferClass

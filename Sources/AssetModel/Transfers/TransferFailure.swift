@@ -24,7 +24,8 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     self.detail = detail
   }
 
-  /// All of the file was received and right, but something else has its name: what was received stays for the next request.
+  /// All of the file was received and right, but something else has its name: what was received stays for the next
+  /// request.
   public var isForWantOfPlace: Bool { reason == .refused && errno == EEXIST }
 
   public var description: String { "\(reason.rawValue): \(detail)" }

@@ -322,8 +322,8 @@ extension EngineCore: TransportClient {
     }
   }
 
-  /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end each
-  /// after so many requests, and what is on its way by then was nobody's fault.
+  /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end
+  /// each after so many requests, and what is on its way by then was nobody's fault.
   static let mostTimesTooLate = 3
 
   private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {

@@ -52,9 +52,8 @@ extension EngineCore {
       return .again(segment.ask, .probe)
     }
     guard options.answerChallenge != nil else {
-      return fail(
-        "\(peer) asks for a credential (\(best.scheme.rawValue), realm \"\(Printable.text(best.realm, limit: 60))\") and there is none"
-      )
+      let realm = "realm \"\(Printable.text(best.realm, limit: 60))\""
+      return fail("\(peer) asks for a credential (\(best.scheme.rawValue), \(realm)) and there is none")
     }
     guard job.record.history.challenges < Self.mostChallenges else {
       return fail("\(peer) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")

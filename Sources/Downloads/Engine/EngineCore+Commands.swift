@@ -62,7 +62,7 @@ extension EngineCore {
     }
   }
 
-  /// Of each, the running job of that name which expects something else of its bytes: it has judged some by that already.
+  /// Of each, the running job of that name which expects something else of its bytes: it has judged some by that.
   private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {
     if active.isEmpty { return Array(repeating: nil, count: specifications.count) }
     let running = Dictionary(grouping: active.values) { $0.record.specification.identifier }

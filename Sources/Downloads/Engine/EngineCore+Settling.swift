@@ -87,8 +87,8 @@ extension EngineCore {
     }
   }
 
-  /// Bytes that aren't durable would only take room from others, and a length that nothing was received of is a server's
-  /// word of a moment ago: it is asked again.
+  /// Bytes that aren't durable would only take room from others, and a length that nothing was received of is a
+  /// server's word of a moment ago: it is asked again.
   private func forgetWhatCannotBeContinued(
     _ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
   ) {
@@ -413,7 +413,7 @@ extension EngineCore {
   /// All bytes are there and right: they stay for whoever asks for them again.
   private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
     // Published a second time, it is known already as it was then.
-    if job.record.state == .verified { return failAndKeep(job, failure) }
+    if job.record.state == .verified, job.record.partial != nil { return failAndKeep(job, failure) }
     let size = job.chunks?.list.totalSize ?? job.writtenOffset
     guard size > Self.small, job.record.partial != nil, let file = job.file else { return fail(job, failure) }
     let hasChunks = job.chunks != nil

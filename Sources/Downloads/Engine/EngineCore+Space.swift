@@ -35,8 +35,8 @@ extension EngineCore {
       lacksInodes: space.freeInodes.map { $0 <= reserved.inodes } ?? false)
   }
 
-  /// What is missing for a file that is longer than was known when its job was admitted: a server says what it likes, and
-  /// nothing of it is taken before there is room for all.
+  /// What is missing for a file that is longer than was known when its job was admitted: a server says what it likes,
+  /// and nothing of it is taken before there is room for all.
   func shortageOfNews(_ job: ActiveJob) -> SpaceShortage? {
     guard let total = job.total, let admitted = job.admittedTotal, total > admitted else { return nil }
     if let shortage = shortage(for: max(0, total - job.arrivedBytes), of: job, starts: false) { return shortage }

@@ -21,13 +21,10 @@ public struct SpaceShortage: Sendable, Equatable, CustomStringConvertible {
   public var missing: Int64 { max(0, need + floor - free) }
 
   public var description: String {
-    if lacksInodes { return "the volume of \(Printable.text(directory)) has no inodes left: it takes no further file" }
-    if missing == 0 {
-      return
-        "the volume of \(Printable.text(directory)) refuses \(need) bytes, though \(free) are free: perhaps a quota"
-    }
-    return
-      "the volume of \(Printable.text(directory)) lacks \(missing) bytes: \(need) are needed, \(floor) stay free, \(free) are free"
+    let volume = "the volume of \(Printable.text(directory))"
+    if lacksInodes { return "\(volume) has no inodes left: it takes no further file" }
+    if missing == 0 { return "\(volume) refuses \(need) bytes, though \(free) are free: perhaps a quota" }
+    return "\(volume) lacks \(missing) bytes: \(need) are needed, \(floor) stay free, \(free) are free"
   }
 }
 

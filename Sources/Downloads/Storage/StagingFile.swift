@@ -2,14 +2,22 @@ internal import AssetModel
 internal import Crypto
 internal import Glibc
 internal import LinuxSystem
+internal import Synchronization
 
 /// The named file that a download grows in. A named one survives a crash; an unnamed one doesn't.
 ///
-/// @unchecked Sendable: everything but the constants is touched in the job's own lane only, one piece of work at a time.
+/// @unchecked Sendable: everything but the constants and `read` is touched in the job's own lane only, one piece of work at
+/// a time.
 final class StagingFile: @unchecked Sendable {
+  /// Whoever reads it keeps it open: its number can't become another file's meanwhile.
+  private final class OpenFile: Sendable {
+    let descriptor: OwnedDescriptor
+    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
+  }
+
   let destination: Destination
   let name: String
-  private var descriptor: OwnedDescriptor?
+  private let opened = Mutex<OpenFile?>(nil)
   /// How far write-back has been asked for.
   private var writebackOffset: Int64 = 0
   /// Its name would survive a power cut.
@@ -27,19 +35,22 @@ final class StagingFile: @unchecked Sendable {
 
   /// Opens the file, and makes it where there is none yet.
   func open() throws(SystemCallError) -> Int32 {
-    if let number = descriptor?.number { return number }
-    let opened: OwnedDescriptor
+    if let file = opened.withLock({ $0 }) { return file.descriptor.number }
     do {
-      opened = try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+      return take(try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600))
     } catch {
       guard error.code == EEXIST else { throw error }
       // Left by a run whose journal never heard of it: its bytes belong to nobody.
       try files.remove(name, in: destination.staging.number)
-      opened = try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+      return take(try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600))
     }
-    let number = opened.number
-    descriptor = consume opened
-    return number
+  }
+
+  @discardableResult
+  private func take(_ descriptor: consuming OwnedDescriptor) -> Int32 {
+    let file = OpenFile(descriptor)
+    opened.withLock { $0 = file }
+    return file.descriptor.number
   }
 
   func identity() throws(SystemCallError) -> FileIdentity { try files.status(of: try open()) }
@@ -47,15 +58,13 @@ final class StagingFile: @unchecked Sendable {
   /// Opens what the journal knows of, and cuts it to what is certain. Returns how many bytes those are, or nil where there
   /// is no such file (any more).
   func reopen(_ partial: Partial, boot: String, chunks: ChunkList? = nil) throws(SystemCallError) -> Int64? {
-    let opened: OwnedDescriptor
+    let number: Int32
     do {
-      opened = try files.open(name, in: destination.staging.number, O_RDWR, mode: 0)
+      number = take(try files.open(name, in: destination.staging.number, O_RDWR, mode: 0))
     } catch {
       if error.code == ENOENT { return nil }
       throw error
     }
-    let number = opened.number
-    descriptor = consume opened
     isNameDurable = true
     let identity = try files.status(of: number)
     guard identity.isRegularFile, identity.owner == geteuid() else {
@@ -114,11 +123,11 @@ final class StagingFile: @unchecked Sendable {
   /// chunks in it whose digests are right: one bit for each. nil: there is nothing to be had. What is found is on the disk
   /// when this returns, so that it may be called durable.
   func salvage(_ list: ChunkList, others: [String]) throws(SystemCallError) -> [UInt8]? {
-    descriptor = nil
+    close()
     isNameDurable = false
     for candidate in [name] + others {
       guard try take(candidate), let bits = try findChunks(list) else {
-        descriptor = nil
+        close()
         continue
       }
       if candidate != name {
@@ -140,9 +149,9 @@ final class StagingFile: @unchecked Sendable {
 
   /// Opens `candidate` if it can be a staging file: a regular file of ours that has no second name.
   private func take(_ candidate: String) throws(SystemCallError) -> Bool {
-    let opened: OwnedDescriptor
+    let found: OwnedDescriptor
     do {
-      opened = try files.open(candidate, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
+      found = try files.open(candidate, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
     } catch {
       switch error.code {
       // None there, or what nobody calls a file. Anything else may pass: no reason to throw bytes away.
@@ -150,9 +159,9 @@ final class StagingFile: @unchecked Sendable {
       default: throw error
       }
     }
-    let found = try files.status(of: opened.number)
-    guard found.isRegularFile, found.owner == geteuid(), found.links == 1, found.size > 0 else { return false }
-    descriptor = consume opened
+    let status = try files.status(of: found.number)
+    guard status.isRegularFile, status.owner == geteuid(), status.links == 1, status.size > 0 else { return false }
+    take(found)
     return true
   }
 
@@ -233,9 +242,12 @@ final class StagingFile: @unchecked Sendable {
     return Array(hash.finalize())
   }
 
-  /// Hands the bytes of `range` over in pieces; fewer where the file is shorter.
+  /// Hands the bytes of `range` over in pieces; fewer where the file is shorter. Any lane; one that comes too late finds no
+  /// file, and makes none.
   func read(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemCallError) {
-    let number = try open()
+    guard let file = opened.withLock({ $0 }) else { throw SystemCallError("pread", code: EBADF, subject: name) }
+    defer { withExtendedLifetime(file) {} }
+    let number = file.descriptor.number
     let capacity = Int(min(256 << 10, max(1, range.upperBound - range.lowerBound)))
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 4096)
     defer { memory.deallocate() }
@@ -259,9 +271,9 @@ final class StagingFile: @unchecked Sendable {
 
   /// Forgets the file, and removes it.
   func discard() {
-    descriptor = nil
+    close()
     destination.removeStaging(name)
   }
 
-  func close() { descriptor = nil }
+  func close() { opened.withLock { $0 = nil } }
 }

@@ -58,8 +58,8 @@ struct TransportEnd {
   var message = ""
   /// What broke was our sending, after the connection had come about.
   var brokeSending = false
-  /// Not a byte of an answer came because the connection was going away: the peer hasn't looked at the request (RFC 9113,
-  /// 6.8), or it had closed a connection that was idle.
+  /// Not a byte of an answer came because the connection was going away: the peer hasn't looked at the request
+  /// (RFC 9113, 6.8), or it had closed a connection that was idle.
   var cameTooLate = false
   /// Header and body bytes that arrived.
   var receivedBytes: Int64 = 0
