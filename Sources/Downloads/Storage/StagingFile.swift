@@ -233,9 +233,10 @@ final class StagingFile: @unchecked Sendable {
     return Array(hash.finalize())
   }
 
-  /// Hands the bytes of `range` over in pieces; fewer where the file is shorter.
+  /// Hands the bytes of `range` over in pieces; fewer where the file is shorter. Never makes the file: a digest that is
+  /// late must not bring back what was discarded.
   func read(_ range: Range<Int64>, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemCallError) {
-    let number = try open()
+    guard let number = descriptor?.number else { throw SystemCallError("pread", code: EBADF, subject: name) }
     let capacity = Int(min(256 << 10, max(1, range.upperBound - range.lowerBound)))
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 4096)
     defer { memory.deallocate() }
