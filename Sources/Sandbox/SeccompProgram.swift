@@ -130,6 +130,17 @@ public struct SeccompProgram: Sendable, Equatable {
       // Making oneself less urgent, which libdispatch does; more urgent is notified.
       try allow(
         "setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
+      // Its urgent queues ask for a little more of it, and take no for an answer.
+      if !options.killing.contains("setpriority") {
+        for nice in -4...(-1) {
+          try rule(
+            ol_scmp_errno(UInt16(EACCES)), "setpriority",
+            [
+              Test(argument: 0, mask: word, value: 0), Test(argument: 1, mask: word, value: 0),
+              Test(argument: 2, mask: word, value: UInt64(UInt32(bitPattern: Int32(nice)))),
+            ])
+        }
+      }
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       if !options.killing.contains("socket") { try lookups() }
       if options.hidesFiles {

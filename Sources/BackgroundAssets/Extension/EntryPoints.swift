@@ -8,6 +8,7 @@ enum EntryPoints {
     guard let request, request.pointee.size >= UInt32(MemoryLayout<ba_content_request>.size),
       let kind = BAContentRequest(rawValue: Int(request.pointee.kind)), let (target, host) = begin(host)
     else { return BA_FAILED }
+    defer { Blocking.finishExclusiveControl() }
     let downloads = ContentRequestInProgress.during {
       target.downloads(
         for: kind, manifestURL: URL(fileURLWithPath: request.pointee.manifest_path.text, isDirectory: false),
@@ -31,6 +32,7 @@ enum EntryPoints {
     }
     let file = URL(fileURLWithPath: String(cString: path), isDirectory: false)
     target.backgroundDownload(download, finishedWithFileURL: file)
+    Blocking.finishExclusiveControl()
     return BA_OK
   }
 
@@ -39,6 +41,7 @@ enum EntryPoints {
       error.pointee.size >= UInt32(MemoryLayout<ba_error>.size), let (target, _) = begin(host)
     else { return BA_FAILED }
     target.backgroundDownload(download, failedWithError: NSError(copying: error.pointee))
+    Blocking.finishExclusiveControl()
     return BA_OK
   }
 
