@@ -54,6 +54,11 @@ public struct OSLogInterpolation: StringInterpolationProtocol, Sendable {
     _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
   ) { append(value().description, align, privacy) }
 
+  /// So that `String(describing:)` doesn't write `Optional(…)` around an error.
+  public mutating func appendInterpolation(
+    _ error: @autoclosure () -> (any Error)?, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+  ) { append(error().map { String(describing: $0) } ?? "nil", align, privacy) }
+
   /// Errors, optionals and everything else: as `String(describing:)` writes them.
   @_disfavoredOverload
   public mutating func appendInterpolation<Value>(

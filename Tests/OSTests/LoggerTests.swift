@@ -23,11 +23,15 @@ import Testing
     #expect(
       message("\(255, format: .hex) \(255, format: .hex(includePrefix: true, uppercase: true, minDigits: 4))")
         == "ff 0x00FF")
+    #expect(message("\(Int32(-1), format: .hex) \(Int8(-1), format: .octal) \(-1)") == "ffffffff 377 -1")
     #expect(message("[\(name, align: .right(columns: 3))] [\(count, align: .left(columns: 3))]") == "[  n] [3  ]")
     #expect(message("\(flag, format: .answer) \(Int.self)") == "yes Int")
     #expect(message("\(URL(string: "https://e.com")!) \(error as NSError)").hasPrefix("https://e.com"))
     #expect(!message("\(error)").isEmpty)
     #expect(message("\(String(describing: missing)) \(missing) \([1, 2])") == "nil nil [1, 2]")
+    let failure: (any Error)? = CancellationError()
+    let success: (any Error)? = nil
+    #expect(message("\(failure) \(success)") == "CancellationError() nil")
     #expect(message("\(error.localizedDescription, privacy: .public)") == error.localizedDescription)
   }
 
@@ -44,10 +48,31 @@ import Testing
     arguments: [
       ("plain", [], "plain"), ("%d%%", [7], "7%"), ("%{public}@, %{private}s", ["text", "hidden"], "text, <private>"),
       ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%d %@ %q", ["not a number"], "not a number %@ %q"),
+      ("%*d|%-*d|%.*f", [4, 7, 3, 1, 1, 2.25], "   7|1  |2.2"), ("%.*f", [-1, 2.5], "2.500000"),
+      ("%x %u %lx", [Int32(-1), Int32(-1), Int32(-1)], "ffffffff 4294967295 ffffffffffffffff"),
+      ("%d %hhd %hhu %hx", [5_000_000_000, 300, 300, -1], "5000000000 44 44 ffff"),
+      ("%c%c %p", [65, Int32(66), 255], "AB 0xff"), ("%5s|%-3s|%.2s", ["a", "b", "text"], "    a|b  |te"),
+      ("%{bool}d %{BOOL}d %d %@", [1, 0, true, true], "true NO 1 true"),
       ("%", [], "%"), ("%999999999d", [1], "%999999999d"), ("%*d", [1], "%*d"), ("%{public", [], "%{public"),
     ] as [(String, [any Sendable], String)])
   func formats(format: String, arguments: [any Sendable], expected: String) {
     #expect(FormattedMessage.text(format, arguments) == expected)
+  }
+
+  @Test func textBehindPointers() {
+    let long = String(repeating: "x", count: 5000)
+    "héllo".withCString { #expect(FormattedMessage.text("%{public}s|%.1s", [$0, $0]) == "héllo|h") }
+    long.withCString { #expect(FormattedMessage.text("%s", [$0]).count == 1024) }
+    let bytes: [CChar] = [104, 105]
+    bytes.withUnsafeBufferPointer { #expect(FormattedMessage.text("%.*s", [2, $0.baseAddress!]) == "hi") }
+    let none: UnsafePointer<CChar>? = nil
+    #expect(FormattedMessage.text("%s", [none]) == "(null)")
+  }
+
+  @Test func hashOfAFormatIsThatOfALogger() {
+    let hash = message("\("secret", privacy: .private(mask: .hash))")
+    #expect(FormattedMessage.text("%{private, mask.hash}@ %{mask.hash}s", ["secret", "secret"]) == "\(hash) \(hash)")
+    #expect(FormattedMessage.text("%{sensitive}d", [1]) == "<private>")
   }
 
   @Test func formsOfTheCallCompile() {
