@@ -88,7 +88,31 @@ import Testing
     var lock = os_unfair_lock()
     os_unfair_lock_lock(&lock)
     #expect(!os_unfair_lock_trylock(&lock))
+    os_unfair_lock_assert_owner(&lock)
     os_unfair_lock_unlock(&lock)
+    os_unfair_lock_assert_not_owner(&lock)
+  }
+
+  @Test func ownership() {
+    let lock = OSAllocatedUnfairLock()
+    lock.precondition(.notOwner)
+    let wasFree = lock.withLockIfAvailable {
+      lock.precondition(.owner)
+      Thread { lock.precondition(.notOwner) }.start()
+      return lock.withLockIfAvailable { 1 } == nil
+    }
+    #expect(wasFree == true)
+    let state = OSAllocatedUnfairLock(initialState: 1)
+    #expect(state.withLockIfAvailable { $0 } == 1)
+    state.precondition(.notOwner)
+  }
+
+  @Test func wrongOwnershipEndsTheProcess() async {
+    await #expect(processExitsWith: .failure) { OSAllocatedUnfairLock().precondition(.owner) }
+    await #expect(processExitsWith: .failure) {
+      let lock = OSAllocatedUnfairLock()
+      lock.withLock { lock.precondition(.notOwner) }
+    }
   }
 
   @Test func lock() async {
