@@ -84,6 +84,25 @@ import Testing
     #expect(log.isEnabled(type: .debug) && !silent.isEnabled(type: .fault))
   }
 
+  @Test func signpostsCompile() {
+    let log = OSLog(subsystem: "com.example", category: .pointsOfInterest)
+    let id = OSSignpostID(log: log)
+    os_signpost(.begin, log: log, name: "load", signpostID: id, "request %d %{public}@", 1, "a")
+    os_signpost(.event, log: log, name: "load")
+    os_signpost(.event, log: log, name: "load", "plain")
+    os_signpost(.event, log: log, name: "load", "\(1) item")
+    os_signpost(.end, log: log, name: "load", signpostID: id)
+    #expect(!log.signpostsEnabled && OSSignpostType.end.rawValue == 2)
+
+    let signposter = OSSignposter(subsystem: "com.example", category: .pointsOfInterest)
+    let state = signposter.beginInterval("load", id: signposter.makeSignpostID(from: log))
+    signposter.endInterval("load", state, "done \(1)")
+    #expect(signposter.withIntervalSignpost("load", id: id, "message \(2)") { 3 } == 3)
+    #expect(signposter.withIntervalSignpost("load") { 4 } == 4)
+    #expect(signposter.makeSignpostID(from: log) == OSSignpostID(log: log, object: log))
+    #expect(OSSignposter(subsystem: "com.example", category: "c").makeSignpostID(from: signposter as AnyObject) != id)
+  }
+
   @Test func unfairLock() {
     var lock = os_unfair_lock()
     os_unfair_lock_lock(&lock)
