@@ -35,6 +35,36 @@ import Testing
     #expect(message("\(error.localizedDescription, privacy: .public)") == error.localizedDescription)
   }
 
+  @Test func valueFormats() {
+    let size = 1_540_000
+    #expect(
+      message("\(size, format: .byteCount)|\(size, format: .byteCountIEC)|\(4720, format: .byteCount)")
+        == "1.54 MB|1.47 MiB|4.72 kB")
+    #expect(
+      message("\(5, format: .byteCount)|\(999_600, format: .byteCount)|\(1010, format: .byteCountIEC)")
+        == "5 B|1 MB|1010 B")
+    #expect(
+      message("\(Int32(5_000_000), format: .bitrate, privacy: .public)|\(123_000 as UInt64, format: .bitrateIEC)")
+        == "5 Mbps|120 Kibps")
+    let time: time_t = 604_800
+    #expect(message("\(time, format: .secondsSince1970)").hasPrefix("1970-01-0"))
+    #expect(
+      message("\(EPIPE, format: .darwinErrno) \(SIGSEGV, format: .darwinSignal)")
+        == "[32: Broken pipe] [11: Segmentation fault]")
+    #expect(
+      message("\(Int32(0o40755), format: .darwinMode)|\(Int32(0o100700), format: .darwinMode)")
+        == "drwxr-xr-x|-rwx------")
+    #expect(
+      message("\(Int32(bigEndian: 0x7f00_0001), format: .ipv4Address) \(Int32(7), format: .truth)")
+        == "127.0.0.1 true")
+    #expect(message("\(Int32(0), format: .answer) \(EPIPE, format: .darwinErrno, privacy: .private)") == "NO <private>")
+    let identifier = UUID()
+    let text = withUnsafeBytes(of: identifier.uuid) { message("\($0, format: .uuid)") }
+    #expect(text == identifier.uuidString)
+    #expect(
+      message("\("a", privacy: .public, attributes: "k") \(1, attributes: "k") \(true, attributes: "k")") == "a 1 true")
+  }
+
   @Test func privacy() {
     let secret = "secret"
     #expect(message("\(secret) \(secret, privacy: .public) \(secret, privacy: .auto)") == "secret secret secret")
