@@ -5,6 +5,9 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
   // @unchecked: the state is reached only with the mutex held.
   private let storage: Storage
 
+  /// Whether the calling thread holds a lock. Corresponds to Apple's `OSAllocatedUnfairLock.Ownership`.
+  public enum Ownership: Hashable, Sendable { case owner, notOwner }
+
   public init(uncheckedState initialState: State) { storage = Storage(initialState) }
 
   public init(initialState: State) where State: Sendable { storage = Storage(initialState) }
@@ -35,6 +38,11 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
     try withLockIfAvailableUnchecked(body)
   }
 
+  /// Ends the process unless the calling thread holds the lock, or doesn't, as stated.
+  public func precondition(_ condition: Ownership) {
+    Swift.precondition(storage.isHeldByThisThread == (condition == .owner), "the calling thread isn't \(condition)")
+  }
+
   private final class Storage {
     var state: State
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -48,6 +56,8 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
     func lock() { pthread_mutex_lock(mutex) }
     func unlock() { pthread_mutex_unlock(mutex) }
     func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
+
+    var isHeldByThisThread: Bool { os.isHeldByThisThread(mutex) }
 
     deinit {
       pthread_mutex_destroy(mutex)
@@ -74,5 +84,16 @@ extension OSAllocatedUnfairLock where State == Void {
 
   public func withLock<Result: Sendable>(_ body: @Sendable () throws -> Result) rethrows -> Result {
     try withLockUnchecked(body)
+  }
+  /// Returns nil at once if the lock is held.
+  public func withLockIfAvailableUnchecked<Result>(_ body: () throws -> Result) rethrows -> Result? {
+    guard storage.tryLock() else { return nil }
+    defer { storage.unlock() }
+    return try body()
+  }
+
+  /// Returns nil at once if the lock is held.
+  public func withLockIfAvailable<Result: Sendable>(_ body: @Sendable () throws -> Result) rethrows -> Result? {
+    try withLockIfAvailableUnchecked(body)
   }
 }

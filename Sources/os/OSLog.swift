@@ -40,6 +40,9 @@ public final class OSLog: Sendable {
   /// Whether messages go anywhere. Which levels are kept is the host's affair.
   public func isEnabled(type: OSLogType) -> Bool { !isSilent }
 
+  /// False: there is no profiler that would take them.
+  public var signpostsEnabled: Bool { false }
+
   func write(_ type: OSLogType, _ message: String) {
     if !isSilent { LogSink.write(type, subsystem: subsystem, category: category, message: message) }
   }

@@ -34,10 +34,13 @@ public struct OSLogIntegerFormatting: Sendable {
       minimumDigits: minDigits())
   }
 
-  func text(of number: some BinaryInteger) -> String {
-    let digits = String(number.magnitude, radix: radix, uppercase: uppercase)
+  /// Like C, hexadecimal and octal show a negative number's bits.
+  func text<Number: FixedWidthInteger>(of number: Number) -> String {
+    let magnitude = radix == 10 ? number.magnitude : Number.Magnitude(truncatingIfNeeded: number)
+    let digits = String(magnitude, radix: radix, uppercase: uppercase)
     let zeros = String(repeating: "0", count: max(0, minimumDigits - digits.count))
-    return (number < 0 ? "-" : explicitPositiveSign ? "+" : "") + prefix + zeros + digits
+    let sign = number >= 0 ? (explicitPositiveSign ? "+" : "") : radix == 10 ? "-" : ""
+    return sign + prefix + zeros + digits
   }
 }
 

@@ -9,6 +9,8 @@ public struct OSLogMessage: ExpressibleByStringInterpolation, Sendable {
 }
 
 /// Collects the parts of an ``OSLogMessage``. Corresponds to Apple's `OSLogInterpolation`.
+///
+/// What a value's `attributes` say to Apple's log viewers has no place in text, and no effect.
 public struct OSLogInterpolation: StringInterpolationProtocol, Sendable {
   private(set) var text: String
 
@@ -20,44 +22,70 @@ public struct OSLogInterpolation: StringInterpolationProtocol, Sendable {
   public mutating func appendLiteral(_ literal: String) { text += literal }
 
   public mutating func appendInterpolation(
-    _ argumentString: @autoclosure () -> String, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+    _ argumentString: @autoclosure () -> String, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
   ) { append(argumentString(), align, privacy) }
 
   public mutating func appendInterpolation<Number: FixedWidthInteger>(
     _ number: @autoclosure () -> Number, format: OSLogIntegerFormatting = .decimal,
-    align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+    align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto, attributes: String = ""
   ) { append(format.text(of: number()), align, privacy) }
+
+  public mutating func appendInterpolation<Number: FixedWidthInteger>(
+    _ number: @autoclosure () -> Number, format: OSLogIntExtendedFormat, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
+  ) { append(format.text(of: number()), .none, privacy) }
+
+  public mutating func appendInterpolation(
+    _ number: @autoclosure () -> Int32, format: OSLogInt32ExtendedFormat, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
+  ) { append(format.text(of: number()), .none, privacy) }
 
   public mutating func appendInterpolation(
     _ number: @autoclosure () -> Double, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
-    privacy: OSLogPrivacy = .auto
+    privacy: OSLogPrivacy = .auto, attributes: String = ""
   ) { append(format.text(of: number()), align, privacy) }
 
   public mutating func appendInterpolation(
     _ number: @autoclosure () -> Float, format: OSLogFloatFormatting = .fixed, align: OSLogStringAlignment = .none,
-    privacy: OSLogPrivacy = .auto
+    privacy: OSLogPrivacy = .auto, attributes: String = ""
   ) { append(format.text(of: Double(number())), align, privacy) }
 
   public mutating func appendInterpolation(
-    _ boolean: @autoclosure () -> Bool, format: OSLogBoolFormat = .truth, privacy: OSLogPrivacy = .auto
+    _ boolean: @autoclosure () -> Bool, format: OSLogBoolFormat = .truth, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
   ) { append(format.text(of: boolean()), .none, privacy) }
 
   public mutating func appendInterpolation(
-    _ pointer: @autoclosure () -> UnsafeRawPointer, privacy: OSLogPrivacy = .auto
+    _ pointer: @autoclosure () -> UnsafeRawPointer, privacy: OSLogPrivacy = .auto, attributes: String = ""
   ) { append("0x" + String(UInt(bitPattern: pointer()), radix: 16), .none, privacy) }
 
   public mutating func appendInterpolation(
-    _ type: @autoclosure () -> any Any.Type, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+    _ bytes: @autoclosure () -> UnsafeRawBufferPointer, format: OSLogPointerFormat = .none,
+    privacy: OSLogPrivacy = .auto, attributes: String = ""
+  ) { append(format.text(of: bytes()), .none, privacy) }
+
+  public mutating func appendInterpolation(
+    _ type: @autoclosure () -> any Any.Type, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
   ) { append(String(describing: type()), align, privacy) }
 
   public mutating func appendInterpolation<Value: CustomStringConvertible>(
-    _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+    _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
   ) { append(value().description, align, privacy) }
+
+  /// So that `String(describing:)` doesn't write `Optional(…)` around an error.
+  public mutating func appendInterpolation(
+    _ error: @autoclosure () -> (any Error)?, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
+  ) { append(error().map { String(describing: $0) } ?? "nil", align, privacy) }
 
   /// Errors, optionals and everything else: as `String(describing:)` writes them.
   @_disfavoredOverload
   public mutating func appendInterpolation<Value>(
-    _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto
+    _ value: @autoclosure () -> Value, align: OSLogStringAlignment = .none, privacy: OSLogPrivacy = .auto,
+    attributes: String = ""
   ) { append(String(describing: value()), align, privacy) }
 
   private mutating func append(_ value: String, _ align: OSLogStringAlignment, _ privacy: OSLogPrivacy) {

@@ -4,6 +4,7 @@
 public struct OSSignposter: Sendable {
   public init() {}
   public init(subsystem: String, category: String) {}
+  public init(subsystem: String, category: OSLog.Category) {}
   public init(logger: Logger) {}
   public init(logHandle: OSLog) {}
 
@@ -12,6 +13,9 @@ public struct OSSignposter: Sendable {
   public var isEnabled: Bool { false }
 
   public func makeSignpostID() -> OSSignpostID { .exclusive }
+
+  /// The same for the same object, as long as it lives.
+  public func makeSignpostID(from object: AnyObject) -> OSSignpostID { OSSignpostID(object) }
 
   public func beginInterval(_ name: StaticString, id: OSSignpostID = .exclusive) -> OSSignpostIntervalState {
     OSSignpostIntervalState()
@@ -32,6 +36,10 @@ public struct OSSignposter: Sendable {
   public func withIntervalSignpost<Result>(
     _ name: StaticString, id: OSSignpostID = .exclusive, around task: () throws -> Result
   ) rethrows -> Result { try task() }
+
+  public func withIntervalSignpost<Result>(
+    _ name: StaticString, id: OSSignpostID = .exclusive, _ message: OSLogMessage, around task: () throws -> Result
+  ) rethrows -> Result { try task() }
 }
 
 /// Corresponds to Apple's `OSSignpostID`.
@@ -39,6 +47,13 @@ public struct OSSignpostID: Equatable, Hashable, Sendable {
   public let rawValue: UInt64
 
   public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+  public init(log: OSLog) { self = .exclusive }
+
+  /// The same for the same object, as long as it lives.
+  public init(log: OSLog, object: AnyObject) { self.init(object) }
+
+  init(_ object: AnyObject) { self.init(UInt64(UInt(bitPattern: ObjectIdentifier(object)))) }
 
   public static let exclusive = OSSignpostID(0xEEEE_B0B5_B2B2_EEEE)
   public static let invalid = OSSignpostID(.max)

@@ -23,3 +23,24 @@ public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock>) 
 public func os_unfair_lock_trylock(_ lock: UnsafeMutablePointer<os_unfair_lock>) -> Bool {
   pthread_mutex_trylock(lock) == 0
 }
+
+/// Ends the process unless this thread holds the lock.
+@_alwaysEmitIntoClient
+public func os_unfair_lock_assert_owner(_ lock: UnsafePointer<os_unfair_lock>) {
+  precondition(isHeldByThisThread(lock), "the lock isn't held by this thread")
+}
+
+/// Ends the process if this thread holds the lock.
+@_alwaysEmitIntoClient
+public func os_unfair_lock_assert_not_owner(_ lock: UnsafePointer<os_unfair_lock>) {
+  precondition(!isHeldByThisThread(lock), "the lock is held by this thread")
+}
+
+/// glibc notes in every mutex which thread holds it. Only this thread writes this thread's number, so a read without the
+/// lock can't mistake another owner for it.
+@_alwaysEmitIntoClient
+func isHeldByThisThread(_ lock: UnsafePointer<os_unfair_lock>) -> Bool { lock.pointee.__data.__owner == gettid() }
+
+// Swift's module of glibc lacks it.
+@_silgen_name("gettid") @usableFromInline
+func gettid() -> pid_t

@@ -81,6 +81,17 @@ extension HostSuite {
       #expect(scheduled.identifier == "level" && scheduled.flags == 0 && scheduled.fileSize == 12)
     }
 
+    @Test func networkFailureIsAURLError() throws {
+      let table = try #require(Table(of: RogueDownloader.self))
+      #expect(table.failed(host, "a", code: -1001) == BA_OK)
+      #expect((RogueDownloader.failure as? URLError)?.code == .timedOut)
+      let failure = try #require(RogueDownloader.failure) as NSError
+      #expect(
+        failure.domain == NSURLErrorDomain && failure.code == -1001 && failure.localizedDescription == "timed out")
+      #expect(table.failed(host, "a", code: 12345) == BA_OK)
+      #expect((RogueDownloader.failure as? NSError)?.code == 12345)
+    }
+
     @Test func manifestIsNotAnOrdinaryDownload() throws {
       let table = try #require(Table(of: BackgroundDownloadHandler.self))
       #expect(table.failed(host, "manifest", code: -1001, flags: BA_DOWNLOAD_MANIFEST | BA_DOWNLOAD_ESSENTIAL) == BA_OK)

@@ -10,10 +10,11 @@ extension HostSuite {
     init() { ba_set_current_host(host.table) }
 
     private func download(
-      _ url: String = "https://e.com/a", size: Int = 5, essential: Bool = false, priority: Int = 0
+      _ url: String = "https://e.com/a", identifier: String = "name", size: Int = 5, essential: Bool = false,
+      priority: Int = 0
     ) -> BAURLDownload {
       BAURLDownload(
-        identifier: "name", request: URLRequest(url: URL(string: url)!), essential: essential, fileSize: size,
+        identifier: identifier, request: URLRequest(url: URL(string: url)!), essential: essential, fileSize: size,
         applicationGroupIdentifier: "group", priority: .init(priority))
     }
 
@@ -41,6 +42,8 @@ extension HostSuite {
       let essential = error { try manager.scheduleDownload(download(essential: true)) }
       #expect(essential?.domain == BAErrorDomain && essential?.code == 109)
       #expect(essential?.localizedDescription.contains("'name'") == true)
+      let identifier = error { try manager.scheduleDownload(download(identifier: "")) }
+      #expect(identifier?.code == 102 && identifier?.localizedDescription.contains("identifier is empty") == true)
       let size = error { try manager.scheduleDownload(download(size: -3)) }
       #expect(size?.code == 102 && size?.localizedDescription.contains("-3") == true)
       let priority = error { try manager.scheduleDownload(download(priority: 101)) }
@@ -56,6 +59,14 @@ extension HostSuite {
     @Test func loopbackHTTPIsForTheHostToDecide() throws {
       try manager.scheduleDownload(download("http://127.0.0.1:8080/a"))
       #expect(host.state.withLock { $0.scheduled.count } == 1)
+    }
+
+    @Test func refusedLoopbackHTTPNamesTheURL() {
+      host.state.withLock { $0.status = BA_DOWNLOAD_FAILED_TO_START }
+      let refusal = error { try manager.scheduleDownload(download("http://localhost/a")) }
+      #expect(refusal?.code == 102 && refusal?.localizedDescription.contains("http://localhost/a") == true)
+      let underlying = refusal?.userInfo[NSUnderlyingErrorKey] as? NSError
+      #expect(underlying?.domain == NSURLErrorDomain && underlying?.code == -1002)
     }
 
     @Test(arguments: [55, 56, 100, 102, 111, 112, 202])

@@ -23,12 +23,46 @@ import Testing
     #expect(
       message("\(255, format: .hex) \(255, format: .hex(includePrefix: true, uppercase: true, minDigits: 4))")
         == "ff 0x00FF")
+    #expect(message("\(Int32(-1), format: .hex) \(Int8(-1), format: .octal) \(-1)") == "ffffffff 377 -1")
     #expect(message("[\(name, align: .right(columns: 3))] [\(count, align: .left(columns: 3))]") == "[  n] [3  ]")
     #expect(message("\(flag, format: .answer) \(Int.self)") == "yes Int")
     #expect(message("\(URL(string: "https://e.com")!) \(error as NSError)").hasPrefix("https://e.com"))
     #expect(!message("\(error)").isEmpty)
     #expect(message("\(String(describing: missing)) \(missing) \([1, 2])") == "nil nil [1, 2]")
+    let failure: (any Error)? = CancellationError()
+    let success: (any Error)? = nil
+    #expect(message("\(failure) \(success)") == "CancellationError() nil")
     #expect(message("\(error.localizedDescription, privacy: .public)") == error.localizedDescription)
+  }
+
+  @Test func valueFormats() {
+    let size = 1_540_000
+    #expect(
+      message("\(size, format: .byteCount)|\(size, format: .byteCountIEC)|\(4720, format: .byteCount)")
+        == "1.54 MB|1.47 MiB|4.72 kB")
+    #expect(
+      message("\(5, format: .byteCount)|\(999_600, format: .byteCount)|\(1010, format: .byteCountIEC)")
+        == "5 B|1 MB|1010 B")
+    #expect(
+      message("\(Int32(5_000_000), format: .bitrate, privacy: .public)|\(123_000 as UInt64, format: .bitrateIEC)")
+        == "5 Mbps|120 Kibps")
+    let time: time_t = 604_800
+    #expect(message("\(time, format: .secondsSince1970)").hasPrefix("1970-01-0"))
+    #expect(
+      message("\(EPIPE, format: .darwinErrno) \(SIGSEGV, format: .darwinSignal)")
+        == "[32: Broken pipe] [11: Segmentation fault]")
+    #expect(
+      message("\(Int32(0o40755), format: .darwinMode)|\(Int32(0o100700), format: .darwinMode)")
+        == "drwxr-xr-x|-rwx------")
+    #expect(
+      message("\(Int32(bigEndian: 0x7f00_0001), format: .ipv4Address) \(Int32(7), format: .truth)")
+        == "127.0.0.1 true")
+    #expect(message("\(Int32(0), format: .answer) \(EPIPE, format: .darwinErrno, privacy: .private)") == "NO <private>")
+    let identifier = UUID()
+    let text = withUnsafeBytes(of: identifier.uuid) { message("\($0, format: .uuid)") }
+    #expect(text == identifier.uuidString)
+    #expect(
+      message("\("a", privacy: .public, attributes: "k") \(1, attributes: "k") \(true, attributes: "k")") == "a 1 true")
   }
 
   @Test func privacy() {
@@ -44,10 +78,31 @@ import Testing
     arguments: [
       ("plain", [], "plain"), ("%d%%", [7], "7%"), ("%{public}@, %{private}s", ["text", "hidden"], "text, <private>"),
       ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%d %@ %q", ["not a number"], "not a number %@ %q"),
+      ("%*d|%-*d|%.*f", [4, 7, 3, 1, 1, 2.25], "   7|1  |2.2"), ("%.*f", [-1, 2.5], "2.500000"),
+      ("%x %u %lx", [Int32(-1), Int32(-1), Int32(-1)], "ffffffff 4294967295 ffffffffffffffff"),
+      ("%d %hhd %hhu %hx", [5_000_000_000, 300, 300, -1], "5000000000 44 44 ffff"),
+      ("%c%c %p", [65, Int32(66), 255], "AB 0xff"), ("%5s|%-3s|%.2s", ["a", "b", "text"], "    a|b  |te"),
+      ("%{bool}d %{BOOL}d %d %@", [1, 0, true, true], "true NO 1 true"),
       ("%", [], "%"), ("%999999999d", [1], "%999999999d"), ("%*d", [1], "%*d"), ("%{public", [], "%{public"),
     ] as [(String, [any Sendable], String)])
   func formats(format: String, arguments: [any Sendable], expected: String) {
     #expect(FormattedMessage.text(format, arguments) == expected)
+  }
+
+  @Test func textBehindPointers() {
+    let long = String(repeating: "x", count: 5000)
+    "héllo".withCString { #expect(FormattedMessage.text("%{public}s|%.1s", [$0, $0]) == "héllo|h") }
+    long.withCString { #expect(FormattedMessage.text("%s", [$0]).count == 1024) }
+    let bytes: [CChar] = [104, 105]
+    bytes.withUnsafeBufferPointer { #expect(FormattedMessage.text("%.*s", [2, $0.baseAddress!]) == "hi") }
+    let none: UnsafePointer<CChar>? = nil
+    #expect(FormattedMessage.text("%s", [none]) == "(null)")
+  }
+
+  @Test func hashOfAFormatIsThatOfALogger() {
+    let hash = message("\("secret", privacy: .private(mask: .hash))")
+    #expect(FormattedMessage.text("%{private, mask.hash}@ %{mask.hash}s", ["secret", "secret"]) == "\(hash) \(hash)")
+    #expect(FormattedMessage.text("%{sensitive}d", [1]) == "<private>")
   }
 
   @Test func formsOfTheCallCompile() {
@@ -59,11 +114,54 @@ import Testing
     #expect(log.isEnabled(type: .debug) && !silent.isEnabled(type: .fault))
   }
 
+  @Test func signpostsCompile() {
+    let log = OSLog(subsystem: "com.example", category: .pointsOfInterest)
+    let id = OSSignpostID(log: log)
+    os_signpost(.begin, log: log, name: "load", signpostID: id, "request %d %{public}@", 1, "a")
+    os_signpost(.event, log: log, name: "load")
+    os_signpost(.event, log: log, name: "load", "plain")
+    os_signpost(.event, log: log, name: "load", "\(1) item")
+    os_signpost(.end, log: log, name: "load", signpostID: id)
+    #expect(!log.signpostsEnabled && OSSignpostType.end.rawValue == 2)
+
+    let signposter = OSSignposter(subsystem: "com.example", category: .pointsOfInterest)
+    let state = signposter.beginInterval("load", id: signposter.makeSignpostID(from: log))
+    signposter.endInterval("load", state, "done \(1)")
+    #expect(signposter.withIntervalSignpost("load", id: id, "message \(2)") { 3 } == 3)
+    #expect(signposter.withIntervalSignpost("load") { 4 } == 4)
+    #expect(signposter.makeSignpostID(from: log) == OSSignpostID(log: log, object: log))
+    #expect(OSSignposter(subsystem: "com.example", category: "c").makeSignpostID(from: signposter as AnyObject) != id)
+  }
+
   @Test func unfairLock() {
     var lock = os_unfair_lock()
     os_unfair_lock_lock(&lock)
     #expect(!os_unfair_lock_trylock(&lock))
+    os_unfair_lock_assert_owner(&lock)
     os_unfair_lock_unlock(&lock)
+    os_unfair_lock_assert_not_owner(&lock)
+  }
+
+  @Test func ownership() {
+    let lock = OSAllocatedUnfairLock()
+    lock.precondition(.notOwner)
+    let wasFree = lock.withLockIfAvailable {
+      lock.precondition(.owner)
+      Thread { lock.precondition(.notOwner) }.start()
+      return lock.withLockIfAvailable { 1 } == nil
+    }
+    #expect(wasFree == true)
+    let state = OSAllocatedUnfairLock(initialState: 1)
+    #expect(state.withLockIfAvailable { $0 } == 1)
+    state.precondition(.notOwner)
+  }
+
+  @Test func wrongOwnershipEndsTheProcess() async {
+    await #expect(processExitsWith: .failure) { OSAllocatedUnfairLock().precondition(.owner) }
+    await #expect(processExitsWith: .failure) {
+      let lock = OSAllocatedUnfairLock()
+      lock.withLock { lock.precondition(.notOwner) }
+    }
   }
 
   @Test func lock() async {

@@ -4,18 +4,26 @@ extension DownloadRecord {
   /// The host checks the same and more, membership of the app group for one; what can be known here is refused here,
   /// because only here the description can name the value.
   var violation: NSError? {
+    if identifier.isEmpty { return rejection("its identifier is empty; give it one that no other download has") }
     if let fileSize, fileSize <= 0 {
       return rejection("its file size is \(fileSize); state the exact size of the transfer, which is more than zero")
     }
     if !BADownload.Priority(priority).isValid {
       return rejection("its priority is \(priority); use a value from -100 to 100")
     }
-    if !hasPermittedScheme {
-      return rejection(
-        "its URL '\(url)' isn't https; serve the file over https",
-        underlying: NSError(domain: NSURLErrorDomain, code: URLError.Code.unsupportedURL.rawValue))
-    }
-    return nil
+    return hasPermittedScheme ? nil : unsupportedURL
+  }
+
+  /// Why the host won't start a download without ``violation``, if that can be told: only one in development mode takes
+  /// http to this machine.
+  var reasonNotToStart: NSError? {
+    URLComponents(string: url)?.scheme?.lowercased() == "https" ? nil : unsupportedURL
+  }
+
+  private var unsupportedURL: NSError {
+    rejection(
+      "its URL '\(url)' isn't https; serve the file over https",
+      underlying: NSError(domain: NSURLErrorDomain, code: URLError.Code.unsupportedURL.rawValue))
   }
 
   /// https, or http to this machine: whether the latter is allowed, only a host in development mode knows.

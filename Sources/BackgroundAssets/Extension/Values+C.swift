@@ -18,6 +18,19 @@ extension NSError {
   }
 }
 
+extension BADownloaderExtension {
+  /// Delivers a failure as its clients look at it: those of the network as `URLError`.
+  ///
+  /// On Linux a cast never makes one of an `NSError`, while the way back keeps domain, code and description.
+  func backgroundDownload(_ failedDownload: BADownload, failedWithError error: NSError) {
+    var failure: any Error = error
+    if error.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: error.code) {
+      failure = URLError(code, userInfo: error.userInfo)
+    }
+    backgroundDownload(failedDownload, failedWithError: failure)
+  }
+}
+
 extension URLAuthenticationChallenge {
   convenience init(copying challenge: ba_challenge) {
     let method = challenge.authentication_method.text

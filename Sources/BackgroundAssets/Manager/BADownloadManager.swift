@@ -76,6 +76,7 @@ public class BADownloadManager: NSObject, @unchecked Sendable {
     guard !download.isEssential else { throw FrameworkError.essentialNotPermitted(download.identifier) }
     if let violation = download.record.violation { throw violation }
     let status = host.schedule(download)
+    if status == BA_DOWNLOAD_FAILED_TO_START, let reason = download.record.reasonNotToStart { throw reason }
     guard status == BA_OK else {
       throw FrameworkError.answered(
         status,

@@ -7,6 +7,7 @@ struct MinimalDownloader: BADownloaderExtension {}
 final class RogueDownloader: NSObject, BADownloaderExtension, BADownloadManagerDelegate {
   nonisolated(unsafe) static var schedulingCode = 0
   nonisolated(unsafe) static var terminated = false
+  nonisolated(unsafe) static var failure: (any Error)?
 
   required override init() {
     super.init()
@@ -31,6 +32,8 @@ final class RogueDownloader: NSObject, BADownloaderExtension, BADownloadManagerD
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
     (.useCredential, URLCredential(user: String(repeating: "x", count: 300), password: "", persistence: .none))
   }
+
+  func backgroundDownload(_ failedDownload: BADownload, failedWithError error: any Error) { Self.failure = error }
 
   func extensionWillTerminate() { Self.terminated = true }
 

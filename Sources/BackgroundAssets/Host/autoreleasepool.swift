@@ -1,0 +1,4 @@
+/// Calls the closure: there are no autoreleased objects on Linux, and sources from Apple platforms expect the function.
+public func autoreleasepool<Result: ~Copyable, Failure: Error>(
+  invoking body: () throws(Failure) -> Result
+) throws(Failure) -> Result { try body() }
