@@ -127,10 +127,11 @@ import Testing
     conditions.isMetered = isMetered
     conditions.isSavingPower = isSavingPower
     let isSilent = Mutex(true)
-    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false)) { request, _ in
+    // Held from the start: a request that was out already would have some of the bytes.
+    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false), conditions: conditions) {
+      request, _ in
       isSilent.withLock { $0 } ? .cut(after: .byte(request.header("Range") == nil ? 2 << 20 : 0), .silence) : nil
     }
-    scene.engine.setConditions(conditions)
     let gate: Explanation.Code = isMetered ? .metered : .powerSaver
     try await scene.engine.isHeld(scene.id, by: gate)
     // The app comes to the foreground: it starts regardless.

@@ -24,9 +24,7 @@ public protocol BADownloaderExtension: AppExtension {
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
-  // Disfavoured, so that an `NSError` takes the way through the overload that turns it into what clients expect.
   /// A download has failed. It may be scheduled again; an essential one only after `removingEssential()`.
-  @_disfavoredOverload
   func backgroundDownload(_ failedDownload: BADownload, failedWithError error: any Error)
 
   /// A file has arrived. Move it, don't copy it: what is still at `fileURL` when this returns is deleted.
@@ -46,7 +44,6 @@ extension BADownloaderExtension {
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) { (.performDefaultHandling, nil) }
 
-  @_disfavoredOverload
   public func backgroundDownload(_ failedDownload: BADownload, failedWithError error: any Error) {}
 
   public func backgroundDownload(_ finishedDownload: BADownload, finishedWithFileURL fileURL: URL) {}

@@ -40,7 +40,7 @@ enum EntryPoints {
     guard let download = copied(download, state: .failed), let error,
       error.pointee.size >= UInt32(MemoryLayout<ba_error>.size), let (target, _) = begin(host)
     else { return BA_FAILED }
-    target.backgroundDownload(download, failedWithError: NSError(copying: error.pointee))
+    target.backgroundDownload(download, failedWithError: error.pointee.value)
     Blocking.finishExclusiveControl()
     return BA_OK
   }

@@ -9,25 +9,15 @@ extension BAAppExtensionInfo {
   }
 }
 
-extension NSError {
-  convenience init(copying error: ba_error) {
-    let description = error.description.text
-    self.init(
-      domain: error.domain.text, code: Int(error.code),
-      userInfo: description.isEmpty ? nil : [NSLocalizedDescriptionKey: description])
-  }
-}
-
-extension BADownloaderExtension {
-  /// Delivers a failure as its clients look at it: those of the network as `URLError`.
-  ///
-  /// On Linux a cast never makes one of an `NSError`, while the way back keeps domain, code and description.
-  func backgroundDownload(_ failedDownload: BADownload, failedWithError error: NSError) {
-    var failure: any Error = error
-    if error.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: error.code) {
-      failure = URLError(code, userInfo: error.userInfo)
-    }
-    backgroundDownload(failedDownload, failedWithError: failure)
+extension ba_error {
+  /// As clients look at it: a failure of the network is a `URLError`. On Linux a cast never makes one of an `NSError`, while
+  /// the way back keeps domain, code and description.
+  var value: any Error {
+    let text = description.text
+    let error = NSError(
+      domain: domain.text, code: Int(code), userInfo: text.isEmpty ? nil : [NSLocalizedDescriptionKey: text])
+    guard error.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: error.code) else { return error }
+    return URLError(code, userInfo: error.userInfo)
   }
 }
 

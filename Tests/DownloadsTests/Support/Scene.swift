@@ -17,6 +17,7 @@ struct Scene {
   init(
     _ transferClass: TransferClass = .foreground, size: Int64? = nil, digest: ContentDigest? = nil,
     clock: TestClock = TestClock(), journal: MemoryJournal = MemoryJournal(),
+    conditions: MachineConditions = MachineConditions(),
     specification change: ((inout DownloadSpecification) -> Void)? = nil,
     configure: ((inout OriginConfiguration) -> Void)? = nil, options: ((inout EngineOptions) -> Void)? = nil,
     reply: @escaping @Sendable (RecordedRequest, Int) -> Reply?
@@ -28,6 +29,7 @@ struct Scene {
     }
     harness = try Harness(journal: journal, clock: clock) { options?(&$0) }
     events = harness.engine.events
+    harness.engine.setConditions(conditions)
     var specification = harness.specification(origin.url(Trial.path), transferClass, size: size, digest: digest)
     change?(&specification)
     guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
