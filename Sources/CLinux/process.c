@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <nss.h>
 #include <signal.h>
@@ -158,6 +159,24 @@ void ol_flush_output(void) {
   fflush_unlocked(stdout);
   funlockfile(stdout);
 }
+
+static int release_code(struct dl_phdr_info *info, size_t size, void *context) {
+  (void)size, (void)context;
+  /* The kernel's own page has no file to come back from. */
+  if (info->dlpi_name && strstr(info->dlpi_name, "vdso")) return 0;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  for (int index = 0; index < info->dlpi_phnum; index++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[index];
+    /* What was never writable is as it is in the file: relocated data lies in parts that were. */
+    if (part->p_type != PT_LOAD || part->p_flags & PF_W) continue;
+    uintptr_t start = (info->dlpi_addr + part->p_vaddr) & ~(page - 1);
+    uintptr_t end = (info->dlpi_addr + part->p_vaddr + part->p_memsz) & ~(page - 1);
+    if (end > start) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+void ol_release_code(void) { dl_iterate_phdr(release_code, NULL); }
 
 size_t ol_memory_in_use(void) {
   struct mallinfo2 info = mallinfo2();

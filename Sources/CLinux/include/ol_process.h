@@ -38,6 +38,7 @@ int ol_is_memory(const char *_Nonnull path);
 void ol_look_up_names_in_files(void);
 void ol_write_lines(void);
 void ol_flush_output(void);
+void ol_release_code(void);
 size_t ol_memory_in_use(void);
 
 #endif
