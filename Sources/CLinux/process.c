@@ -60,6 +60,10 @@ int ol_pidfd_signal(int pidfd, int signal) {
   return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? errno : 0;
 }
 
+int ol_pidfd_release_memory(int pidfd) {
+  return syscall(448 /* process_mrelease, Linux 5.15 */, pidfd, 0) < 0 ? errno : 0;
+}
+
 int ol_pidfd_pid(int pidfd, pid_t *pid) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);

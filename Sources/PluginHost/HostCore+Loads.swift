@@ -136,6 +136,7 @@ extension HostCore {
         id: id, plan: plan, loop: loop, cgroup: cgroup, walls: walls, control: mine[0], service: mine[1],
         output: mine[2], requested: requested)
       run.server = server
+      run.isAlone = { [weak self] in self?.runs.values.allSatisfy { $0.id == id || $0.report != nil } ?? false }
       run.onRest = { [weak self] in self?.rest() }
       run.onEnd = { [weak self, cgroup] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
       runs[id] = run

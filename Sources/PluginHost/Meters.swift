@@ -9,9 +9,12 @@ struct Meters: ~Copyable {
   /// What the runner used with the walls closed and nothing loaded.
   private(set) var baseline = 0
 
-  init(pid: pid_t) throws(SystemCallError) {
+  init(of pidfd: Int32) throws(SystemCallError) {
+    var pid: pid_t = 0
+    try check("pidfd", "runner") { ol_pidfd_pid(pidfd, &pid) }
+    let status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
     self.pid = pid
-    status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
+    self.status = status
   }
 
   mutating func takeBaseline() { baseline = memory(shared: 0) ?? 0 }

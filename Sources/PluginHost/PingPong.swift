@@ -3,14 +3,19 @@ internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 
-/// The physical limit of a call: the same bytes there and back over the same kind of socket, to a thread that answers.
-package final class PingPong {
+/// The physical limit of a call: the same bytes there and back over the same kind of socket, from the thread that makes
+/// calls to one that answers.
+///
+/// @unchecked Sendable: `buffer` is touched on the host's loop alone.
+package final class PingPong: @unchecked Sendable {
+  private let host: PluginHost
   private let socket: Int32
   private let thread: pthread_t
   private let question: [UInt8]
   private var buffer: [UInt8]
 
-  package init() throws {
+  package init(_ host: PluginHost) throws {
+    self.host = host
     let (mine, theirs) = try Sockets.pair(stream: true)
     socket = mine
     question = HostMessage.call(.function(symbol: "abs", signature: "i32(i32)", arguments: [.signed(-5)])).frame(id: 1)
@@ -36,7 +41,13 @@ package final class PingPong {
   }
 
   /// Seconds.
-  package func roundTrip() throws -> Double {
+  package func roundTrip() async throws -> Double {
+    try await withCheckedThrowingContinuation { continuation in
+      host.core.loop.submit { [self] in continuation.resume(with: Result { try exchange() }) }
+    }
+  }
+
+  private func exchange() throws -> Double {
     let start = BootClock.now
     try Sockets.send(socket, question)
     _ = try Sockets.receive(socket, into: &buffer)

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Crypto
 internal import Foundation
 internal import Glibc
@@ -128,11 +129,13 @@ public struct PluginImage: Sendable {
 
   /// What DT_NEEDED reaches in the library's own directory.
   private static func closure(of needed: [String], in directory: String, itself: String) -> [File] {
+    // Not the whole path again for every name: a wake waits for this.
+    guard let folder = try? OwnedDescriptor.open(directory, ol_open_path | O_DIRECTORY) else { return [] }
     var wanted = needed
     var seen: Set<String> = [itself]
     var found: [File] = []
     while let name = wanted.popLast(), found.count < 64 {
-      guard !name.contains("/"), seen.insert(name).inserted, Files.exists("\(directory)/\(name)"),
+      guard !name.contains("/"), seen.insert(name).inserted, faccessat(folder.number, name, F_OK, 0) == 0,
         let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
         let elf = try? parse(file).elf
       else { continue }

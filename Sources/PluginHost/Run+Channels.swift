@@ -167,9 +167,10 @@ extension Run {
       }
       isLoading = false
       waiting = nil
-      callOver()
       usage.wakeSeconds = (BootClock.now - requested).inSeconds
+      // Before the sample is taken: whoever waits goes on meanwhile.
       completion(.success(image))
+      callOver()
     case .loadFailed(let text):
       guard case .load = waiting, id == 1 else { throw .unexpected("loadFailed") }
       kill(Outcome(.loadFailed, Printable.text(text, limit: 500)))
@@ -205,8 +206,9 @@ extension Run {
       statuses.append(.init(entryPoint: name, status: status))
     }
     lastCall = BootClock.now - sentAt
-    callOver()
+    answerWait.took(lastCall, waits)
     completion(result)
+    callOver()
   }
 
   func callOver() {
@@ -224,9 +226,7 @@ extension Run {
           "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
     }
     do {
-      var pid: pid_t = 0
-      try check("pidfd", "runner") { ol_pidfd_pid(pidfd, &pid) }
-      var meters = try Meters(pid: pid)
+      var meters = if let opened = openedMeters.take() { opened } else { try Meters(of: pidfd) }
       meters.takeBaseline()
       self.meters = consume meters
       if let cgroup, !(try cgroup.limit(beyondBaseline: plan.policy.limits.memory)) {

@@ -32,7 +32,9 @@ final class Run {
   var listener: Int32 = -1
   var listenerKey: UInt64?
   var namespace: Int32 = -1
+  /// From the moment when the walls are closed.
   var meters: Meters?
+  var openedMeters: Meters?
   var watchdog: Watchdog
   var controlFrames: FrameAssembler
   var serviceFrames: FrameAssembler
@@ -59,12 +61,15 @@ final class Run {
   var usage = RunReport.Usage()
   var endings: [(RunReport) -> Void] = []
   private(set) var report: RunReport?
-  private var answerWait = AnswerWait()
+  var answerWait = AnswerWait()
+  var waits: AnswerWait.Way = .asleep
   var lastCall = Duration.zero
   var sentAt = Duration.zero
   var isExtension = true
   let walls: [Wall: WallState]
   var onEnd: (() -> Void)?
+  /// Whether the host has no other plugin.
+  var isAlone: (() -> Bool)?
   /// After each call, and after the end.
   var onRest: (() -> Void)?
   /// What the process had used before it was this run's.
@@ -127,21 +132,15 @@ final class Run {
 
   /// A call that is answered at once is waited for on its own channel.
   func awaitShortAnswer() {
-    let patience = sentAt + Self.shortest
-    guard answerWait.turnsRound(cores: Self.cores) else {
-      while waiting != nil, cause == nil {
-        let left = patience - BootClock.now
-        guard left > .zero, ol_await_readable(control, Int(left.inNanoseconds)) == 1 else { return }
-        receiveControl()
-      }
-      return
+    let end = sentAt + AnswerWait.patience
+    waits = answerWait.way(cores: Self.cores)
+    while waiting != nil, cause == nil {
+      let left = end - BootClock.now
+      guard left > .zero else { return }
+      if waits == .asleep, ol_await_readable(control, Int(left.inNanoseconds)) != 1 { return }
+      receiveControl()
     }
-    while waiting != nil, cause == nil, BootClock.now < patience { receiveControl() }
-    answerWait.turnedRound(wasAnswered: waiting == nil)
   }
-
-  /// For so long a plugin may keep the host from its other plugins.
-  static let shortest = Duration.microseconds(50)
 
   func end(_ completion: @escaping (RunReport) -> Void) {
     if let report { return completion(report) }
@@ -154,6 +153,8 @@ final class Run {
   func spawned(pidfd: Int32, cpuBefore: Duration) {
     self.pidfd = pidfd
     self.cpuBefore = cpuBefore
+    // While the runner closes its walls: afterwards it would wait for this.
+    openedMeters = try? Meters(of: pidfd)
     if cause != nil { _ = ol_pidfd_signal(pidfd, SIGKILL) }
     if let early = earlyWalls {
       earlyWalls = nil
@@ -244,7 +245,25 @@ final class Run {
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
     loop.setTimer(key(.deadline), at: nil) {}
-    if pidfd >= 0 { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+    guard pidfd >= 0 else { return }
+    _ = ol_pidfd_signal(pidfd, SIGKILL)
+    helpToEnd()
+  }
+
+  /// Most of a process's end is unmapping what it had mapped. Another core can do half of that: this thread's own, unless
+  /// it has other plugins to look after.
+  private func helpToEnd() {
+    guard Self.cores > 1 else { return }
+    if isAlone?() ?? false {
+      _ = ol_pidfd_release_memory(pidfd)
+      return
+    }
+    let process = fcntl(pidfd, F_DUPFD_CLOEXEC, 0)
+    guard process >= 0 else { return }
+    DispatchQueue.global().async {
+      _ = ol_pidfd_release_memory(process)
+      close(process)
+    }
   }
 
   func verdict(on exit: ServerEvent.Exit) -> Outcome {
@@ -289,7 +308,7 @@ final class Run {
           ?? "RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call",
       ], scheduled: scheduled.downloads, statuses: statuses)
     self.report = report
-    closeDown()
+    stopWatching()
     switch waiting {
     case .load(let completion): completion(.failure(.ended(report)))
     case .call(_, let completion): completion(.failure(.ended(report)))
@@ -298,18 +317,23 @@ final class Run {
     waiting = nil
     for ending in endings { ending(report) }
     endings = []
+    closeDescriptors()
     onEnd?()
     onRest?()
   }
 
-  func closeDown() {
+  private func stopWatching() {
     isClosed = true
     for timer in Timer.allCases { loop.setTimer(key(timer), at: nil) {} }
     for key in keys { loop.stop(key) }
     keys = []
     stopListening()
+  }
+
+  private func closeDescriptors() {
     for descriptor in [control, service, output, pidfd, listener] where descriptor >= 0 { close(descriptor) }
     meters = nil
+    openedMeters = nil
     if namespace >= 0 {
       // Taking it apart waits for the kernel; this thread has deadlines to keep.
       let namespace = namespace

@@ -185,6 +185,8 @@ public struct ForkServer {
     let made = spares?.prepare(
       in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll], inbox: &inbox)
     guard let spare = made ?? nil else { return }
+    // The fork made each page that this process writes a copy to be taken: now, when nobody waits.
+    Runner.practiseRequest()
     _ = ol_epoll_add(epoll, spare.pidfd, Self.spareEnded)
     _ = ol_epoll_add(epoll, spare.readiness, Self.spareReady)
   }

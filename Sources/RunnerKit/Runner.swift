@@ -13,6 +13,11 @@ enum Runner {
     FunctionCaller.warmUp()
     _ = (try? CallSignature(parsing: "u64(u64,bytes,u32)"))?.description
     PracticeExtension.run()
+    practiseRequest()
+  }
+
+  /// A request, encoded and decoded.
+  static func practiseRequest() {
     let request = SpawnRequest(
       run: 1, environment: ["A=B"], limits: [.init(resource: 0, soft: 1, hard: 1)],
       landlock: .init(filesystem: 0, network: 0, scoped: 0, rules: [.init(path: "/", rights: 0)]), filter: [0],

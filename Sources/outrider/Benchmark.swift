@@ -41,12 +41,12 @@ struct Benchmark {
 
   func calls() async throws -> BenchmarkResult {
     let plugin = try await host.load("libc.so.6")
-    let limit = try PingPong()
+    let limit = try PingPong(host)
     var calls: [Double] = []
     var echoes: [Double] = []
     for index in 0..<count + 20 {
       let seconds = try await plugin.timedCall("abs", "i32(i32)", -5)
-      let echo = try limit.roundTrip()
+      let echo = try await limit.roundTrip()
       if index < 20 { continue }
       calls.append(seconds)
       echoes.append(echo)

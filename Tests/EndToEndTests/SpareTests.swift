@@ -55,7 +55,7 @@ import Testing
     do {
       _ = try await plugin.call("h23_one_step", "i32()")
     } catch {
-      #expect((error as? HostError)?.report?.outcome.kind == .memoryExceeded)
+      #expect(error.report?.outcome.kind == .memoryExceeded)
     }
     let report = await plugin.end()
     #expect(report.outcome.kind == .memoryExceeded || report.outcome.kind == .returned)

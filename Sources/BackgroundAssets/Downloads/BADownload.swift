@@ -35,7 +35,7 @@ public class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
   public func removingEssential() -> Self {
     var record = self.record
     record.isEssential = false
-    record.uniqueIdentifier = UUID().uuidString
+    record.uniqueIdentifier = DownloadRecord.newUniqueIdentifier()
     return Self(record: record, state: .created)
   }
 

@@ -3,7 +3,7 @@
 /// Only what a host transfers is kept of the request: URL, method, header fields and body.
 struct DownloadRecord: Sendable, Codable {
   var identifier: String
-  var uniqueIdentifier = UUID().uuidString
+  var uniqueIdentifier = Self.newUniqueIdentifier()
   var isEssential: Bool
   var priority: Int
   /// Bytes; nil if unknown beforehand.
@@ -17,6 +17,18 @@ struct DownloadRecord: Sendable, Codable {
 }
 
 extension DownloadRecord {
+  /// A random UUID (RFC 9562, version 4). Foundation's own opens a device file for each, which is most of what making a
+  /// download takes.
+  static func newUniqueIdentifier() -> String {
+    var random = SystemRandomNumberGenerator()
+    var words = (random.next() as UInt64, random.next() as UInt64)
+    return withUnsafeMutableBytes(of: &words) { bytes in
+      bytes[6] = bytes[6] & 0x0f | 0x40
+      bytes[8] = bytes[8] & 0x3f | 0x80
+      return UUID(uuid: bytes.load(as: uuid_t.self)).uuidString
+    }
+  }
+
   init(
     identifier: String, request: URLRequest, essential: Bool, fileSize: Int?, applicationGroupIdentifier: String,
     priority: BADownload.Priority

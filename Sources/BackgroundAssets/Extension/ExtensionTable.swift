@@ -7,7 +7,7 @@ public import CExtension
 @c @implementation
 public func background_assets_extension(_ host_abi_version: UInt32) -> UnsafePointer<ba_extension>? {
   guard host_abi_version >= BA_ABI_VERSION, let type = ExtensionRegistry.type else { return nil }
-  return ExtensionTable.make(named: String(reflecting: type))
+  return ExtensionTable.make(named: _typeName(type))
 }
 
 /// Its presence tells the host that this library is Swift and has a C `main`, which must be called first.

@@ -45,7 +45,7 @@ extension DownloadRecord {
     let uniqueIdentifier = source.unique_identifier.text
     self.init(
       identifier: source.identifier.text,
-      uniqueIdentifier: uniqueIdentifier.isEmpty ? UUID().uuidString : uniqueIdentifier,
+      uniqueIdentifier: uniqueIdentifier.isEmpty ? Self.newUniqueIdentifier() : uniqueIdentifier,
       isEssential: source.flags & BA_DOWNLOAD_ESSENTIAL != 0, priority: Int(source.priority),
       fileSize: source.flags & BA_DOWNLOAD_SIZE_UNKNOWN != 0 ? nil : Int(source.file_size),
       applicationGroupIdentifier: source.application_group_identifier.text, url: source.url.text,

@@ -11,6 +11,9 @@ int ol_spawn(const char *_Nonnull path, char *_Nullable const *_Nonnull argv, ch
 int ol_fork(pid_t *_Nonnull pid);
 int ol_pidfd_open(pid_t pid, int *_Nonnull pidfd);
 int ol_pidfd_signal(int pidfd, int signal);
+/* process_mrelease(2): frees what a process that was killed still maps, on this thread, while it ends on another; ENOSYS
+   before Linux 5.15. */
+int ol_pidfd_release_memory(int pidfd);
 /* The pid that a pidfd names, as /proc/self/fdinfo shows it; ESRCH when it is gone. */
 int ol_pidfd_pid(int pidfd, pid_t *_Nonnull pid);
 /* waitid(2) on any child without blocking; pid 0 when none has changed. `code` is CLD_EXITED, CLD_KILLED or CLD_DUMPED. */
