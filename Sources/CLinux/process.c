@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
@@ -131,6 +132,26 @@ int ol_get_rlimit(int resource, uint64_t *soft, uint64_t *hard) {
 
 int ol_populate(uintptr_t address, size_t bytes, int write) {
   return madvise((void *)address, bytes, write ? 23 : 22) < 0 ? errno : 0;
+}
+
+int ol_make_code_huge(uintptr_t start, size_t bytes) {
+  char *room = mmap(NULL, bytes + OL_HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return errno;
+  char *copy = (char *)(((uintptr_t)room + OL_HUGE_PAGE - 1) & ~(OL_HUGE_PAGE - 1));
+  int forbidden = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
+  int done = prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) == 0 && mprotect(copy, bytes, PROT_READ | PROT_WRITE) == 0;
+  if (done) {
+    /* Where that is allowed, the first touch of each already makes it huge; collapsing it is then nothing but the proof. */
+    madvise(copy, bytes, MADV_HUGEPAGE);
+    memcpy(copy, (const void *)start, bytes);
+  }
+  done = done && madvise(copy, bytes, 25 /* MADV_COLLAPSE, Linux 6.1 */) == 0 &&
+         mprotect(copy, bytes, PROT_READ | PROT_EXEC) == 0 &&
+         mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start) != MAP_FAILED;
+  int error = done ? 0 : errno;
+  prctl(PR_SET_THP_DISABLE, forbidden == 1, 0, 0, 0);
+  munmap(room, bytes + OL_HUGE_PAGE);
+  return error;
 }
 
 void ol_exit_now(int status) { _exit(status); }

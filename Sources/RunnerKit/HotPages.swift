@@ -17,6 +17,11 @@ struct HotPages: Equatable {
     for range in written { _ = ol_populate(range.lowerBound, range.count, 1) }
   }
 
+  /// These are mapped otherwise.
+  mutating func leaveOut(_ range: Range<UInt>) {
+    read.removeAll { range.lowerBound <= $0.lowerBound && $0.upperBound <= range.upperBound }
+  }
+
   /// Only what may be shared.
   func mapRead() {
     for range in read { _ = ol_populate(range.lowerBound, range.count, 0) }
@@ -47,6 +52,10 @@ enum Rehearsal {
     var status: Int32 = 0
     _ = ol_wait(pid, &code, &status)
     return bytes.flatMap(decode)
+  }
+
+  static func areas(_ processes: Int32) -> [MemoryArea] {
+    (try? text(processes, "self/maps")).map(MemoryArea.all) ?? []
   }
 
   private static func encode(_ pages: HotPages) -> [UInt8] {
@@ -105,6 +114,7 @@ struct MemoryArea: Equatable {
   var range: Range<UInt>
   var isPrivate: Bool
   var isWritable: Bool
+  var isExecutable: Bool
 
   static func all(in map: [UInt8]) -> [MemoryArea] {
     map.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -118,7 +128,7 @@ struct MemoryArea: Equatable {
       let flags = Array(words[1])
       return MemoryArea(
         range: bounds[0]..<bounds[1], isPrivate: flags[3] == UInt8(ascii: "p"),
-        isWritable: flags[1] == UInt8(ascii: "w"))
+        isWritable: flags[1] == UInt8(ascii: "w"), isExecutable: flags[2] == UInt8(ascii: "x"))
     }
   }
 }

@@ -9,7 +9,8 @@ struct SpareKeeper {
   /// /proc, opened before the server leaves the machine's root.
   private let processes: Int32
   private var pages: HotPages?
-  private var hasRehearsed = false
+  /// How many spares were asked for.
+  private var asked = 0
 
   init(library: PreloadedLibrary) {
     self.library = library
@@ -20,7 +21,13 @@ struct SpareKeeper {
   mutating func prepare(
     in namespaces: ServerNamespaces, cgroup: Int32?, without descriptors: [Int32], inbox: inout [UInt8]
   ) -> SpareRunner? {
-    rehearse()
+    asked += 1
+    switch asked {
+    case 1: rehearse()
+    // Who wakes one plugin and ends has no use for it.
+    case 2: pages?.makeCodeHuge(Rehearsal.areas(processes))
+    default: break
+    }
     spare = SpareRunner(
       of: namespaces, pages: pages, cgroup: cgroup, without: descriptors + [processes], inbox: &inbox)
     return spare
@@ -32,8 +39,6 @@ struct SpareKeeper {
   }
 
   private mutating func rehearse() {
-    guard !hasRehearsed else { return }
-    hasRehearsed = true
     let (library, processes) = (library, processes)
     pages = Rehearsal.pages(processes: processes) {
       library.rehearse(processes: processes)

@@ -92,6 +92,11 @@ import Testing
   /// Only root may look into it.
   @Test func anIdleRunnerHasLittleOfItsOwn() async throws {
     let host = try Workspace.host()
+    // With the second spare the server's code has come to where it stays.
+    for _ in 0..<2 {
+      try await host.prepare()
+      _ = await (try host.load("libc.so.6")).end()
+    }
     try await host.prepare()
     let plugin = try await host.load("libc.so.6")
     _ = try await plugin.call("abs", "i32(i32)", -3)
@@ -104,5 +109,28 @@ import Testing
       #expect(geteuid() != 0)
     }
     _ = await plugin.end()
+  }
+
+  /// The code of Swift's libraries, once a host wakes more than one plugin: it is the server's, and a runner's only to share.
+  @Test func codeIsInHugePages() async throws {
+    let host = try Workspace.host()
+    for _ in 0..<3 {
+      try await host.prepare()
+      let plugin = try await host.load("libc.so.6")
+      _ = await plugin.end()
+    }
+    try await host.prepare()
+    let server = try #require(await host.forkServerProcess())
+    let sizes = Runners.descendants(of: server).compactMap { process -> Int? in
+      guard let text = try? String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8) else { return nil }
+      return text.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") }.flatMap { Int($0.filter(\.isNumber)) }
+    }
+    // Only root may look into them.
+    #expect(geteuid() != 0 || !sizes.isEmpty)
+    let version = ProcessInfo.processInfo.operatingSystemVersion
+    let canBe =
+      (version.majorVersion, version.minorVersion) >= (6, 1)
+      && FileManager.default.fileExists(atPath: "/sys/kernel/mm/transparent_hugepage")
+    for size in sizes { #expect((size >= 2048) == canBe) }
   }
 }
