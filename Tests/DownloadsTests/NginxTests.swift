@@ -38,6 +38,22 @@ import Testing
     server.stop()
   }
 
+  /// Nothing is read again for its digest, however slow the digest is: hashing holds the transfer up, not the reverse.
+  @Test func hashesWhatPassesBy() async throws {
+    let server = try Nginx()
+    let data = Self.random(48 << 20)
+    try server.put("file", data)
+    let files = FaultyFiles { _, _ in nil }
+    let harness = try Harness(files: files)
+    let end = try await harness.fetch(harness.specification(server.url("file"), digest: Self.digest(data)))
+    #expect(end == .finished("\(harness.folder)/file", Int64(data.count)))
+    // The tail of each checkpoint, in four parts.
+    #expect(files.count(.read) <= files.count(.synchronizeData) * 4)
+    #expect(files.count(.write) > 100)
+    await harness.engine.close()
+    server.stop()
+  }
+
   @Test func aThousandSmallFiles() async throws {
     let server = try Nginx()
     var expected: [String: Data] = [:]

@@ -46,7 +46,7 @@ final class ActiveJob {
   var hasLookedForPortal = false
   var destination: Destination?
   var file: StagingFile?
-  var hasher: FileHasher?
+  var hasher: FileHasher? { didSet { hashedOffset = 0 } }
   /// All of a small file, which goes to the publisher without having been written: one hand-over instead of three.
   var content: TransferBuffer?
   /// What the scheduler counts its transfers against.
@@ -80,6 +80,8 @@ final class ActiveJob {
   var pendingChunkHashes = 0
   /// Buffers that the hashing lane holds.
   var hashBacklog = 0
+  /// How far the digest has come.
+  var hashedOffset: Int64 = 0
   var ioError: SystemCallError?
   var isLengthProved = true
   /// Bytes that the file was to have when there was room for it; from then on it counts in the ledger of its volume.

@@ -73,26 +73,37 @@ extension EngineCore {
     _ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob, _ result: Result<Void, SystemCallError>
   ) {
     let now = clock.boot
-    let writer = job.writers[number]
-    let goesOn = writer?.written() ?? false
-    if let writer, writer.inFlight == 0, !job.segments.contains(where: { $0.writer === writer }) {
-      job.writers[number] = nil
+    if case .failure(let error) = result {
+      giveRoom(number, job)
+      return fileFailed(job, error)
     }
-    if case .failure(let error) = result { return fileFailed(job, error) }
-    guard job.ioError == nil else { return continueSettling(job) }
+    guard job.ioError == nil else {
+      giveRoom(number, job)
+      return continueSettling(job)
+    }
+    var waitsForDigest = false
     job.writtenBytes += Int64(buffer.count)
     job.speed.add(Int64(buffer.count), at: now)
     if job.chunks == nil {
       job.writtenOffset = max(job.writtenOffset, buffer.end)
-      hash(buffer, job)
+      waitsForDigest = hash(buffer, number, job)
       journalIdentity(job)
     } else {
       hashChunks(endingIn: buffer, job)
     }
-    if goesOn, let segment = job.segments.first(where: { $0.writer === writer }) { resume(segment.transfer, now) }
+    if !waitsForDigest { giveRoom(number, job) }
     checkpointIfDue(job, now)
     tellProgress(job, now)
     continueSettling(job)
+  }
+
+  /// A buffer is done with: its transfer may receive another one.
+  private func giveRoom(_ number: UInt64, _ job: ActiveJob) {
+    guard let writer = job.writers[number] else { return }
+    let goesOn = writer.written()
+    let segment = job.segments.first { $0.writer === writer }
+    if writer.inFlight == 0, segment == nil { job.writers[number] = nil }
+    if goesOn, let segment { resume(segment.transfer, clock.boot) }
   }
 
   private func tellProgress(_ job: ActiveJob, _ now: Duration) {
@@ -117,18 +128,31 @@ extension EngineCore {
     if !expected.isEmpty { job.hasher = FileHasher(expected: expected, file: file) }
   }
 
-  /// Buffers that wait for their digest; what comes beyond is read from the file when its turn comes.
+  /// Buffers that wait for their digest while their transfer goes on.
   private static let mostHashBacklog = 4
 
-  private func hash(_ buffer: TransferBuffer, _ job: ActiveJob) {
-    guard let hasher = job.hasher, job.hashBacklog < Self.mostHashBacklog else { return }
+  /// Whether the transfer has to wait until this buffer is hashed. Read from the file later it would take more of the
+  /// processor than hashing it does; only what a resumed transfer is ahead of its old bytes' digest is read so.
+  private func hash(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) -> Bool {
+    guard let hasher = job.hasher else { return false }
+    let isBehind = job.hashBacklog >= Self.mostHashBacklog
+    // More than all buffers hold: the digest is still at what was there before.
+    if isBehind, buffer.offset - job.hashedOffset > Int64(BufferPool.budget) { return false }
     job.hashBacklog += 1
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.hashingLane.async {
       // A file that can't be read is noticed by the judgement at the end.
       try? hasher.take(buffer)
-      mailbox.post { core in core.job(id, run)?.hashBacklog -= 1 }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        job.hashBacklog -= 1
+        if job.hasher === hasher { job.hashedOffset = buffer.end }
+        guard isBehind else { return }
+        core.giveRoom(number, job)
+        core.continueSettling(job)
+      }
     }
+    return isBehind
   }
 
   private func hashChunks(endingIn buffer: TransferBuffer, _ job: ActiveJob) {

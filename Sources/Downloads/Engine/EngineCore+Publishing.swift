@@ -1,0 +1,182 @@
+internal import AssetModel
+internal import Dispatch
+internal import Glibc
+internal import LinuxSystem
+
+/// A file that is all there: judged, then published under its name, or taken back.
+extension EngineCore {
+  func verify(_ job: ActiveJob) {
+    job.phase = .verifying
+    let size = job.chunks?.list.totalSize ?? job.writtenOffset
+    if let exact = job.record.specification.exactSize, size != exact {
+      return concludeAttempt(job, .truncated, nil)
+    }
+    if let check = job.contentCheck, !isAsMeant(job, check) { return }
+    guard let hasher = job.hasher else { return publish(job, isReplay: false) }
+    if let content = job.content {
+      return verified(
+        job,
+        Result {
+          try hasher.take(content)
+          return try hasher.matches(size: size)
+        })
+    }
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.hashingLane.async {
+      let result = Result { try hasher.matches(size: size) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.verified(job, result)
+      }
+    }
+  }
+
+  /// False after the job was sent elsewhere: what the last answer brought isn't what its server says it sent.
+  private func isAsMeant(_ job: ActiveJob, _ check: ContentCheck) -> Bool {
+    job.contentCheck = nil
+    if let content = job.content { check.take(content.bytes) }
+    if check.isRight { return true }
+    if !job.isLengthProved {
+      concludeAttempt(job, .truncated, nil)
+    } else if !mismatched(job, "the digest of what the server sent isn't the one that it told") {
+      if check.start == 0 {
+        startAfresh(job, reason: "what came isn't what the server says it sent")
+        reopen(job)
+      } else {
+        takeBack(job, to: check.start)
+      }
+    }
+    return false
+  }
+
+  /// One more mismatch; true: it was one too many, and the job failed.
+  private func mismatched(_ job: ActiveJob, _ detail: String) -> Bool {
+    job.record.history.digestMismatches += 1
+    guard job.record.history.digestMismatches >= 2 else { return false }
+    fail(job, TransferFailure(.digestMismatch, detail: "\(detail), also when it is fetched again"))
+    return true
+  }
+
+  /// Forgets what the last answer brought; what was there before may be right.
+  private func takeBack(_ job: ActiveJob, to offset: Int64) {
+    guard let file = job.file else { return }
+    events.send(.note(job.id, "what came from byte \(offset) on isn't what the server says it sent; it is asked again"))
+    job.record.partial?.checkpoints.removeAll { $0.offset > offset }
+    job.hasher = nil
+    job.toldDigests = []
+    job.writtenOffset = 0
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
+      let result = Result { () throws(SystemCallError) in try file.cut(to: offset) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .success:
+          core.journal.commit([.job(job.record)]) { _ in }
+          core.reopen(job)
+        case .failure(let error):
+          job.phase = .settling
+          core.fileFailed(job, error)
+        }
+      }
+    }
+  }
+
+  private func verified(_ job: ActiveJob, _ result: Result<Bool, any Error>) {
+    if let next = job.next {
+      // Paused, cancelled or closed meanwhile; what is there stays as it is.
+      job.phase = .settling
+      if case .verify = next { job.next = nil } else { return continueSettling(job) }
+    }
+    switch result {
+    case .success(true): publish(job, isReplay: false)
+    case .success(false) where !job.isLengthProved:
+      // No length was told: what is there may be a beginning, and the rest can be asked for.
+      job.phase = .settling
+      settle(job, .retry(.truncated, own: nil))
+    case .success(false):
+      if mismatched(job, "the file's digest is wrong") { return }
+      startAfresh(job, reason: "its digest was wrong")
+      reopen(job)
+    case .failure(let error):
+      fileFailed(job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file?.name ?? ""))
+    }
+  }
+
+  /// All bytes are there and right: they stay for whoever asks for them again.
+  private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
+    // Published a second time, it is known already as it was then.
+    if job.record.state == .verified, job.record.partial != nil { return failAndKeep(job, failure) }
+    let size = job.chunks?.list.totalSize ?? job.writtenOffset
+    guard size > Self.small, job.record.partial != nil, let file = job.file else { return fail(job, failure) }
+    let hasChunks = job.chunks != nil
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
+        (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
+      }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        guard case .success(let (checkpoint, identity)) = result else { return core.fail(job, failure) }
+        core.setIdentity(identity, job)
+        job.record.partial?.entity.total = size
+        if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
+        core.failAndKeep(job, failure)
+      }
+    }
+  }
+
+  private func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure) {
+    job.record.state = .failed(failure)
+    job.record.lastError = failure.detail
+    commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+  }
+
+  func publish(_ job: ActiveJob, isReplay: Bool) {
+    guard let file = job.file else { return }
+    job.phase = .publishing
+    job.record.wait = nil
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let content = job.content
+    job.content = nil
+    if content != nil, active.count < Self.mostWaitingToBePublished, !pool.isCrowded { releaseSlot(of: job) }
+    publisher.publish(
+      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
+        mailbox.post { core in
+          guard let job = core.job(id, run) else { return }
+          core.published(job, result)
+        }
+      })
+  }
+
+  static let mostWaitingToBePublished = 256
+
+  private func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
+    switch result {
+    case .success(let record):
+      retire(job)
+      for wish in job.wishes { wish(self) }
+      let path = "\(record.specification.directory)/\(record.specification.fileName)"
+      let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : nil
+      events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
+    case .failure(.occupied(let name)):
+      failForWantOfPlace(
+        job,
+        TransferFailure(
+          .refused, errno: EEXIST,
+          detail:
+            "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"
+        ))
+    case .failure(.lost):
+      startAfresh(job, reason: "the verified file is gone")
+      reopen(job)
+    case .failure(.system(let error)):
+      job.phase = .settling
+      synchronisationFailed(job, error)
+    case .failure(.journal(let error)):
+      job.phase = .settling
+      journalFailed(job, error)
+    }
+  }
+}
