@@ -11,7 +11,8 @@ struct BenchCommand: AsyncParsableCommand {
       load average is printed with them.
       'wake': load, content request and end, with a runner standing ready and without; the same plugin without a wall in a
       fork of the preloaded process; 'bwrap … /bin/true' where that is installed; an idle runner's memory.
-      'call': a call of a loaded runner, and the same bytes to a thread and back over the same kind of socket.
+      'call': a call of a loaded runner, and the same bytes over the same kind of socket from the thread that makes calls to
+      another one and back.
       'kill': from a deadline to the process being gone.
       'leaks': what so many wakes leave of descriptors, processes, cgroups, folders and memory.
 

@@ -143,7 +143,8 @@ import Testing
       $0.handler = { _, nth in nth == 1 ? .with { $0.ending = .init(.silence, after: .byte(2 << 20)) } : nil }
     }
     defer { for server in [first, second, origin] { server.stop() } }
-    let harness = try Harness {
+    // A clock that jumped would call the silence a stall before the proxy has changed.
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false)) {
       $0.transport.authorityFile = Authority.shared.path
       $0.transport.proxy = first.url
     }
