@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// What is too much, too little or not there, said in one sentence before anything of a plugin runs.
+@Suite struct BoundsTests {
+  private static let abs = ["call", "libc.so.6", "abs", "i32(i32)", "-5"]
+
+  private static func file(_ bytes: Int, suffix: String) throws -> String {
+    try Workspace.temporaryFile(String(repeating: "\0", count: bytes), suffix: suffix)
+  }
+
+  /// One line on standard error, with its exit status and nothing on standard output.
+  private static func expect(_ status: Int32, _ sentence: String, _ arguments: [String], program: String? = nil) throws
+  {
+    let end = try Workspace.run(arguments, program: program ?? Workspace.outrider)
+    #expect(end.status == status && end.output.isEmpty, "\(end)")
+    #expect(end.errors.contains(sentence) && end.errors.split(separator: "\n").count == 1, "\(end)")
+  }
+
+  @Test func filesThatAreTooLong() throws {
+    let much = try Self.file((1 << 20) + 1, suffix: ".yaml")
+    let bundle = FileManager.default.temporaryDirectory.path + "/outrider-\(UUID()).appex"
+    try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+    try FileManager.default.copyItem(atPath: much, toPath: bundle + "/Info.plist")
+    defer { for path in [much, bundle] { try? FileManager.default.removeItem(atPath: path) } }
+    try Self.expect(66, "Info.plist: more than 1 MiB", ["inspect", bundle])
+    try Self.expect(64, "more than 1 MiB", Self.abs + ["--policy", much])
+    try Self.expect(
+      64, "more than 1 MiB", ["call", "libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "@\(much)", "5"])
+  }
+
+  @Test func policiesThatGrantWhatThereIsNot() throws {
+    let policies = try [
+      (66, "/nonexistent/x, which the policy grants under 'read': No such file", "read: [/nonexistent/x]"),
+      (66, "/nonexistent/y, which the policy grants under 'write': No such file", "write: [/nonexistent/y]"),
+      (64, "limits.openFiles", "limits: {openFiles: 99999999}"),
+      (64, "the filter never denies getpid", "onDenied: {getpid: kill}"),
+    ].map { (Int32($0.0), $0.1, try Workspace.temporaryFile("version: 1\n\($0.2)\n", suffix: ".yaml")) }
+    defer { for policy in policies { try? FileManager.default.removeItem(atPath: policy.2) } }
+    for (status, sentence, policy) in policies {
+      try Self.expect(status, sentence, Self.abs + ["--policy", policy])
+    }
+  }
+
+  @Test func moreOpenFilesThanTheUserMayHave() throws {
+    let policy = try Workspace.temporaryFile("version: 1\nlimits: {openFiles: 200}\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    let command = ([Workspace.outrider] + Self.abs + ["--policy", policy]).map { "'\($0)'" }.joined(separator: " ")
+    try Self.expect(
+      64, "openFiles is 200, but this user may have at most 150", ["-c", "ulimit -n 150; exec \(command)"],
+      program: "/bin/sh")
+  }
+
+  @Test func lessMemoryThanLoadingTakes() throws {
+    let end = try Workspace.run(Self.abs + ["--memory", "4KiB"])
+    #expect(end.status == 14 && end.errors.contains("memoryExceeded: "), "\(end)")
+  }
+
+  /// These are answered in the kernel, without the host; a policy may want them to end a run all the same.
+  @Test(arguments: ["clone3", "socket"]) func whatTheFilterAnswersCanEndARun(call: String) throws {
+    let policy = try Workspace.temporaryFile("version: 1\nonDenied: {\(call): kill}\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    let function =
+      call == "clone3"
+      ? ["\(Workspace.hostile)/libhostile.so", "h73_scribble", "i32(out(64))"]
+      : ["libc.so.6", "socket", "i32(i32,i32,i32)", "1", "1", "0"]
+    let end = try Workspace.run(["call"] + function + ["--policy", policy])
+    #expect(end.status == 15 && end.errors.contains("policyViolation: \(call)"), "\(end)")
+    #expect(try Workspace.run(["call"] + function).status == 0)
+  }
+}
