@@ -23,8 +23,8 @@ struct PreloadedLibrary {
     return unsafeBitCast(address, to: (@convention(c) () -> Void).self)
   }
 
-  /// In a process of its own: what nearly every extension does, with what the loader does for an extension that needs the same libraries. A
-  /// copy is loaded for that, since the loader knows the file itself. `processes` is /proc.
+  /// In a process of its own: what nearly every extension does, with what the loader does for one that needs the same
+  /// libraries. A copy is loaded for that, since the loader knows the file itself. `processes` is /proc.
   func rehearse(processes: Int32) {
     var copy: Int32 = -1
     if ol_copy_to_memory(path, &copy) == 0, fchdir(processes) == 0 { _ = ol_load("self/fd/\(copy)", 0, 0) }

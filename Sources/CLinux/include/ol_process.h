@@ -32,8 +32,8 @@ uint64_t ol_slept(void);
 /* madvise(2), MADV_POPULATE_READ or, with `write`, MADV_POPULATE_WRITE: faults the range in; EINVAL before Linux 5.14. */
 int ol_populate(uintptr_t address, size_t bytes, int write);
 /* Puts code in the place of code: the same bytes at the same address, but in huge pages of this process's own. `start` and
-   `bytes` are multiples of OL_HUGE_PAGE within one mapping. ENOTSUP or another error leaves everything as it was: before
-   Linux 6.1 (MADV_COLLAPSE), without transparent huge pages, or where no such page is free. */
+   `bytes` are multiples of OL_HUGE_PAGE within one mapping. An error leaves everything as it was: EINVAL before Linux 6.1
+   (madvise(2), MADV_COLLAPSE) or without transparent huge pages, ENOMEM or EAGAIN where no such page is free. */
 #define OL_HUGE_PAGE 2097152ul
 int ol_make_code_huge(uintptr_t start, size_t bytes);
 _Noreturn void ol_exit_now(int status);
