@@ -16,7 +16,11 @@ extension HostCore {
 
   private func considerSpare() {
     guard let server, server.isAlive else { return }
-    if spare.isDue(at: BootClock.now, isBusy: runs.values.contains { $0.waiting != nil || $0.cause != nil }) {
+    let isDue = spare.isDue(
+      at: BootClock.now, isBusy: runs.values.contains { $0.waiting != nil || $0.cause != nil },
+      deadline: runs.values.compactMap(\.watchdog.wallDeadline).min(),
+      isDying: runs.values.contains { $0.cause != nil && $0.report == nil })
+    if isDue {
       if spareCgroup == nil { spareCgroup = try? cgroups?.take() }
       server.prepare(in: spareCgroup)
     } else {

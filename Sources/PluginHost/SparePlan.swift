@@ -8,6 +8,9 @@ struct SparePlan: Equatable {
   /// Longer than a program takes from one call's answer to its next call, or from its last one to its end.
   static let quiet = Duration.milliseconds(2)
   static let patience = Duration.milliseconds(50)
+  /// The kernel holds up every process's end while it moves one into a cgroup of version 1, and may take so long for it:
+  /// a plugin with less time than that before its deadline would be late to die.
+  static let longestMove = Duration.milliseconds(40)
 
   private var state = State.absent
   /// Since when the spare is wanted.
@@ -24,9 +27,11 @@ struct SparePlan: Equatable {
     return now + Self.quiet
   }
 
-  /// Whether to ask for one now.
-  mutating func isDue(at now: Duration, isBusy: Bool) -> Bool {
+  /// Whether to ask for one now. `deadline`: the next one of a plugin that is at work; `isDying`: one is being killed.
+  mutating func isDue(at now: Duration, isBusy: Bool, deadline: Duration? = nil, isDying: Bool = false) -> Bool {
     guard state == .absent, let wanted, !isBusy || now - wanted >= Self.patience else { return false }
+    if isDying { return false }
+    if let deadline, deadline - now < Self.longestMove { return false }
     state = .asked
     self.wanted = nil
     return true

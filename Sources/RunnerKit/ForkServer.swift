@@ -183,7 +183,8 @@ public struct ForkServer {
     // The host doesn't count on it any more, nor on the cgroup that it is in.
     if let old = spares?.take() { forget(old) }
     let made = spares?.prepare(
-      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll], inbox: &inbox)
+      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll],
+      isIdle: children.isEmpty, inbox: &inbox)
     guard let spare = made ?? nil else { return }
     // The fork made each page that this process writes a copy to be taken: now, when nobody waits.
     Runner.practiseRequest()

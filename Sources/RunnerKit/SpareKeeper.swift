@@ -9,24 +9,25 @@ struct SpareKeeper {
   /// /proc, opened before the server leaves the machine's root.
   private let processes: Int32
   private var pages: HotPages?
-  /// How many spares were asked for.
-  private var asked = 0
+  private var hasRehearsed = false
+  private var hasHugeCode = false
 
   init(library: PreloadedLibrary) {
     self.library = library
     processes = open("/proc", ol_open_path | O_DIRECTORY)
   }
 
-  /// Makes one. It gets ready by itself.
+  /// Makes one. It gets ready by itself. `isIdle`: no runner is there that the server might have to be quick for.
   mutating func prepare(
-    in namespaces: ServerNamespaces, cgroup: Int32?, without descriptors: [Int32], inbox: inout [UInt8]
+    in namespaces: ServerNamespaces, cgroup: Int32?, without descriptors: [Int32], isIdle: Bool, inbox: inout [UInt8]
   ) -> SpareRunner? {
-    asked += 1
-    switch asked {
-    case 1: rehearse()
-    // Who wakes one plugin and ends has no use for it.
-    case 2: pages?.makeCodeHuge(Rehearsal.areas(processes))
-    default: break
+    if !hasRehearsed {
+      hasRehearsed = true
+      rehearse()
+    } else if !hasHugeCode, isIdle {
+      // Takes some milliseconds, and who wakes one plugin and ends has no use for it.
+      hasHugeCode = true
+      pages?.makeCodeHuge(Rehearsal.areas(processes))
     }
     spare = SpareRunner(
       of: namespaces, pages: pages, cgroup: cgroup, without: descriptors + [processes], inbox: &inbox)

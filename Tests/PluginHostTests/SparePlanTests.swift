@@ -31,6 +31,20 @@ import Testing
     #expect(now < .seconds(1) + SparePlan.patience * 2)
   }
 
+  /// Making one would hold up the end of whoever dies meanwhile, however long it has been waited for.
+  @Test func keepsAwayFromWhoeverDies() {
+    var plan = SparePlan()
+    _ = plan.rest(at: .zero)
+    let now = SparePlan.patience * 2
+    let near = now + SparePlan.longestMove - .nanoseconds(1)
+    let refused = [
+      plan.isDue(at: now, isBusy: true, deadline: near), plan.isDue(at: now, isBusy: false, deadline: .zero),
+      plan.isDue(at: now, isBusy: true, isDying: true),
+    ]
+    let granted = plan.isDue(at: now, isBusy: true, deadline: now + SparePlan.longestMove)
+    #expect(!refused.contains(true) && granted)
+  }
+
   @Test func isAskedForOnce() {
     var plan = SparePlan()
     var answers = [plan.isDue(at: .seconds(1), isBusy: false)]
