@@ -90,10 +90,10 @@ import Testing
   }
 
   /// Only root may look into it.
-  @Test func anIdleRunnerHasLittleOfItsOwn() async throws {
+  @Test(arguments: [0, 2]) func anIdleRunnerHasLittleOfItsOwn(after wakes: Int) async throws {
     let host = try Workspace.host()
-    // With the second spare the server's code has come to where it stays.
-    for _ in 0..<2 {
+    // Before the server's code has come into huge pages, and afterwards.
+    for _ in 0..<wakes {
       try await host.prepare()
       _ = await (try host.load("libc.so.6")).end()
     }
