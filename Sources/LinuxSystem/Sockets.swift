@@ -53,7 +53,8 @@ package enum Sockets {
     package var wasTruncated: Bool
   }
 
-  /// One recvmsg(2) into `buffer`; nil when a non-blocking socket has nothing. The caller owns the descriptors.
+  /// One recvmsg(2) into `buffer`; nil when a non-blocking socket has nothing, and 0 bytes at its end, whether or not
+  /// the other side had read everything. The caller owns the descriptors.
   package static func receive(
     _ socket: Int32, into buffer: inout [UInt8], flags: Int32 = 0, mostDescriptors: Int = 0
   ) throws(SystemCallError) -> Received? {
@@ -69,7 +70,8 @@ package enum Sockets {
       switch code {
       case 0:
         return Received(count: count, descriptors: Array(descriptors.prefix(arrived)), wasTruncated: truncated != 0)
-      case EINTR: continue
+      // A peer that was killed with something unread resets a Unix socket: said once, before what it had sent itself.
+      case EINTR, ECONNRESET: continue
       case EAGAIN: return nil
       default: throw SystemCallError("recvmsg", code: code, subject: "socket \(socket)")
       }
