@@ -2,6 +2,8 @@ public import AssetModel
 
 /// What a runner says to the host on the control channel. Hostile from the moment the plugin is loaded.
 public enum RunnerMessage: Sendable, Equatable {
+  /// Every wall but the filter is closed (id 0): what is used now isn't the plugin's.
+  case settled
   /// The last word of trusted code: every wall is closed (id 0, with the seccomp listener as its descriptor).
   case wallsClosed(WallReport)
   case loaded(LoadedImage)
@@ -96,6 +98,7 @@ public enum RunnerMessage: Sendable, Equatable {
     var writer = ByteWriter()
     let kind: UInt8
     switch self {
+    case .settled: kind = 71
     case .wallsClosed(let report):
       kind = 64
       writer.array(report.failures) { writer, failure in
@@ -171,6 +174,7 @@ public enum RunnerMessage: Sendable, Equatable {
           signal: try reader.integer(), address: try reader.integer(), instruction: try reader.integer(),
           stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
           offset: try reader.integer()))
+    case 71: self = .settled
     case let other: throw .unknownKind(other)
     }
     try reader.end()

@@ -132,9 +132,9 @@ struct RunCgroup {
 
   func procs() throws(SystemCallError) -> OwnedDescriptor { try OwnedDescriptor.open(path + "/cgroup.procs", O_WRONLY) }
 
-  /// Sets the limit to what is used now, page cache apart, and `bytes` more; false where not even that can be had.
-  func limit(beyondBaseline bytes: Int) throws(SystemCallError) -> Bool {
-    let most = "\(usage() + bytes)"
+  /// Sets the limit; false where more is used already.
+  func limit(_ bytes: Int) throws(SystemCallError) -> Bool {
+    let most = "\(bytes)"
     do throws(SystemCallError) {
       switch version {
       case .one: try Files.control(path + "/memory.limit_in_bytes", most)

@@ -155,6 +155,9 @@ extension Run {
 
   func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
     switch message {
+    case .settled:
+      guard isLoading, meters == nil, id == 0 else { throw .unexpected("settled") }
+      measureBaseline()
     case .wallsClosed(let report):
       guard isLoading, meters == nil, id == 0 else { throw .unexpected("wallsClosed") }
       // The runner may be faster than its server's word of it.
@@ -226,11 +229,12 @@ extension Run {
           "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has"))
     }
     do {
-      var meters = if let opened = openedMeters.take() { opened } else { try Meters(of: pidfd) }
-      meters.takeBaseline()
-      self.meters = consume meters
-      if let cgroup, !(try cgroup.limit(beyondBaseline: plan.policy.limits.memory)) {
-        let limit = plan.policy.limits.memory
+      // The runner may have been faster than its server's word of it.
+      if openedMeters == nil { openedMeters = try Meters(of: pidfd) }
+      if cgroupBaseline == nil { measureBaseline() }
+      meters = openedMeters.take()
+      let limit = plan.policy.limits.memory
+      if let cgroup, !(try cgroup.limit((cgroupBaseline ?? 0) + limit)) {
         return kill(Outcome(.memoryExceeded, "\(limit) bytes are less than what loading anything takes"))
       }
       if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
@@ -244,6 +248,13 @@ extension Run {
     watchdog.callBegan(at: BootClock.now, cpu: cpu())
     send(HostMessage.load(request).frame(id: 1), on: control)
     arm()
+  }
+
+  /// Where the plugin's memory begins. Without the process's meters it is measured later.
+  private func measureBaseline() {
+    guard openedMeters != nil else { return }
+    openedMeters?.takeBaseline()
+    cgroupBaseline = cgroup?.usage() ?? 0
   }
 
   func handle(_ request: ServiceRequest, id: UInt64) throws(ProtocolViolation) {

@@ -35,6 +35,8 @@ final class Run {
   /// From the moment when the walls are closed.
   var meters: Meters?
   var openedMeters: Meters?
+  /// Bytes in the cgroup that aren't the plugin's.
+  var cgroupBaseline: Int?
   var watchdog: Watchdog
   var controlFrames: FrameAssembler
   var serviceFrames: FrameAssembler

@@ -60,6 +60,8 @@ enum Runner {
       // With the host holding on to it, the namespace is taken apart after the process is gone and not before: an RCU
       // grace period that would be the longest part of its end.
       if template != nil { _ = ol_own_mount_namespace(&namespace) }
+      // The host measures while the kernel compiles the filter.
+      try Sockets.send(control, RunnerMessage.settled.frame(id: 0).encoded())
       listener = try walls.filter()
     } catch {
       fail(control, "\(error.call) \(error.subject)", error.code)

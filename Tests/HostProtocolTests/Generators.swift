@@ -78,7 +78,8 @@ extension SeededGenerator {
   }
 
   mutating func runnerMessage() -> RunnerMessage {
-    switch below(7) {
+    switch below(8) {
+    case 7: .settled
     case 0: .wallsClosed(.init(failures: list { .init(step: $0.text(), code: $0.signed()) }))
     case 1:
       .loaded(

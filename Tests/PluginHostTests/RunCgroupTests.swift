@@ -23,7 +23,7 @@ import Testing
     defer { Files.removeTree(path) }
     let cgroup = RunCgroup(path: path, version: .two)
     #expect(cgroup.usage() == 24_576)
-    #expect(try cgroup.limit(beyondBaseline: 1000))
+    #expect(try cgroup.limit(cgroup.usage() + 1000))
     #expect(try Self.text("\(path)/memory.max").hasPrefix("25576"))
     #expect(try Self.text("\(path)/memory.swap.max").hasPrefix("0"))
     #expect(!cgroup.hasKilled)
@@ -42,7 +42,7 @@ import Testing
     defer { Files.removeTree(path) }
     let cgroup = RunCgroup(path: path, version: .one)
     #expect(cgroup.usage() == 24_576)
-    #expect(try cgroup.limit(beyondBaseline: 1000))
+    #expect(try cgroup.limit(cgroup.usage() + 1000))
     #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("25576"))
     try "oom_kill 1\n".write(toFile: "\(path)/memory.oom_control", atomically: false, encoding: .utf8)
     #expect(cgroup.hasKilled)
