@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #ifndef SYS_openat2
@@ -36,7 +37,19 @@ int ol_start_writeback(int descriptor, int64_t offset, int64_t count) {
     return sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : errno;
 }
 
+/* TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h */
+static int is_memory(const struct statfs *status) {
+    return status->f_type == 0x01021994 || status->f_type == 0x858458f6;
+}
+
+int ol_is_memory(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 && is_memory(&status);
+}
+
 int ol_preallocate(int descriptor, int64_t offset, int64_t count) {
+    struct statfs status;
+    if (fstatfs(descriptor, &status) == 0 && is_memory(&status)) return EOPNOTSUPP;
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : errno;
 }
 

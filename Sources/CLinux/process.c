@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,12 +159,6 @@ void ol_keep_memory_small(void) {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 256 << 10);
-}
-
-int ol_is_memory(const char *path) {
-  struct statfs status;
-  /* TMPFS_MAGIC and RAMFS_MAGIC of linux/magic.h */
-  return statfs(path, &status) == 0 && (status.f_type == 0x01021994 || status.f_type == 0x858458f6);
 }
 
 void ol_look_up_names_in_files(void) {

@@ -30,7 +30,7 @@ public protocol FileOperations: Sendable {
   func status(of file: Int32) throws(SystemCallError) -> FileIdentity
   func setMode(_ mode: UInt32, of file: Int32) throws(SystemCallError)
   func truncate(_ file: Int32, to size: Int64) throws(SystemCallError)
-  /// fallocate(2), without changing the file's size.
+  /// fallocate(2), without changing the file's size; EOPNOTSUPP where that isn't faster than writing.
   func preallocate(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError)
   /// sync_file_range(2): write-back begins; nothing is promised.
   func startWriteback(_ file: Int32, from offset: Int64, count: Int64)

@@ -12,7 +12,9 @@ int ol_rename_exclusive(int from_directory, const char *from, int to_directory, 
 /* sync_file_range(2) with SYNC_FILE_RANGE_WRITE: starts write-back and doesn't wait. */
 int ol_start_writeback(int descriptor, int64_t offset, int64_t count);
 
-/* fallocate(2) with FALLOC_FL_KEEP_SIZE. */
+/* Whether a path lies in tmpfs or ramfs. */
+int ol_is_memory(const char *path);
+/* fallocate(2) with FALLOC_FL_KEEP_SIZE; EOPNOTSUPP in memory too, where it takes as long as writing does. */
 int ol_preallocate(int descriptor, int64_t offset, int64_t count);
 
 /* syncfs(2): reports write-back errors since Linux 5.8. */

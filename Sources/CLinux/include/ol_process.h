@@ -42,7 +42,6 @@ _Noreturn void ol_exit_now(int status);
    By default each thread has an arena that others don't use, and the largest block that was ever freed raises the size
    from which memory is returned at once. */
 void ol_keep_memory_small(void);
-int ol_is_memory(const char *_Nonnull path);
 void ol_look_up_names_in_files(void);
 void ol_write_lines(void);
 void ol_flush_output(void);

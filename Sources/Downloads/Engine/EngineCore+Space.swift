@@ -10,7 +10,8 @@ extension EngineCore {
     var sum = DiskReservation()
     for job in active.values where job.id != id && job.destination?.device == device && job.admittedTotal != nil {
       if !job.isPreallocated, let total = job.total { sum.bytes += max(0, total - job.arrivedBytes) }
-      if job.record.partial == nil { sum.inodes += 1 }
+      // Compared with nil it would be copied.
+      if case nil = job.record.partial { sum.inodes += 1 }
     }
     return sum
   }

@@ -31,8 +31,9 @@ final class CurlTransfer {
 
   /// Bytes of a body that nobody wants which are still read, so that the connection can serve again.
   static let drainLimit = 64 << 10
-  /// Bytes that one receive may bring: fewer system calls than the usual 16 KiB, and still within the second-level cache.
-  static let receiveBuffer = 128 << 10
+  /// Bytes that one receive may bring: fewer system calls than the usual 16 KiB, still within the second-level cache, and
+  /// less than what malloc(3) maps anew for each transfer (`Memory.keepSmall`).
+  static let receiveBuffer = 112 << 10
 
   init(
     id: TransferID, on handle: CurlHandle, request: TransportRequest, options: TransportOptions, resolve: CurlList,
