@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -88,6 +89,11 @@ int ol_become(uid_t uid, gid_t gid) {
   if (setgroups(0, NULL) < 0 && errno != EPERM) return errno;
   if (setresgid(gid, gid, gid) < 0) return errno;
   return failed(setresuid(uid, uid, uid));
+}
+
+int ol_name_machine(const char *name) {
+  static const char none[] = "(none)";
+  return sethostname(name, strlen(name)) == 0 && setdomainname(none, sizeof none - 1) == 0 ? 0 : errno;
 }
 
 int ol_drop_bounding_set(void) {

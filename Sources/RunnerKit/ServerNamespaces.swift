@@ -39,6 +39,8 @@ struct ServerNamespaces {
       ("uts", ol_new_uts),
     ] {
       code = without.contains(name) ? ENOTSUP : ol_unshare(flag)
+      // A new one begins with the machine's own name in it.
+      if code == 0, name == "uts" { code = ol_name_machine("localhost") }
       if code != 0 { note(name, code) }
     }
     _ = ol_drop_bounding_set()

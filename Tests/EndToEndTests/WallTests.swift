@@ -143,6 +143,25 @@ import Testing
     #expect(try await value(without: .seccomp, alsoOpen: [.ipcNamespace], find) == .signed(Int64(segment)))
   }
 
+  @Test func theUTSNamespaceHidesTheMachinesName() async throws {
+    func name(_ wall: Wall?) async throws -> String {
+      let host = try Workspace.host(withoutNamespaces: wall.map { [$0] } ?? [])
+      let plugin = try await host.load("libc.so.6")
+      let result = try await plugin.call("gethostname", "i32(out(256),u64)", 256)
+      _ = await plugin.end()
+      return String(decoding: result.out[0].prefix { $0 != 0 }, as: UTF8.self)
+    }
+    #expect(try await name(nil) == "localhost")
+    #expect(try await name(.utsNamespace) == ProcessInfo.processInfo.hostName)
+  }
+
+  /// Root's runners aren't root, and nobody's are anyone else's.
+  @Test func theUserNamespaceTakesTheIdentity() async throws {
+    let identity = { (plugin: Plugin) in try await plugin.call("geteuid", "u32()") }
+    #expect(try await value(identity) == .unsigned(1000))
+    #expect(try await value(without: .userNamespace, identity) == .unsigned(UInt64(geteuid())))
+  }
+
   @Test func secretsStayOutside() async throws {
     setenv("OUTRIDER_TEST_SECRET", "token", 1)
     defer { unsetenv("OUTRIDER_TEST_SECRET") }

@@ -36,6 +36,8 @@ int ol_set_dumpable(int dumpable);
 int ol_disable_huge_pages(void);
 int ol_set_process_name(const char *_Nonnull name);
 int ol_become(uid_t uid, gid_t gid);
+/* Of the UTS namespace that one is in: its host name, and no domain name (uts_namespaces(7)). */
+int ol_name_machine(const char *_Nonnull name);
 int ol_drop_bounding_set(void);
 /* Empties the permitted, effective, inheritable and ambient sets. */
 int ol_drop_capabilities(void);
