@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <malloc.h>
 #include <nss.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -151,6 +153,28 @@ int ol_make_code_huge(uintptr_t start, size_t bytes) {
   prctl(PR_SET_THP_DISABLE, forbidden == 1, 0, 0, 0);
   munmap(room, bytes + OL_HUGE_PAGE);
   return error;
+}
+
+static void *wait_for_end(void *pipe) {
+  char end;
+  while (read(*(int *)pipe, &end, 1) < 0 && errno == EINTR) {}
+  return NULL;
+}
+
+int ol_can_start_threads(int count) {
+  enum { most = 64 };
+  pthread_t threads[most];
+  pthread_attr_t attributes;
+  int ends[2], started = 0;
+  if (count > most || pipe2(ends, O_CLOEXEC) != 0) return 0;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+  while (started < count && pthread_create(&threads[started], &attributes, wait_for_end, &ends[0]) == 0) started++;
+  close(ends[1]);
+  for (int index = 0; index < started; index++) pthread_join(threads[index], NULL);
+  pthread_attr_destroy(&attributes);
+  close(ends[0]);
+  return started == count;
 }
 
 void ol_exit_now(int status) { _exit(status); }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import LinuxSystem
 
 @main
 struct Outrider: AsyncParsableCommand {
@@ -30,6 +31,11 @@ struct Outrider: AsyncParsableCommand {
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
+    // Workers of the executors, the watchdog, and the processes that a plugin takes.
+    let threads: Int32 = 10
+    guard Threads.canStart(threads) else {
+      Exit.leave(70, "this user may not start the \(threads) threads and processes that it takes (ulimit -u, pids.max)")
+    }
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -51,8 +51,17 @@ import Testing
       program: "/bin/sh")
   }
 
-  @Test func lessMemoryThanLoadingTakes() throws {
-    let end = try Workspace.run(Self.abs + ["--memory", "4KiB"])
+  /// This process alone has more. Root has no such limit.
+  @Test(arguments: [1, 6]) func moreThreadsThanTheUserMayHave(most: Int) throws {
+    guard geteuid() != 0 else { return }
+    try Self.expect(
+      70, "(ulimit -u, pids.max)", ["--nproc=\(most)", Workspace.outrider] + Self.abs, program: "/usr/bin/prlimit")
+  }
+
+  /// Its relocations alone write a dozen pages.
+  @Test(arguments: ["4KiB", "16KiB"]) func lessMemoryThanLoadingTakes(memory: String) throws {
+    let library = Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so"
+    let end = try Workspace.run(["call", library, "main", "i32(i32,pointer)", "0", "0", "--memory", memory])
     #expect(end.status == 14 && end.errors.contains("memoryExceeded: "), "\(end)")
   }
 
