@@ -7,8 +7,8 @@ public protocol AppExtension {
   associatedtype Configuration: AppExtensionConfiguration
 
   /// The framework supplies it.
-  var configuration: Configuration { get }
+  @MainActor @preconcurrency var configuration: Configuration { get }
 
   /// Called once for each wake, on the process's first thread.
-  init()
+  @MainActor @preconcurrency init()
 }

@@ -2,4 +2,5 @@
 ///
 /// Corresponds to Apple's `AppExtensionConfiguration`. There is no `accept(connection:)`: Linux has no XPC, and a host
 /// calls an extension through its table of entry points instead.
-public protocol AppExtensionConfiguration {}
+@MainActor @preconcurrency
+public protocol AppExtensionConfiguration: Sendable {}

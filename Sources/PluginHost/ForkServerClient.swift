@@ -57,8 +57,10 @@ final class ForkServerClient {
     argv.append(nil)
     // Where a runner has its bundle; nothing lies at that name, the Info.plist beside it says what the executable is.
     let executable = "CFProcessPath=\(RunnerView.bundle)/executable"
+    // Foundation reads it once, when it is loaded: preferences lie in it.
+    let home = "HOME=\(RunnerView.container)"
     var environment: [UnsafeMutablePointer<CChar>?] = [
-      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), strdup(executable), nil,
+      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), strdup(executable), strdup(home), nil,
     ]
     defer {
       for pointer in argv { free(pointer) }

@@ -25,6 +25,14 @@ public struct OSSignposter: Sendable {
     _ name: StaticString, id: OSSignpostID = .exclusive, _ message: OSLogMessage
   ) -> OSSignpostIntervalState { OSSignpostIntervalState() }
 
+  public func beginAnimationInterval(_ name: StaticString, id: OSSignpostID = .exclusive) -> OSSignpostIntervalState {
+    OSSignpostIntervalState()
+  }
+
+  public func beginAnimationInterval(
+    _ name: StaticString, id: OSSignpostID = .exclusive, _ message: OSLogMessage
+  ) -> OSSignpostIntervalState { OSSignpostIntervalState() }
+
   public func endInterval(_ name: StaticString, _ state: OSSignpostIntervalState) {}
 
   public func endInterval(_ name: StaticString, _ state: OSSignpostIntervalState, _ message: OSLogMessage) {}
@@ -61,4 +69,6 @@ public struct OSSignpostID: Equatable, Hashable, Sendable {
 }
 
 /// Corresponds to Apple's `OSSignpostIntervalState`.
-public final class OSSignpostIntervalState: Sendable {}
+public final class OSSignpostIntervalState: Sendable {
+  public static func beginState(id: OSSignpostID) -> OSSignpostIntervalState { OSSignpostIntervalState() }
+}

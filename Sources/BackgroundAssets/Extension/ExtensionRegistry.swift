@@ -12,7 +12,14 @@ enum ExtensionRegistry {
 
   /// The instance of this wake; made by the first entry point that is called.
   static var current: (any BADownloaderExtension)? {
-    if instance == nil { instance = type?.init() }
+    if instance == nil, let type = type.map(Unchecked.init) {
+      instance = MainActor.assumeIsolated { Unchecked(value: type.value.init() as any BADownloaderExtension) }.value
+    }
     return instance
+  }
+
+  /// @unchecked: stays on the one thread.
+  private struct Unchecked<Value>: @unchecked Sendable {
+    let value: Value
   }
 }

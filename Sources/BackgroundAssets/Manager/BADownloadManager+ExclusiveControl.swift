@@ -22,9 +22,11 @@ extension BADownloadManager {
 
   /// Runs a closure while the other side, app or extension, stays out, and returns after control was given back.
   ///
+  /// Disfavoured, so that an app's own wrapper of the same name is taken before it.
+  ///
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws, or an `NSError` of ``BAErrorDomain`` if control can't be acquired.
-  @concurrent
+  @concurrent @_disfavoredOverload
   public final func withExclusiveControl<ReturnType>(
     _ body: @escaping () throws -> sending ReturnType
   ) async throws -> sending ReturnType {
@@ -33,7 +35,7 @@ extension BADownloadManager {
   }
 
   /// As the form without a date, but throws if control isn't acquired before `date`; the present moment means one try.
-  @concurrent
+  @concurrent @_disfavoredOverload
   public final func withExclusiveControl<ReturnType>(
     before date: Date, _ body: @escaping () throws -> sending ReturnType
   ) async throws -> sending ReturnType {

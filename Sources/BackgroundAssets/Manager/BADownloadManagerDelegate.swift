@@ -26,7 +26,7 @@ public protocol BADownloadManagerDelegate: NSObjectProtocol {
   /// The server wants to know who asks. Implement this or the asynchronous spelling, not both.
   func download(
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge,
-    completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
 
   /// The asynchronous spelling of the same event.
   func download(
@@ -52,7 +52,7 @@ extension BADownloadManagerDelegate {
 
   public func download(
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge,
-    completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     DelegateEvent.markUnhandled()
     completionHandler(.performDefaultHandling, nil)

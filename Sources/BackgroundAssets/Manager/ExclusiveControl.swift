@@ -65,8 +65,8 @@ struct ExclusiveControl: Sendable {
   }
 
   private func nanoseconds(_ seconds: TimeInterval) -> Int64 {
-    // A century is for ever, and more of them wouldn't fit into 64 bits.
-    seconds > 3_155_760_000 ? BA_NO_TIMEOUT : max(0, Int64(seconds * 1e9))
+    // A century is for ever, and more of them wouldn't fit into 64 bits; what isn't a number is no time at all.
+    seconds > 3_155_760_000 ? BA_NO_TIMEOUT : seconds > 0 ? Int64(seconds * 1e9) : 0
   }
 }
 
