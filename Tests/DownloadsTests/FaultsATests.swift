@@ -160,6 +160,11 @@ import Testing
     }
     let unknown = try await Trial.run(reply: early)
     #expect(unknown.failure == .refused, "nothing tells a cut from an end")
+    // Under TLS as well: libcurl takes the end of the connection for the end of the body, said or not.
+    let overTLS = try await Trial.run(
+      configure: { $0.tls = TLSOptions(Authority.shared.authority) },
+      options: { $0.transport.authorityFile = Authority.shared.path }, reply: early)
+    #expect(overTLS.failure == .refused)
     let known = try await Trial.run(declares: Int64(Trial.size), digest: Trial.digest, reply: early)
     #expect(known.isFinished)
   }

@@ -46,6 +46,7 @@ import Testing
       case .bareRange: "bare range"
       case .coded: "coded"
       case .stale: "stale"
+      case .elsewhere: "elsewhere"
       case .probe: ask == .probe ? "probe" : "again"
       }
     case .fail(let failure): failure.reason.rawValue
@@ -124,6 +125,9 @@ import Testing
     ("200 of another length, exact", job(exact: true), .whole, head(200, [("content-length", "5")]), "sizeMismatch"),
     ("200 of another length, advice", job(), .whole, head(200, [("content-length", "5")]), "fresh, changed"),
     ("412", job(), conditional, head(412, []), "restart"),
+    ("412 to nothing", job(), .whole, head(412, []), "fault"),
+    ("416 to nothing", job(), .whole, head(416, [("content-range", "bytes */\(total)")]), "fault"),
+    ("416 to nothing, without a word", job(), .whole, head(416, []), "fault"),
     ("416 at the end", job(), conditional, head(416, [("content-range", "bytes */\(offset)")]), "restart"),
     ("416 of another length", job(), conditional, head(416, [("content-range", "bytes */\(total + 1)")]), "restart"),
     (
@@ -168,6 +172,36 @@ import Testing
     #expect(Self.decide(job, .probe, Self.head(206, [("content-range", "bytes 0-0/\(Self.offset)")])) == "complete")
   }
 
+  /// A file whose length was never told isn't complete because no more of it comes.
+  @Test func anUnknownLengthIsNoLength() {
+    for digest in [nil, Self.digest] {
+      var job = Self.job(digest: digest)
+      job.partial?.entity.total = nil
+      let part = ("content-range", "bytes \(Self.offset)-\(Self.offset + 9)/*")
+      #expect(Self.decide(job, Self.conditional, Self.head(206, [part, ("etag", "\"v1\"")])) == "fault")
+      let end = ("content-range", "bytes */\(Self.offset)")
+      #expect(Self.decide(job, Self.conditional, Self.head(416, [end])) == (digest == nil ? "restart" : "complete"))
+    }
+  }
+
+  /// A validator is a place's own: the same one elsewhere says nothing. Signatures change from request to request.
+  @Test(arguments: [
+    ("https://a.example/file?signature=2", "append", "append"), ("https://a.example/other", "elsewhere", "append"),
+    ("https://b.example/file", "elsewhere", "append"), ("http://a.example/file", "elsewhere", "append"),
+  ])
+  func redirectsThatLeadElsewhere(url: String, without: String, with: String) {
+    for (digest, expected) in [(nil, without), (Self.digest, with)] as [(ContentDigest?, String)] {
+      let decision = ResumePolicy.decide(
+        Self.job(digest: digest), offset: Self.offset, ask: Self.conditional,
+        head: Self.head(206, [Self.good, ("etag", "\"v1\"")]), finalURL: url)
+      switch decision {
+      case .append: #expect(expected == "append")
+      case .again(.whole, .elsewhere): #expect(expected == "elsewhere")
+      default: Issue.record("\(decision)")
+      }
+    }
+  }
+
   /// Whatever is said, bytes are appended only behind a 206 for exactly the range that was asked for, and only when a
   /// validator or a digest ties both parts together.
   @Test func neverSplices() {
@@ -196,9 +230,11 @@ import Testing
           ]))
       }
       let head = Self.head(pick([200, 206, 412, 416]), fields)
-      guard case .append = ResumePolicy.decide(job, offset: Self.offset, ask: ask, head: head, finalURL: "") else {
+      let url = pick(["https://a.example/file", "https://a.example/other"])
+      guard case .append = ResumePolicy.decide(job, offset: Self.offset, ask: ask, head: head, finalURL: url) else {
         continue
       }
+      #expect(url == job.partial?.entity.finalURL || job.specification.digest != nil)
       #expect(head.status == 206)
       guard case .range(let from, let to, _) = ask,
         case .bytes(let first, let last, let total)? = ContentRange(head.first("content-range") ?? "")

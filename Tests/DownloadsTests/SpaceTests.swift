@@ -13,8 +13,10 @@ import Testing
   final class Volume: FileOperations {
     private let system = SystemFiles()
     let left: Mutex<VolumeSpace>
+    private let isFilling: Bool
 
-    init(free: Int64, total: Int64 = 100 << 30, inodes: Int64? = nil) {
+    init(free: Int64, total: Int64 = 100 << 30, inodes: Int64? = nil, isFilling: Bool = false) {
+      self.isFilling = isFilling
       left = Mutex(VolumeSpace(free: free, total: total, freeInodes: inodes))
     }
 
@@ -27,7 +29,9 @@ import Testing
       try system.makeDirectory(name, in: directory, mode: mode)
     }
     func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64) throws(SystemCallError) -> Int {
-      try system.write(bytes, to: file, at: offset)
+      let count = try system.write(bytes, to: file, at: offset)
+      if isFilling { left.withLock { $0.free -= Int64(count) } }
+      return count
     }
     func read(_ buffer: UnsafeMutableRawBufferPointer, from file: Int32, at offset: Int64) throws(SystemCallError)
       -> Int
@@ -93,6 +97,23 @@ import Testing
     volume.left.withLock { $0.free = 50 << 30 }
     harness.engine.resume(ids[0])
     #expect(try await harness.end(of: ids[0], in: events).isFinished)
+    await harness.engine.close()
+  }
+
+  @Test("F-44 the floor stays free, whatever a server sends without a length") func floorWithoutLength() async throws {
+    let volume = Volume(free: (1 << 30) + (16 << 20), isFilling: true)
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(.pseudoRandom(seed: 5, count: 64 << 20))
+      $0.handler = { _, _ in .with { $0.framing = .chunked } }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: volume) { $0.freeSpace = Self.policy }
+    let events = harness.engine.events
+    let id = try #require(
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .foreground)])[0].job)
+    #expect(try await events.waiting(id).code == .disk)
+    // What was on its way by then, and no more.
+    #expect(volume.left.withLock { $0.free } > (1 << 30) - (8 << 20))
     await harness.engine.close()
   }
 

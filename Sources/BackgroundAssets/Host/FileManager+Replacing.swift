@@ -31,7 +31,9 @@ extension FileManager {
     let directory = originalItemURL.deletingLastPathComponent()
     let backup = directory.appendingPathComponent(backupItemName ?? Self.passingName)
     if fileExists(atPath: backup.path) { try removeItem(at: backup) }
-    guard rename(originalItemURL.path, backup.path) == 0 else { throw Self.failure(.fileWriteUnknown, at: originalItemURL) }
+    guard rename(originalItemURL.path, backup.path) == 0 else {
+      throw Self.failure(.fileWriteUnknown, at: originalItemURL)
+    }
     do {
       try put(newItemURL, at: originalItemURL)
     } catch {

@@ -91,6 +91,8 @@ final class ActiveJob {
   var allowance: Int64?
   var isExtending = false
   var mayBeRangeless = false
+  /// Times that everything was given up because a server refused the rest, in this activation.
+  var restarts = 0
   var speed: SpeedGauge
   var growth = SegmentGrowth()
   /// Whether it was decided how many connections it starts with.

@@ -90,17 +90,26 @@ extension EngineCore: TransportClient {
         if job.record.history.validatorRestarts > Self.mostValidatorRestarts,
           ResumePolicy.knownDigest(job.record) == nil
         {
+          // The next attempt has nothing to compare with, and may find it settled.
+          startAfresh(job, reason: "the file changed on the server")
           return .problem(.protocolFault("its file changes with every request"), own: nil)
         }
       }
       startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
       hear(head, job)
       job.isLengthProved =
-        head.contentLength.value != nil || head.transferCoding == .chunked || segment.url.scheme == "https"
+        head.contentLength.value != nil || head.transferCoding == .chunked || head.version.major >= 2
       accept(job, segment, entity, head, from: 0)
       return held(job)
     case .complete: return .complete
-    case .restart: return .next(.restart("the file changed on the server"))
+    case .restart:
+      job.restarts += 1
+      guard job.restarts <= Self.mostValidatorRestarts else {
+        return .problem(.protocolFault("\(head.status) to every request for a part"), own: nil)
+      }
+      // Whoever refuses ranges may still have the whole.
+      if job.chunks != nil { job.mayBeRangeless = true }
+      return .next(.restart("the file changed on the server"))
     case .again(let ask, let fault): return .again(ask, fault)
     case .fail(let failure): return .next(.fail(failure))
     }
@@ -227,6 +236,7 @@ extension EngineCore: TransportClient {
         return settle(job, .restart(what))
       }
     case .bareRange: job.record.history.triedBareRange = true
+    case .elsewhere: events.send(.note(job.id, "the redirects lead elsewhere now: \(segment.url.origin)"))
     case .stale: job.record.history.digestMismatches += 1
     case .coded:
       job.record.history.triedNoTransform = true

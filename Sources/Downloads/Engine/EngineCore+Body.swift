@@ -93,8 +93,17 @@ extension EngineCore {
     }
     if !waitsForDigest { giveRoom(number, job) }
     checkpointIfDue(job, now)
+    // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
+    if !job.isPreallocated { holdIfShort(job) }
     tellProgress(job, now)
     continueSettling(job)
+  }
+
+  private func holdIfShort(_ job: ActiveJob) {
+    let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
+    if job.next == nil, let shortage = shortage(for: rest, of: job, starts: false) {
+      settle(job, .hold(.disk(shortage), nil))
+    }
   }
 
   /// A buffer is done with: its transfer may receive another one.
@@ -323,10 +332,7 @@ extension EngineCore {
         job.record.lastProgress = committed.lastProgress
         if let bits { job.chunks?.journalled(bits) }
         job.checkpointedBytes = job.durableBytes
-        let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
-        if job.next == nil, let shortage = core.shortage(for: rest, of: job, starts: false) {
-          core.settle(job, .hold(.disk(shortage), nil))
-        }
+        core.holdIfShort(job)
         core.continueSettling(job)
       }
     }

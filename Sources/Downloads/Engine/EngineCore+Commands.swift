@@ -120,15 +120,24 @@ extension EngineCore {
   func removeStaging(of record: JobRecord) {
     let specification = record.specification
     let files = files
+    let names = stagingNames(specification, upTo: record.generation)
     io.async {
       guard let destination = try? Destination(specification.directory, app: specification.app, files: files) else {
         return
       }
-      for generation in max(1, record.generation - 16)...record.generation {
-        destination.removeStaging(
-          Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
-      }
+      for name in names { destination.removeStaging(name) }
     }
+  }
+
+  func stagingName(_ specification: DownloadSpecification, _ generation: Int) -> String {
+    Destination.stagingName(
+      app: specification.app, identifier: specification.identifier, generation: generation,
+      owner: options.stagingOwner)
+  }
+
+  /// Of those that may still lie there.
+  func stagingNames(_ specification: DownloadSpecification, upTo generation: Int) -> [String] {
+    (max(1, generation - 16)...generation).map { stagingName(specification, $0) }
   }
 
   func goOn(_ id: JobID) {

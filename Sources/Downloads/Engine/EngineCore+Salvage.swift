@@ -13,7 +13,7 @@ extension EngineCore {
     let specification = job.record.specification
     let isNew = job.record.receivedBytes == 0
     let others = (1...Self.mostGenerations).filter { isNew && $0 != job.record.generation }.map {
-      Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: $0)
+      stagingName(specification, $0)
     }
     job.lane.async {
       let result = Result { () throws(SystemCallError) -> (bits: [UInt8], identity: FileIdentity)? in

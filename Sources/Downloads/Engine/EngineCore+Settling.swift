@@ -142,10 +142,7 @@ extension EngineCore {
     let specification = job.record.specification
     job.record.partial = nil
     job.record.state = .open
-    job.file = StagingFile(
-      destination: destination,
-      name: Destination.stagingName(
-        app: specification.app, identifier: specification.identifier, generation: job.record.generation))
+    job.file = StagingFile(destination: destination, name: stagingName(specification, job.record.generation))
     job.hasher = nil
     job.toldDigests = []
     job.contentCheck = nil
@@ -162,13 +159,10 @@ extension EngineCore {
     guard let destination = job.destination else { return then(self, job) }
     let specification = job.record.specification
     let file = job.file
-    let generations = max(1, job.record.generation - 16)...job.record.generation
+    let names = stagingNames(specification, upTo: job.record.generation)
     let work = { @Sendable in
       file?.discard()
-      for generation in generations {
-        destination.removeStaging(
-          Destination.stagingName(app: specification.app, identifier: specification.identifier, generation: generation))
-      }
+      for name in names { destination.removeStaging(name) }
     }
     afterFileWork(job, work, then)
   }

@@ -21,8 +21,7 @@ extension EngineCore {
     job.destination = destination
     let name =
       job.record.partial?.stagingName
-      ?? Destination.stagingName(
-        app: specification.app, identifier: specification.identifier, generation: job.record.generation)
+      ?? stagingName(specification, job.record.generation)
     let file = StagingFile(destination: destination, name: name)
     job.file = file
     if job.record.state == .verified { return publish(job, isReplay: true) }
@@ -80,10 +79,7 @@ extension EngineCore {
       // The journal knows a file that isn't there: nothing is left of it.
       job.record.partial = nil
       job.file = job.destination.map {
-        StagingFile(
-          destination: $0,
-          name: Destination.stagingName(
-            app: specification.app, identifier: specification.identifier, generation: job.record.generation))
+        StagingFile(destination: $0, name: stagingName(specification, job.record.generation))
       }
     }
     if let chunks = specification.chunks {

@@ -59,7 +59,7 @@ final class EngineCore {
     self.clock = clock
     self.files = files
     self.journal = JournalWriter(journal)
-    publisher = Publisher(journal: self.journal, mode: options.fileMode)
+    publisher = Publisher(journal: self.journal, mode: options.fileMode, stagingOwner: options.stagingOwner)
     self.transport = transport
     self.mailbox = mailbox
     self.events = events

@@ -9,6 +9,9 @@ public struct EngineOptions: Sendable {
   public var freeSpace = FreeSpacePolicy()
   /// Deletes what can be deleted when a volume is short; downloads that wait for room are looked at again when it returns.
   public var makeRoom: (@Sendable (SpaceShortage) async -> Void)?
+  /// Tells this journal's partial files from those of others that download into the same directory, for example the path
+  /// where the journal lies. Whoever loses the journal finds them again only under the same name.
+  public var stagingOwner = ""
   /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
   /// Bytes per second in all, and per class; nil: no limit.

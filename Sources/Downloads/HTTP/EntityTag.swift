@@ -13,9 +13,8 @@ struct EntityTag: Sendable, Equatable {
     if isWeak { bytes.removeFirst(2) }
     let quote = UInt8(ascii: "\"")
     guard bytes.count >= 2, bytes.first == quote, bytes.last == quote,
-      bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != quote && $0 != 0x7f }),
-      // Bytes that aren't UTF-8 all look alike by now: two tags would be one.
-      !value.unicodeScalars.contains("\u{fffd}")
+      // Other bytes are allowed; but text that isn't ASCII is compared by what it means, and a tag by its bytes.
+      bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != quote && $0 < 0x7f })
     else { return nil }
     text = String(decoding: bytes, as: UTF8.self)
   }

@@ -28,6 +28,10 @@ enum RedirectPolicy {
     guard location.allSatisfy({ $0.utf8.elementsEqual(target.utf8) }) else {
       return refuse(.hostileResponse, "\(source) redirects to several places at once")
     }
+    // The same document (RFC 3986, 4.4): it was asked for already.
+    if target.isEmpty || target.hasPrefix("#") {
+      return refuse(.refused, "\(source) redirects to itself")
+    }
     if target.utf8.count > HostRules.longestURL {
       return refuse(.hostileResponse, "\(source) redirects to a URL without end")
     }

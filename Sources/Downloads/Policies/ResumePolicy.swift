@@ -43,6 +43,8 @@ enum ResumePolicy {
     case bareRange
     /// It says itself that it has another file than the one that is wanted: perhaps a cache does.
     case stale
+    /// The redirects lead to another place than before, whose validators say nothing of the old one's.
+    case elsewhere
     case coded
     case probe
   }
@@ -92,6 +94,9 @@ enum ResumePolicy {
     }
     switch head.status {
     case 206: return partialContent(job, offset, ask, head, entity)
+    // To a request without a condition neither is an answer.
+    case 412 where ask == .whole: return .again(.whole, .server("412 although nothing was required"))
+    case 416 where ask == .whole: return .again(.whole, .server("416 although no range was asked for"))
     case 412: return .restart
     case 416: return unsatisfied(job, offset, ask, head)
     default: return whole(job, offset, ask, head, entity)
@@ -131,10 +136,10 @@ enum ResumePolicy {
     if let total = range.total, let expected, total != expected {
       return fault("206 of \(total) bytes in all instead of \(expected)")
     }
-    let last = wanted.to ?? (range.total ?? expected).map { $0 - 1 }
-    guard last == nil || range.last == last else {
-      return fault("206 up to byte \(range.last) instead of \(last ?? 0)")
+    guard let last = wanted.to ?? (range.total ?? expected).map({ $0 - 1 }) else {
+      return fault("206 of a file whose length nobody knows")
     }
+    guard range.last == last else { return fault("206 up to byte \(range.last) instead of \(last)") }
     if let length = head.contentLength.value, length != range.last - range.first + 1 {
       return fault("206 of \(length) bytes for a range of \(range.last - range.first + 1)")
     }
@@ -143,14 +148,25 @@ enum ResumePolicy {
     if let old = kept.reprDigest, let new = entity.reprDigest, old.algorithm == new.algorithm, old != new {
       return fault("206 of another representation: its digest differs")
     }
-    let isSame =
-      if let tag = kept.strongTag { tag == entity.strongTag } else if let date = kept.lastModified {
-        head.first("last-modified") == date
-      } else { isIdentified(job) }
-    guard isSame || isIdentified(job) else { return fault("206 without the validator that was asked for") }
+    if isIdentified(job) {
+      // The digest decides.
+    } else if !Self.isSamePlace(kept.finalURL, entity.finalURL) {
+      return .again(.whole, .elsewhere)
+    } else if let tag = kept.strongTag {
+      guard tag == entity.strongTag else { return fault("206 without the validator that was asked for") }
+    } else {
+      guard let date = kept.lastModified, head.first("last-modified") == date else {
+        return fault("206 without the validator that was asked for")
+      }
+    }
     var merged = kept
     merged.total = kept.total ?? range.total
     return .append(merged)
+  }
+
+  /// But for the query: addresses that are signed anew for each request lead to the same file.
+  private static func isSamePlace(_ first: String, _ second: String) -> Bool {
+    first.utf8.prefix { $0 != UInt8(ascii: "?") }.elementsEqual(second.utf8.prefix { $0 != UInt8(ascii: "?") })
   }
 
   private static func probed(
@@ -168,9 +184,9 @@ enum ResumePolicy {
       return .fail(sizeMismatch(total, exact, status: 416))
     }
     let expected = job.specification.exactSize ?? job.partial?.entity.total
-    if let expected, total != expected { return .restart }
-    if total == offset { return .complete }
-    return .restart
+    // Without a length from anyone else, that no more comes doesn't prove that this was all.
+    guard let known = expected ?? (knownDigest(job) == nil ? nil : total) else { return .restart }
+    return total == known && total == offset ? .complete : .restart
   }
 
   private static func unsatisfied(_ job: JobRecord, _ offset: Int64, _ ask: Ask, _ head: ResponseHead) -> Decision {

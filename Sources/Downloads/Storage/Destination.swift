@@ -35,8 +35,9 @@ final class Destination: Sendable {
     return ContentDigest(.sha256, bytes: Array(hash.finalize())).map { String($0.hex.prefix(length * 2)) } ?? ""
   }
 
-  static func stagingName(app: String, identifier: String, generation: Int) -> String {
-    digest([app, identifier, String(generation)])
+  /// `owner`: whose journal knows of the file.
+  static func stagingName(app: String, identifier: String, generation: Int, owner: String = "") -> String {
+    digest([app, identifier, String(generation)] + (owner.isEmpty ? [] : [owner]))
   }
 
   /// Opens a directory of our own, and makes it first if there is none; refuses one of somebody else.

@@ -33,6 +33,7 @@ final class Publisher: Sendable {
 
   private let journal: JournalWriter
   private let mode: UInt32
+  private let stagingOwner: String
   private let queue = DispatchQueue(label: "outrider.publisher")
   private struct Pending {
     var items: [Item] = []
@@ -40,9 +41,10 @@ final class Publisher: Sendable {
   }
   private let pending = Mutex(Pending())
 
-  init(journal: JournalWriter, mode: UInt32) {
+  init(journal: JournalWriter, mode: UInt32, stagingOwner: String) {
     self.journal = journal
     self.mode = mode
+    self.stagingOwner = stagingOwner
   }
 
   func publish(_ item: Item) {
@@ -196,7 +198,8 @@ final class Publisher: Sendable {
     for generation in stride(from: item.job.generation - 1, through: max(1, item.job.generation - 16), by: -1) {
       item.file.destination.removeStaging(
         Destination.stagingName(
-          app: item.job.specification.app, identifier: item.job.specification.identifier, generation: generation))
+          app: item.job.specification.app, identifier: item.job.specification.identifier, generation: generation,
+          owner: stagingOwner))
     }
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct EntityTagTests {
   @Test(arguments: [
-    ("\"\"", "\"\"", false), ("\"a,b\\\"", "\"a,b\\\"", false), ("W/\"x\"", "\"x\"", true), ("\"é\"", "\"é\"", false),
+    ("\"\"", "\"\"", false), ("\"a,b\\\"", "\"a,b\\\"", false), ("W/\"x\"", "\"x\"", true),
   ])
   func reads(value: String, text: String, isWeak: Bool) {
     let tag = EntityTag(value)
@@ -13,7 +13,7 @@ import Testing
 
   @Test(arguments: [
     "", "\"", "x", "w/\"x\"", "W/x", "W/", "\"a\"b\"", "\"a", "a\"", "\"a b\"", "\"a\u{7f}\"", "\"a\tb\"",
-    "\"a\", \"b\"", "\"\u{fffd}\"",
+    "\"a\", \"b\"", "\"\u{fffd}\"", "\"\u{e9}\"", "\"e\u{301}\"",
     "\"" + String(repeating: "x", count: 1023) + "\"",
   ])
   func refuses(value: String) {

@@ -39,7 +39,7 @@ import Testing
       (["https://a.example:8443/"], .notAllowed), (["https://127.0.0.1/"], .notAllowed),
       (["file:///etc/passwd"], .notAllowed), (["ftp://a.example/"], .notAllowed),
       (["https://a.example/dir/one?token=secret#x"], .refused), (["https://"], .refused),
-      (["https://exa mple/?token=secret"], .refused),
+      (["https://exa mple/?token=secret"], .refused), ([""], .refused), (["#part"], .refused),
     ] as [([String], TransferFailure.Reason)])
   func refuses(location: [String], reason: TransferFailure.Reason) throws {
     guard case .refuse(let failure) = try Self.decide(location) else {
