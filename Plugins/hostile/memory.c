@@ -2,6 +2,7 @@
 #include "hostile.h"
 
 #include <alloca.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -14,6 +15,8 @@ static void *map(size_t bytes, int protection, int flags, int file) {
 
 static void *anonymous(size_t bytes) { return map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
 
+int32_t h24_leak(void);
+
 static int32_t fill(void *memory, size_t bytes) {
   if (!memory) return errno;
   touch(memory, bytes);
@@ -22,6 +25,19 @@ static int32_t fill(void *memory, size_t bytes) {
 
 /* H23: all at once. */
 EXPORT int32_t h23_one_step(void) { return fill(malloc(MUCH), MUCH); }
+
+static void *leaking_thread(void *unused) {
+  (void)unused;
+  h24_leak();
+  wait_forever();
+  return NULL;
+}
+
+/* H24: from a thread, after the first one has ended: of that the kernel tells no memory any more. */
+EXPORT void h24_without_first_thread(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, leaking_thread, NULL) == 0) syscall(SYS_exit, 0);
+}
 
 /* H24: little by little: 1 MiB every 10 ms. */
 EXPORT int32_t h24_leak(void) {

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 extension Files {
@@ -15,14 +16,16 @@ extension Files {
     rmdir(path)
   }
 
-  /// Lets its owner into a directory. Nothing else: the change of a symbolic link's mode would be that of its target.
+  /// Lets its owner into a directory. Nothing else: the change of a symbolic link's mode would be that of its target, and
+  /// the name may become one at any moment. So what was looked at is what is changed, by a descriptor that needs no right.
   @discardableResult
   private static func unlock(_ name: [CChar], in directory: Int32) -> Bool {
+    let place = openat(directory, name, ol_open_path | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard place >= 0 else { return false }
+    defer { close(place) }
     var status = stat()
-    guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      return false
-    }
-    return status.st_mode & 0o700 == 0o700 || fchmodat(directory, name, 0o700, 0) == 0
+    guard fstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
+    return status.st_mode & 0o700 == 0o700 || chmod("/proc/self/fd/\(place)", 0o700) == 0
   }
 
   /// Empties a directory by moving what lies in subdirectories up until there is nothing left to descend into.

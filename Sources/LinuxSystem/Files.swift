@@ -20,9 +20,12 @@ package enum Files {
   package static func isMemory(_ path: String) -> Bool { ol_is_memory(path) == 1 }
 
   /// Descriptors that this process, and so any that it starts, may have at most (RLIMIT_NOFILE).
-  package static var mostOpen: Int {
+  package static var mostOpen: Int { Int(clamping: hardLimit(Int32(RLIMIT_NOFILE.rawValue))) }
+
+  /// What this process may raise one of its limits to (getrlimit(2)).
+  package static func hardLimit(_ resource: Int32) -> UInt64 {
     var (soft, hard): (UInt64, UInt64) = (0, 0)
-    return ol_get_rlimit(Int32(RLIMIT_NOFILE.rawValue), &soft, &hard) == 0 ? Int(clamping: hard) : .max
+    return ol_get_rlimit(resource, &soft, &hard) == 0 ? hard : .max
   }
 
   /// Writes a control file of /proc or cgroupfs in one call.

@@ -99,10 +99,16 @@ final class ForkServerClient {
     }
   }
 
+  /// Nobody has an id as high, and process ids are added to it.
+  private static let firstUnusedIdentity: UInt32 = 2_000_000_000
+
+  /// Whether a user id is one that root's runners get.
+  static func isRunner(_ uid: UInt32) -> Bool { (firstUnusedIdentity..<firstUnusedIdentity + 1 << 22).contains(uid) }
+
   /// One unprivileged id inside and outside (user_namespaces(7)); nil where neither can be had. Root takes ids that nobody
   /// has, unless it is root of a container that maps no such ids: then its runners have its own, as an ordinary user's.
   private static func mapIdentity(pid: pid_t) -> (uid: UInt32, gid: UInt32)? {
-    let unused = 2_000_000_000 + UInt32(pid)
+    let unused = firstUnusedIdentity + UInt32(pid)
     let own = (geteuid(), getegid())
     for (uid, gid) in geteuid() == 0 ? [(unused, unused), own] : [own] {
       do {

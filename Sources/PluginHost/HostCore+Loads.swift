@@ -62,7 +62,8 @@ extension HostCore {
       }
     }
     let most = Files.mostOpen
-    guard policy.limits.openFiles <= most else {
+    // The default is nobody's wish.
+    guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
       throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
     }
   }

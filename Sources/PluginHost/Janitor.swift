@@ -17,12 +17,17 @@ enum Janitor {
     for parent in parents { removeFolders(in: parent) }
   }
 
+  /// A name is easily made up: root removes what is its own or its runners', everybody else what is theirs.
+  private static func isOurs(_ owner: UInt32) -> Bool {
+    owner == geteuid() || geteuid() == 0 && ForkServerClient.isRunner(owner)
+  }
+
   private static func removeFolders(in parent: String) {
     for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix(prefix) {
       let parts = name.dropFirst(prefix.count).split(separator: "-")
       guard parts.count == 3, let pid = pid_t(parts[0]), let start = UInt64(parts[1]) else { continue }
       guard ProcessStart.time(of: pid) != start, let identity = try? Files.identity(of: "\(parent)/\(name)"),
-        identity.isDirectory
+        identity.isDirectory, isOurs(identity.owner)
       else { continue }
       Files.removeTree("\(parent)/\(name)")
     }

@@ -16,21 +16,49 @@ struct LogRecorder {
       bytes: subsystem.utf8.count + category.utf8.count + message.utf8.count)
   }
 
-  /// What a plugin wrote to its standard output and error, line by line.
+  /// The beginning of a line of output whose end hasn't come: as much of it as may be kept, and its bytes in all.
+  private var begun: [UInt8] = []
+  private var begunBytes = 0
+
+  /// What a plugin wrote to its standard output and error, line by line, wherever it was cut on its way.
   mutating func recordOutput(_ bytes: some Collection<UInt8>) {
-    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-      keep(.init(level: "default", subsystem: "", category: "output", message: String(line)), bytes: line.utf8.count)
+    var rest = bytes[...]
+    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      begin(rest[..<end])
+      finishOutput()
+      rest = rest[rest.index(after: end)...]
     }
+    begin(rest)
+  }
+
+  /// The line that was begun goes no further.
+  mutating func finishOutput() {
+    defer {
+      begun.removeAll(keepingCapacity: true)
+      begunBytes = 0
+    }
+    if begunBytes == 0 { return }
+    // Beyond the limit lines are counted, not read: a flood of them has to cost less than it takes to write.
+    guard used + begunBytes + 16 <= limit else { return drop(begunBytes) }
+    let text = String(decoding: begun, as: UTF8.self)
+    keep(.init(level: "default", subsystem: "", category: "output", message: text), bytes: begunBytes)
+  }
+
+  private mutating func begin(_ bytes: some Collection<UInt8>) {
+    let count = bytes.count
+    begunBytes += count
+    if used + begunBytes + 16 <= limit { begun += bytes }
+  }
+
+  private mutating func drop(_ bytes: Int) {
+    droppedBytes += bytes
+    droppedLines += 1
   }
 
   /// `bytes`: how many of the line are the plugin's.
   private mutating func keep(_ line: RunReport.LogLine, bytes: Int) {
     // A line of nothing still takes room.
-    guard used + bytes + 16 <= limit else {
-      droppedBytes += bytes
-      droppedLines += 1
-      return
-    }
+    guard used + bytes + 16 <= limit else { return drop(bytes) }
     used += bytes + 16
     lines.append(line)
   }

@@ -28,20 +28,35 @@ struct Meters: ~Copyable {
   /// Bytes beyond the baseline. `shared`: what was granted of shared memory, which counts whether it is mapped now or not.
   func memoryBeyondBaseline(shared: Int) -> Int? { memory(shared: shared).map { max($0 - baseline, 0) } }
 
-  /// Anonymous and shared pages, swap and page tables (proc_pid_status(5)).
+  /// Anonymous and shared pages, swap and page tables (proc_pid_status(5)). Of a first thread that has ended the kernel
+  /// tells none of it, and the others use the same memory on.
   private func memory(shared: Int) -> Int? {
-    fields().map { $0.anonymous + max($0.shared, shared) + $0.swap + $0.tables }
+    var found = Self.fields(of: status.number)
+    if found?.hasMemory == false {
+      for thread in threadNames() {
+        guard let file = try? OwnedDescriptor.open("/proc/\(pid)/task/\(thread)/status", O_RDONLY) else { continue }
+        found = Self.fields(of: file.number)
+        if found?.hasMemory == true { break }
+      }
+    }
+    return found.map { $0.anonymous + max($0.shared, shared) + $0.swap + $0.tables }
   }
 
-  /// Whether the process is on its way out or gone: PF_EXITING of its flags (proc_pid_stat(5), field 9).
+  /// Whether the process is on its way out or gone: no thread is left that isn't (PF_EXITING of the flags, field 9 of
+  /// proc_pid_stat(5)).
   func isExiting() -> Bool {
-    guard let text = try? Files.text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return true }
-    let fields = text[text.index(after: end)...].split(separator: " ")
-    guard fields.count > 6, let flags = UInt64(fields[6]) else { return true }
-    return flags & 0x4 != 0 || fields[0] == "Z"
+    threadNames().allSatisfy { thread in
+      guard let text = try? Files.text(of: "/proc/\(pid)/task/\(thread)/stat"), let end = text.lastIndex(of: ")")
+      else { return true }
+      let fields = text[text.index(after: end)...].split(separator: " ")
+      guard fields.count > 6, let flags = UInt64(fields[6]) else { return true }
+      return flags & 0x4 != 0 || fields[0] == "Z"
+    }
   }
 
-  func threads() -> Int? { fields()?.threads }
+  private func threadNames() -> [String] { (try? Files.names(in: "/proc/\(pid)/task")) ?? [] }
+
+  func threads() -> Int? { Self.fields(of: status.number)?.threads }
 
   private struct Fields {
     var anonymous = 0
@@ -49,11 +64,12 @@ struct Meters: ~Copyable {
     var swap = 0
     var tables = 0
     var threads = 0
+    var hasMemory = false
   }
 
-  private func fields() -> Fields? {
+  private static func fields(of status: Int32) -> Fields? {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer -> Fields? in
-      let count = pread(status.number, buffer.baseAddress, buffer.count, 0)
+      let count = pread(status, buffer.baseAddress, buffer.count, 0)
       guard count > 0 else { return nil }
       var fields = Fields()
       var index = 0
@@ -66,7 +82,7 @@ struct Meters: ~Copyable {
           }
           return buffer[(index + length)..<end].reduce(0) { $1 >= 0x30 && $1 <= 0x39 ? $0 * 10 + Int($1 - 0x30) : $0 }
         }
-        if let kibibytes = value("RssAnon:") { fields.anonymous = kibibytes << 10 }
+        if let kibibytes = value("RssAnon:") { (fields.anonymous, fields.hasMemory) = (kibibytes << 10, true) }
         if let kibibytes = value("RssShmem:") { fields.shared = kibibytes << 10 }
         if let kibibytes = value("VmPTE:") { fields.tables = kibibytes << 10 }
         if let kibibytes = value("VmSwap:") { fields.swap = kibibytes << 10 }

@@ -113,14 +113,26 @@ extension Run {
 
   func receiveOutput() {
     guard !isClosed else { return }
-    var buffer = [UInt8](repeating: 0, count: 65536)
-    for _ in 0..<16 {
+    // What is left is there when the loop comes round again, after its deadlines.
+    let due = BootClock.now + Self.longestPortion
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    repeat {
       let count = read(output, &buffer, buffer.count)
       if count == 0 { return unwatch(output) }
       if count < 0 { return }
       log.recordOutput(buffer[0..<count])
-      if count < buffer.count { return }
+    } while BootClock.now < due
+  }
+
+  /// The plugin is gone, and no more than a pipe's buffer is left.
+  func receiveLastOutput() {
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = read(output, &buffer, buffer.count)
+      guard count > 0 else { break }
+      log.recordOutput(buffer[0..<count])
     }
+    log.finishOutput()
   }
 
   func unwatch(_ descriptor: Int32) {

@@ -58,8 +58,18 @@ extension Run {
       ]
       + RunnerView.devices
       + plan.policy.read + plan.policy.write + plan.machine.hello.runtime
-    let isGranted = !path.hasPrefix("/") || granted.contains { path == $0 || path.hasPrefix($0 + "/") }
+    let plain = Self.withoutDetours(path)
+    let isGranted = !path.hasPrefix("/") || granted.contains { plain == $0 || plain.hasPrefix($0 + "/") }
     if !isGranted { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
+  }
+
+  /// `..` leads up, wherever links may have led before: a name is all that is judged here.
+  private static func withoutDetours(_ path: String) -> String {
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return "/" + parts.joined(separator: "/")
   }
 
   func path(of call: ol_notification, _ argument: Int) -> String? {

@@ -179,7 +179,7 @@ final class Run {
     // No more than the sockets' buffers hold.
     while !receiveService() {}
     while !receiveControl() {}
-    receiveOutput()
+    receiveLastOutput()
     if listener >= 0 { drainListener() }
     if cause == nil { cause = verdict(on: exit) }
     finish(exit: exit)

@@ -160,8 +160,10 @@ struct SpawnPlan {
   func limits() -> [SpawnRequest.ResourceLimit] {
     if open.contains(.rlimits) { return [] }
     let limits = policy.limits
+    // Whoever has a lower one himself can't give more, and the plugin has no more for it.
     func fixed(_ resource: Int32, _ value: UInt64) -> SpawnRequest.ResourceLimit {
-      .init(resource: resource, soft: value, hard: value)
+      let least = min(value, Files.hardLimit(resource))
+      return .init(resource: resource, soft: least, hard: least)
     }
     // A backstop only: the watchdog ends a run long before.
     let cpu = UInt64(max(limits.cpuTotal.inSeconds.rounded(.up), 1)) + 2

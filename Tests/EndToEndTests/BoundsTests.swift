@@ -51,6 +51,13 @@ import Testing
       program: "/bin/sh")
   }
 
+  /// A stricter limit of the caller's own is the plugin's too, and no wall is missing for it.
+  @Test(arguments: ["ulimit -f 1", "ulimit -n 100", "ulimit -t 5"]) func lowerLimitsOfTheCaller(limit: String) throws {
+    let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+    let end = try Workspace.run(["-c", "\(limit); exec \(command)"], program: "/bin/sh")
+    #expect(end.status == 0 && end.output == "5\n", "\(end)")
+  }
+
   /// This process alone has more. Root has no such limit.
   @Test(arguments: [1, 6]) func moreThreadsThanTheUserMayHave(most: Int) throws {
     guard geteuid() != 0 else { return }

@@ -155,6 +155,17 @@ import Testing
     let left = try FileManager.default.contentsOfDirectory(atPath: "/tmp").filter { $0.hasPrefix(prefix) }
     #expect(left.isEmpty)
   }
+
+  /// Names are easily made up: what somebody else has put there under one isn't ours to remove.
+  @Test func theJanitorKeepsToItsOwn() throws {
+    guard geteuid() == 0 else { return }
+    let (foreign, own) = ("/tmp/outrider-run-1-1-foreign", "/tmp/outrider-run-1-1-own")
+    for folder in [foreign, own] { mkdir(folder, 0o700) }
+    defer { rmdir(foreign) }
+    chown(foreign, 12345, 12345)
+    _ = try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "1"])
+    #expect(access(foreign, F_OK) == 0 && access(own, F_OK) != 0)
+  }
 }
 
 /// The processes that a host started, found in /proc.

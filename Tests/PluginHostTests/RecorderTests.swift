@@ -57,10 +57,26 @@ import Testing
   @Test func output() {
     var recorder = LogRecorder(limit: 1000)
     recorder.recordOutput(Array("one\n\ntwo\n".utf8) + [0xff, 0x41])
+    recorder.finishOutput()
     #expect(recorder.lines.map(\.message) == ["one", "two", "\u{fffd}A"])
     #expect(recorder.lines.allSatisfy { $0.category == "output" && $0.level == "default" })
     recorder.recordOutput(Array(repeating: 0x41, count: 10_000))
-    #expect(recorder.droppedBytes == 10_000)
+    recorder.recordOutput(Array(repeating: 0x41, count: 10_000))
+    recorder.finishOutput()
+    #expect(recorder.droppedBytes == 20_000)
     #expect(recorder.droppedLines == 1)
+  }
+
+  /// However it was cut on its way, it is the same lines, and no character is torn.
+  @Test func outputIsLinesWhereverItIsCut() {
+    let bytes = Array("caf\u{e9} one line\nanother\n\nthe last".utf8)
+    for cut in 0...bytes.count {
+      for second in cut...bytes.count {
+        var recorder = LogRecorder(limit: 1000)
+        for part in [bytes[..<cut], bytes[cut..<second], bytes[second...]] { recorder.recordOutput(part) }
+        recorder.finishOutput()
+        #expect(recorder.lines.map(\.message) == ["caf\u{e9} one line", "another", "the last"])
+      }
+    }
   }
 }
