@@ -147,6 +147,10 @@ EXPORT int32_t h106_mark(const char *mark) {
   if (file < 0) return errno;
   if (strcmp(mark, "setuid") == 0) return outcome(chmod(in_container("h106"), 04755));
   if (strcmp(mark, "setgid") == 0) return outcome(fchmod(file, 02755));
+  if (strcmp(mark, "made-setuid") == 0)
+    return opened(open(in_container("h106-made"), O_CREAT | O_EXCL | O_WRONLY, 06755));
+  if (strcmp(mark, "unnamed-setuid") == 0) return opened(open(in_container("."), O_TMPFILE | O_RDWR, 04755));
+  if (strcmp(mark, "garbage-mode") == 0) return opened(syscall(SYS_openat, AT_FDCWD, own_file(), O_RDONLY, 06000));
   if (strcmp(mark, "own-mode") == 0) return outcome(fchmod(file, 0640));
   if (strcmp(mark, "own-xattr") == 0) return outcome(fsetxattr(file, "user.h106", "x", 1, 0));
   if (strcmp(mark, "own-chown") == 0) return outcome(fchown(file, getuid(), getgid()));

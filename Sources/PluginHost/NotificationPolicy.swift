@@ -59,10 +59,19 @@ struct NotificationPolicy {
       guard isThread else { return deny(name, call, EPERM) }
       return threads() <= policy.limits.threads ? .proceed : deny(name, call, EAGAIN, layer: "limits")
     case let name?:
-      if let argument = SystemCalls.pathArgument(of: name) { return .note(name, argument: argument) }
+      if let argument = SystemCalls.pathArgument(of: name) {
+        if givesForeignRights(name, call) { return deny(name, call, EPERM) }
+        return policy.observesFiles ? .note(name, argument: argument) : .proceed
+      }
       return deny(name, call, SystemCalls.denial(of: name))
     case nil: return deny(nil, call, ENOSYS)
     }
+  }
+
+  private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {
+    guard let argument = SystemCalls.modeArgument(of: name) else { return false }
+    let values = [call.arguments.0, call.arguments.1, call.arguments.2, call.arguments.3]
+    return values[Int(argument)] & 0o6000 != 0 && SystemCalls.makesFile(name, flags: values[Int(argument) - 1])
   }
 
   /// Code comes from files while the plugin is loaded, is never writable, and never huge or locked memory.

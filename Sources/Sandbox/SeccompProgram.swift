@@ -39,7 +39,11 @@ public struct SeccompProgram: Sendable, Equatable {
     try Self.set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2)
     var builder = Builder(context: context)
     for name in SystemCalls.allowed { try builder.allow(name) }
-    for name in SystemCalls.paths where !options.observesFiles { try builder.allow(name) }
+    for name in SystemCalls.paths where !options.observesFiles {
+      // No file gets another user's rights for whoever runs it.
+      let mode = SystemCalls.modeArgument(of: name)
+      try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: Builder.foreignRights, value: 0)] } ?? [])
+    }
     if options.isolatesProcesses {
       try builder.allow("kill")
       try builder.allow("tkill")
@@ -74,6 +78,9 @@ public struct SeccompProgram: Sendable, Equatable {
 
   private struct Builder {
     let context: scmp_filter_ctx
+
+    /// Set-user-id and set-group-id.
+    static let foreignRights: UInt64 = 0o6000
 
     /// `argument & mask == value`, with masks of 32 bits where the kernel reads no more.
     struct Test {
@@ -145,7 +152,7 @@ public struct SeccompProgram: Sendable, Equatable {
       if !options.killing.contains("socket") { try lookups() }
       if options.hidesFiles {
         for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)] {
-          try allow(name, [Test(argument: argument, mask: 0o6000, value: 0)])
+          try allow(name, [Test(argument: argument, mask: Self.foreignRights, value: 0)])
         }
       }
     }

@@ -40,18 +40,24 @@ public enum SystemCalls {
   /// Calls that name a file. Which file is the mount namespace's and Landlock's affair; they are notified when paths are
   /// observed.
   static let paths: [String] = [
-    "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
+    "open", "openat", "creat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "statfs", "chdir", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename",
     "renameat",
     "renameat2", "link", "linkat", "symlink", "symlinkat", "truncate", "getxattr", "lgetxattr", "listxattr",
     "llistxattr", "utime", "utimes", "utimensat", "futimesat",
   ]
 
+  /// Which argument is the mode of the file that a call may make; openat2(2) hides it in memory and is denied.
+  public static func modeArgument(of name: String) -> UInt32? { ["open": 2, "openat": 3, "creat": 1][name] }
+
+  /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
+  public static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
+
   /// Which argument of a path call is the path (the first, where there are two).
   public static func pathArgument(of name: String) -> Int? {
     guard paths.contains(name) else { return nil }
     let second = [
-      "openat", "openat2", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat",
+      "openat", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat",
       "unlinkat", "renameat", "renameat2", "linkat", "utimensat", "futimesat",
     ]
     if name == "symlinkat" { return 2 }
@@ -67,7 +73,7 @@ public enum SystemCalls {
   private static let probed: Set<String> = [
     "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "futex_waitv", "set_mempolicy_home_node",
     "map_shadow_stack", "cachestat", "arch_prctl", "get_mempolicy", "landlock_create_ruleset", "landlock_add_rule",
-    "landlock_restrict_self",
+    "landlock_restrict_self", "openat2",
   ]
 
   /// The errno of a denied call.

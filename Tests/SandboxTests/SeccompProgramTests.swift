@@ -57,7 +57,7 @@ import Testing
       ("ioctl", [0, 0x5401]), ("ioctl", [0, garbage | 0x5401]), ("ioctl", [1, 0x5413]),
       ("fcntl", [3, 1030]), ("fcntl", [3, 5]), ("fcntl", [3, 36]), ("prctl", [15]), ("prlimit64", [0, 7, 0, 0xdead]),
       ("personality", [0xffff_ffff]),
-      ("chmod", [0, 0o755]), ("kill", []),
+      ("chmod", [0, 0o755]), ("kill", []), ("openat", [0, 0, 0o100, 0o1777]), ("open", [0, 0o100, 0o777]),
     ] as [(String, [UInt64])])
   func allows(_ name: String, _ arguments: [UInt64]) throws {
     #expect(try verdict(name, arguments) == .allow)
@@ -65,6 +65,7 @@ import Testing
 
   @Test(
     arguments: [
+      ("openat", [0, 0, 0o100, 0o4755]), ("open", [0, 0, 0o2000]), ("creat", [0, 0o6000]), ("openat2", []),
       ("execve", []), ("execveat", []), ("fork", []), ("vfork", []), ("clone", [0x3d0f00]), ("ptrace", []), ("bpf", []),
       ("mmap", [0, 4096, executable, 2]), ("mmap", [0, 4096, garbage | executable, 2]),
       ("mmap", [0, 4096, UInt64(PROT_EXEC), 0x22]), ("mmap", [0, 4096, writable, 0x40022]),
