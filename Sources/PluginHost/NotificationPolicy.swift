@@ -19,20 +19,40 @@ struct NotificationPolicy {
   enum Grant: Equatable {
     case sharedMemory(bytes: Int)
     case fileLock
+    /// `running`: threads when it was wanted.
+    case thread(running: Int, at: Duration)
   }
 
   /// What was granted in a run so far. Nothing is given back: the host doesn't see what is unmapped or unlocked.
   struct Grants: Equatable {
     /// A lock is 216 bytes of the kernel's.
     static let mostFileLocks = 65_536
+    /// A granted thread has begun by then. Until it has, nobody sees it.
+    static let longestStart = Duration.milliseconds(10)
     var sharedMemory = 0
     var fileLocks = 0
+    /// Threads at a moment, and how many more were granted since: many may ask at once, and each is to know of the others.
+    private var counted = Count()
+
+    private struct Count: Equatable {
+      var threads = 0
+      var since = Duration.zero
+      var granted = 0
+    }
 
     mutating func add(_ grant: Grant) {
       switch grant {
       case .sharedMemory(let bytes): sharedMemory += bytes
       case .fileLock: fileLocks += 1
+      case .thread(let running, let now):
+        if now - counted.since >= Self.longestStart { counted = Count(threads: running, since: now) }
+        counted.granted += 1
       }
+    }
+
+    /// Those that run, or as many as there will be when all that were granted have begun.
+    func threads(running: Int, at now: Duration) -> Int {
+      now - counted.since >= Self.longestStart ? running : max(running, counted.threads + counted.granted)
     }
   }
 
@@ -42,6 +62,7 @@ struct NotificationPolicy {
   let isLoading: Bool
   /// Threads that the runner has now; asked only when it wants another.
   let threads: () -> Int
+  let now: Duration
 
   func decide(_ call: ol_notification) -> Decision {
     let name = SystemCalls.name(of: call.number)
@@ -57,7 +78,9 @@ struct NotificationPolicy {
       // CLONE_THREAD without any new namespace, and with nothing in the high half.
       let isThread = arguments.0 & 0x10000 != 0 && arguments.0 & ~0xffff_ffff == 0 && arguments.0 & 0x7e02_0080 == 0
       guard isThread else { return deny(name, call, EPERM) }
-      return threads() <= policy.limits.threads ? .proceed : deny(name, call, EAGAIN, layer: "limits")
+      let running = threads()
+      return grants.threads(running: running, at: now) <= policy.limits.threads
+        ? .grant(.thread(running: running, at: now)) : deny(name, call, EAGAIN, layer: "limits")
     case let name?:
       if let argument = SystemCalls.pathArgument(of: name) {
         if givesForeignRights(name, call) { return deny(name, call, EPERM) }

@@ -17,13 +17,14 @@ import Testing
 
   private func decide(
     _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init(),
-    grants: NotificationPolicy.Grants = .init()
+    grants: NotificationPolicy.Grants = .init(), now: Duration = .seconds(1)
   ) throws -> NotificationPolicy.Decision {
     var call = ol_notification()
     call.number = try #require(Self.numbers[name])
     let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
     call.arguments = (padded[0], padded[1], padded[2], padded[3], padded[4], padded[5])
-    return NotificationPolicy(policy: policy, grants: grants, isLoading: loading, threads: { threads }).decide(call)
+    return NotificationPolicy(policy: policy, grants: grants, isLoading: loading, threads: { threads }, now: now)
+      .decide(call)
   }
 
   private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
@@ -94,7 +95,9 @@ import Testing
   @Test func threads() throws {
     var policy = Policy()
     policy.limits.threads = 2
-    #expect(try decide("clone", [Self.threadFlags], threads: 2, policy: policy) == .proceed)
+    #expect(
+      try decide("clone", [Self.threadFlags], threads: 2, policy: policy)
+        == .grant(.thread(running: 2, at: .seconds(1))))
     #expect(
       try decide("clone", [Self.threadFlags], threads: 3, policy: policy)
         == .deny(layer: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
@@ -120,6 +123,31 @@ import Testing
     #expect(errno(of: try decide(name, loading: true)) == wanted)
   }
 
+  /// Thirty that ask at once are thirty more, although none of them has begun yet; those of a while ago are counted as
+  /// they are.
+  @Test func threadsThatWereGrantedCount() throws {
+    var policy = Policy()
+    policy.limits.threads = 64
+    var grants = NotificationPolicy.Grants()
+    func ask(running: Int, after microseconds: Int) throws -> Bool {
+      let decision = try decide(
+        "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants,
+        now: .seconds(1) + .microseconds(microseconds))
+      guard case .grant(let grant) = decision else { return false }
+      grants.add(grant)
+      return true
+    }
+    let granted = try (0..<30).filter { try ask(running: 50, after: $0) }.count
+    #expect(granted == 15, "fifty, fifteen more, and the first one beside the limit")
+    #expect(try !ask(running: 64, after: 1000))
+    // They ended meanwhile.
+    #expect(try ask(running: 40, after: 15_000))
+    // One after the other, each is counted once.
+    grants = .init()
+    for running in 1...64 { #expect(try ask(running: running, after: 50_000 + running * 20)) }
+    #expect(try !ask(running: 65, after: 52_000))
+  }
+
   @Test func pathsAreNoted() throws {
     var policy = Policy()
     policy.observesFiles = true
@@ -132,7 +160,7 @@ import Testing
     var call = ol_notification()
     for number in [600, 1 << 20, -1, .max, .min] as [Int32] {
       call.number = number
-      let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 })
+      let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 }, now: .zero)
       #expect(
         policy.decide(call)
           == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
