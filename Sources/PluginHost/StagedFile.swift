@@ -13,7 +13,6 @@ struct StagedFile: ~Copyable {
   let relativePath: String
   private let folderName: String
   private let container: OwnedDescriptor
-  private let folder: OwnedDescriptor
 
   /// `start`: of this process, which with its id names the folder's owner.
   init(copying source: String, into path: String, start: UInt64) throws(HostError) {
@@ -48,20 +47,16 @@ struct StagedFile: ~Copyable {
       relativePath = "/\(name)/\(Self.name)"
       folderName = name
       self.container = container
-      self.folder = folder
     } catch {
       throw .input("\(source): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
     }
   }
 
-  /// Removes what the plugin left where it was put.
-  func remove() { Self.remove(folderName, folder, in: container) }
+  /// Removes what the plugin left where it was put, and what it put there itself.
+  func remove() { Self.remove(folderName, in: container) }
 
-  private static func remove(
-    _ name: String, _ folder: borrowing OwnedDescriptor, in container: borrowing OwnedDescriptor
-  ) {
-    unlinkat(folder.number, Self.name, 0)
-    unlinkat(container.number, name, AT_REMOVEDIR)
+  private static func remove(_ name: String, in container: borrowing OwnedDescriptor) {
+    Files.removeTree("/proc/self/fd/\(container.number)/\(name)")
   }
 
   /// Removes from a container what hosts that are gone had put there, or this process.
@@ -74,9 +69,7 @@ struct StagedFile: ~Copyable {
       guard parts.count == 3, let pid = pid_t(parts[0]), let start = UInt64(parts[1]),
         own ? pid == getpid() : ProcessStart.time(of: pid) != start
       else { continue }
-      let number = openat(container.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      guard number >= 0 else { continue }
-      remove(name, OwnedDescriptor(taking: number), in: container)
+      remove(name, in: container)
     }
   }
 }

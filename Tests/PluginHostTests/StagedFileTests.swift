@@ -1,0 +1,26 @@
+import Foundation
+import LinuxSystem
+import Testing
+
+@testable import PluginHost
+
+/// A finished file lies in the plugin's reach for the length of a call: whatever it makes of the folder, it goes.
+@Suite struct StagedFileTests {
+  @Test(arguments: [
+    "", "touch beside", "mkdir -p a/b && touch a/b/c && chmod 0 a", "rm file && mkdir file && touch file/x",
+  ])
+  func leavesNothing(what: String) throws {
+    let container = try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-staged-")
+    defer { Files.removeTree(container) }
+    let source = container + "/source"
+    try Data("content".utf8).write(to: URL(fileURLWithPath: source))
+    let staged = try StagedFile(copying: source, into: container, start: 1)
+    let folder = container + (staged.relativePath as NSString).deletingLastPathComponent
+    let shell = try Process.run(
+      URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "cd '\(folder)' && { \(what.isEmpty ? ":" : what); }"])
+    shell.waitUntilExit()
+    #expect(shell.terminationStatus == 0)
+    staged.remove()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: container) == ["source"])
+  }
+}
