@@ -19,6 +19,7 @@ struct NotificationPolicy {
   enum Grant: Equatable {
     case sharedMemory(bytes: Int)
     case fileLock
+    case watch
     /// `running`: threads when it was wanted.
     case thread(running: Int, at: Duration)
   }
@@ -27,10 +28,13 @@ struct NotificationPolicy {
   struct Grants: Equatable {
     /// A lock is 216 bytes of the kernel's.
     static let mostFileLocks = 65_536
+    /// What epoll watches is some 200 bytes of the kernel's each.
+    static let mostWatches = 16_384
     /// A granted thread has begun by then. Until it has, nobody sees it.
     static let longestStart = Duration.milliseconds(10)
     var sharedMemory = 0
     var fileLocks = 0
+    var watches = 0
     /// Threads at a moment, and how many more were granted since: many may ask at once, and each is to know of the others.
     private var counted = Count()
 
@@ -44,6 +48,7 @@ struct NotificationPolicy {
       switch grant {
       case .sharedMemory(let bytes): sharedMemory += bytes
       case .fileLock: fileLocks += 1
+      case .watch: watches += 1
       case .thread(let running, let now):
         if now - counted.since >= Self.longestStart { counted = Count(threads: running, since: now) }
         counted.granted += 1
@@ -71,6 +76,8 @@ struct NotificationPolicy {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
     case "fcntl" where SystemCalls.isLock(command: arguments.1):
       return grants.fileLocks < Grants.mostFileLocks ? .grant(.fileLock) : deny(name, call, ENOLCK, layer: "limits")
+    case "epoll_ctl":
+      return grants.watches < Grants.mostWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
     case "mprotect":
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       return isLoading && isCode ? .proceed : deny(name, call, EACCES)

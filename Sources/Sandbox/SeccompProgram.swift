@@ -16,7 +16,8 @@ public struct SeccompProgram: Sendable, Equatable {
     public var hidesFiles = true
     /// Signals can't reach another process.
     public var isolatesProcesses = true
-    /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory.
+    /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory, and what epoll
+    /// is to watch.
     public var countsSharedMemory = false
     /// Calls that end a run: notified, where the filter would otherwise answer them itself.
     public var killing: Set<String> = []
@@ -38,7 +39,7 @@ public struct SeccompProgram: Sendable, Equatable {
     try Self.set(context, SCMP_FLTATR_CTL_NNP, 0)
     try Self.set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2)
     var builder = Builder(context: context)
-    for name in SystemCalls.allowed { try builder.allow(name) }
+    for name in SystemCalls.allowed where name != "epoll_ctl" || !options.countsSharedMemory { try builder.allow(name) }
     for name in SystemCalls.paths where !options.observesFiles {
       // No file gets another user's rights for whoever runs it.
       let mode = SystemCalls.modeArgument(of: name)
@@ -112,6 +113,10 @@ public struct SeccompProgram: Sendable, Equatable {
         // Not shared (1), or not anonymous (0x20).
         for flag in [1, 0x20] as [UInt64] {
           try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000 | flag, value: 0)])
+        }
+        // EPOLL_CTL_DEL and EPOLL_CTL_MOD
+        for operation in [2, 3] as [UInt64] {
+          try allow("epoll_ctl", [Test(argument: 1, mask: word, value: operation)])
         }
       } else {
         try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000, value: 0)])

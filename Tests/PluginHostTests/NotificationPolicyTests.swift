@@ -123,6 +123,16 @@ import Testing
     #expect(errno(of: try decide(name, loading: true)) == wanted)
   }
 
+  @Test func watchesAreCounted() throws {
+    var grants = NotificationPolicy.Grants()
+    for _ in 0..<NotificationPolicy.Grants.mostWatches {
+      guard case .grant(.watch) = try decide("epoll_ctl", [3, 1], grants: grants) else { break }
+      grants.add(.watch)
+    }
+    #expect(grants.watches == NotificationPolicy.Grants.mostWatches)
+    #expect(errno(of: try decide("epoll_ctl", [3, 1], grants: grants)) == ENOSPC)
+  }
+
   /// Thirty that ask at once are thirty more, although none of them has begun yet; those of a while ago are counted as
   /// they are.
   @Test func threadsThatWereGrantedCount() throws {
