@@ -54,6 +54,12 @@ extension HostCore {
   private func checkPaths(of policy: Policy) throws(HostError) {
     for (key, paths) in [("read", policy.read), ("write", policy.write)] {
       for path in paths {
+        if path == "/" {
+          throw .usage("/, which the policy grants under '\(key)', is everything; name the directories that are needed")
+        }
+        if RunnerView.links.contains(path) {
+          throw .usage("\(path), which the policy grants under '\(key)', is the runtime's, which every plugin may read")
+        }
         do {
           _ = try Files.identity(of: path)
         } catch {

@@ -33,6 +33,8 @@ import Testing
     let policies = try [
       (66, "/nonexistent/x, which the policy grants under 'read': No such file", "read: [/nonexistent/x]"),
       (66, "/nonexistent/y, which the policy grants under 'write': No such file", "write: [/nonexistent/y]"),
+      (64, "/, which the policy grants under 'read', is everything", "read: [/]"),
+      (64, "/lib, which the policy grants under 'write', is the runtime's", "write: [/lib]"),
       (64, "limits.openFiles", "limits: {openFiles: 99999999}"),
       (64, "the filter never denies getpid", "onDenied: {getpid: kill}"),
     ].map { (Int32($0.0), $0.1, try Workspace.temporaryFile("version: 1\n\($0.2)\n", suffix: ".yaml")) }
