@@ -131,6 +131,14 @@ extension HostSuite {
       #expect(host.state.withLock { $0.timeouts } == [0])
     }
 
+    @Test(arguments: [Date.distantPast, .distantFuture, Date(timeIntervalSinceReferenceDate: -.infinity)])
+    func datesFarAway(date: Date) async throws {
+      host.state.withLock { $0.acquireStatus = BA_FAILED }
+      await #expect(throws: NSError.self) { try await manager.withExclusiveControl(before: date) {} }
+      try await host.waitForEvents(3)
+      #expect(host.state.withLock { $0.timeouts } == [date == .distantFuture ? BA_NO_TIMEOUT : 0])
+    }
+
     @Test func closureControlReportsTheFailure() async throws {
       host.state.withLock { $0.acquireStatus = BA_CALLER_CONNECTION_INVALID }
       let (acquired, code) = await withCheckedContinuation { continuation in

@@ -58,6 +58,11 @@ struct BackgroundDownloadHandler: BADownloaderExtension {
   func backgroundDownload(
     _ download: BADownload, didReceive challenge: URLAuthenticationChallenge
   ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+    if challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust,
+      let trust = challenge.protectionSpace.serverTrust
+    {
+      return (.useCredential, URLCredential(trust: trust))
+    }
     guard challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodHTTPBasic else {
       return (.performDefaultHandling, nil)
     }
