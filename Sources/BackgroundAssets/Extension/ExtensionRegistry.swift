@@ -12,14 +12,12 @@ enum ExtensionRegistry {
 
   /// The instance of this wake; made by the first entry point that is called.
   static var current: (any BADownloaderExtension)? {
-    if instance == nil, let type = type.map(Unchecked.init) {
-      instance = MainActor.assumeIsolated { Unchecked(value: type.value.init() as any BADownloaderExtension) }.value
+    if instance == nil, let type {
+      // Apple's initialiser is the main actor's. Here the ABI says which thread calls, and nobody can look.
+      typealias Make = (any BADownloaderExtension.Type) -> any BADownloaderExtension
+      let make: @MainActor (any BADownloaderExtension.Type) -> any BADownloaderExtension = { $0.init() }
+      instance = unsafeBitCast(make, to: Make.self)(type)
     }
     return instance
-  }
-
-  /// @unchecked: stays on the one thread.
-  private struct Unchecked<Value>: @unchecked Sendable {
-    let value: Value
   }
 }
