@@ -114,7 +114,8 @@ public struct PluginImage: Sendable {
   /// The digest of all of a file, and its first bytes, as many as are parsed.
   private static func read(_ file: File) throws(HostError) -> (head: [UInt8], digest: String) {
     do throws(SystemCallError) {
-      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY)
+      // It may be another file than the one that was looked at: a FIFO must not keep the host waiting.
+      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK)
       var hash = SHA256()
       var head: [UInt8] = []
       while case let part = try descriptor.readAll(limit: 1 << 20), !part.isEmpty {
@@ -143,40 +144,6 @@ public struct PluginImage: Sendable {
       wanted += elf.needed
     }
     return found
-  }
-}
-
-/// What the host reads of an extension's `Info.plist` (spec, section 3.2).
-public struct BundleFacts: Sendable {
-  public let executable: String
-  public let identifier: String
-  public let extensionPoint: String?
-
-  public static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
-
-  public init(readingFrom bundle: String) throws(HostError) {
-    let path = bundle + "/Info.plist"
-    let bytes: [UInt8]
-    do throws(SystemCallError) {
-      bytes = try Files.content(of: path, limit: 1 << 20)
-    } catch {
-      throw .input(
-        error.code == EFBIG ? "\(path): more than 1 MiB" : "\(path): \(SystemCallError.message(error.code))")
-    }
-    guard let plist = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any]
-    else {
-      throw .input("\(path): not a property list")
-    }
-    guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
-      throw .input("\(path): CFBundleExecutable must name the extension's .so")
-    }
-    self.executable = executable
-    identifier = plist["CFBundleIdentifier"] as? String ?? ""
-    extensionPoint = (plist["EXAppExtensionAttributes"] as? [String: Any])?["EXExtensionPointIdentifier"] as? String
-    if let extensionPoint, extensionPoint != Self.requiredExtensionPoint {
-      throw .input(
-        "\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
-    }
   }
 }
 
