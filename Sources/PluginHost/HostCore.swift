@@ -12,7 +12,7 @@ internal import Synchronization
 /// `loop.submit` and continuations.
 final class HostCore: @unchecked Sendable {
   let loop: EventLoop
-  private let isRunning = Atomic(true)
+  let isRunning = Atomic(true)
   let runner: String
   let preload: String?
   let isCold: Bool
@@ -40,7 +40,7 @@ final class HostCore: @unchecked Sendable {
   let stagedIn = Mutex<Set<String>>([])
   var programs: [SeccompProgram.Options: [UInt8]] = [:]
   /// The canary's findings, once for each host.
-  let proving = Mutex<Task<[Canary.Finding], Never>?>(nil)
+  let proving = Mutex<Task<Result<[Canary.Finding], HostError>, Never>?>(nil)
   let names = Mutex<[UInt64: SpawnPlan.View]>([:])
 
   init(_ configuration: PluginHost.Configuration) throws(HostError) {

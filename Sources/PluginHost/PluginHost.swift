@@ -43,7 +43,7 @@ public final class PluginHost: Sendable {
   /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
   /// A host does so by itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
   public func prepare() async throws(HostError) {
-    _ = await core.proof()
+    _ = try await core.proof()
     try await core.prepare()
   }
 
@@ -68,7 +68,7 @@ public final class PluginHost: Sendable {
     _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
   ) async throws(HostError) -> Plugin {
     let image = try PluginImage(opening: library, searching: !options.isExtension)
-    return try await core.load(image, policy: policy, options: options, proof: await core.proof())
+    return try await core.load(image, policy: policy, options: options, proof: try await core.proof())
   }
 
   /// Seconds of one whole wake of the same plugin without a single wall: what a benchmark compares with.
@@ -86,7 +86,7 @@ public final class PluginHost: Sendable {
 
   /// Every wall and meter of this machine, as a run with `policy` would have them.
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
-    try await core.walls(policy, proof: await core.proof())
+    try await core.walls(policy, proof: try await core.proof())
   }
 
   /// Whether a runner stands ready.
