@@ -39,7 +39,8 @@ public struct PluginImage: Sendable {
   public init(opening name: String, searching: Bool = false) throws(HostError) {
     var path = name
     var isInRuntime = false
-    if searching, !name.contains("/") {
+    // Neither the folder nor the one above it is a library's name.
+    if searching, !name.contains("/"), name != ".", name != ".." {
       guard let found = LibrarySearch.find(name) else {
         throw .input("\(name): the system's loader finds no such library; a path needs a '/', for example ./\(name)")
       }
@@ -155,14 +156,17 @@ enum LibrarySearch {
     if let path = getenv("LD_LIBRARY_PATH") {
       directories += String(cString: path).split(separator: ":").map(String.init)
     }
-    if let first = directories.map({ "\($0)/\(name)" }).first(where: Files.exists) { return first }
+    if let first = directories.map({ "\($0)/\(name)" }).first(where: isFile) { return first }
     if let cached = cache(name) { return cached }
     directories = [
       "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
       "/usr/lib",
     ]
-    return directories.map { "\($0)/\(name)" }.first(where: Files.exists)
+    return directories.map { "\($0)/\(name)" }.first(where: isFile)
   }
+
+  /// A folder that happens to bear the name is no library.
+  private static func isFile(_ path: String) -> Bool { (try? Files.identity(of: path))?.isRegularFile ?? false }
 
   /// Looks into /etc/ld.so.cache: a header of 48 bytes, then entries of 24 (flags, key, value, …) with offsets from the
   /// start of the file.
