@@ -105,13 +105,16 @@ final class HostCore: @unchecked Sendable {
     return try result.get()
   }
 
-  func call(_ run: UInt64, _ call: HostMessage.Call) async throws(HostError) -> RunnerMessage.CallResult {
+  /// `signature`: of a function.
+  func call(
+    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil
+  ) async throws(HostError) -> RunnerMessage.CallResult {
     let result: Result<RunnerMessage.CallResult, HostError> = await withCheckedContinuation { continuation in
       loop.submit { [self] in
         guard let found = runs[run] else {
           return continuation.resume(returning: .failure(.failed("the run has ended")))
         }
-        found.call(call) { continuation.resume(returning: $0) }
+        found.call(call, signature) { continuation.resume(returning: $0) }
       }
     }
     return try result.get()
