@@ -147,8 +147,9 @@ final class ForkServerClient {
     key = try loop.watch(number) { [unowned self] in receive(loop, handlers) }
   }
 
-  func spawn(_ request: SpawnRequest, descriptors: [Int32]) throws(SystemCallError) {
-    try Sockets.send(socket.number, ServerRequest.spawn(request).encoded(), descriptors: descriptors)
+  /// `request`: encoded.
+  func spawn(_ request: [UInt8], descriptors: [Int32]) throws(SystemCallError) {
+    try Sockets.send(socket.number, request, descriptors: descriptors)
   }
 
   /// Asks for a spare runner, in a cgroup or in none. One that can't be had costs the next wake a fork.
