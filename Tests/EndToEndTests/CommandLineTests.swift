@@ -75,6 +75,18 @@ import Testing
     #expect(finished.errors.contains("denied by seccomp: socket"), "\(finished.errors)")
   }
 
+  /// The function and its library are found without waiting for the loader.
+  @Test func aCrashIsPlaced() throws {
+    let exported = try Workspace.run(["call", "libc.so.6", "sem_post", "i32(pointer)", "8"])
+    #expect(exported.status == 11)
+    #expect(exported.errors.contains("SIGSEGV in sem_post"), "\(exported.errors)")
+    #expect(exported.errors.contains("of libc.so.6 in a call"), "\(exported.errors)")
+    let loading = try Workspace.run([
+      "call", Workspace.hostile + "/load/thread_crashes.so", "x", "i32()", "--wall", "5s",
+    ])
+    #expect(loading.errors.contains("of thread_crashes.so while loading"), "\(loading.errors)")
+  }
+
   @Test func printsOneObject() throws {
     let finished = try Workspace.run(["call", "libc.so.6", "socket", "i32(i32,i32,i32)", "2", "1", "0", "--json"])
     let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
