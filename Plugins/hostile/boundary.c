@@ -58,7 +58,33 @@ EXPORT void h70_noise(int32_t which) {
 }
 
 /* H70: an answer to a call that is none: a late or an early one. Its value is void, without buffers or downloads. */
-EXPORT void h70_forged_return(uint64_t id) { forge(CALLS, RETURNED, id, "\0\0\0\0\0\0\0\0\0", 9); }
+EXPORT void h70_forged_return(uint64_t id) { forge(CALLS, RETURNED, id, "\0\0\0\0\0\0\0\0\0\0\0\0\0", 13); }
+
+/* H70: the first call answered with what isn't its type: a text, a number beyond its range, a buffer too many, nothing,
+   a number without a sign, a download without a content request. */
+EXPORT int32_t h70_forged_value(int32_t which) {
+  static const struct {
+    const char *bytes;
+    size_t length;
+  } answers[] = {
+      {"\6\1\1\0\0\0x\0\0\0\0\0\0\0\0\0\0\0\0", 19},
+      {"\1\0\0\0\0\0\0\0\x7f\0\0\0\0\0\0\0\0\0\0\0\0", 21},
+      {"\1\0\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0x\0\0\0\0\0\0\0\0", 26},
+      {"\0\0\0\0\0\0\0\0\0\0\0\0\0", 13},
+      {"\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21},
+      {"\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0x", 26},
+  };
+  forge(CALLS, RETURNED, 2, answers[which].bytes, answers[which].length);
+  return 0;
+}
+
+/* H70: the first call refused, after something that the report has to keep; with words for the host to say, or none. */
+EXPORT int32_t h70_refusal(int32_t words) {
+  static const char text[] = "\5\0\0\0xyzzy";
+  socket(AF_INET, SOCK_STREAM, 0);
+  forge(CALLS, CALL_REFUSED, 2, text, words ? 9 : 0);
+  return 0;
+}
 
 /* H70: what only the runner says, and only once: the walls are closed. */
 EXPORT void h70_walls_again(void) { forge(CALLS, WALLS_CLOSED, 0, "\0\0\0\0", 4); }

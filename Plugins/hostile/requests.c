@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/socket.h>
 
 #define BEHAVIOUR(name) ba_status name(const ba_host *host, const ba_content_request *request)
 #define UNUSED (void)request
@@ -149,6 +150,32 @@ BEHAVIOUR(headers_long) {
   download.http_headers = headers;
   download.http_header_count = 64;
   return with_sound(host, &download);
+}
+
+/* H70: says on the channel of calls that this entry point is no function, after something that must be on record. */
+BEHAVIOUR(no_function) {
+  static const char frame[16] = {0x6f, 0x52, 1, 69, 0, 0, 0, 0, 2};
+  (void)host, UNUSED;
+  socket(AF_INET, SOCK_STREAM, 0);
+  send(3, frame, sizeof frame, MSG_NOSIGNAL);
+  wait_forever();
+  return BA_OK;
+}
+
+/* H23: downloads that are sound each and too long together for one answer. Says how many were refused. */
+BEHAVIOUR(long_answer) {
+  static char url[8000];
+  char name[16];
+  ba_status refused = 0;
+  memset(url, 'a', sizeof url - 1);
+  memcpy(url, "https://a.example/", 18);
+  for (int index = 0; index < 600; index++) {
+    snprintf(name, sizeof name, "%d", index);
+    ba_download download = sound(name);
+    download.url = ba_text(url);
+    if (host->answer(host, &download)) refused++;
+  }
+  return UNUSED, refused;
 }
 
 /* 100,000 downloads. */

@@ -1,7 +1,9 @@
 #include "ol_crash.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,30 +37,20 @@ static void put_text(struct writer *writer, const char *text) {
   }
 }
 
-static void on_crash(int number, siginfo_t *info, void *raw) {
-  int saved = errno;
+struct place {
+  const char *library, *symbol;
+  uint64_t base;
+};
+
+static void tell(int number, const siginfo_t *info, uint64_t instruction, uint64_t stack, const struct place *place) {
   struct writer body = {.count = 0}, frame = {.count = 0};
-  uint64_t instruction = 0, stack = 0;
-#if defined(__x86_64__)
-  const ucontext_t *context = raw;
-  instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-  stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-#else
-  (void)raw;
-#endif
-  Dl_info where;
-  memset(&where, 0, sizeof where);
-  /* Not on the list of async-signal-safe functions; it takes the loader's lock, which a crash inside dlopen holds.
-     The wall clock ends that. */
-  int known = instruction && dladdr((void *)(uintptr_t)instruction, &where);
-  uint64_t base = (uint64_t)(uintptr_t)(where.dli_saddr ? where.dli_saddr : where.dli_fbase);
   put(&body, (uint64_t)number, 4);
   put(&body, (uint64_t)(uintptr_t)info->si_addr, 8);
   put(&body, instruction, 8);
   put(&body, stack, 8);
-  put_text(&body, known ? where.dli_fname : NULL);
-  put_text(&body, known ? where.dli_sname : NULL);
-  put(&body, known ? instruction - base : 0, 8);
+  put_text(&body, place->library);
+  put_text(&body, place->symbol);
+  put(&body, place->library ? instruction - place->base : 0, 8);
   put(&frame, 0x526f, 2);
   put(&frame, 1, 1);
   put(&frame, crash_kind, 1);
@@ -67,6 +59,92 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   memcpy(frame.bytes + frame.count, body.bytes, body.count);
   frame.count += body.count;
   send(crash_channel, frame.bytes, frame.count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+#if __GLIBC_PREREQ(2, 35)
+/* How many entries of the dynamic symbol table the hash table reaches. */
+static size_t symbol_count(const uint32_t *hash, const uint32_t *gnu) {
+  if (hash) return hash[1];
+  if (!gnu) return 0;
+  const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(gnu + 4) + gnu[2]), *chain = buckets + gnu[0];
+  uint32_t last = 0;
+  for (uint32_t index = 0; index < gnu[0]; index++)
+    if (buckets[index] > last) last = buckets[index];
+  if (last < gnu[1]) return 0;
+  while (!(chain[last - gnu[1]] & 1)) last++;
+  return (size_t)last + 1;
+}
+
+/* What dladdr finds, without its lock. */
+static void find_symbol(const struct link_map *map, uint64_t instruction, struct place *place) {
+  const uint32_t *hash = NULL, *gnu = NULL;
+  const ElfW(Sym) *symbols = NULL, *best = NULL;
+  const char *names = NULL;
+  size_t names_size = 0;
+  for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+    /* The loader has added the base, except where the section is read-only. */
+    uintptr_t value = entry->d_un.d_ptr, address = value < map->l_addr ? value + map->l_addr : value;
+    switch (entry->d_tag) {
+      case DT_HASH: hash = (const uint32_t *)address; break;
+      case DT_GNU_HASH: gnu = (const uint32_t *)address; break;
+      case DT_SYMTAB: symbols = (const ElfW(Sym) *)address; break;
+      case DT_STRTAB: names = (const char *)address; break;
+      case DT_STRSZ: names_size = entry->d_un.d_val; break;
+    }
+  }
+  if (!symbols || !names) return;
+  uint64_t offset = instruction - map->l_addr;
+  size_t count = symbol_count(hash, gnu);
+  for (const ElfW(Sym) *symbol = symbols; symbol < symbols + count; symbol++) {
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_name >= names_size) continue;
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_TLS || offset < symbol->st_value) continue;
+    if (symbol->st_size ? offset >= symbol->st_value + symbol->st_size : offset != symbol->st_value) continue;
+    if (!best || best->st_value < symbol->st_value) best = symbol;
+  }
+  if (!best) return;
+  place->symbol = names + best->st_name;
+  place->base = map->l_addr + best->st_value;
+}
+#endif
+
+/* What is known without waiting for anyone goes first: the tables that follow are the plugin's, and may be anything.
+   Another thread may hold the loader's lock and wait for this one, for as long as a constructor does. */
+static void locate(int number, const siginfo_t *info, uint64_t instruction, uint64_t stack) {
+  struct place place = {NULL, NULL, 0};
+#if __GLIBC_PREREQ(2, 35)
+  struct dl_find_object found;
+  if (instruction && _dl_find_object((void *)(uintptr_t)instruction, &found) == 0) {
+    const char *name = found.dlfo_link_map->l_name;
+    place.library = name && *name ? name : program_invocation_name;
+    place.base = (uint64_t)(uintptr_t)found.dlfo_map_start;
+    tell(number, info, instruction, stack, &place);
+    find_symbol(found.dlfo_link_map, instruction, &place);
+    if (place.symbol) tell(number, info, instruction, stack, &place);
+    return;
+  }
+#endif
+  tell(number, info, instruction, stack, &place);
+  /* A library that is still being relocated is known to nobody else. Not on the list of async-signal-safe functions; the
+     wall clock ends what waits for the lock. */
+  Dl_info where;
+  if (!instruction || !dladdr((void *)(uintptr_t)instruction, &where)) return;
+  place.library = where.dli_fname;
+  place.symbol = where.dli_sname;
+  place.base = (uint64_t)(uintptr_t)(where.dli_saddr ? where.dli_saddr : where.dli_fbase);
+  tell(number, info, instruction, stack, &place);
+}
+
+static void on_crash(int number, siginfo_t *info, void *raw) {
+  int saved = errno;
+  uint64_t instruction = 0, stack = 0;
+#if defined(__x86_64__)
+  const ucontext_t *context = raw;
+  instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+  stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+#else
+  (void)raw;
+#endif
+  locate(number, info, instruction, stack);
   errno = saved;
   if (number == SIGABRT) _exit(ABORTED);
   /* SA_RESETHAND has restored the default: the fault happens again and the kernel ends the process. */

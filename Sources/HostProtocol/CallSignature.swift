@@ -19,6 +19,8 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
   /// Bytes that one `out(N)` may have.
   public static let longestOut = 1 << 20
   public static let mostArguments = 32
+  /// Bytes of a returned string that are read at most.
+  public static let longestString = 64 << 10
 
   public var result: Kind
   public var arguments: [Kind]
@@ -29,6 +31,13 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
   }
 
   public var description: String { "\(result)(\(arguments.map(\.description).joined(separator: ",")))" }
+
+  /// Bytes that a frame with what it returns has at most.
+  public var longestAnswer: Int {
+    // The value with its kind, three counts of lists, and a count before each buffer.
+    let value = result == .cstring ? 6 + Self.longestString : 9
+    return arguments.reduce(value + 12) { if case .out(let size) = $1 { $0 + 4 + size } else { $0 } }
+  }
 
   public struct ParseError: Error, Equatable, CustomStringConvertible {
     public var description: String

@@ -50,6 +50,11 @@ public enum HostMessage: Sendable, Equatable {
     case function(symbol: String, signature: String, arguments: [CallValue])
     case willTerminate
 
+    /// What is called.
+    public var name: String {
+      if case .function(let symbol, _, _) = self { symbol } else { entryPoint ?? "" }
+    }
+
     /// The entry point's name in the plugin's table; nil for a function.
     public var entryPoint: String? {
       switch self {

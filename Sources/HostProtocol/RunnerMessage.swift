@@ -9,9 +9,10 @@ public enum RunnerMessage: Sendable, Equatable {
   case loaded(LoadedImage)
   case loadFailed(String)
   case returned(CallResult)
-  case entryPointMissing(String)
-  /// The call was refused before anything was called: a signature that differs or an argument that doesn't fit.
-  case callRefused(String)
+  /// The host knows what it asked for: neither of these two says anything that could be taken for its own words.
+  case entryPointMissing
+  /// What was to be called by its name isn't a function.
+  case symbolIsData
   /// Written by the signal handler; the kernel's word on how the process ended comes separately.
   case crashed(CrashSite)
 
@@ -64,10 +65,14 @@ public enum RunnerMessage: Sendable, Equatable {
     /// What a content request answered; empty for every other call.
     public var downloads: [Download]
 
-    public init(value: CallValue, out: [[UInt8]] = [], downloads: [Download] = []) {
+    /// The names, shortened, of downloads that found no room in that answer.
+    public var refused: [String]
+
+    public init(value: CallValue, out: [[UInt8]] = [], downloads: [Download] = [], refused: [String] = []) {
       self.value = value
       self.out = out
       self.downloads = downloads
+      self.refused = refused
     }
   }
 
@@ -122,12 +127,9 @@ public enum RunnerMessage: Sendable, Equatable {
       result.value.write(to: &writer)
       writer.array(result.out) { $0.data($1) }
       writer.array(result.downloads) { $0.download($1) }
-    case .entryPointMissing(let name):
-      kind = 68
-      writer.string(name)
-    case .callRefused(let message):
-      kind = 69
-      writer.string(message)
+      writer.array(result.refused) { $0.string($1) }
+    case .entryPointMissing: kind = 68
+    case .symbolIsData: kind = 69
     case .crashed(let site):
       kind = Self.crashedKind
       writer.integer(site.signal)
@@ -165,9 +167,10 @@ public enum RunnerMessage: Sendable, Equatable {
         CallResult(
           value: try CallValue(from: &reader),
           out: try reader.array { (reader) throws(ProtocolViolation) in try reader.data() },
-          downloads: try reader.array { (reader) throws(ProtocolViolation) in try reader.download() }))
-    case 68: self = .entryPointMissing(try reader.string())
-    case 69: self = .callRefused(try reader.string())
+          downloads: try reader.array { (reader) throws(ProtocolViolation) in try reader.download() },
+          refused: try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }))
+    case 68: self = .entryPointMissing
+    case 69: self = .symbolIsData
     case Self.crashedKind:
       self = .crashed(
         CrashSite(

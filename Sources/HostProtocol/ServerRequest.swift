@@ -6,6 +6,9 @@ public enum ServerRequest: Sendable, Equatable {
   /// request, if one does. Answered by `prepared` where a spare is there then.
   case prepare
 
+  /// Bytes of one at most: a server reads into 64 KiB, and hands a spare runner what it read behind one more byte.
+  public static let longest = (64 << 10) - 1
+
   public func encoded() -> [UInt8] {
     switch self {
     case .spawn(let request): [1] + request.encoded()

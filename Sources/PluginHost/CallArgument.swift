@@ -47,7 +47,8 @@ public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, Expr
     case .u32: unsigned(0xffff_ffff)
     case .u64: unsigned(.max)
     case .pointer: self == .null ? .pointer(0) : whole.map { .pointer($0) }
-    case .f32: number.map { .single(Float($0)) }
+    // What is too large for it would become infinity.
+    case .f32: number.flatMap { $0.isFinite && !Float($0).isFinite ? nil : .single(Float($0)) }
     case .f64: number.map { .double($0) }
     case .cstring, .bytes: raw(kind)
     case .void, .out: nil

@@ -56,15 +56,15 @@ final class DetachedMounts {
   private func map(for owner: Owner) throws(SystemCallError) -> Int32 {
     if let known = maps[owner] { return known }
     let (mine, theirs) = try Sockets.pair(stream: false)
-    defer {
-      close(mine)
-      close(theirs)
-    }
+    defer { close(mine) }
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(runner), strdup("--user-namespace"), nil]
     var environment: [UnsafeMutablePointer<CChar>?] = [nil]
     defer { for argument in arguments { free(argument) } }
     var pid: pid_t = 0
-    try check("posix_spawn", runner) { ol_spawn(runner, arguments, &environment, theirs, &pid) }
+    let code = ol_spawn(runner, arguments, &environment, theirs, &pid)
+    // Held here it would outlive the process, and nobody would hear of its end.
+    close(theirs)
+    try check("posix_spawn", runner) { code }
     defer {
       kill(pid, SIGKILL)
       var code: Int32 = 0

@@ -28,22 +28,51 @@ final class ForkServerClient {
   private(set) var isAlive = true
 
   /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
-  /// `without`: namespaces to stay out of.
-  init(runner: String, preload: String?, isBare: Bool = false, without: Set<Wall> = [], patience: Duration)
-    throws(HostError)
-  {
-    do {
+  /// `without`: namespaces to stay out of. `isWanted`: asked meanwhile; what nobody wants any more is given up.
+  init(
+    runner: String, preload: String?, isBare: Bool = false, without: Set<Wall> = [], patience: Duration,
+    isWanted: () -> Bool = { true }
+  ) throws(HostError) {
+    do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
-      let first = OwnedDescriptor(taking: mine)
+      socket = OwnedDescriptor(taking: mine)
+      // Held here it would outlive the server, and nobody would hear of its end.
       defer { close(theirs) }
-      let pid = try Self.spawn(runner, preload: preload, isBare: isBare, without: without, channel: theirs)
-      process = pid
-      (hello, uid, gid) = try Self.greet(first.number, pid: pid, patience: patience)
-      socket = first
-    } catch let error as SystemCallError {
-      throw .failed("the fork server doesn't start: \(error.description)")
+      process = try Self.spawn(runner, preload: preload, isBare: isBare, without: without, channel: theirs)
     } catch {
-      throw .failed("the fork server doesn't start: \(error)")
+      throw .failed("the fork server doesn't start: \(error.description)")
+    }
+    do {
+      (hello, uid, gid) = try Self.greet(socket.number, pid: process, patience: patience, isWanted)
+    } catch {
+      throw .failed(Self.farewell(process, runner, error))
+    }
+  }
+
+  /// Ends a server that can't be used. The sentence says how it ended, where it did so by itself.
+  private static func farewell(_ process: pid_t, _ runner: String, _ error: any Error) -> String {
+    let hasEnded = (error as? GreetingError) == .ended
+    if !hasEnded { kill(process, SIGKILL) }
+    var code: Int32 = 0
+    var status: Int32 = 0
+    _ = ol_wait(process, &code, &status)
+    guard hasEnded else { return "the fork server (\(runner)) doesn't start: \(error)" }
+    let end = code == Int32(CLD_EXITED) ? "status \(status)" : CrashText.signal(status)
+    return "the fork server (\(runner)) ended with \(end) before it was ready; 'ldd \(runner)' lists what it needs"
+  }
+
+  private enum GreetingError: Error, Equatable, CustomStringConvertible {
+    case ended
+    case silent(Duration)
+    case unwanted, outOfTurn
+
+    var description: String {
+      switch self {
+      case .ended: "it ended"
+      case .silent(let patience): "it said nothing for \(patience.formatted)"
+      case .unwanted: "the host was shut down"
+      case .outOfTurn: "it spoke out of turn"
+      }
     }
   }
 
@@ -72,21 +101,17 @@ final class ForkServerClient {
   }
 
   private static func greet(
-    _ socket: Int32, pid: pid_t, patience: Duration
+    _ socket: Int32, pid: pid_t, patience: Duration, _ isWanted: () -> Bool
   ) throws -> (ServerEvent.Hello, uid: UInt32, gid: UInt32) {
     var ids = (uid: geteuid(), gid: getegid())
     let deadline = BootClock.now + patience
     var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
-      let left = deadline - BootClock.now
-      guard left > .zero, ol_poll_readable(socket, Int32(left.inNanoseconds / 1_000_000)) == 1,
-        let message = try Sockets.receive(socket, into: &buffer), message.count > 0
-      else {
-        kill(pid, SIGKILL)
-        var code: Int32 = 0
-        var status: Int32 = 0
-        _ = ol_wait(pid, &code, &status)
-        throw HostError.failed("it said nothing (ended with \(status))")
+      guard BootClock.now < deadline else { throw GreetingError.silent(patience) }
+      guard isWanted() else { throw GreetingError.unwanted }
+      guard ol_poll_readable(socket, 50) == 1 else { continue }
+      guard let message = try Sockets.receive(socket, into: &buffer), message.count > 0 else {
+        throw GreetingError.ended
       }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {
       case .wantsIdentity:
@@ -94,7 +119,7 @@ final class ForkServerClient {
         if let mapped { ids = mapped }
         try Sockets.send(socket, [mapped == nil ? 0 : 1])
       case .ready(let hello): return (hello, ids.uid, ids.gid)
-      default: throw HostError.failed("it spoke out of turn")
+      default: throw GreetingError.outOfTurn
       }
     }
   }
@@ -128,8 +153,9 @@ final class ForkServerClient {
     key = try loop.watch(number) { [unowned self] in receive(loop, handlers) }
   }
 
-  func spawn(_ request: SpawnRequest, descriptors: [Int32]) throws(SystemCallError) {
-    try Sockets.send(socket.number, ServerRequest.spawn(request).encoded(), descriptors: descriptors)
+  /// `request`: encoded.
+  func spawn(_ request: [UInt8], descriptors: [Int32]) throws(SystemCallError) {
+    try Sockets.send(socket.number, request, descriptors: descriptors)
   }
 
   /// Asks for a spare runner, in a cgroup or in none. One that can't be had costs the next wake a fork.

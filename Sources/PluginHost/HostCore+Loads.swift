@@ -30,6 +30,7 @@ extension HostCore {
       }
       plan.open = options.withoutWalls
       plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
+      try checkCount(plan)
       let walls = plan.walls(cgroup: cgroupState, proof: proof)
       try require(policy, walls)
       let run = try spawn(id, plan, server, walls, requested)
@@ -71,6 +72,19 @@ extension HostCore {
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
       throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
+    }
+  }
+
+  /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
+  private func checkCount(_ plan: SpawnPlan) throws(HostError) {
+    guard mounts != nil, plan.machine.hidesFiles else { return }
+    let granted = plan.policy.read.count + plan.policy.write.count
+    // Channels, output, cgroup; bundle, library, container and manifest.
+    let most = Int(OL_MOST_DESCRIPTORS) - 8 - plan.image.neighbours.count
+    guard granted <= most else {
+      throw .usage(
+        "the policy grants \(granted) paths ('read' and 'write'), and as root at most \(most) fit a request; grant folders that hold them"
+      )
     }
   }
 
@@ -139,6 +153,10 @@ extension HostCore {
       if let cgroup { theirs.append(try cgroup.procs().release()) }
       var request = try self.request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
       request.suitsSpare = usesSpare
+      let message = ServerRequest.spawn(request).encoded()
+      guard message.count <= ServerRequest.longest else {
+        throw SystemCallError("sendmsg", code: EMSGSIZE, subject: "\(message.count)")
+      }
       let run = Run(
         id: id, plan: plan, loop: loop, cgroup: cgroup, walls: walls, control: mine[0], service: mine[1],
         output: mine[2], requested: requested)
@@ -147,12 +165,17 @@ extension HostCore {
       run.onRest = { [weak self] in self?.rest() }
       run.onEnd = { [weak self, cgroup] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
       runs[id] = run
-      try server.spawn(request, descriptors: theirs)
+      try server.spawn(message, descriptors: theirs)
       if usesSpare { spareIsTaken() }
       return run
     } catch {
       if let cgroup, !usesSpare { cgroups?.giveBack(cgroup) }
       if runs[id] == nil { for descriptor in mine { close(descriptor) } }
+      guard error.code != EMSGSIZE else {
+        throw .usage(
+          "the policy's paths ('read' and 'write') make a request of \(error.subject) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
+        )
+      }
       throw .failed(error.description)
     }
   }

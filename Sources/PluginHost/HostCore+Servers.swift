@@ -4,6 +4,7 @@ internal import HostProtocol
 internal import LinuxSystem
 internal import Logging
 internal import Sandbox
+internal import Synchronization
 
 /// Fork servers, and what the machine was found to have.
 extension HostCore {
@@ -34,7 +35,8 @@ extension HostCore {
   /// A server without a wall, only for the baseline of a benchmark.
   func bareForkServer() throws(HostError) -> ForkServerClient {
     if let bareServer { return bareServer }
-    let fresh = try ForkServerClient(runner: runner, preload: preload, isBare: true, patience: .seconds(20))
+    let fresh = try ForkServerClient(
+      runner: runner, preload: preload, isBare: true, patience: Self.patience, isWanted: { isWanted })
     do throws(SystemCallError) {
       try fresh.attach(to: loop, handlers(of: fresh))
     } catch {
@@ -44,9 +46,14 @@ extension HostCore {
     return fresh
   }
 
+  private static let patience = Duration.seconds(20)
+
+  /// Whoever shuts the host down doesn't wait for a server that is just starting.
+  private var isWanted: Bool { isRunning.load(ordering: .relaxed) }
+
   func startServer(preload: String?) throws(HostError) -> ForkServerClient {
     let fresh = try ForkServerClient(
-      runner: runner, preload: preload, without: withoutNamespaces, patience: .seconds(20))
+      runner: runner, preload: preload, without: withoutNamespaces, patience: Self.patience, isWanted: { isWanted })
     do throws(SystemCallError) {
       try fresh.attach(to: loop, handlers(of: fresh))
     } catch {

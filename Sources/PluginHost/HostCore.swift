@@ -12,7 +12,7 @@ internal import Synchronization
 /// `loop.submit` and continuations.
 final class HostCore: @unchecked Sendable {
   let loop: EventLoop
-  private let isRunning = Atomic(true)
+  let isRunning = Atomic(true)
   let runner: String
   let preload: String?
   let isCold: Bool
@@ -40,7 +40,7 @@ final class HostCore: @unchecked Sendable {
   let stagedIn = Mutex<Set<String>>([])
   var programs: [SeccompProgram.Options: [UInt8]] = [:]
   /// The canary's findings, once for each host.
-  let proving = Mutex<Task<[Canary.Finding], Never>?>(nil)
+  let proving = Mutex<Task<Result<[Canary.Finding], HostError>, Never>?>(nil)
   let names = Mutex<[UInt64: SpawnPlan.View]>([:])
 
   init(_ configuration: PluginHost.Configuration) throws(HostError) {
@@ -105,13 +105,16 @@ final class HostCore: @unchecked Sendable {
     return try result.get()
   }
 
-  func call(_ run: UInt64, _ call: HostMessage.Call) async throws(HostError) -> RunnerMessage.CallResult {
+  /// `signature`: of a function.
+  func call(
+    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil
+  ) async throws(HostError) -> RunnerMessage.CallResult {
     let result: Result<RunnerMessage.CallResult, HostError> = await withCheckedContinuation { continuation in
       loop.submit { [self] in
         guard let found = runs[run] else {
           return continuation.resume(returning: .failure(.failed("the run has ended")))
         }
-        found.call(call) { continuation.resume(returning: $0) }
+        found.call(call, signature) { continuation.resume(returning: $0) }
       }
     }
     return try result.get()

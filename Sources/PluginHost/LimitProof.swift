@@ -62,30 +62,41 @@ struct LimitProof {
 }
 
 extension HostCore {
-  /// What the canary found, once for each host and not at all where it is remembered.
-  func proof() async -> [Canary.Finding] {
+  /// What the canary found, once for each host and not at all where it is remembered. Throws where there is no fork
+  /// server to try anything with; who asks again tries again.
+  func proof() async throws(HostError) -> [Canary.Finding] {
     let task = proving.withLock { current in
       if let current { return current }
       let task = Task { await prove() }
       current = task
       return task
     }
-    return await task.value
+    let result = await task.value
+    if case .failure = result { proving.withLock { if $0 == task { $0 = nil } } }
+    return try result.get()
   }
 
-  private func prove() async -> [Canary.Finding] {
-    let store: LimitProof? = await withCheckedContinuation { continuation in
+  private func prove() async -> Result<[Canary.Finding], HostError> {
+    let found: Result<LimitProof?, HostError> = await withCheckedContinuation { continuation in
       loop.submit { [self] in
+        do throws(HostError) {
+          _ = try forkServer()
+        } catch {
+          return continuation.resume(returning: .failure(error))
+        }
         // Without walls around its files a plugin of this user could write what is remembered.
-        guard untested.isEmpty, withoutNamespaces.isEmpty, (try? forkServer()) != nil, let machine,
+        guard untested.isEmpty, withoutNamespaces.isEmpty, let machine,
           machine.hidesFiles || machine.landlockABI > 0
-        else { return continuation.resume(returning: nil) }
-        continuation.resume(returning: LimitProof(machine: machine, cgroup: cgroupState, runner: runner))
+        else { return continuation.resume(returning: .success(nil)) }
+        continuation.resume(
+          returning: .success(LimitProof(machine: machine, cgroup: cgroupState, runner: runner)))
       }
     }
-    if let known = store?.read() { return known }
+    let store: LimitProof?
+    do throws(HostError) { store = try found.get() } catch { return .failure(error) }
+    if let known = store?.read() { return .success(known) }
     let findings = await Canary(core: self, open: untested).run()
     store?.write(findings)
-    return findings
+    return .success(findings)
   }
 }

@@ -43,7 +43,7 @@ public final class PluginHost: Sendable {
   /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
   /// A host does so by itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
   public func prepare() async throws(HostError) {
-    _ = await core.proof()
+    _ = try await core.proof()
     try await core.prepare()
   }
 
@@ -68,7 +68,15 @@ public final class PluginHost: Sendable {
     _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
   ) async throws(HostError) -> Plugin {
     let image = try PluginImage(opening: library, searching: !options.isExtension)
-    return try await core.load(image, policy: policy, options: options, proof: await core.proof())
+    return try await core.load(image, policy: policy, options: options, proof: try await core.proof())
+  }
+
+  /// Throws `HostError.usage` for a call that no plugin could be asked to make, without loading one.
+  public static func check(
+    _ symbol: String, _ signature: String, arguments: [CallArgument], policy: Policy = Policy()
+  ) throws(HostError) {
+    let (call, parsed) = try CallBounds.function(symbol, signature, arguments)
+    try CallBounds.check(HostMessage.call(call).frame(id: 0), parsed, frameBytes: policy.limits.frameBytes)
   }
 
   /// Seconds of one whole wake of the same plugin without a single wall: what a benchmark compares with.
@@ -86,7 +94,7 @@ public final class PluginHost: Sendable {
 
   /// Every wall and meter of this machine, as a run with `policy` would have them.
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
-    try await core.walls(policy, proof: await core.proof())
+    try await core.walls(policy, proof: try await core.proof())
   }
 
   /// Whether a runner stands ready.
@@ -124,15 +132,8 @@ public final class Plugin: Sendable {
   public func call(
     _ symbol: String, _ signature: String, arguments: [CallArgument]
   ) async throws(HostError) -> RunnerMessage.CallResult {
-    let values: [CallValue]
-    do {
-      values = try CallArgument.values(of: arguments, for: try CallSignature(parsing: signature))
-    } catch let error as CallSignature.ParseError {
-      throw .usage(error.description)
-    } catch {
-      throw .usage("\(error)")
-    }
-    return try await core.call(run, .function(symbol: symbol, signature: signature, arguments: values))
+    let (call, parsed) = try CallBounds.function(symbol, signature, arguments)
+    return try await core.call(run, call, parsed)
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.
@@ -153,7 +154,12 @@ public final class Plugin: Sendable {
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
     let result = try await core.call(
       run, .contentRequest(kind: kind, manifest: core.manifestPath(run), remaining: -1, essentialRemaining: -1))
-    return DownloadRules(request: kind).judge(result.downloads)
+    var verdict = DownloadRules(request: kind).judge(result.downloads)
+    verdict.rejected += result.refused.map {
+      RejectedDownload(
+        identifier: $0, code: -1, reason: "one answer has at most \(Frame.longestPayload >> 20) MiB; it found no room")
+    }
+    return verdict
   }
 
   /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed.

@@ -39,7 +39,8 @@ public struct PluginImage: Sendable {
   public init(opening name: String, searching: Bool = false) throws(HostError) {
     var path = name
     var isInRuntime = false
-    if searching, !name.contains("/") {
+    // Neither the folder nor the one above it is a library's name.
+    if searching, !name.contains("/"), name != ".", name != ".." {
       guard let found = LibrarySearch.find(name) else {
         throw .input("\(name): the system's loader finds no such library; a path needs a '/', for example ./\(name)")
       }
@@ -114,7 +115,8 @@ public struct PluginImage: Sendable {
   /// The digest of all of a file, and its first bytes, as many as are parsed.
   private static func read(_ file: File) throws(HostError) -> (head: [UInt8], digest: String) {
     do throws(SystemCallError) {
-      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY)
+      // It may be another file than the one that was looked at: a FIFO must not keep the host waiting.
+      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK)
       var hash = SHA256()
       var head: [UInt8] = []
       while case let part = try descriptor.readAll(limit: 1 << 20), !part.isEmpty {
@@ -146,40 +148,6 @@ public struct PluginImage: Sendable {
   }
 }
 
-/// What the host reads of an extension's `Info.plist` (spec, section 3.2).
-public struct BundleFacts: Sendable {
-  public let executable: String
-  public let identifier: String
-  public let extensionPoint: String?
-
-  public static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
-
-  public init(readingFrom bundle: String) throws(HostError) {
-    let path = bundle + "/Info.plist"
-    let bytes: [UInt8]
-    do throws(SystemCallError) {
-      bytes = try Files.content(of: path, limit: 1 << 20)
-    } catch {
-      throw .input(
-        error.code == EFBIG ? "\(path): more than 1 MiB" : "\(path): \(SystemCallError.message(error.code))")
-    }
-    guard let plist = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any]
-    else {
-      throw .input("\(path): not a property list")
-    }
-    guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
-      throw .input("\(path): CFBundleExecutable must name the extension's .so")
-    }
-    self.executable = executable
-    identifier = plist["CFBundleIdentifier"] as? String ?? ""
-    extensionPoint = (plist["EXAppExtensionAttributes"] as? [String: Any])?["EXExtensionPointIdentifier"] as? String
-    if let extensionPoint, extensionPoint != Self.requiredExtensionPoint {
-      throw .input(
-        "\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
-    }
-  }
-}
-
 /// Finds a library by its name as the system's loader does (ld.so(8)): LD_LIBRARY_PATH, the cache, the default paths.
 enum LibrarySearch {
   static func find(_ name: String) -> String? {
@@ -188,14 +156,17 @@ enum LibrarySearch {
     if let path = getenv("LD_LIBRARY_PATH") {
       directories += String(cString: path).split(separator: ":").map(String.init)
     }
-    if let first = directories.map({ "\($0)/\(name)" }).first(where: Files.exists) { return first }
+    if let first = directories.map({ "\($0)/\(name)" }).first(where: isFile) { return first }
     if let cached = cache(name) { return cached }
     directories = [
       "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
       "/usr/lib",
     ]
-    return directories.map { "\($0)/\(name)" }.first(where: Files.exists)
+    return directories.map { "\($0)/\(name)" }.first(where: isFile)
   }
+
+  /// A folder that happens to bear the name is no library.
+  private static func isFile(_ path: String) -> Bool { (try? Files.identity(of: path))?.isRegularFile ?? false }
 
   /// Looks into /etc/ld.so.cache: a header of 48 bytes, then entries of 24 (flags, key, value, …) with offsets from the
   /// start of the file.

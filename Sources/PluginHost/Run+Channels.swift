@@ -190,18 +190,23 @@ extension Run {
       guard case .load = waiting, id == 1 else { throw .unexpected("loadFailed") }
       kill(Outcome(.loadFailed, Printable.text(text, limit: 500)))
     case .returned(let result):
-      guard case .call = waiting, id == nextCall, heldResult == nil else {
+      guard case .call(let call, _) = waiting, id == nextCall, heldResult == nil else {
         throw .unexpected("an answer to call \(id)")
       }
+      try AnswerRule.check(result, of: call, signature: signature)
       heldResult = result
       // What it said before it returned comes first.
       receiveService()
-    case .entryPointMissing(let name):
-      guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
-      kill(Outcome(.entryPointMissing, "the plugin has no \(Printable.text(name))"))
-    case .callRefused(let text):
-      guard case .call = waiting, id == nextCall else { throw .unexpected("an answer to call \(id)") }
-      complete(.failure(.usage(Printable.text(text, limit: 500))))
+    case .entryPointMissing:
+      guard case .call(let call, _) = waiting, id == nextCall, heldResult == nil else {
+        throw .unexpected("an answer to call \(id)")
+      }
+      kill(Outcome(.entryPointMissing, "the plugin has no \(Printable.text(call.name))"))
+    case .symbolIsData:
+      guard case .call(let call, _) = waiting, id == nextCall, heldResult == nil, call.entryPoint == nil else {
+        throw .unexpected("an answer to call \(id)")
+      }
+      kill(Outcome(.entryPointMissing, "\(Printable.text(call.name)) is data, not a function"))
     case .crashed(let site): crash = site
     }
   }

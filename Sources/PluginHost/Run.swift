@@ -47,6 +47,8 @@ final class Run {
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
   var waiting: Waiting?
+  /// Of the function that is called; nil for an entry point.
+  var signature: CallSignature?
   var nextCall: UInt64 = 1
   var isLoading = true
   var isClosed = false
@@ -117,15 +119,25 @@ final class Run {
     }
   }
 
-  func call(_ call: HostMessage.Call, _ completion: @escaping (Result<RunnerMessage.CallResult, HostError>) -> Void) {
+  func call(
+    _ call: HostMessage.Call, _ signature: CallSignature?,
+    _ completion: @escaping (Result<RunnerMessage.CallResult, HostError>) -> Void
+  ) {
     if let report { return completion(.failure(.ended(report))) }
     guard waiting == nil, !isLoading else { return completion(.failure(.failed("another call is under way"))) }
+    let frame = HostMessage.call(call).frame(id: nextCall + 1)
+    do throws(HostError) {
+      try CallBounds.check(frame, signature, frameBytes: plan.policy.limits.frameBytes)
+    } catch {
+      return completion(.failure(error))
+    }
     waiting = .call(call, completion)
+    self.signature = signature
     thaw()
     watchdog.callBegan(at: BootClock.now, cpu: cpu())
     nextCall += 1
     sentAt = BootClock.now
-    send(HostMessage.call(call).frame(id: nextCall), on: control)
+    send(frame, on: control)
     arm()
     awaitShortAnswer()
   }

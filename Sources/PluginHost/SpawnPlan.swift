@@ -173,6 +173,8 @@ struct SpawnPlan {
     ]
   }
 
+  private static let longestZone = 1024
+
   var environment: [String] {
     if open.contains(.environment) { return Self.hostEnvironment }
     var entries = [
@@ -180,7 +182,10 @@ struct SpawnPlan {
       // As many arenas as threads would each reserve, and touch, memory of their own.
       "MALLOC_ARENA_MAX=4",
     ]
-    if let zone = getenv("TZ") { entries.append("TZ=\(String(cString: zone))") }
+    // The longest rule that tzset(3) takes has some fifty bytes; what is longer is none.
+    if let zone = getenv("TZ"), strnlen(zone, Self.longestZone + 1) <= Self.longestZone {
+      entries.append("TZ=\(String(cString: zone))")
+    }
     return entries
   }
 

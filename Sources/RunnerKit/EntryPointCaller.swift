@@ -6,7 +6,8 @@ internal import HostProtocol
 struct EntryPointCaller {
   let plugin: LoadedPlugin
 
-  func call(_ call: HostMessage.Call) -> RunnerMessage {
+  /// nil for a function: that isn't an entry point.
+  func call(_ call: HostMessage.Call) -> RunnerMessage? {
     switch call {
     case .contentRequest(let kind, let manifest, let remaining, let essentialRemaining):
       return contentRequest(kind, manifest, remaining, essentialRemaining)
@@ -22,7 +23,7 @@ struct EntryPointCaller {
         return [.pointer(memory.place(memory.download(download))), .pointer(memory.place(raw))]
       }
     case .willTerminate: return invoke(BA_WILL_TERMINATE) { _ in [] }
-    case .function: return .callRefused("a function isn't an entry point")
+    case .function: return nil
     }
   }
 
@@ -37,15 +38,16 @@ struct EntryPointCaller {
         restricted_download_size_remaining: remaining, restricted_essential_download_size_remaining: essentialRemaining)
       return [.pointer(memory.place(request))]
     }
-    let downloads = HostCallbacks.endAnswer()
+    let answer = HostCallbacks.endAnswer()
     guard case .returned(var result) = message else { return message }
-    result.downloads = downloads
+    result.downloads = answer.downloads
+    result.refused = answer.refused
     return .returned(result)
   }
 
   /// Every entry point takes the host first.
   private func invoke(_ name: String, _ arguments: (inout ForeignMemory) -> [CallValue]) -> RunnerMessage {
-    guard let entry = plugin.entryPoints.first(where: { $0.name == name }) else { return .entryPointMissing(name) }
+    guard let entry = plugin.entryPoints.first(where: { $0.name == name }) else { return .entryPointMissing }
     var memory = ForeignMemory()
     defer { memory.release() }
     let host = CallValue.pointer(UInt64(UInt(bitPattern: HostCallbacks.host)))

@@ -5,9 +5,6 @@ internal import HostProtocol
 
 /// Calls a function by its typed signature, through libffi.
 enum FunctionCaller {
-  /// Bytes of a returned string that are read at most.
-  private static let longestString = 64 << 10
-
   static func warmUp() {
     let function: @convention(c) (Int32) -> Int32 = { $0 }
     _ = invoke(
@@ -15,33 +12,29 @@ enum FunctionCaller {
       [.signed(1)])
   }
 
+  /// nil for a request that no host makes: it has checked signature and arguments.
   static func call(
     _ symbol: String, _ text: String, _ arguments: [CallValue], in plugin: LoadedPlugin
-  ) -> RunnerMessage {
+  ) -> RunnerMessage? {
     let signature: CallSignature
     let address: UnsafeMutableRawPointer
     if let known = plugin.resolved.functions[symbol], known.text == text {
       (signature, address) = (known.signature, known.address)
     } else {
-      do {
-        signature = try CallSignature(parsing: text)
-      } catch {
-        return .callRefused(error.description)
-      }
+      guard let parsed = try? CallSignature(parsing: text) else { return nil }
+      signature = parsed
       var found: UnsafeMutableRawPointer?
       switch ol_symbol(plugin.library, symbol, &found) {
-      case OL_SYMBOL_MISSING: return .entryPointMissing(symbol)
-      case OL_SYMBOL_DATA: return .callRefused("\(symbol) is data, not a function")
+      case OL_SYMBOL_MISSING: return .entryPointMissing
+      case OL_SYMBOL_DATA: return .symbolIsData
       default: break
       }
-      guard let found else { return .entryPointMissing(symbol) }
+      guard let found else { return .entryPointMissing }
       address = found
       plugin.resolved.functions[symbol] = .init(text: text, signature: signature, address: found)
     }
     let given = signature.arguments.filter { if case .out = $0 { false } else { true } }
-    guard given.count == arguments.count else {
-      return .callRefused("\(symbol) takes \(given.count) arguments; \(arguments.count) were given")
-    }
+    guard given.count == arguments.count else { return nil }
     return .returned(invoke(address, signature, arguments))
   }
 
@@ -121,7 +114,7 @@ enum FunctionCaller {
     case .pointer, .bytes, .out: return .pointer(raw)
     case .cstring:
       guard let pointer = UnsafePointer<CChar>(bitPattern: UInt(raw)) else { return .cstring(nil) }
-      let count = strnlen(pointer, longestString)
+      let count = strnlen(pointer, CallSignature.longestString)
       return .cstring(Array(UnsafeRawBufferPointer(start: pointer, count: count)))
     }
   }

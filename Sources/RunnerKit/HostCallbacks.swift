@@ -10,6 +10,11 @@ internal import Synchronization
 enum HostCallbacks {
   /// Downloads that one content request may answer.
   private static let mostDownloads = 10_000
+  /// Bytes of names that are kept of downloads that found no room in the answer, and of one of them.
+  private static let longestRefused = 64 << 10
+  private static let longestRefusedName = 128
+  /// Bytes of the answer's downloads: with those names and what is around them they fit a frame.
+  private static let longestAnswer = Frame.longestPayload - longestRefused - 1024
   /// How deep callbacks may call each other through visitors.
   private static let deepest = 16
 
@@ -21,6 +26,9 @@ enum HostCallbacks {
   private struct Answer {
     var isOpen = false
     var downloads: [Download] = []
+    var bytes = 0
+    var refused: [String] = []
+    var refusedBytes = 0
     var containers: [HostMessage.LoadRequest.Container] = []
     var depth = 0
   }
@@ -57,13 +65,16 @@ enum HostCallbacks {
     answer.withLock {
       $0.isOpen = true
       $0.downloads = []
+      $0.bytes = 0
+      $0.refused = []
+      $0.refusedBytes = 0
     }
   }
 
-  static func endAnswer() -> [Download] {
+  static func endAnswer() -> (downloads: [Download], refused: [String]) {
     answer.withLock { answer in
       answer.isOpen = false
-      return exchange(&answer.downloads, with: [])
+      return (exchange(&answer.downloads, with: []), exchange(&answer.refused, with: []))
     }
   }
 
@@ -102,8 +113,22 @@ enum HostCallbacks {
 
   private static func add(_ raw: UnsafePointer<ba_download>?) -> ba_status {
     guard let download = download(raw) else { return BA_FAILED }
+    var writer = ByteWriter()
+    writer.download(download)
+    let size = writer.bytes.count
     return answer.withLock {
       guard $0.isOpen, $0.downloads.count < mostDownloads else { return BA_FAILED }
+      guard $0.bytes + size <= longestAnswer else {
+        let name = String(decoding: download.identifier.utf8.prefix(longestRefusedName), as: UTF8.self)
+        // A name that was cut within a character has become longer.
+        let cost = name.utf8.count + 4
+        if $0.refusedBytes + cost <= longestRefused {
+          $0.refused.append(name)
+          $0.refusedBytes += cost
+        }
+        return BA_FAILED
+      }
+      $0.bytes += size
       $0.downloads.append(download)
       return BA_OK
     }

@@ -23,11 +23,11 @@ enum PracticeExtension {
   }
 
   /// A question as it comes from the host, and the answer as it goes there.
-  private static func exchange(_ question: HostMessage, _ answer: RunnerMessage) {
+  private static func exchange(_ question: HostMessage, _ answer: RunnerMessage?) {
     var assembler = FrameAssembler()
     assembler.append(question.frame(id: 1).encoded()[...])
     if let frame = try? assembler.next() { _ = try? HostMessage(frame) }
-    _ = answer.frame(id: 1).encoded()
+    _ = answer?.frame(id: 1).encoded()
   }
 
   private static func table() -> UnsafePointer<ba_extension> {

@@ -14,13 +14,13 @@ struct RunnerLoop {
   mutating func run() -> Never {
     while let frame = channel.receive() {
       guard let message = try? HostMessage(frame) else { break }
-      let answer: RunnerMessage
+      let answer: RunnerMessage?
       switch message {
       case .load(let request): answer = load(request)
       case .call(let call): answer = perform(call)
       }
       ol_flush_output()
-      guard channel.send(answer.frame(id: frame.id)) else { break }
+      guard let answer, channel.send(answer.frame(id: frame.id)) else { break }
     }
     ol_exit_now(0)
   }
@@ -35,8 +35,8 @@ struct RunnerLoop {
     }
   }
 
-  private func perform(_ call: HostMessage.Call) -> RunnerMessage {
-    guard let plugin else { return .callRefused("nothing is loaded") }
+  private func perform(_ call: HostMessage.Call) -> RunnerMessage? {
+    guard let plugin else { return nil }
     if case .function(let symbol, let signature, let arguments) = call {
       return FunctionCaller.call(symbol, signature, arguments, in: plugin)
     }

@@ -31,22 +31,27 @@ struct BenchCommand: AsyncParsableCommand {
   func run() async {
     do {
       guard count > 0 else { throw Failure(64, "-n must be at least 1") }
-      let manifest = try self.manifest ?? Benchmark.smallManifest()
-      defer { if self.manifest == nil { try? FileManager.default.removeItem(atPath: manifest) } }
-      let host = try SandboxOptions.parse([]).makeHost()
-      let benchmark = Benchmark(host: host, library: `extension`, manifest: manifest, count: count)
-      let result =
-        switch what {
-        case .wake: try await benchmark.wakes()
-        case .call: try await benchmark.calls()
-        case .kill: try await benchmark.kills()
-        case .leaks: try await benchmark.leaks()
-        }
-      host.stop()
-      try print(result)
+      try print(try await measure())
       Exit.leave(0)
     } catch {
       Exit.with(error)
+    }
+  }
+
+  /// Comes back before the command is left, which nothing that is deferred would see.
+  private func measure() async throws -> BenchmarkResult {
+    let own = try manifest == nil ? Benchmark.smallManifest() : nil
+    let removeOwn: @Sendable () -> Void = { if let own { try? FileManager.default.removeItem(atPath: own.folder) } }
+    defer { removeOwn() }
+    let host = try SandboxOptions.parse([]).makeHost(cleanUp: removeOwn)
+    defer { host.stop() }
+    let benchmark = Benchmark(
+      host: host, library: `extension`, manifest: manifest ?? own?.path ?? "", count: count)
+    return switch what {
+    case .wake: try await benchmark.wakes()
+    case .call: try await benchmark.calls()
+    case .kill: try await benchmark.kills()
+    case .leaks: try await benchmark.leaks()
     }
   }
 

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Foundation
+internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
 
@@ -141,13 +142,16 @@ struct Benchmark {
     ]
   }
 
-  static func smallManifest() throws -> String {
+  /// A manifest of ten assets in a new folder of this user's own. Whoever calls removes the folder.
+  static func smallManifest() throws -> (path: String, folder: String) {
     let sessions = (1...10).map { index in
       #"{"id":"talk-\#(index)","title":"Talk \#(index)","url":"https://localhost/\#(index).mp4","size":1048576,"essential":false}"#
     }
-    let path = FileManager.default.temporaryDirectory.path + "/outrider-bench-\(getpid()).json"
+    let folder = try Files.temporaryDirectory(
+      in: FileManager.default.temporaryDirectory.path, prefix: "outrider-bench-")
+    let path = folder + "/manifest.json"
     try Data(#"{"sessions":[\#(sessions.joined(separator: ","))]}"#.utf8).write(to: URL(fileURLWithPath: path))
-    return path
+    return (path, folder)
   }
 
   private static func time(_ body: () async throws -> Void) async rethrows -> Double {

@@ -30,6 +30,7 @@ struct CallCommand: AsyncParsableCommand {
     do {
       let policy = try sandbox.makePolicy()
       let values = try Self.arguments(arguments, signature)
+      try PluginHost.check(symbol, signature, arguments: values, policy: policy)
       let host = try sandbox.makeHost()
       var options = PluginHost.LoadOptions()
       options.container = sandbox.container
@@ -104,7 +105,7 @@ struct CallCommand: AsyncParsableCommand {
     case .i8, .i16, .i32, .i64: return fits(integer(word), kind)
     case .u8, .u16, .u32, .u64: return fits(integer(word), kind)
     case .pointer: return word == "null" ? .null : integer(word)
-    case .f32, .f64: return Double(word).map { .double($0) }
+    case .f32, .f64: return float(word, kind)
     case .cstring: return word.utf8.contains(0) ? nil : .text(word)
     case .bytes:
       if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
@@ -113,6 +114,13 @@ struct CallCommand: AsyncParsableCommand {
       return .bytes(try InputFile.content(of: path, limit: 1 << 20))
     case .void, .out: return nil
     }
+  }
+
+  /// What is too large for its type isn't taken for infinity, which has a name of its own.
+  private static func float(_ word: String, _ kind: CallSignature.Kind) -> CallArgument? {
+    guard let value = Double(word) else { return nil }
+    let isFinite = value.isFinite && (kind == .f64 || Float(value).isFinite)
+    return isFinite || !word.contains(where: \.isNumber) ? .double(value) : nil
   }
 
   private static func integer(_ word: String) -> CallArgument? {

@@ -55,12 +55,16 @@ struct SandboxOptions: ParsableArguments {
     return value
   }
 
-  /// A host that an interrupt from the keyboard takes down with everything that it runs.
-  func makeHost() throws -> PluginHost {
+  /// A host that an interrupt from the keyboard takes down with everything that it runs. `cleanUp`: what is to be removed
+  /// then besides.
+  func makeHost(cleanUp: @escaping @Sendable () -> Void = {}) throws -> PluginHost {
     var configuration = PluginHost.Configuration()
     configuration.isCold = cold
     let host = try PluginHost(configuration: configuration)
-    Interrupts.onInterrupt { host.stop() }
+    Interrupts.onInterrupt {
+      host.stop()
+      cleanUp()
+    }
     return host
   }
 }

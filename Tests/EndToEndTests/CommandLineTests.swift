@@ -6,7 +6,8 @@ import Testing
 @Suite struct CommandLineTests {
   @Test(arguments: [
     (["libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "hello", "5"], "907060870"),
-    (["libm.so.6", "pow", "f64(f64,f64)", "2", "10"], "1024.0"),
+    (["libm.so.6", "pow", "f64(f64,f64)", "2", "10"], "1024.0"), (["libm.so.6", "fabs", "f64(f64)", "-inf"], "inf"),
+    (["libm.so.6", "fabsf", "f32(f32)", "nan"], "nan"), (["libm.so.6", "fabs", "f64(f64)", "-1e300"], "1e+300"),
     (["libc.so.6", "abs", "i32(i32)", "-5"], "5"),
     (["libc.so.6", "strlen", "u64(cstring)", "naïve"], "6"),
     (["libc.so.6", "getenv", "cstring(cstring)", "NOT_THERE"], "null"),
@@ -24,10 +25,16 @@ import Testing
       (["call", "libc.so.6", "abs", "i32(", "1"], 64), (["call", "libc.so.6", "abs", "i32(i33)", "1"], 64),
       (["call", "libc.so.6", "abs", "i32(i32)", "x"], 64),
       (["call", "libc.so.6", "abs", "i32(i32)", "2147483648"], 64),
-      (["call", "libc.so.6", "abs", "i32(i32)"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)"], 64), (["call", "libc.so.6", "", "i32()"], 64),
+      (["call", "libm.so.6", "fabsf", "f32(f32)", "1e300"], 64),
+      (["call", "libm.so.6", "fabs", "f64(f64)", "1e400"], 64), (["call", ".", "x", "i32()"], 66),
+      (["call", "audit", "x", "i32()"], 66),
+      (
+        ["call", "libc.so.6", "abs", "void(out(1048576),out(1048576),out(1048576),out(1048576))"], 64
+      ),
       (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wall", "soon"], 64),
       (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wal", "1s"], 64),
-      (["call", "libc.so.6", "no_such_function", "i32()"], 18), (["call", "libc.so.6", "environ", "i32()"], 64),
+      (["call", "libc.so.6", "no_such_function", "i32()"], 18), (["call", "libc.so.6", "environ", "i32()"], 18),
       (["call", "libnothing.so.9", "abs", "i32(i32)", "1"], 66),
       (["call", "/nonexistent.so", "abs", "i32(i32)", "1"], 66),
       (["call", "/etc/hostname", "abs", "i32(i32)", "1"], 10),
@@ -45,6 +52,39 @@ import Testing
     #expect(finished.status == status, "\(finished.errors)")
     #expect(!finished.errors.isEmpty)
     #expect(!finished.errors.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
+  }
+
+  @Test func namesWhatIsMissing() throws {
+    let symbol = try Workspace.run(["call", "libc.so.6", "", "i32()"])
+    #expect(symbol.errors.contains("symbol is missing"), "\(symbol.errors)")
+    let folder = try Workspace.run(["call", ".", "x", "i32()"])
+    let here = FileManager.default.currentDirectoryPath
+    #expect(folder.errors.contains("\(here)/Info.plist"), "\(folder.errors)")
+  }
+
+  /// What a plugin says of itself costs it nothing of its record.
+  @Test(arguments: [("1", Int32(16)), ("0", 18)]) func aRefusalKeepsTheReport(_ words: String, _ status: Int32) throws {
+    let library = Workspace.hostile + "/libhostile.so"
+    let finished = try Workspace.run(["call", library, "h70_refusal", "i32(i32)", words, "--json"])
+    #expect(finished.status == status)
+    #expect(!(finished.output + finished.errors).contains("xyzzy"))
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    let denials = try #require(object["denials"] as? [[String: Any]])
+    #expect(denials.contains { $0["operation"] as? String == "socket" })
+    #expect(object["usage"] != nil)
+    #expect(finished.errors.contains("denied by seccomp: socket"), "\(finished.errors)")
+  }
+
+  /// The function and its library are found without waiting for the loader.
+  @Test func aCrashIsPlaced() throws {
+    let exported = try Workspace.run(["call", "libc.so.6", "sem_post", "i32(pointer)", "8"])
+    #expect(exported.status == 11)
+    #expect(exported.errors.contains("SIGSEGV in sem_post"), "\(exported.errors)")
+    #expect(exported.errors.contains("of libc.so.6 in a call"), "\(exported.errors)")
+    let loading = try Workspace.run([
+      "call", Workspace.hostile + "/load/thread_crashes.so", "x", "i32()", "--wall", "5s",
+    ])
+    #expect(loading.errors.contains("of thread_crashes.so while loading"), "\(loading.errors)")
   }
 
   @Test func printsOneObject() throws {

@@ -35,8 +35,13 @@ enum Workspace {
   }
 
   /// Runs the command line to its end.
-  static func run(_ arguments: [String], program: String = outrider) throws -> Finished {
+  static func run(
+    _ arguments: [String], program: String = outrider, environment: [String: String] = [:]
+  ) throws -> Finished {
     let process = Process()
+    if !environment.isEmpty {
+      process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    }
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     let output = Pipe()

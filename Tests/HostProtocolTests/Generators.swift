@@ -87,9 +87,11 @@ extension SeededGenerator {
           abiVersion: integer(), name: text(), isSwift: chance(2),
           entryPoints: list { .init(name: $0.text(), signature: $0.text()) }))
     case 2: .loadFailed(text())
-    case 3: .returned(.init(value: value(), out: list { $0.bytes() }, downloads: list { $0.download() }))
-    case 4: .entryPointMissing(text())
-    case 5: .callRefused(text())
+    case 3:
+      .returned(
+        .init(value: value(), out: list { $0.bytes() }, downloads: list { $0.download() }, refused: list { $0.text() }))
+    case 4: .entryPointMissing
+    case 5: .symbolIsData
     default:
       .crashed(
         .init(

@@ -1,0 +1,35 @@
+internal import HostProtocol
+
+/// What an answer to a call looks like. The runner's code makes no other; a plugin that writes into the channel may.
+enum AnswerRule {
+  /// `signature`: of a function; nil for an entry point, whose type the header of extensions fixes.
+  static func check(
+    _ result: RunnerMessage.CallResult, of call: HostMessage.Call, signature: CallSignature?
+  ) throws(ProtocolViolation) {
+    let kind: CallSignature.Kind = signature?.result ?? (call == .willTerminate ? .void : .i32)
+    guard fits(result.value, kind) else { throw .unexpected("another value than \(kind)") }
+    var sizes: [Int] = []
+    for case .out(let size) in signature?.arguments ?? [] { sizes.append(size) }
+    guard result.out.map(\.count) == sizes else { throw .unexpected("other buffers than it was given") }
+    if case .contentRequest = call { return }
+    guard result.downloads.isEmpty, result.refused.isEmpty else {
+      throw .unexpected("downloads from a call that has none")
+    }
+  }
+
+  private static func fits(_ value: CallValue, _ kind: CallSignature.Kind) -> Bool {
+    switch (kind, value) {
+    case (.void, .void), (.i64, .signed), (.u64, .unsigned), (.f32, .single), (.f64, .double), (.pointer, .pointer):
+      true
+    case (.i8, .signed(let value)): Int8(exactly: value) != nil
+    case (.i16, .signed(let value)): Int16(exactly: value) != nil
+    case (.i32, .signed(let value)): Int32(exactly: value) != nil
+    case (.u8, .unsigned(let value)): UInt8(exactly: value) != nil
+    case (.u16, .unsigned(let value)): UInt16(exactly: value) != nil
+    case (.u32, .unsigned(let value)): UInt32(exactly: value) != nil
+    case (.cstring, .cstring(let bytes)):
+      bytes.map { $0.count <= CallSignature.longestString && !$0.contains(0) } ?? true
+    default: false
+    }
+  }
+}

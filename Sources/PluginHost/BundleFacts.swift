@@ -1,0 +1,47 @@
+internal import Foundation
+internal import Glibc
+internal import LinuxSystem
+
+/// What the host reads of an extension's `Info.plist` (spec, section 3.2).
+public struct BundleFacts: Sendable {
+  public let executable: String
+  public let identifier: String
+  public let extensionPoint: String?
+
+  public static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
+
+  private static let longest = 1 << 20
+
+  public init(readingFrom bundle: String) throws(HostError) {
+    let path = bundle + "/Info.plist"
+    let bytes: [UInt8]
+    do throws(SystemCallError) {
+      // The bundle is anyone's: a FIFO in its place would keep the host waiting.
+      let file = try OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+      guard try file.identity().isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: path) }
+      bytes = try file.readAll(limit: Self.longest + 1)
+    } catch {
+      throw .input("\(path): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
+    }
+    guard bytes.count <= Self.longest else { throw .input("\(path): more than 1 MiB") }
+    do throws(BinaryPropertyList.Objection) {
+      try BinaryPropertyList.check(bytes)
+    } catch {
+      throw .input("\(path): \(error.description)")
+    }
+    guard let plist = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any]
+    else {
+      throw .input("\(path): not a property list")
+    }
+    guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
+      throw .input("\(path): CFBundleExecutable must name the extension's .so")
+    }
+    self.executable = executable
+    identifier = plist["CFBundleIdentifier"] as? String ?? ""
+    extensionPoint = (plist["EXAppExtensionAttributes"] as? [String: Any])?["EXExtensionPointIdentifier"] as? String
+    if let extensionPoint, extensionPoint != Self.requiredExtensionPoint {
+      throw .input(
+        "\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
+    }
+  }
+}

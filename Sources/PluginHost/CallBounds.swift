@@ -1,0 +1,38 @@
+internal import HostProtocol
+
+/// What can be asked of a plugin at all. A call that doesn't fit a frame would end the run for what the caller did.
+enum CallBounds {
+  /// A function's call with arguments that fit its signature.
+  static func function(
+    _ symbol: String, _ text: String, _ arguments: [CallArgument]
+  ) throws(HostError) -> (HostMessage.Call, CallSignature) {
+    guard !symbol.isEmpty else { throw .usage("the symbol is missing: name the function to call") }
+    guard !symbol.utf8.contains(0) else { throw .usage("a symbol's name has no NUL") }
+    let signature: CallSignature
+    do throws(CallSignature.ParseError) {
+      signature = try CallSignature(parsing: text)
+    } catch {
+      throw .usage(error.description)
+    }
+    do throws(CallArgument.MisfitError) {
+      let values = try CallArgument.values(of: arguments, for: signature)
+      return (.function(symbol: symbol, signature: text, arguments: values), signature)
+    } catch {
+      throw .usage(error.description)
+    }
+  }
+
+  /// Whether the call fits a frame, and its answer too, whatever it returns.
+  static func check(_ frame: Frame, _ signature: CallSignature?, frameBytes: Int) throws(HostError) {
+    let longest = Frame.longestPayload
+    guard frame.payload.count <= longest else {
+      throw .usage("the call's arguments have \(frame.payload.count) bytes with their frame; at most \(longest) fit")
+    }
+    guard let signature else { return }
+    let answer = signature.longestAnswer
+    guard answer <= frameBytes else {
+      throw .usage(
+        "the answer to \(signature) may have \(answer) bytes; at most \(frameBytes) fit: ask for less out(N)")
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+/// What a benchmark leaves behind.
+@Suite(.serialized) struct BenchTests {
+  private let plugin = Workspace.root + "/Plugins/catalog-c/catalog.so"
+  private let folder: String
+
+  init() throws {
+    folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+  }
+
+  private func left() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder) }
+
+  @Test(arguments: ["wake", "nonsense"]) func itsManifestGoes(_ what: String) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let library = what == "wake" ? plugin : "/nonexistent.so"
+    let finished = try Workspace.run(["bench", "wake", library, "-n", "1"], environment: ["TMPDIR": folder])
+    #expect(finished.status == (what == "wake" ? 0 : 66), "\(finished.errors)")
+    #expect(try left().isEmpty)
+  }
+
+  @Test func anInterruptTakesItAlong() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["bench", "wake", plugin, "-n", "100000"]
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    _ = try Runners.waitForOne(of: process.processIdentifier)
+    #expect(try left().allSatisfy { $0.hasPrefix("outrider-bench-") && $0.count > 18 })
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    #expect(try left().isEmpty)
+  }
+}
