@@ -139,11 +139,15 @@ final class FetchView: Sendable {
     case .progress(let id, let progress): state.withLock { $0.progress(id, progress) }
     case .restarted(let id, let reason): say(id, "starts again: \(reason)")
     case .waiting(let id, let explanation):
-      // What stops the command isn't looked at again by itself.
-      let goesOn = explanation.code != .disk && explanation.code != .volume
-      let end = goesOn ? explanation.endsIn.map { Date(timeIntervalSinceNow: $0) } : nil
-      state.withLock { $0.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end) }
-      say(id, FetchWords.wait(explanation))
+      // What stops it ends when somebody makes room, not at a time. It is looked at while others move, and told once.
+      let stops = explanation.code == .disk || explanation.code == .volume
+      let end = stops ? nil : explanation.endsIn.map { Date(timeIntervalSinceNow: $0) }
+      let isNews = state.withLock { state in
+        let before = state.moving[id]?.wait?.explanation.code
+        state.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end)
+        return !stops || before != explanation.code
+      }
+      if isNews { say(id, FetchWords.wait(explanation)) }
     case .finished(let id, let file):
       let isKept = isJSON || isTerminal
       state.withLock { $0.end(id, .finished, bytes: file.size, path: isKept ? file.path : nil) }
@@ -206,7 +210,7 @@ final class FetchView: Sendable {
       defer { state.drawn = rows.count }
       return Self.up(state.drawn) + rows.map { "\u{1b}[2K\($0)\n" }.joined() + "\u{1b}[J"
     }
-    FileHandle.standardError.write(Data(text.utf8))
+    Output.draw(text)
   }
 
   private func erase() {
@@ -215,7 +219,7 @@ final class FetchView: Sendable {
       defer { state.drawn = 0 }
       return Self.up(state.drawn) + "\u{1b}[J"
     }
-    FileHandle.standardError.write(Data(text.utf8))
+    Output.draw(text)
   }
 
   private static func up(_ lines: Int) -> String { lines > 0 ? "\u{1b}[\(lines)A\r" : "" }
@@ -229,12 +233,8 @@ final class FetchView: Sendable {
         var downloads: [Row]
         var status: Int32
       }
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
       let rows = state.withLock { state in state.lines.indices.map { Self.row($0, state) } }
-      if let data = try? encoder.encode(Report(downloads: rows, status: status)) {
-        Output.line(String(decoding: data, as: UTF8.self))
-      }
+      try? Output.json(Report(downloads: rows, status: status))
       if left > 0 {
         let why = rows.first { $0.state == Outcome.open.rawValue && $0.detail != nil }?.detail
         Output.note(Self.left(left, of: rows.count) + (why.map { ": \($0)" } ?? ""))
