@@ -66,7 +66,7 @@ final class FetchSession: Sendable {
       Task { await engine.close() }
     }
     let events = engine.events
-    var (open, staging) = try await start(view)
+    var (open, postponed, staging) = try await start(view)
     if !open.isEmpty {
       // Those that have no room. Others may have: a server declares whatever length it likes.
       var stuck: Set<JobID> = []
@@ -97,14 +97,15 @@ final class FetchSession: Sendable {
     // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
     _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs)
     try? store.close()
-    let status = stopped.withLock { open.isEmpty ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
-    view.finish(status: status, left: open.count)
+    let left = open.count + postponed
+    let status = stopped.withLock { left == 0 ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
+    view.finish(status: status, left: left)
     return status
   }
 
-  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, and the hold on
-  /// the place where they are worked at.
-  private func start(_ view: FetchView) async throws -> (Set<JobID>, StagingLease?) {
+  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, how many
+  /// targets the engine was closed before, and the hold on the place where they are worked at.
+  private func start(_ view: FetchView) async throws -> (Set<JobID>, Int, StagingLease?) {
     // Those that are done, and those that have their name already and only have to be called done.
     var (complete, named, damaged): (Set<Int>, Set<Int>, Set<Int>) = ([], [], [])
     var others: [JobRecord] = []
@@ -146,13 +147,19 @@ final class FetchSession: Sendable {
     // The first are on their way while the last are still added.
     for first in stride(from: 0, to: wanted.count, by: Self.mostAtOnce) {
       let targets = wanted[first..<min(first + Self.mostAtOnce, wanted.count)].map { plan.targets[$0] }
-      let results = try await engine.add(targets.map(plan.specification))
+      let results: [AddResult]
+      do {
+        results = try await engine.add(targets.map(plan.specification))
+      } catch is EngineClosed {
+        for target in wanted[first...].map({ plan.targets[$0] }) { view.postpone(target.name, target.url) }
+        return (open, wanted.count - first, staging)
+      }
       if command.foreground { try hasten(results) }
       for (target, result) in zip(targets, results) {
         if let id = try accepted(target, result, view) { open.insert(id) }
       }
     }
-    return (open, staging)
+    return (open, 0, staging)
   }
 
   /// Why a target isn't even added. The journal would refuse with one all that are added with it.

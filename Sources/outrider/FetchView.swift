@@ -105,6 +105,11 @@ final class FetchView: Sendable {
     state.withLock { $0.add(Line(id: id, name: name, url: url)) }
   }
 
+  /// One that nothing was done about: the command was interrupted before.
+  func postpone(_ name: String, _ url: String) {
+    state.withLock { $0.add(Line(name: name, url: url)) }
+  }
+
   /// One that fails before it begins.
   func refuse(_ name: String, _ url: String, _ failure: TransferFailure) {
     state.withLock { state in
@@ -250,7 +255,7 @@ final class FetchView: Sendable {
         // Elsewhere the reason was a line of its own; here it was drawn over.
         let wait = isTerminal ? line.id.flatMap { state.moving[$0]?.wait } : nil
         let why = wait.map { ", \(FetchWords.wait($0.explanation))" } ?? ""
-        Output.note("  download \(line.id.map { "\($0)" } ?? ""): \(Printable.text(line.name))\(why)")
+        Output.note("  \(line.id.map { "download \($0): " } ?? "")\(Printable.text(line.name))\(why)")
       }
       if left > Self.mostNamed { Output.note("  and \(left - Self.mostNamed) others") }
     }

@@ -137,6 +137,27 @@ import Testing
     #expect(result.errors.contains("1 of 3 downloads are left"), "\(result.errors)")
   }
 
+  /// While thousands are still added.
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 75)] as [(Int32, Int32)]) func isInterruptedAtItsStart(
+    signal: Int32, status: Int32
+  ) throws {
+    let place = try Place { $0.handler = { _, _ in .status(503) } }
+    let list = (0..<20_000).map { place.origin.url("/f\($0)") }.joined(separator: "\n")
+    try list.write(toFile: "\(place.folder)/list", atomically: false, encoding: .utf8)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + ["--from", "\(place.folder)/list"]
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    kill(process.processIdentifier, signal)
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == status, "\(text.suffix(300))")
+    #expect(text.contains("20000 of 20000 downloads are left"), "\(text.suffix(300))")
+  }
+
   @Test func whatItsParentIgnoresStaysIgnored() throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
     let process = Process()
