@@ -67,11 +67,15 @@ final class FetchSession: Sendable {
     }
     let events = engine.events
     var (open, postponed, staging) = try await start(view)
+    var published: [StoredEvent] = []
     if !open.isEmpty {
       // Those that have no room. Others may have: a server declares whatever length it likes.
       var stuck: Set<JobID> = []
       for await event in events {
         view.show(event)
+        if case .finished(let id, let file) = event, published.count < FetchedFile.mostEvents {
+          published += [FetchedFile.event(id, file.path, at: SystemClock().wall)].compactMap(\.self)
+        }
         var isFailing = false
         switch event {
         case .finished(let id, _), .failed(let id, _), .cancelled(let id):
@@ -93,7 +97,7 @@ final class FetchSession: Sendable {
     await engine.close()
     staging?.end()
     let wall = SystemClock().wall
-    try? store.record(view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
+    try? store.record(published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
     // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
     _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs)
     try? store.close()
@@ -107,7 +111,9 @@ final class FetchSession: Sendable {
   /// targets the engine was closed before, and the hold on the place where they are worked at.
   private func start(_ view: FetchView) async throws -> (Set<JobID>, Int, StagingLease?) {
     // Those that are done, and those that have their name already and only have to be called done.
-    var (complete, named, damaged): (Set<Int>, Set<Int>, Set<Int>) = ([], [], [])
+    var (complete, named): (Set<Int>, Set<Int>) = ([], [])
+    var damaged: [Int: String] = [:]
+    let times = try FetchedFile.modificationTimes(store)
     var others: [JobRecord] = []
     try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
       index, record in
@@ -116,11 +122,11 @@ final class FetchSession: Sendable {
       let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)
       switch record.state {
       case .finished where isOfTheSameURL:
-        switch FetchedFile.judge(record, for: wanted) {
+        switch FetchedFile.judge(record, for: wanted, modified: times[record.id]) {
         case .intact:
           view.alreadyComplete(record)
           complete.insert(index)
-        case .damaged: damaged.insert(index)
+        case .damaged(let why): damaged[index] = why
         case .another: break
         }
       case .verified where FetchedFile.isOf(record):
@@ -133,7 +139,7 @@ final class FetchSession: Sendable {
     let wanted = plan.targets.indices.filter { index in
       if complete.contains(index) { return false }
       let target = plan.targets[index]
-      guard !named.contains(index), let refusal = refusal(of: target, isDamaged: damaged.contains(index)) else {
+      guard !named.contains(index), let refusal = refusal(of: target, damage: damaged[index]) else {
         return true
       }
       view.refuse(target.name, target.url, refusal)
@@ -163,7 +169,7 @@ final class FetchSession: Sendable {
   }
 
   /// Why a target isn't even added. The journal would refuse with one all that are added with it.
-  private func refusal(of target: FetchPlan.Target, isDamaged: Bool) -> TransferFailure? {
+  private func refusal(of target: FetchPlan.Target, damage: String?) -> TransferFailure? {
     let path = plan.path(target)
     let (most, longest) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
     if target.url.utf8.count > longest {
@@ -174,10 +180,10 @@ final class FetchSession: Sendable {
     }
     guard Files.exists(path) else { return nil }
     let what =
-      isDamaged
-      ? "\(Printable.text(path)) was fetched, but doesn't have the digest that it has to have (any more), and nothing is "
-        + "ever replaced; remove it, and the same command fetches it"
-      : "\(Printable.text(path)) is there already, and nothing is ever replaced; remove it or choose --to"
+      damage.map {
+        "\(Printable.text(path)) \($0), and nothing is ever replaced; remove it, and the same command fetches it"
+      }
+      ?? "\(Printable.text(path)) is there already, and nothing is ever replaced; remove it or choose --to"
     return TransferFailure(.refused, errno: EEXIST, detail: what)
   }
 

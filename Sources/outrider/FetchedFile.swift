@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import AssetStore
 internal import Crypto
 internal import Foundation
 internal import LinuxSystem
@@ -9,20 +10,28 @@ enum FetchedFile {
     case intact
     /// None of that download's is at its place.
     case another
-    /// It has that download's name, but not the bytes that somebody said it has to have.
-    case damaged
+    /// It has that download's name, but not the bytes that it has to have, or nobody knows whether it has.
+    case damaged(String)
   }
 
   /// What this command or, where that says nothing, the earlier one said of the bytes counts. Without any such word the
-  /// inode and the size have to do: the journal knows no more.
-  static func judge(_ record: JobRecord, for wanted: DownloadSpecification) -> Verdict {
+  /// inode, the size and the time of the last change have to be as they were (`modified`; nil: nobody wrote it down).
+  static func judge(_ record: JobRecord, for wanted: DownloadSpecification, modified: Int64?) -> Verdict {
     let path = "\(record.specification.directory)/\(record.specification.fileName)"
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else { return .another }
     let (digest, chunks) = (wanted.digest ?? record.specification.digest, wanted.chunks ?? record.specification.chunks)
     guard digest != nil || chunks != nil else {
-      return isOf(record, identity) ? .intact : .another
+      guard isOf(record, identity) else { return .another }
+      if modified == nil || modified == identity.modified { return .intact }
+      if let entity = record.partial?.entity, entity.coding == nil, let digest = entity.reprDigest,
+        holds(path, digest, nil)
+      {
+        return .intact
+      }
+      return .damaged("was changed after it was fetched")
     }
-    return holds(path, digest, chunks) ? .intact : .damaged
+    return holds(path, digest, chunks)
+      ? .intact : .damaged("was fetched, but doesn't have the digest that it has to have (any more)")
   }
 
   /// Whether it is the very file that the journal speaks of.
@@ -66,4 +75,25 @@ enum FetchedFile {
     case nil: return true
     }
   }
+
+  // MARK: The time of the last change
+
+  private static let kind = "published"
+
+  /// What the journal is told of a file that has just got its name.
+  static func event(_ id: JobID, _ path: String, at wall: Int64) -> StoredEvent? {
+    guard let identity = try? Files.identity(of: path) else { return nil }
+    return StoredEvent(wall: wall, app: FetchPlan.app, job: id, kind: kind, detail: "\(identity.modified)")
+  }
+
+  /// Nanoseconds since 1970, of as many files as the journal keeps events.
+  static func modificationTimes(_ store: AssetStore) throws -> [JobID: Int64] {
+    var times: [JobID: Int64] = [:]
+    for event in try store.events(last: mostEvents) where event.kind == kind {
+      if let job = event.job { times[job] = Int64(event.detail) }
+    }
+    return times
+  }
+
+  static let mostEvents = 10_000
 }

@@ -42,6 +42,29 @@ import Testing
     #expect(try place.fetch(url, "--sha256", Self.sha256).status == 0 && place.origin.requests.count == 2)
   }
 
+  /// Nobody gave a digest: the time of its last change tells, unless the server's digest holds all the same.
+  @Test(arguments: [false, true]) func aFileThatWasChangedIsNotCompleteWithoutADigest(saysDigest: Bool) throws {
+    let place = try Place {
+      $0.handler = { _, _ in
+        var reply = Reply()
+        reply.removedHeaders = saysDigest ? [] : ["Repr-Digest"]
+        return reply
+      }
+    }
+    let (url, path) = (place.origin.url("/b.bin"), "\(place.folder)/b.bin")
+    #expect(try place.fetch(url).status == 0)
+    #expect(try place.fetch(url).status == 0)
+    usleep(20_000)
+    try Self.overwrite(path, "hello")
+    #expect(try place.fetch(url).status == (saysDigest ? 0 : 1))
+    try Self.overwrite(path, "HELLO")
+    let result = try place.fetch(url)
+    #expect(result.status == 1 && result.errors.contains("remove it"), "\(result.errors)")
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try place.fetch(url).status == 0 && place.data("b.bin") == Data("hello".utf8))
+    #expect(try place.fetch(url).status == 0 && place.origin.requests.count == 2)
+  }
+
   @Test func aFileHasToFitItsChunkList() throws {
     let place = try Place()
     let (url, path, list) = (place.origin.url("/a.bin"), "\(place.folder)/a.bin", "\(place.folder)/list")
