@@ -52,6 +52,8 @@ final class FetchView: Sendable {
     var moving: [JobID: Moving] = [:]
     /// By the place of their line.
     var failures: [Int: TransferFailure] = [:]
+    /// What stops downloads, as it was told.
+    var told: Set<String> = []
     var drawn = 0
     var done = 0
 
@@ -144,15 +146,17 @@ final class FetchView: Sendable {
     case .progress(let id, let progress): state.withLock { $0.progress(id, progress) }
     case .restarted(let id, let reason): say(id, "starts again: \(reason)")
     case .waiting(let id, let explanation):
-      // What stops it ends when somebody makes room, not at a time. It is looked at while others move, and told once.
+      // What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop
+      // all of them: the same is told once.
+      let text = FetchWords.wait(explanation)
       let stops = explanation.code == .disk || explanation.code == .volume
       let end = stops ? nil : explanation.endsIn.map { Date(timeIntervalSinceNow: $0) }
       let isNews = state.withLock { state in
         let before = state.moving[id]?.wait?.explanation.code
         state.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end)
-        return !stops || before != explanation.code
+        return !stops || before != explanation.code && state.told.insert(text).inserted
       }
-      if isNews { say(id, FetchWords.wait(explanation)) }
+      if isNews || isTerminal { say(id, text) }
     case .finished(let id, let file):
       let isKept = isJSON || isTerminal
       state.withLock { $0.end(id, .finished, bytes: file.size, path: isKept ? file.path : nil) }

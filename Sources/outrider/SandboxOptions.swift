@@ -95,27 +95,31 @@ enum Interrupts {
   /// nohup(1) and scripts that start something beside them mean it.
   static func onInterrupt(_ cleanUp: @escaping @Sendable () -> Void) {
     for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] where !isIgnored(number) {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
+      listen(to: number) {
         interrupted.store(status, ordering: .relaxed)
         cleanUp()
         exit(status)
       }
-      source.resume()
-      sources.append(source)
     }
   }
 
   /// Runs `body` at every SIGINT, SIGTERM and SIGHUP; the command goes on and ends by itself.
   static func onSignal(_ body: @escaping @Sendable (Int32) -> Void) {
     for number in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(number) {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { body(number) }
-      source.resume()
-      sources.append(source)
+      listen(to: number) { body(number) }
     }
+  }
+
+  /// Waits until libdispatch has its handler in place: before, the signal would end the process, and were it ignored until
+  /// then, a busy machine would lose it.
+  private static func listen(to number: Int32, _ body: @escaping @Sendable () -> Void) {
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    let isListening = DispatchSemaphore(value: 0)
+    source.setRegistrationHandler { isListening.signal() }
+    source.setEventHandler(handler: body)
+    source.resume()
+    sources.append(source)
+    isListening.wait()
   }
 
   private static func isIgnored(_ number: Int32) -> Bool {

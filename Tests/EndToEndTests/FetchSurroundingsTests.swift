@@ -147,7 +147,7 @@ import Testing
     let place = try Place {
       $0.bytesPerSecond = 4_000_000
       $0.handler = { request, _ in
-        guard request.path == "/huge" else { return nil }
+        guard request.path.contains("huge") else { return nil }
         var reply = Reply()
         reply.body = .bytes([UInt8](repeating: 0, count: 1000))
         reply.length = .off(by: 1_000_000_000_000_000)
@@ -158,6 +158,8 @@ import Testing
     #expect(result.status == 75 && result.errors.contains("make room"), "\(result.errors)")
     #expect(place.data("a.bin") == FetchTests.whole && place.data("b.bin") == Data("hello".utf8))
     #expect(result.errors.contains("1 of 3 downloads are left"), "\(result.errors)")
+    let twice = try place.fetch(place.origin.url("/huge"), place.origin.url("/else/huge.bin"))
+    #expect(twice.status == 75 && twice.errors.split(separator: "make room").count == 2, "\(twice.errors)")
   }
 
   /// While thousands are still added.
