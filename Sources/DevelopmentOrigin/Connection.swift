@@ -45,6 +45,8 @@ struct Connection {
       try deliver(plan, nil, stream)
       return false
     case .request(let parsed, _):
+      // Who has sent some of the body doesn't wait for it (RFC 9110, 10.1.1).
+      if parsed.asksToContinue, inbox.isEmpty { try stream.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
       try inbox.skip(parsed.bodyLength, stream, configuration)
       var parsed = parsed
       parsed.clientName = stream.peerName
@@ -88,6 +90,8 @@ struct Inbox {
   private var end = 0
 
   init() {}
+
+  var isEmpty: Bool { start == end }
 
   /// The next head; nil when the client is done.
   mutating func next(_ stream: borrowing Stream, _ configuration: OriginConfiguration) throws(StreamEnd)

@@ -114,8 +114,10 @@ final class OpenFile: Sendable {
   init(_ descriptor: consuming OwnedDescriptor, _ identity: FileIdentity) {
     count = Int(identity.size)
     modified = Int(identity.modified / 1_000_000_000)
+    // The time of content is anybody's to set; that of the inode isn't.
     identityText = [
-      identity.device, identity.inode, UInt64(bitPattern: identity.modified), UInt64(bitPattern: identity.size),
+      identity.device, identity.inode, UInt64(bitPattern: identity.modified), UInt64(bitPattern: identity.changed),
+      UInt64(bitPattern: identity.size),
     ]
     .map { String($0, radix: 16) }.joined(separator: "-")
     self.descriptor = descriptor

@@ -32,6 +32,11 @@ public struct RecordedRequest: Sendable {
   let bodyLength: Int
   let authority: String
 
+  /// Whether its body comes only when it is asked for.
+  var asksToContinue: Bool {
+    !isVersion10 && bodyLength > 0 && headers("Expect").contains { $0.lowercased() == "100-continue" }
+  }
+
   /// Whether it asks a proxy for what another server has.
   var isForAnother: Bool { method == "CONNECT" || !target.hasPrefix("/") }
 

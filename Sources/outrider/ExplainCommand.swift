@@ -54,6 +54,19 @@ struct ExplainCommand: AsyncParsableCommand {
     if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
   }
 
+  /// The journal hears of a download that moves when some of it is on the disk, and of none before.
+  static func inHand(_ job: JobRecord, of holder: StoreHolder, _ explanation: Explanation) -> Explanation {
+    if job.lastProgress.wall > max(holder.since, job.enqueued.wall) {
+      return Explanation(
+        .transferring, data: ["lastError": job.lastError].compactMapValues { $0.map { Printable.text($0) } },
+        remedy: "it moves")
+    }
+    var explanation = explanation
+    explanation.remedy =
+      "process \(holder.pid) has it in hand, if it was asked for it; otherwise the same fetch, run when that has ended"
+    return explanation
+  }
+
   func run() async {
     do {
       let directory = try FetchState.directory(state)
@@ -67,6 +80,8 @@ struct ExplainCommand: AsyncParsableCommand {
       if explanation.code == .queued, holder == nil {
         let event = try store.lastEvent(of: job.id)
         explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
+      } else if explanation.code == .queued, let holder {
+        explanation = Self.inHand(job, of: holder, explanation)
       }
       var lines = attempts.map(Self.line)
       if case .failed(let failure) = job.state {
@@ -80,9 +95,7 @@ struct ExplainCommand: AsyncParsableCommand {
         remedy: explanation.remedy, durableBytes: job.durableBytes,
         attempts: lines, holder: holder?.pid)
       if json {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        Output.line(String(decoding: try encoder.encode(report), as: UTF8.self))
+        try Output.json(report)
       } else {
         Output.line("\(report.code)  \(Printable.text(report.url))")
         for (key, value) in report.data.sorted(by: { $0.key < $1.key }) {

@@ -8,12 +8,15 @@ struct FetchAdvice: Sendable {
   var hasToken = false
   /// Those that are shown a credential.
   var origins: Set<String> = []
+  /// The environment's URL of the proxy has a name and a password in it.
+  var hasProxyCredential = false
 
   /// The failure's sentence, and what to do.
   func detail(of failure: TransferFailure) -> String {
     let text = failure.detail
     switch failure.reason {
     case .challenge:
+      if text.hasPrefix("the proxy ") { return proxyChallenge(text) }
       guard let advice = challenge(text) else { return text }
       return "\(text.replacingOccurrences(of: ", and nobody gave it", with: "")); \(advice)"
     case .trust: return Self.trust(text)
@@ -22,8 +25,17 @@ struct FetchAdvice: Sendable {
     }
   }
 
+  /// The engine never sees what libcurl gives a proxy of that proxy's URL.
+  private func proxyChallenge(_ text: String) -> String {
+    let asks = [" and there is none", ", and nobody gave it"].reduce(text) {
+      $0.replacingOccurrences(of: $1, with: "")
+    }
+    return hasProxyCredential
+      ? "\(asks); the one in its URL was refused"
+      : "\(asks); it goes into the proxy's own URL: http://NAME:PASSWORD@HOST:PORT"
+  }
+
   private func challenge(_ text: String) -> String? {
-    if text.hasPrefix("proxy ") { return "a proxy's go into its own URL: http://NAME:PASSWORD@HOST:PORT" }
     if text.contains("asks for a client certificate") { return "--cert FILE shows one to hosts that the command names" }
     let isBearer = text.contains("(bearer")
     guard isBearer || text.contains("(basic") || text.contains("(digest") else { return nil }

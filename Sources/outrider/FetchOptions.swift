@@ -6,7 +6,9 @@ internal import Sandbox
 
 /// What a command and its environment come to for the engine.
 enum FetchOptions {
-  static func engine(_ command: FetchCommand, _ identity: FetchIdentity?) throws -> EngineOptions {
+  static func engine(
+    _ command: FetchCommand, _ identity: FetchIdentity?, schemes: Set<String>
+  ) throws -> EngineOptions {
     var addresses = AddressPolicy()
     addresses.allowsLoopback = true
     addresses.allowsPrivate = command.allowPrivate
@@ -19,9 +21,12 @@ enum FetchOptions {
     transport.authorityFile = command.cacert
     transport.userAgent = "outrider/0.1"
     let environment = ProcessInfo.processInfo.environment
-    transport.proxy = try proxy(environment)
+    let proxy = try proxy(environment, schemes: schemes)
+    transport.proxy = proxy?.url
     transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+    if proxy?.sparesLoopback == true { transport.noProxy += ",\(loopback)" }
     var options = EngineOptions(transport: transport)
+    options.fileMode = 0o666 & ~mask()
     // What other commands left waits for them.
     options.takesUpOpenJobs = false
     // A person chose the volume, which may be small; a body without end must not take all of a large one.
@@ -36,13 +41,39 @@ enum FetchOptions {
     return options
   }
 
-  /// The first that is set. What libcurl can't use would look to every download like a network that fails. The value
-  /// isn't shown: it may have a password in it.
-  static func proxy(_ environment: [String: String]) throws -> String? {
-    let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-    guard let name = names.first(where: { environment[$0]?.isEmpty == false }), let value = environment[name] else {
-      return nil
+  /// The user's file mode creation mask; there is no way to read it but to set it, and no file is made meanwhile.
+  private static func mask() -> UInt32 {
+    let mask = umask(0o077)
+    umask(mask)
+    return mask
+  }
+
+  struct Proxy: Equatable {
+    var url: String
+    /// It isn't for plain http, which goes to loopback hosts only.
+    var sparesLoopback = false
+  }
+
+  private static let loopback = "localhost,127.0.0.0/8,::1"
+
+  /// As curl chooses, but that the engine has one proxy for all: where the two schemes would have different ones, it is
+  /// that of https, and loopback hosts are asked directly.
+  static func proxy(_ environment: [String: String], schemes: Set<String> = ["https"]) throws -> Proxy? {
+    func first(_ names: [String]) -> String? { names.first { environment[$0]?.isEmpty == false } }
+    // Not HTTP_PROXY: to a program that a web server starts, a request's `Proxy:` field would be that.
+    let plain = first(["http_proxy", "all_proxy", "ALL_PROXY"])
+    let secure = first(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
+    if schemes.contains("http"), plain.map({ environment[$0] }) != secure.map({ environment[$0] }) {
+      if !schemes.contains("https"), let plain { return Proxy(url: try proxy(environment, plain)) }
+      return try secure.map { Proxy(url: try proxy(environment, $0), sparesLoopback: true) }
     }
+    return try secure.map { Proxy(url: try proxy(environment, $0)) }
+  }
+
+  /// What libcurl can't use would look to every download like a network that fails. The value isn't shown: it may have a
+  /// password in it.
+  private static func proxy(_ environment: [String: String], _ name: String) throws -> String {
+    let value = environment[name] ?? ""
     // Without a scheme it is http.
     guard let url = try? ParsedURL(value.contains("://") ? value : "http://\(value)"), !url.host.isEmpty,
       proxySchemes.contains(url.scheme)
@@ -53,6 +84,11 @@ enum FetchOptions {
           + "(or https, socks4, socks4a, socks5, socks5h)")
     }
     return value
+  }
+
+  static func hasCredential(_ proxy: String?) -> Bool {
+    guard let proxy else { return false }
+    return (try? ParsedURL(proxy.contains("://") ? proxy : "http://\(proxy)"))?.hasUserInfo ?? false
   }
 
   private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]

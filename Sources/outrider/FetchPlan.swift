@@ -12,13 +12,15 @@ struct FetchPlan: Sendable {
   static let app = "fetch"
 
   let targets: [Target]
+  /// Those of all its URLs.
+  let schemes: Set<String>
   let directory: String
   private let transferClass: TransferClass
   private var digest: ContentDigest?
   private let chunks: ChunkList?
 
   init(_ command: FetchCommand) throws {
-    directory = URL(fileURLWithPath: command.to).standardizedFileURL.path
+    directory = FetchPath.absolute(command.to)
     transferClass = command.foreground ? .foreground : .visible
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
@@ -31,26 +33,43 @@ struct FetchPlan: Sendable {
       digest = parsed
     }
     chunks = try command.chunks.map(ChunkListFile.read)
-    targets = try Self.targets(try command.allURLs(), list: command.from ?? "")
+    (targets, schemes) = try Self.targets(try command.allURLs(), list: command.from ?? "")
   }
 
-  private static func targets(_ entries: [FetchList.Entry], list: String) throws -> [Target] {
-    var names: [String: String] = [:]
-    return try entries.compactMap { entry in
+  /// A string by its bytes: to a server and to a directory two spellings of the same character are two things.
+  private struct Spelling: Hashable {
+    let text: String
+
+    static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+      var text = text
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+  }
+
+  private static func targets(
+    _ entries: [FetchList.Entry], list: String
+  ) throws -> (targets: [Target], schemes: Set<String>) {
+    var names: [Spelling: String] = [:]
+    var schemes: Set<String> = []
+    let targets: [Target] = try entries.compactMap { entry in
       let place = entry.line.map { "--from \(list), line \($0): " } ?? ""
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)")
       }
+      schemes.insert(url.scheme)
       let name = SafeFileName.from(url: url)
-      if let other = names.updateValue(entry.url, forKey: name) {
+      if let other = names.updateValue(entry.url, forKey: Spelling(text: name)) {
         // Whoever lists a file twice wants it once.
-        if other == entry.url { return nil }
+        if other.utf8.elementsEqual(entry.url.utf8) { return nil }
         throw Failure(
           64, "\(place)\(other) and \(entry.url) would both be written to \(name); fetch them to two directories")
       }
       return Target(url: entry.url, name: name)
     }
+    return (targets, schemes)
   }
 
   func path(_ target: Target) -> String { "\(directory)/\(target.name)" }

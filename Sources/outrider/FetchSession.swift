@@ -21,8 +21,10 @@ final class FetchSession: Sendable {
     let directory = try FetchState.directory(command.state)
     // What is wrong with the command is said before anything is made.
     let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
-    advice = identity?.advice ?? FetchAdvice()
-    let engineOptions = try FetchOptions.engine(command, identity)
+    let engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
+    var advice = identity?.advice ?? FetchAdvice()
+    advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
+    self.advice = advice
     do {
       try Files.makeDirectories(directory, mode: 0o700)
     } catch {
@@ -64,49 +66,70 @@ final class FetchSession: Sendable {
       Task { await engine.close() }
     }
     let events = engine.events
-    var (open, staging) = try await start(view)
+    var (open, postponed, staging) = try await start(view)
+    var published: [StoredEvent] = []
     if !open.isEmpty {
+      // Those that have no room. Others may have: a server declares whatever length it likes.
+      var stuck: Set<JobID> = []
       for await event in events {
         view.show(event)
+        if case .finished(let id, let file) = event, published.count < FetchedFile.mostEvents {
+          published += [FetchedFile.event(id, file.path, at: SystemClock().wall)].compactMap(\.self)
+        }
+        var isFailing = false
         switch event {
-        case .finished(let id, _), .failed(let id, _), .cancelled(let id): open.remove(id)
-        case .waiting(_, let explanation) where explanation.code == .disk || explanation.code == .volume:
-          stopped.withLock { $0 = $0 ?? 75 }
-          Task { await engine.close() }
+        case .finished(let id, _), .failed(let id, _), .cancelled(let id):
+          open.remove(id)
+          stuck.remove(id)
+        case .waiting(let id, let explanation):
+          isFailing = explanation.code == .volume
+          if explanation.code == .disk, open.contains(id) { stuck.insert(id) } else { stuck.remove(id) }
+        case .progress(let id, _): stuck.remove(id)
         default: break
         }
         if open.isEmpty { break }
+        if isFailing || stuck.count == open.count {
+          stopped.withLock { $0 = $0 ?? 75 }
+          Task { await engine.close() }
+        }
       }
     }
     await engine.close()
     staging?.end()
     let wall = SystemClock().wall
-    try? store.record(view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
+    try? store.record(published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
     // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
     _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs)
     try? store.close()
-    let status = stopped.withLock { open.isEmpty ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
-    view.finish(status: status, left: open.count)
+    let left = open.count + postponed
+    let status = stopped.withLock { left == 0 ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
+    view.finish(status: status, left: left)
     return status
   }
 
-  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, and the hold on
-  /// the place where they are worked at.
-  private func start(_ view: FetchView) async throws -> (Set<JobID>, StagingLease?) {
+  /// Adds what is new, and goes on with what an earlier run left. Returns the jobs that aren't settled, how many
+  /// targets the engine was closed before, and the hold on the place where they are worked at.
+  private func start(_ view: FetchView) async throws -> (Set<JobID>, Int, StagingLease?) {
     // Those that are done, and those that have their name already and only have to be called done.
     var (complete, named): (Set<Int>, Set<Int>) = ([], [])
+    var damaged: [Int: String] = [:]
+    let times = try FetchedFile.modificationTimes(store)
     var others: [JobRecord] = []
     try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
       index, record in
       let wanted = plan.specification(plan.targets[index])
-      let isTheSame = record.specification.asksForTheSame(as: wanted)
+      let isOfTheSameURL = record.specification.url.utf8.elementsEqual(wanted.url.utf8)
+      let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)
       switch record.state {
-      case .finished
-      where record.specification.url == wanted.url && record.specification.digest == wanted.digest
-        && Self.isStillThere(record):
-        view.alreadyComplete(record)
-        complete.insert(index)
-      case .verified where Self.isStillThere(record):
+      case .finished where isOfTheSameURL:
+        switch FetchedFile.judge(record, for: wanted, modified: times[record.id]) {
+        case .intact:
+          view.alreadyComplete(record)
+          complete.insert(index)
+        case .damaged(let why): damaged[index] = why
+        case .another: break
+        }
+      case .verified where FetchedFile.isOf(record):
         if isTheSame { named.insert(index) } else { engine.resume(record.id) }
       case .open, .paused:
         if !isTheSame { others.append(record) }
@@ -116,7 +139,9 @@ final class FetchSession: Sendable {
     let wanted = plan.targets.indices.filter { index in
       if complete.contains(index) { return false }
       let target = plan.targets[index]
-      guard !named.contains(index), let refusal = refusal(of: target) else { return true }
+      guard !named.contains(index), let refusal = refusal(of: target, damage: damaged[index]) else {
+        return true
+      }
       view.refuse(target.name, target.url, refusal)
       return false
     }
@@ -128,16 +153,23 @@ final class FetchSession: Sendable {
     // The first are on their way while the last are still added.
     for first in stride(from: 0, to: wanted.count, by: Self.mostAtOnce) {
       let targets = wanted[first..<min(first + Self.mostAtOnce, wanted.count)].map { plan.targets[$0] }
-      let results = try await engine.add(targets.map(plan.specification))
+      let results: [AddResult]
+      do {
+        results = try await engine.add(targets.map(plan.specification))
+      } catch is EngineClosed {
+        for target in wanted[first...].map({ plan.targets[$0] }) { view.postpone(target.name, target.url) }
+        return (open, wanted.count - first, staging)
+      }
+      if command.foreground { try hasten(results) }
       for (target, result) in zip(targets, results) {
         if let id = try accepted(target, result, view) { open.insert(id) }
       }
     }
-    return (open, staging)
+    return (open, 0, staging)
   }
 
   /// Why a target isn't even added. The journal would refuse with one all that are added with it.
-  private func refusal(of target: FetchPlan.Target) -> TransferFailure? {
+  private func refusal(of target: FetchPlan.Target, damage: String?) -> TransferFailure? {
     let path = plan.path(target)
     let (most, longest) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
     if target.url.utf8.count > longest {
@@ -147,11 +179,28 @@ final class FetchSession: Sendable {
       return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(most) do")
     }
     guard Files.exists(path) else { return nil }
-    let what = "\(Printable.text(path)) is there already, and nothing is ever replaced; remove it or choose --to"
+    let what =
+      damage.map {
+        "\(Printable.text(path)) \($0), and nothing is ever replaced; remove it, and the same command fetches it"
+      }
+      ?? "\(Printable.text(path)) is there already, and nothing is ever replaced; remove it or choose --to"
     return TransferFailure(.refused, errno: EEXIST, detail: what)
   }
 
   private static let mostAtOnce = 1000
+
+  /// What an earlier run left in the background is foreground from now on, before the engine takes it up: it goes by what
+  /// the journal says then.
+  private func hasten(_ results: [AddResult]) throws {
+    let changes: [JournalChange] = try results.compactMap { result in
+      guard case .alreadyScheduled(let id) = result, var job = try store.job(id), job.state == .open,
+        job.transferClass != .foreground
+      else { return nil }
+      job.transferClass = .foreground
+      return .job(job)
+    }
+    if !changes.isEmpty { try store.commit(changes) }
+  }
 
   /// nil: that one isn't fetched, and was told.
   private func accepted(_ target: FetchPlan.Target, _ result: AddResult, _ view: FetchView) throws -> JobID? {
@@ -161,7 +210,6 @@ final class FetchSession: Sendable {
       return id
     case .alreadyScheduled(let id):
       view.add(id, target.name, target.url)
-      if command.foreground { engine.setClass(.foreground, of: id) }
       engine.resume(id)
       return id
     case .conflict(let id):
@@ -194,10 +242,4 @@ final class FetchSession: Sendable {
   }
 
   private static func shown(_ url: String) -> String { (try? ParsedURL(url))?.redacted ?? Printable.text(url) }
-
-  private static func isStillThere(_ record: JobRecord) -> Bool {
-    guard let identity = try? Files.identity(of: "\(record.specification.directory)/\(record.specification.fileName)")
-    else { return false }
-    return identity.inode == record.publishedInode && identity.size == record.finalSize
-  }
 }

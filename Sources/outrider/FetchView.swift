@@ -52,6 +52,8 @@ final class FetchView: Sendable {
     var moving: [JobID: Moving] = [:]
     /// By the place of their line.
     var failures: [Int: TransferFailure] = [:]
+    /// What stops downloads, as it was told.
+    var told: Set<String> = []
     var drawn = 0
     var done = 0
 
@@ -105,6 +107,11 @@ final class FetchView: Sendable {
     state.withLock { $0.add(Line(id: id, name: name, url: url)) }
   }
 
+  /// One that nothing was done about: the command was interrupted before.
+  func postpone(_ name: String, _ url: String) {
+    state.withLock { $0.add(Line(name: name, url: url)) }
+  }
+
   /// One that fails before it begins.
   func refuse(_ name: String, _ url: String, _ failure: TransferFailure) {
     state.withLock { state in
@@ -139,11 +146,17 @@ final class FetchView: Sendable {
     case .progress(let id, let progress): state.withLock { $0.progress(id, progress) }
     case .restarted(let id, let reason): say(id, "starts again: \(reason)")
     case .waiting(let id, let explanation):
-      // What stops the command isn't looked at again by itself.
-      let goesOn = explanation.code != .disk && explanation.code != .volume
-      let end = goesOn ? explanation.endsIn.map { Date(timeIntervalSinceNow: $0) } : nil
-      state.withLock { $0.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end) }
-      say(id, FetchWords.wait(explanation))
+      // What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop
+      // all of them: the same is told once.
+      let text = FetchWords.wait(explanation)
+      let stops = explanation.code == .disk || explanation.code == .volume
+      let end = stops ? nil : explanation.endsIn.map { Date(timeIntervalSinceNow: $0) }
+      let isNews = state.withLock { state in
+        let before = state.moving[id]?.wait?.explanation.code
+        state.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end)
+        return !stops || before != explanation.code && state.told.insert(text).inserted
+      }
+      if isNews || isTerminal { say(id, text) }
     case .finished(let id, let file):
       let isKept = isJSON || isTerminal
       state.withLock { $0.end(id, .finished, bytes: file.size, path: isKept ? file.path : nil) }
@@ -206,7 +219,7 @@ final class FetchView: Sendable {
       defer { state.drawn = rows.count }
       return Self.up(state.drawn) + rows.map { "\u{1b}[2K\($0)\n" }.joined() + "\u{1b}[J"
     }
-    FileHandle.standardError.write(Data(text.utf8))
+    Output.draw(text)
   }
 
   private func erase() {
@@ -215,7 +228,7 @@ final class FetchView: Sendable {
       defer { state.drawn = 0 }
       return Self.up(state.drawn) + "\u{1b}[J"
     }
-    FileHandle.standardError.write(Data(text.utf8))
+    Output.draw(text)
   }
 
   private static func up(_ lines: Int) -> String { lines > 0 ? "\u{1b}[\(lines)A\r" : "" }
@@ -229,12 +242,8 @@ final class FetchView: Sendable {
         var downloads: [Row]
         var status: Int32
       }
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
       let rows = state.withLock { state in state.lines.indices.map { Self.row($0, state) } }
-      if let data = try? encoder.encode(Report(downloads: rows, status: status)) {
-        Output.line(String(decoding: data, as: UTF8.self))
-      }
+      try? Output.json(Report(downloads: rows, status: status))
       if left > 0 {
         let why = rows.first { $0.state == Outcome.open.rawValue && $0.detail != nil }?.detail
         Output.note(Self.left(left, of: rows.count) + (why.map { ": \($0)" } ?? ""))
@@ -250,7 +259,7 @@ final class FetchView: Sendable {
         // Elsewhere the reason was a line of its own; here it was drawn over.
         let wait = isTerminal ? line.id.flatMap { state.moving[$0]?.wait } : nil
         let why = wait.map { ", \(FetchWords.wait($0.explanation))" } ?? ""
-        Output.note("  download \(line.id.map { "\($0)" } ?? ""): \(Printable.text(line.name))\(why)")
+        Output.note("  \(line.id.map { "download \($0): " } ?? "")\(Printable.text(line.name))\(why)")
       }
       if left > Self.mostNamed { Output.note("  and \(left - Self.mostNamed) others") }
     }

@@ -7,6 +7,10 @@ enum FetchWords {
   /// Why a download doesn't move. What stops the whole command isn't a wait: somebody has to do something.
   static func wait(_ explanation: Explanation) -> String {
     switch explanation.code {
+    case .disk where explanation.data["inodes"] != nil:
+      return
+        "stops: the volume of \(explanation.data["volume"] ?? "") takes no further file, however small (no inode is "
+        + "left): delete some, and the same command goes on"
     case .disk:
       let amounts = ["free", "need", "floor"].map { Int64(explanation.data[$0] ?? "") ?? 0 }
       let need = amounts[1] > 0 ? "; \(size(amounts[1])) are needed" : ""

@@ -20,6 +20,9 @@ enum Output {
   /// Where standard error takes nothing, nobody is left to be told.
   static func note(_ text: String) { _ = write("\(text)\n", to: STDERR_FILENO) }
 
+  /// What a terminal obeys, drawn over and over. One that has gone away takes nothing, which is no reason to end.
+  static func draw(_ text: String) { _ = write(text, to: STDERR_FILENO) }
+
   static func json(_ value: some Encodable) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

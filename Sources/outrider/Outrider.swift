@@ -36,6 +36,10 @@ struct Outrider: AsyncParsableCommand {
     guard Threads.canStart(threads) else {
       Exit.leave(70, "this user may not start the \(threads) threads and processes that it takes (ulimit -u, pids.max)")
     }
+    let descriptors = 28
+    guard Descriptors.canOpen(descriptors) else {
+      Exit.leave(70, "this user may not open the \(descriptors) files at once that it takes (ulimit -n)")
+    }
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -95,30 +95,42 @@ struct Failure: Error {
 }
 
 enum Interrupts {
-  /// Runs `cleanUp` on SIGINT or SIGTERM, then exits as a shell expects.
+  /// Runs `cleanUp` on SIGINT or SIGTERM, then exits as a shell expects. What the parent ignored stays so, here and below:
+  /// nohup(1) and scripts that start something beside them mean it.
   static func onInterrupt(_ cleanUp: @escaping @Sendable () -> Void) {
-    for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
+    for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] where !isIgnored(number) {
+      listen(to: number) {
         interrupted.store(status, ordering: .relaxed)
         cleanUp()
         exit(status)
       }
-      source.resume()
-      sources.append(source)
     }
   }
 
   /// Runs `body` at every SIGINT, SIGTERM and SIGHUP; the command goes on and ends by itself.
   static func onSignal(_ body: @escaping @Sendable (Int32) -> Void) {
-    for number in [SIGINT, SIGTERM, SIGHUP] {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { body(number) }
-      source.resume()
-      sources.append(source)
+    for number in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(number) {
+      listen(to: number) { body(number) }
     }
+  }
+
+  /// Waits until libdispatch has its handler in place: before, the signal would end the process, and were it ignored until
+  /// then, a busy machine would lose it.
+  private static func listen(to number: Int32, _ body: @escaping @Sendable () -> Void) {
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+    let isListening = DispatchSemaphore(value: 0)
+    source.setRegistrationHandler { isListening.signal() }
+    source.setEventHandler(handler: body)
+    source.resume()
+    sources.append(source)
+    isListening.wait()
+  }
+
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var inherited = sigaction()
+    guard sigaction(number, nil, &inherited) == 0 else { return false }
+    return unsafeBitCast(inherited.__sigaction_handler.sa_handler, to: Int.self)
+      == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// The exit status of an interrupt that is being answered; 0 when there is none.

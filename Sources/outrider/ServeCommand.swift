@@ -65,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
         let facts = Facts(
           url: origin.url + "/", ca: authority?.path, clientCertificate: client?.certificate, clientKey: client?.key,
           pid: getpid())
-        Output.line(String(decoding: try encoder.encode(facts), as: UTF8.self))
+        Output.line(JSONText.escaped(String(decoding: try encoder.encode(facts), as: UTF8.self)))
       } else {
         Output.line(origin.url + "/")
       }

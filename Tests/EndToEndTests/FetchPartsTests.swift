@@ -26,13 +26,30 @@ import Testing
 
   @Test func proxiesAreJudgedBeforeAnythingElse() throws {
     #expect(try FetchOptions.proxy([:]) == nil)
-    #expect(try FetchOptions.proxy(["https_proxy": "", "ALL_PROXY": "proxy:3128"]) == "proxy:3128")
-    #expect(try FetchOptions.proxy(["HTTPS_PROXY": "socks5h://me:x@proxy"]) == "socks5h://me:x@proxy")
+    #expect(try FetchOptions.proxy(["https_proxy": "", "ALL_PROXY": "proxy:3128"])?.url == "proxy:3128")
+    #expect(try FetchOptions.proxy(["HTTPS_PROXY": "socks5h://me:x@proxy"])?.url == "socks5h://me:x@proxy")
     for value in ["garbage://secret@x", "http://x:99999", "http://", "a b", "http://:80"] {
       let failure = #expect(throws: Failure.self, "\(value)") { try FetchOptions.proxy(["all_proxy": value]) }
       #expect(failure?.status == 64 && failure?.message.contains("all_proxy") == true)
       #expect(failure?.message.contains("secret") == false)
     }
+  }
+
+  @Test func eachSchemeHasItsProxy() throws {
+    typealias Proxy = FetchOptions.Proxy
+    func proxy(_ schemes: Set<String>, _ environment: [String: String]) throws -> Proxy? {
+      try FetchOptions.proxy(environment, schemes: schemes)
+    }
+    let both = ["https_proxy": "https-one", "http_proxy": "http-one"]
+    #expect(try proxy(["https"], both) == Proxy(url: "https-one"))
+    #expect(try proxy(["http"], both) == Proxy(url: "http-one"))
+    #expect(try proxy(["http", "https"], both) == Proxy(url: "https-one", sparesLoopback: true))
+    #expect(try proxy(["http"], ["https_proxy": "x"]) == Proxy(url: "x", sparesLoopback: true), "redirects need it")
+    #expect(try proxy(["http", "https"], ["http_proxy": "x"]) == nil)
+    #expect(try proxy(["https"], ["http_proxy": "garbage://x"]) == nil)
+    #expect(try proxy(["http"], ["HTTP_PROXY": "x"]) == nil)
+    #expect(try proxy(["http", "https"], ["all_proxy": "x"]) == Proxy(url: "x"))
+    #expect(FetchOptions.hasCredential("me:x@proxy:1") && !FetchOptions.hasCredential("http://proxy:1"))
   }
 
   @Test func authoritiesAreCertificates() {
@@ -74,6 +91,8 @@ import Testing
       .disk, data: ["volume": "/v", "need": "20971520", "free": "1048576", "floor": "1024"], endsIn: 5, remedy: "")
     let words = FetchWords.wait(full)
     #expect(words.contains("20.0 MiB") && words.contains("same command") && !words.contains("5 s"), "\(words)")
+    let inodes = FetchWords.wait(Explanation(.disk, data: ["volume": "/v", "inodes": "none left"], remedy: ""))
+    #expect(inodes.contains("inode") && !inodes.contains(" 0 B"), "\(inodes)")
     let retry = Explanation(.retrying, data: ["lastError": "x"], endsIn: 5, remedy: "")
     #expect(FetchWords.wait(retry) == "waits for 5 s: retrying (lastError x)")
   }
@@ -98,7 +117,14 @@ import Testing
       FetchAdvice().detail(of: TransferFailure(reason, detail: text))
     }
     #expect(detail(.challenge, #"https://a:443 asks for a credential (digest, realm "x")"#).contains("--user"))
-    #expect(detail(.challenge, "proxy asks for a credential (basic)").contains("NAME:PASSWORD@"))
+    let asks = #"the proxy p:1 asks for a credential (basic, realm "x")"#
+    for end in [" and there is none", ", and nobody gave it"] {
+      let told = detail(.challenge, asks + end)
+      #expect(told.contains("NAME:PASSWORD@") && !told.contains("--user") && !told.contains("and"), "\(told)")
+    }
+    let refused = FetchAdvice(hasProxyCredential: true)
+      .detail(of: TransferFailure(.challenge, detail: "\(asks) and there is none"))
+    #expect(refused == "\(asks); the one in its URL was refused")
     #expect(detail(.notAllowed, "a.example: 10.0.0.1 is in a private network").contains("--allow-private"))
     #expect(detail(.notAllowed, "a: fe80::1 is link-local").contains("--allow-private"))
     #expect(!detail(.notAllowed, "a: 224.0.0.1 is a multicast address").contains("--"))

@@ -1,0 +1,99 @@
+internal import AssetModel
+internal import AssetStore
+internal import Crypto
+internal import Foundation
+internal import LinuxSystem
+
+/// The file that a finished download left, looked at when the same command comes again.
+enum FetchedFile {
+  enum Verdict {
+    case intact
+    /// None of that download's is at its place.
+    case another
+    /// It has that download's name, but not the bytes that it has to have, or nobody knows whether it has.
+    case damaged(String)
+  }
+
+  /// What this command or, where that says nothing, the earlier one said of the bytes counts. Without any such word the
+  /// inode, the size and the time of the last change have to be as they were (`modified`; nil: nobody wrote it down).
+  static func judge(_ record: JobRecord, for wanted: DownloadSpecification, modified: Int64?) -> Verdict {
+    let path = "\(record.specification.directory)/\(record.specification.fileName)"
+    guard let identity = try? Files.identity(of: path), identity.isRegularFile else { return .another }
+    let (digest, chunks) = (wanted.digest ?? record.specification.digest, wanted.chunks ?? record.specification.chunks)
+    guard digest != nil || chunks != nil else {
+      guard isOf(record, identity) else { return .another }
+      if modified == nil || modified == identity.modified { return .intact }
+      if let entity = record.partial?.entity, entity.coding == nil, let digest = entity.reprDigest,
+        holds(path, digest, nil)
+      {
+        return .intact
+      }
+      return .damaged("was changed after it was fetched")
+    }
+    return holds(path, digest, chunks)
+      ? .intact : .damaged("was fetched, but doesn't have the digest that it has to have (any more)")
+  }
+
+  /// Whether it is the very file that the journal speaks of.
+  static func isOf(_ record: JobRecord) -> Bool {
+    let path = "\(record.specification.directory)/\(record.specification.fileName)"
+    return (try? Files.identity(of: path)).map { isOf(record, $0) } ?? false
+  }
+
+  private static func isOf(_ record: JobRecord, _ identity: FileIdentity) -> Bool {
+    identity.inode == record.publishedInode && identity.size == record.finalSize
+  }
+
+  private static func holds(_ path: String, _ digest: ContentDigest?, _ chunks: ChunkList?) -> Bool {
+    guard let file = FileHandle(forReadingAtPath: path) else { return false }
+    var (sha256, sha512) = (SHA256(), SHA512())
+    let size = Int(chunks?.chunkSize ?? 1 << 20)
+    var (number, total) = (0, Int64(0))
+    while true {
+      let data: Data
+      do {
+        guard let read = try file.read(upToCount: size), !read.isEmpty else { break }
+        data = read
+      } catch { return false }
+      switch digest?.algorithm {
+      case .sha256: sha256.update(data: data)
+      case .sha512: sha512.update(data: data)
+      case nil: break
+      }
+      if let chunks {
+        guard number < chunks.count, SHA256.hash(data: data).elementsEqual(chunks.digest(of: number)) else {
+          return false
+        }
+      }
+      number += 1
+      total += Int64(data.count)
+    }
+    if let chunks, total != chunks.totalSize { return false }
+    switch digest?.algorithm {
+    case .sha256: return sha256.finalize().elementsEqual(digest?.bytes ?? [])
+    case .sha512: return sha512.finalize().elementsEqual(digest?.bytes ?? [])
+    case nil: return true
+    }
+  }
+
+  // MARK: The time of the last change
+
+  private static let kind = "published"
+
+  /// What the journal is told of a file that has just got its name.
+  static func event(_ id: JobID, _ path: String, at wall: Int64) -> StoredEvent? {
+    guard let identity = try? Files.identity(of: path) else { return nil }
+    return StoredEvent(wall: wall, app: FetchPlan.app, job: id, kind: kind, detail: "\(identity.modified)")
+  }
+
+  /// Nanoseconds since 1970, of as many files as the journal keeps events.
+  static func modificationTimes(_ store: AssetStore) throws -> [JobID: Int64] {
+    var times: [JobID: Int64] = [:]
+    for event in try store.events(last: mostEvents) where event.kind == kind {
+      if let job = event.job { times[job] = Int64(event.detail) }
+    }
+    return times
+  }
+
+  static let mostEvents = 10_000
+}

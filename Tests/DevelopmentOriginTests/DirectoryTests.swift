@@ -1,0 +1,51 @@
+import DevelopmentOrigin
+import Foundation
+import LinuxSystem
+import Testing
+
+@Suite struct DirectoryTests {
+  /// As a build leaves it that sets times by itself: nothing but the inode's own time tells the two files apart.
+  @Test func aFileChangedInPlaceIsAnotherVersion() throws {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-origin-")
+    defer { Files.removeTree(folder) }
+    let origin = try Origin { $0.directory = folder }
+    defer { origin.stop() }
+    func put(_ text: String) throws {
+      let path = "\(folder)/f"
+      if !Files.exists(path) { #expect(FileManager.default.createFile(atPath: path, contents: nil)) }
+      let file = try #require(FileHandle(forUpdatingAtPath: path))
+      try file.write(contentsOf: Data(text.utf8))
+      try file.close()
+      try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1e9)], ofItemAtPath: path)
+    }
+    func get() -> RawClient.Received { RawClient.get(origin.port, "/f", headers: ["Want-Repr-Digest: sha-256=1"]) }
+    try put("AAAA")
+    let first = get()
+    #expect(get().header("ETag") == first.header("ETag"))
+    usleep(50_000)
+    try put("BBBB")
+    let second = get()
+    #expect(first.body == Array("AAAA".utf8) && second.body == Array("BBBB".utf8))
+    #expect(first.header("Last-Modified") == second.header("Last-Modified"))
+    #expect(first.header("ETag") != second.header("ETag"))
+    #expect(first.header("Repr-Digest") != nil && first.header("Repr-Digest") != second.header("Repr-Digest"))
+  }
+
+  @Test func asksForABodyThatWaits() throws {
+    let origin = try Origin { $0.resources["/a"] = Resource(.text("hello")) }
+    defer { origin.stop() }
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+    let client = RawClient(origin.port)
+    client.send("POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: 5\r\n\r\n")
+    #expect(client.receive(count: interim.utf8.count, seconds: 5).text == interim)
+    client.send("12345GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    let rest = client.receive().text
+    #expect(rest.hasPrefix("HTTP/1.1 405 ") && rest.hasSuffix("hello"), "\(rest)")
+    // No body, or one that is there already: nothing to wait for.
+    for (head, body) in [("Content-Length: 0", ""), ("Content-Length: 2", "12")] {
+      let other = RawClient(origin.port)
+      other.send("POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\n\(head)\r\n\r\n\(body)")
+      #expect(other.receive().text.hasPrefix("HTTP/1.1 405 "))
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import AssetModel
+import AssetStore
+import DevelopmentOrigin
+import Foundation
+import LinuxSystem
+import Testing
+
+/// What becomes of a fetch where files change, terminals go, limits are low and names are odd.
+@Suite struct FetchTestsOfItsSurroundings {
+  private typealias Place = FetchTests.Place
+
+  private static let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+
+  /// Through a shell, for its limits, masks and traps. `$O` is the command.
+  private static func shell(_ script: String) throws -> Workspace.Finished {
+    try Workspace.run(["-c", "O='\(Workspace.outrider)'; \(script)"], program: "/bin/bash")
+  }
+
+  private static func overwrite(_ path: String, _ text: String) throws {
+    let file = try #require(FileHandle(forUpdatingAtPath: path))
+    try file.write(contentsOf: Data(text.utf8))
+    try file.close()
+  }
+
+  @Test func aFileThatWasChangedIsNotComplete() throws {
+    let place = try Place()
+    let (url, path) = (place.origin.url("/b.bin"), "\(place.folder)/b.bin")
+    #expect(try place.fetch(url, "--sha256", Self.sha256).status == 0)
+    #expect(try place.fetch(url).status == 0)
+    try Self.overwrite(path, "HELLO")
+    for arguments in [[url, "--sha256", Self.sha256], [url]] {
+      let result = try Workspace.run(["fetch"] + place.base + arguments)
+      #expect(result.status == 1 && result.output.isEmpty && result.errors.contains("remove it"), "\(result.errors)")
+      #expect(result.errors.contains(path) && result.errors.contains("digest"), "\(result.errors)")
+    }
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try place.fetch(url, "--sha256", Self.sha256).status == 0)
+    #expect(place.data("b.bin") == Data("hello".utf8) && place.origin.requests.count == 2)
+    // Another file with the right bytes is as good.
+    try FileManager.default.moveItem(atPath: path, toPath: "\(place.folder)/old")
+    try FileManager.default.copyItem(atPath: "\(place.folder)/old", toPath: path)
+    #expect(try place.fetch(url, "--sha256", Self.sha256).status == 0 && place.origin.requests.count == 2)
+  }
+
+  /// Nobody gave a digest: the time of its last change tells, unless the server's digest holds all the same.
+  @Test(arguments: [false, true]) func aFileThatWasChangedIsNotCompleteWithoutADigest(saysDigest: Bool) throws {
+    let place = try Place {
+      $0.handler = { _, _ in
+        var reply = Reply()
+        reply.removedHeaders = saysDigest ? [] : ["Repr-Digest"]
+        return reply
+      }
+    }
+    let (url, path) = (place.origin.url("/b.bin"), "\(place.folder)/b.bin")
+    #expect(try place.fetch(url).status == 0)
+    #expect(try place.fetch(url).status == 0)
+    usleep(20_000)
+    try Self.overwrite(path, "hello")
+    #expect(try place.fetch(url).status == (saysDigest ? 0 : 1))
+    try Self.overwrite(path, "HELLO")
+    let result = try place.fetch(url)
+    #expect(result.status == 1 && result.errors.contains("remove it"), "\(result.errors)")
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try place.fetch(url).status == 0 && place.data("b.bin") == Data("hello".utf8))
+    #expect(try place.fetch(url).status == 0 && place.origin.requests.count == 2)
+  }
+
+  @Test func aFileHasToFitItsChunkList() throws {
+    let place = try Place()
+    let (url, path, list) = (place.origin.url("/a.bin"), "\(place.folder)/a.bin", "\(place.folder)/list")
+    #expect(try place.fetch(url).status == 0)
+    let digests = try Workspace.run(["digest", path, "--chunk-size", "1MiB"])
+    try digests.output.write(toFile: list, atomically: false, encoding: .utf8)
+    #expect(try place.fetch(url, "--chunks", list).status == 0)
+    let file = try #require(FileHandle(forUpdatingAtPath: path))
+    try file.seek(toOffset: 4_999_999)
+    try file.write(contentsOf: Data([FetchTests.whole[4_999_999] ^ 1]))
+    try file.close()
+    #expect(try place.fetch(url, "--chunks", list).status == 1)
+    #expect(place.origin.requests.count == 1)
+  }
+
+  @Test func outlivesItsTerminal() throws {
+    let place = try Place { $0.bytesPerSecond = 4_000_000 }
+    var (terminal, end): (Int32, Int32) = (-1, -1)
+    var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
+    try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
+    process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    _ = read(terminal, &buffer, buffer.count)
+    close(terminal)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+    #expect(place.data("a.bin") == FetchTests.whole)
+  }
+
+  @Test func spellingsOfACharacterAreDifferentNames() throws {
+    let place = try Place {
+      $0.handler = { request, _ in
+        var reply = Reply()
+        reply.body = .bytes(Array(request.target.utf8))
+        return reply
+      }
+    }
+    for (one, other) in [("/caf%C3%A9", "/cafe%CC%81"), ("/x\u{e9}", "/xe\u{301}")] {
+      let result = try place.fetch(place.origin.url(one), place.origin.url(other))
+      #expect(result.status == 0 && result.output.split(separator: "\n").count == 2, "\(result.errors)")
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: place.folder).filter { $0 != "state" }
+    #expect(Set(names.map { Array($0.utf8) }).count == 4, "\(names)")
+    let (one, other) = (place.origin.url("/y?\u{e9}"), place.origin.url("/y?e\u{301}"))
+    #expect(try place.fetch(one, other).status == 64)
+  }
+
+  /// Starts a fetch, and interrupts it when the origin was asked.
+  private static func interrupted(_ place: Place, _ arguments: String...) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + arguments
+    process.standardError = FileHandle.nullDevice
+    let before = place.origin.requests.count
+    try process.run()
+    while process.isRunning, place.origin.requests.count == before { usleep(1000) }
+    usleep(200_000)
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  @Test func whatWasLeftInTheBackgroundComesToTheForeground() throws {
+    let place = try Place { $0.handler = { _, _ in .status(503) } }
+    let url = place.origin.url("/a.bin")
+    #expect(try Self.interrupted(place, url) == 130)
+    #expect(try Self.interrupted(place, url, "--foreground") == 130)
+    var options = AssetStore.Options()
+    options.isReadOnly = true
+    let store = try AssetStore(opening: "\(place.folder)/state", options: options)
+    #expect(try store.job(JobID(1))?.transferClass == .foreground)
+  }
+
+  @Test func oneWithoutRoomHoldsUpNoOther() throws {
+    let place = try Place {
+      $0.bytesPerSecond = 4_000_000
+      $0.handler = { request, _ in
+        guard request.path.contains("huge") else { return nil }
+        var reply = Reply()
+        reply.body = .bytes([UInt8](repeating: 0, count: 1000))
+        reply.length = .off(by: 1_000_000_000_000_000)
+        return reply
+      }
+    }
+    let result = try place.fetch(place.origin.url("/huge"), place.origin.url("/a.bin"), place.origin.url("/b.bin"))
+    #expect(result.status == 75 && result.errors.contains("make room"), "\(result.errors)")
+    #expect(place.data("a.bin") == FetchTests.whole && place.data("b.bin") == Data("hello".utf8))
+    #expect(result.errors.contains("1 of 3 downloads are left"), "\(result.errors)")
+    let twice = try place.fetch(place.origin.url("/huge"), place.origin.url("/else/huge.bin"))
+    #expect(twice.status == 75 && twice.errors.split(separator: "make room").count == 2, "\(twice.errors)")
+  }
+
+  /// While thousands are still added.
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 75)] as [(Int32, Int32)]) func isInterruptedAtItsStart(
+    signal: Int32, status: Int32
+  ) throws {
+    let place = try Place { $0.handler = { _, _ in .status(503) } }
+    let list = (0..<20_000).map { place.origin.url("/f\($0)") }.joined(separator: "\n")
+    try list.write(toFile: "\(place.folder)/list", atomically: false, encoding: .utf8)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + ["--from", "\(place.folder)/list"]
+    let errors = Pipe()
+    process.standardError = errors
+    try process.run()
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    kill(process.processIdentifier, signal)
+    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == status, "\(text.suffix(300))")
+    #expect(text.contains("20000 of 20000 downloads are left"), "\(text.suffix(300))")
+  }
+
+  @Test func whatItsParentIgnoresStaysIgnored() throws {
+    let place = try Place { $0.bytesPerSecond = 4_000_000 }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments =
+      ["-c", "trap '' HUP INT; exec \"$@\"", "-", Workspace.outrider, "fetch"] + place.base
+      + [place.origin.url("/a.bin")]
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    for number in [SIGHUP, SIGINT] { kill(process.processIdentifier, number) }
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+    #expect(place.data("a.bin") == FetchTests.whole)
+  }
+
+  @Test(arguments: [("000", 0o666), ("027", 0o640), ("077", 0o600)])
+  func theMaskIsKept(mask: String, mode: UInt32) throws {
+    let place = try Place()
+    let words = place.base.joined(separator: " ")
+    #expect(try Self.shell("umask \(mask); exec $O fetch \(words) \(place.origin.url("/b.bin"))").status == 0)
+    #expect(try Files.identity(of: "\(place.folder)/b.bin").mode & 0o777 == mode)
+  }
+
+  @Test func jsonIsFitForATerminal() throws {
+    let place = try Place { $0.handler = { _, _ in .status(410) } }
+    let state = ["--state", "\(place.folder)/state"]
+    let fetched = try place.fetch(
+      "https://me:x@127.0.0.1:1/\u{9b}31m", place.origin.url("/\u{9b}31m\u{202e}"), "--json")
+    let explained = try Workspace.run(["explain", "1", "--json"] + state)
+    #expect(fetched.status == 1 && explained.status == 0, "\(fetched.errors) \(explained.errors)")
+    for text in [fetched.output, explained.output] {
+      #expect(
+        text.contains("\\u009b") && !text.unicodeScalars.contains { "\u{7f}\u{9b}\u{202e}".unicodeScalars.contains($0) }
+      )
+      #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
+    }
+  }
+
+  @Test func aTildeIsAName() throws {
+    let place = try Place()
+    let url = place.origin.url("/b.bin")
+    let result = try Self.shell("cd \(place.folder); mkdir '~'; exec $O fetch \(url) --to '~' --state '~/state'")
+    #expect(result.status == 0 && result.output == "\(place.folder)/~/b.bin\n", "\(result.output)\(result.errors)")
+    #expect(place.data("~/b.bin") == Data("hello".utf8) && Files.exists("\(place.folder)/~/state"))
+    // Behind a link the parent is that of its target.
+    let linked = try Self.shell(
+      "cd \(place.folder); mkdir -p x/y; ln -s x/y z; exec $O fetch \(url) --to z/../. --state './/state'")
+    #expect(linked.output == "\(place.folder)/x/b.bin\n", "\(linked.output)\(linked.errors)")
+  }
+
+  @Test func plainHTTPHasAProxyOfItsOwn() throws {
+    let place = try Place()
+    for host in ["127.0.0.1", "localhost"] {
+      let url = place.origin.url("/b.bin").replacingOccurrences(of: "127.0.0.1", with: host)
+      let result = try Workspace.run(
+        ["-u", "http_proxy", "-u", "no_proxy", "-u", "NO_PROXY", "https_proxy=http://127.0.0.1:1", Workspace.outrider]
+          + ["fetch", "--foreground"] + place.base + [url], program: "/usr/bin/env")
+      #expect(result.status == 0, "\(result.errors)")
+      try FileManager.default.removeItem(atPath: "\(place.folder)/b.bin")
+    }
+  }
+
+  @Test func saysThatItMayOpenTooFew() throws {
+    let place = try Place()
+    let words = "fetch \(place.base.joined(separator: " ")) \(place.origin.url("/b.bin"))"
+    for count in 9...16 {
+      let result = try Self.shell("ulimit -n \(count); exec timeout 20 $O \(words)")
+      #expect(result.status == 70 && result.errors.contains("ulimit -n"), "\(count): \(result.status) \(result.errors)")
+    }
+    let raised = try Self.shell("ulimit -Sn 12; exec timeout 60 $O \(words)")
+    #expect(raised.status == 0, "\(raised.errors)")
+  }
+
+  @Test func explainsWhatMovesElsewhere() throws {
+    let place = try Place {
+      $0.resources["/c.bin"] = Resource(.pseudoRandom(seed: 1, count: 60_000_000))
+      $0.bytesPerSecond = 12_000_000
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/c.bin")]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    defer {
+      kill(process.processIdentifier, SIGINT)
+      process.waitUntilExit()
+    }
+    while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
+    let end = Date(timeIntervalSinceNow: 20)
+    var text = ""
+    while Date() < end, !text.hasPrefix("transferring") {
+      text = try Workspace.run(["explain", "1", "--state", "\(place.folder)/state"]).output
+      #expect(!text.contains("run again"), "\(text)")
+    }
+    #expect(text.contains("process \(process.processIdentifier)") && text.contains("it moves"), "\(text)")
+  }
+}
