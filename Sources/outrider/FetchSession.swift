@@ -21,7 +21,7 @@ final class FetchSession: Sendable {
     let directory = try FetchState.directory(command.state)
     // What is wrong with the command is said before anything is made.
     let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
-    let engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
+    var engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
     var advice = identity?.advice ?? FetchAdvice()
     advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
     self.advice = advice
@@ -30,6 +30,8 @@ final class FetchSession: Sendable {
     } catch {
       throw Failure(73, "the state folder can't be made: \(error); name another with --state")
     }
+    // Two commands with journals of their own may fetch into one directory, and under one name.
+    engineOptions.stagingOwner = (try? Files.real(directory)) ?? directory
     var options = AssetStore.Options()
     options.startFresh = command.startFresh
     // Whoever types them, or lists them in a file, may have many.

@@ -54,8 +54,8 @@ import Testing
     let (url, path) = (place.origin.url("/b.bin"), "\(place.folder)/b.bin")
     #expect(try place.fetch(url).status == 0)
     #expect(try place.fetch(url).status == 0)
-    usleep(20_000)
     try Self.overwrite(path, "hello")
+    try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: 60)], ofItemAtPath: path)
     #expect(try place.fetch(url).status == (saysDigest ? 0 : 1))
     try Self.overwrite(path, "HELLO")
     let result = try place.fetch(url)
@@ -63,6 +63,35 @@ import Testing
     try FileManager.default.removeItem(atPath: path)
     #expect(try place.fetch(url).status == 0 && place.data("b.bin") == Data("hello".utf8))
     #expect(try place.fetch(url).status == 0 && place.origin.requests.count == 2)
+  }
+
+  /// Two journals, one directory, one name: neither writes into what the other has begun, and the first to end has it.
+  @Test func journalsKeepApart() throws {
+    let place = try Place {
+      $0.resources["/slow/f.bin"] = Resource(.pseudoRandom(seed: 1, count: 200_000))
+      $0.resources["/fast/f.bin"] = Resource(.pseudoRandom(seed: 2, count: 200_000))
+      $0.handler = { request, _ in
+        var reply = Reply()
+        if request.path.hasPrefix("/slow") { reply.timing.bytesPerSecond = 100_000 }
+        return reply
+      }
+    }
+    let slow = Process()
+    slow.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    slow.arguments = ["fetch"] + place.base + [place.origin.url("/slow/f.bin")]
+    slow.standardError = FileHandle.nullDevice
+    slow.standardOutput = FileHandle.nullDevice
+    try slow.run()
+    defer { slow.waitUntilExit() }
+    let begun = ContinuousClock.now + .seconds(30)
+    while place.origin.requests.isEmpty, ContinuousClock.now < begun { sched_yield() }
+    let fast = try Workspace.run([
+      "fetch", "--to", place.folder, "--state", "\(place.folder)/other", place.origin.url("/fast/f.bin"),
+    ])
+    #expect(fast.status == 0, "\(fast.errors)")
+    slow.waitUntilExit()
+    #expect(slow.terminationStatus == 1, "the name is taken")
+    #expect(place.data("f.bin") == Data(Content.pseudoRandom(seed: 2, count: 200_000).bytes(in: 0..<200_000)))
   }
 
   @Test func aFileHasToFitItsChunkList() throws {
