@@ -155,7 +155,6 @@ import Testing
     let before = place.origin.requests.count
     try process.run()
     while process.isRunning, place.origin.requests.count == before { usleep(1000) }
-    usleep(200_000)
     kill(process.processIdentifier, SIGINT)
     process.waitUntilExit()
     return process.terminationStatus
