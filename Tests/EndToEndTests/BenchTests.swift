@@ -21,6 +21,12 @@ import Testing
     #expect(try left().isEmpty)
   }
 
+  @Test(arguments: ["wake", "call", "kill", "leaks"]) func itsExtensionIsThere(what: String) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let finished = try Workspace.run(["bench", what, folder + "/none.so", "-n", "1"])
+    #expect(finished.status == 66 && finished.output.isEmpty && finished.errors.contains("none.so: "), "\(finished)")
+  }
+
   @Test func anInterruptTakesItAlong() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let process = Process()

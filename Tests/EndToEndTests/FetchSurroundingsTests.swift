@@ -111,15 +111,7 @@ import Testing
 
   @Test func outlivesItsTerminal() throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
-    var (terminal, end): (Int32, Int32) = (-1, -1)
-    var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
-    try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
-    process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
+    let (process, terminal) = try place.fetch(columns: 80, place.origin.url("/a.bin"))
     var buffer = [UInt8](repeating: 0, count: 4096)
     _ = read(terminal, &buffer, buffer.count)
     close(terminal)

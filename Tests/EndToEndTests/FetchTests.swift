@@ -28,6 +28,21 @@ import Testing
 
     var base: [String] { ["--to", folder, "--state", "\(folder)/state"] }
     func fetch(_ arguments: String...) throws -> Workspace.Finished { try Workspace.run(["fetch"] + base + arguments) }
+
+    /// Begins a fetch that draws on a terminal; whoever asked closes that.
+    func fetch(columns: UInt16, _ arguments: String...) throws -> (process: Process, terminal: Int32) {
+      var (terminal, end): (Int32, Int32) = (-1, -1)
+      var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+      try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+      process.arguments = ["fetch"] + base + arguments
+      process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      return (process, terminal)
+    }
+
     func data(_ name: String) -> Data? { FileManager.default.contents(atPath: "\(folder)/\(name)") }
   }
 
@@ -254,16 +269,8 @@ import Testing
 
   @Test func rowsFitTheTerminal() throws {
     let place = try Place { $0.handler = { _, _ in .status(503) } }
-    var (terminal, end): (Int32, Int32) = (-1, -1)
-    var size = winsize(ws_row: 24, ws_col: 40, ws_xpixel: 0, ws_ypixel: 0)
-    try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
+    let (process, terminal) = try place.fetch(columns: 40, place.origin.url("/a.bin"))
     defer { close(terminal) }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
-    process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
     var text = ""
     var buffer = [UInt8](repeating: 0, count: 4096)
     while !text.contains("waits"), case let count = read(terminal, &buffer, buffer.count), count > 0 {
