@@ -83,8 +83,11 @@ struct Benchmark {
 
   /// The first and the last tenth of the wakes, and what there is after all of them more than before.
   func leaks() async throws -> BenchmarkResult {
-    // Until caches are full and allocators have settled.
-    for _ in 0..<50 { try await wake() }
+    // Until caches are full, allocators have settled, and the server's code is in huge pages.
+    for _ in 0..<50 {
+      try await host.prepare()
+      try await wake()
+    }
     try await host.prepare()
     let before = await host.inventory()
     var times: [Double] = []

@@ -114,23 +114,29 @@ import Testing
   /// The code of Swift's libraries, once a host wakes more than one plugin: it is the server's, and a runner's only to share.
   @Test func codeIsInHugePages() async throws {
     let host = try Workspace.host()
-    for _ in 0..<3 {
-      try await host.prepare()
-      let plugin = try await host.load("libc.so.6")
-      _ = await plugin.end()
+    func sizes() async throws -> [Int] {
+      let server = try #require(await host.forkServerProcess())
+      return Runners.descendants(of: server).compactMap { process in
+        let text = try? String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8)
+        let line = text?.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") }
+        return line.flatMap { Int($0.filter(\.isNumber)) }
+      }
     }
     try await host.prepare()
-    let server = try #require(await host.forkServerProcess())
-    let sizes = Runners.descendants(of: server).compactMap { process -> Int? in
-      guard let text = try? String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8) else { return nil }
-      return text.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") }.flatMap { Int($0.filter(\.isNumber)) }
+    // The server may hear of a runner's end later than the host, and then doesn't count as idle.
+    var found: [Int] = []
+    for _ in 0..<20 where !found.contains(where: { $0 >= 2048 }) {
+      let plugin = try await host.load("libc.so.6")
+      _ = await plugin.end()
+      try await host.prepare()
+      found = try await sizes()
     }
     // Only root may look into them.
-    #expect(geteuid() != 0 || !sizes.isEmpty)
+    #expect(geteuid() != 0 || !found.isEmpty)
     let version = ProcessInfo.processInfo.operatingSystemVersion
     let canBe =
       (version.majorVersion, version.minorVersion) >= (6, 1)
       && FileManager.default.fileExists(atPath: "/sys/kernel/mm/transparent_hugepage")
-    for size in sizes { #expect((size >= 2048) == canBe) }
+    for size in found { #expect((size >= 2048) == canBe) }
   }
 }
