@@ -70,13 +70,14 @@ final class FetchSession: Sendable {
     let events = engine.events
     var (open, postponed, staging) = try await start(view)
     var published: [StoredEvent] = []
+    let clock = SystemClock()
     if !open.isEmpty {
       // Those that have no room. Others may have: a server declares whatever length it likes.
       var stuck: Set<JobID> = []
       for await event in events {
         view.show(event)
         if case .finished(let id, let file) = event, published.count < FetchedFile.mostEvents {
-          published += [FetchedFile.event(id, file.path, at: SystemClock().wall)].compactMap(\.self)
+          published += [FetchedFile.event(id, file.path, at: clock.wall)].compactMap(\.self)
         }
         var isFailing = false
         switch event {
@@ -98,7 +99,7 @@ final class FetchSession: Sendable {
     }
     await engine.close()
     staging?.end()
-    let wall = SystemClock().wall
+    let wall = clock.wall
     try? store.record(published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
     // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
     _ = try? store.forgetSettled(app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs)

@@ -22,14 +22,16 @@ extension EngineCore {
       return nil
     }
     let policy = options.freeSpace
-    let reserved = reserved(on: destination.device, besides: job.id)
     tell(space, destination)
-    if policy.allows(
-      need: need, free: space.free, reserved: reserved, total: space.total, freeInodes: space.freeInodes,
-      isBackground: starts && job.record.transferClass.isBackground)
-    {
-      return nil
+    func isEnough(_ reserved: DiskReservation) -> Bool {
+      policy.allows(
+        need: need, free: space.free, reserved: reserved, total: space.total, freeInodes: space.freeInodes,
+        isBackground: starts && job.record.transferClass.isBackground)
     }
+    // Mostly there is room for more than all of them could want, and nobody need be asked.
+    if isEnough(DiskReservation(bytes: admittedBytes, inodes: Int64(active.count))) { return nil }
+    let reserved = reserved(on: destination.device, besides: job.id)
+    if isEnough(reserved) { return nil }
     return SpaceShortage(
       directory: destination.path, device: destination.device, need: need, free: space.free,
       floor: policy.floor(total: space.total), purgeUntil: policy.purgeTarget(need: need, total: space.total),
@@ -41,8 +43,13 @@ extension EngineCore {
   func shortageOfNews(_ job: ActiveJob) -> SpaceShortage? {
     guard let total = job.total, let admitted = job.admittedTotal, total > admitted else { return nil }
     if let shortage = shortage(for: max(0, total - job.arrivedBytes), of: job, starts: false) { return shortage }
-    job.admittedTotal = total
+    note(job, admittedTo: total)
     return nil
+  }
+
+  func note(_ job: ActiveJob, admittedTo total: Int64) {
+    admittedBytes += total - (job.admittedTotal ?? 0)
+    job.admittedTotal = total
   }
 
   /// A volume refused to take more, whatever it said before.

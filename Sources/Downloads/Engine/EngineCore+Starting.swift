@@ -99,7 +99,7 @@ extension EngineCore {
     if need != 0, let shortage = shortage(for: need ?? 0, of: job, starts: true) {
       return settle(job, .hold(.disk(shortage), nil))
     }
-    job.admittedTotal = job.total ?? 0
+    note(job, admittedTo: job.total ?? 0)
     if need != 0, !isAllowed(need, job) { return }
     begin(job)
   }

@@ -20,6 +20,8 @@ final class EngineCore {
 
   var scheduler = Scheduler()
   var active: [JobID: ActiveJob] = [:]
+  /// The sum of what they were admitted for: never less than what they have still to write.
+  var admittedBytes: Int64 = 0
   /// Those of them that have a chunk list, and so may have several connections.
   var segmented: [JobID: ActiveJob] = [:]
   var destinations: [DestinationKey: WeakDestination] = [:]
@@ -262,6 +264,7 @@ final class EngineCore {
     for segment in job.segments { drop(segment) }
     job.segments = []
     active[job.id] = nil
+    admittedBytes -= job.admittedTotal ?? 0
     segmented[job.id] = nil
     origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
