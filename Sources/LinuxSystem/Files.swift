@@ -45,6 +45,13 @@ package enum Files {
     return String(cString: resolved)
   }
 
+  /// Where a symbolic link leads (readlink(2)); nil for anything else.
+  package static func link(_ path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+  }
+
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   package static func identity(of path: String) throws(SystemCallError) -> FileIdentity {

@@ -22,6 +22,7 @@ extension HostCore {
       let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
       try checkPaths(of: policy)
       var plan = self.plan(image, policy, container: container, manifest: manifest)
+      try checkPlaces(of: plan)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
         plan = SpawnPlan(
@@ -72,6 +73,13 @@ extension HostCore {
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
       throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
+    }
+  }
+
+  private func checkPlaces(of plan: SpawnPlan) throws(HostError) {
+    if let path = (plan.policy.read + plan.policy.write).first(where: { plan.grants.place(of: $0) == "/" }) {
+      throw .usage(
+        "\(path), which the policy grants, leads to /, which is everything; name the folders that are needed")
     }
   }
 

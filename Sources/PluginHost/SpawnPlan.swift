@@ -35,6 +35,8 @@ struct SpawnPlan {
   var machine: Machine
   /// Paths in the runner's view.
   var view: View
+  /// Those of the policy.
+  let grants: GrantPlaces
   /// Left open on purpose (`LoadOptions.withoutWalls`).
   var open: Set<Wall> = []
   /// Whether the kernel charges everything that the run uses.
@@ -54,6 +56,8 @@ struct SpawnPlan {
     self.container = container
     self.manifest = manifest
     self.machine = machine
+    let granted = machine.hidesFiles ? policy.read + policy.write : []
+    grants = GrantPlaces(granted, runtime: RunnerView.runtime + machine.hello.runtime)
     if machine.hidesFiles {
       let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
       let inside = String(image.library.path.dropFirst(root.count))
@@ -109,7 +113,8 @@ struct SpawnPlan {
     for (paths, attributes) in [(policy.read, Self.readOnly), (policy.write, Self.data)] {
       for path in paths {
         let file = PluginImage.File(path: path, identity: try Files.identity(of: path))
-        parts.append(Part(file: file, target: path, attributes: attributes, mustMap: attributes == Self.data))
+        parts.append(
+          Part(file: file, target: grants.place(of: path), attributes: attributes, mustMap: attributes == Self.data))
       }
     }
     return parts
@@ -123,7 +128,8 @@ struct SpawnPlan {
 
   var freshPoints: [String] {
     (policy.read + policy.write).map { path in
-      (try? Files.identity(of: path))?.isDirectory == true ? path + "/" : path
+      let place = grants.place(of: path)
+      return (try? Files.identity(of: path))?.isDirectory == true ? place + "/" : place
     }
   }
 
@@ -151,7 +157,7 @@ struct SpawnPlan {
     for (paths, granted) in [(policy.read, rights.readable), (policy.write, rights.writable)] {
       for path in paths {
         let isDirectory = (try? Files.identity(of: path))?.isDirectory == true
-        rules.append(.init(path: path, rights: isDirectory ? granted : rights.forFile(granted)))
+        rules.append(.init(path: grants.place(of: path), rights: isDirectory ? granted : rights.forFile(granted)))
       }
     }
     return .init(filesystem: rights.filesystem, network: rights.network, scoped: rights.scoped, rules: rules)

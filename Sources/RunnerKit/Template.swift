@@ -14,14 +14,14 @@ struct Template {
     // Cloned while the machine's mounts are still ours: a clone is only possible in the namespace that one is in.
     let readOnly = UInt32(OL_MOUNT_READ_ONLY | OL_MOUNT_NO_DEVICES)
     var parts: [(path: String, mount: Int32)] = []
-    for path in covering(RunnerView.runtime + runtime) where target(of: path) == nil {
+    for path in covering(RunnerView.runtime + runtime) where Files.link(path) == nil {
       if let mount = try clone(path, attributes: readOnly) { parts.append((path, mount)) }
     }
     for path in RunnerView.devices {
       if let mount = try clone(path, attributes: UInt32(OL_MOUNT_NO_EXEC)) { parts.append((path, mount)) }
     }
     let template = Template(
-      paths: parts.map(\.path), links: RunnerView.links.compactMap { path in target(of: path).map { (path, $0) } })
+      paths: parts.map(\.path), links: RunnerView.links.compactMap { path in Files.link(path).map { (path, $0) } })
     try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) }
     try template.build(at: "/tmp", parts: parts)
     try check("pivot_root", "/tmp") { ol_pivot("/tmp") }
@@ -99,12 +99,5 @@ struct Template {
       kept.append(path)
     }
     return kept
-  }
-
-  /// Where a symbolic link leads; nil for anything else.
-  private static func target(of path: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: 4096)
-    let count = readlink(path, &buffer, buffer.count)
-    return count > 0 ? String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
   }
 }

@@ -158,6 +158,35 @@ import Testing
     #expect(refused.errors.contains("/etc/hostname"), "\(refused.errors)")
   }
 
+  /// A link to a folder, within a folder that is granted, too: whoever follows it arrives.
+  @Test(arguments: [
+    "read: [a, a/link]", "read: [a/link, a]", "read: [a]\nwrite: [a/link]", "read: [a, a/link/deep]",
+    "write: [b]\nread: [a/link/deep, a]",
+  ])
+  func grantsWhatLinksLeadTo(_ grants: String) throws {
+    let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for name in ["a", "b/deep"] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    for name in ["a/own", "b/deep/file"] { try Data("x".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/a/link", withDestinationPath: "../b")
+    let lists = grants.replacing(/[ab](\/\w+)*(?=[,\]])/) { "\(folder)/\($0.output.0)" }
+    let policy = try Workspace.temporaryFile("version: 1\n\(lists)\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    func opens(_ name: String, _ flags: Int32) throws -> Bool {
+      let end = try Workspace.run([
+        "call", "libc.so.6", "open", "i32(cstring,i32)", "\(folder)/\(name)", "\(flags)", "--policy", policy,
+      ])
+      #expect(end.status == 0, "\(end.errors)")
+      return (Int32(end.output.split(separator: "\n").first ?? "") ?? -1) >= 0
+    }
+    #expect(try opens("a/own", O_RDONLY))
+    #expect(try !opens("a/own", O_WRONLY))
+    #expect(try opens("a/link/deep/file", O_RDONLY))
+    #expect(try opens("a/link/deep/file", O_WRONLY) == grants.contains("write"))
+  }
+
   @Test func doctorProvesEveryLimit() throws {
     let finished = try Workspace.run(["doctor", "--json"])
     #expect(finished.status == 0, "\(finished.output)")

@@ -1,0 +1,58 @@
+internal import HostProtocol
+internal import LinuxSystem
+
+/// Where in a runner's view the paths lie that a policy grants. Mostly under their own name. But what lies in a folder that
+/// is shown as a whole is shown with its symbolic links, and nothing can be attached to one that leads to a folder: then the
+/// place is where the link leads, and whoever follows it arrives there.
+struct GrantPlaces {
+  private var places: [String: String] = [:]
+  private var covers: [String]
+  private let link: (String) -> String?
+
+  /// As many links as path_resolution(7) follows.
+  private static let mostLinks = 40
+
+  /// `link`: where a symbolic link leads; nil for anything else.
+  init(_ paths: [String], runtime: [String], link: @escaping (String) -> String? = Files.link) {
+    covers = runtime
+    self.link = link
+    // Outer ones first: what they show decides about those within.
+    for path in paths.sorted(by: { $0.utf8.count < $1.utf8.count }) {
+      let place = resolve(path)
+      places[path] = place
+      covers.append(place)
+    }
+  }
+
+  func place(of path: String) -> String { places[path] ?? path }
+
+  private func resolve(_ path: String) -> String {
+    var rest = Self.components(path)[...]
+    var place: [Substring] = []
+    var links = 0
+    while let next = rest.popFirst() {
+      if next == ".." {
+        _ = place.popLast()
+        continue
+      }
+      place.append(next)
+      let found = Self.joined(place)
+      guard isShown(found), let target = link(found) else { continue }
+      links += 1
+      // The kernel would say so, too, to whoever opens it.
+      guard links <= Self.mostLinks else { return path }
+      if target.hasPrefix("/") { place = [] } else { place.removeLast() }
+      rest = Self.components(target) + rest
+    }
+    return Self.joined(place)
+  }
+
+  /// Whether the machine's own entry is what a runner sees under this name.
+  private func isShown(_ path: String) -> Bool {
+    RunnerView.links.contains(path) || covers.contains { path.hasPrefix($0 + "/") }
+  }
+
+  private static func components(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }
+
+  private static func joined(_ components: [Substring]) -> String { "/" + components.joined(separator: "/") }
+}
