@@ -45,7 +45,7 @@ enum JobRow {
 
   static let change = """
     UPDATE jobs SET class=?, generation=?, state=?, failureReason=?, failureStatus=?, failureHop=?, failureErrno=?, failureDetail=?,
-      stagingName=?, strongTag=?, lastModified=?, total=?, coding=?, finalURL=?, reprDigest=?, checkpoints=?, verifiedChunks=?,
+      stagingName=?, strongTag=?, weakTag=?, lastModified=?, total=?, coding=?, finalURL=?, reprDigest=?, checkpoints=?, verifiedChunks=?,
       partialBoot=?, device=?, inode=?, rest=?, history=?, received=?, lastError=?, waitBoot=?, waitAt=?, waitWall=?, waitLength=?,
       progressBoot=?, progressAt=?, progressWall=?, publishedInode=?, finalSize=?
     WHERE id=? AND generation<=? AND state<3
@@ -80,7 +80,8 @@ enum JobRow {
     query.bind(failure?.reason.rawValue).bind(failure?.status.map(Int64.init)).bind((failure?.hop).map(Int64.init))
     query.bind(failure?.errno.map(Int64.init)).bind(failure?.detail)
     let entity = job.partial?.entity
-    query.bind(job.partial?.stagingName).bind(entity?.strongTag).bind(entity?.lastModified).bind(entity?.total)
+    query.bind(job.partial?.stagingName).bind(entity?.strongTag).bind(entity?.weakTag).bind(entity?.lastModified)
+    query.bind(entity?.total)
     query.bind(entity?.coding).bind(entity?.finalURL).bind(entity?.reprDigest?.bytes)
     query.bind((job.partial?.checkpoints).map(checkpoints)).bind(job.partial?.verifiedChunks)
     query.bind(job.partial?.bootIdentifier).bind(bits: job.partial?.device).bind(bits: job.partial?.inode)
@@ -105,7 +106,7 @@ enum JobRow {
   static let columns = """
     id, app, identifier, url, headers, requestedClass, isEssential, priority, declaredSize, digest, chunkSize, chunkTotal,
     chunks, directory, fileName, allowedDomains, budget, isManifest, class, generation, state, failureReason, failureStatus,
-    failureHop, failureErrno, failureDetail, stagingName, strongTag, lastModified, total, coding, finalURL, reprDigest,
+    failureHop, failureErrno, failureDetail, stagingName, strongTag, weakTag, lastModified, total, coding, finalURL, reprDigest,
     checkpoints, verifiedChunks, partialBoot, device, inode, history, received, reserved, enqueuedBoot, enqueuedAt, enqueuedWall,
     waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, publishedInode, finalSize
     """
@@ -176,11 +177,12 @@ enum JobRow {
 
   private static func partial(_ row: Query) throws -> Partial? {
     guard let name = row.optionalText() else {
-      row.skip(11)
+      row.skip(12)
       return nil
     }
     let entity = Entity(
-      strongTag: row.optionalText(), lastModified: row.optionalText(), total: size(row.optionalInt64()),
+      strongTag: row.optionalText(), weakTag: row.optionalText(), lastModified: row.optionalText(),
+      total: size(row.optionalInt64()),
       coding: row.optionalText(), finalURL: row.text(), reprDigest: digest(row.optionalBlob()))
     return Partial(
       stagingName: name, entity: entity, checkpoints: try readCheckpoints(Unpacker(row.blob())),

@@ -48,6 +48,9 @@ enum Schema {
           """)
     }
     migrator.registerMigration("2: files, reservations, history") { try $0.execute(sql: version2) }
+    migrator.registerMigration("3: weak entity tags") {
+      try $0.execute(sql: "ALTER TABLE jobs ADD COLUMN weakTag TEXT")
+    }
     return migrator
   }
 

@@ -43,7 +43,8 @@ import Testing
       job.partial = Partial(
         stagingName: "name",
         entity: Entity(
-          strongTag: "\"x\"", lastModified: "then", total: 77, coding: "gzip", finalURL: "https://b.example/",
+          strongTag: "\"x\"", weakTag: "\"w\"", lastModified: "then", total: 77, coding: "gzip",
+          finalURL: "https://b.example/",
           reprDigest: ContentDigest(.sha256, bytes: [UInt8](repeating: 1, count: 32))),
         checkpoints: (1...4).map {
           Partial.Checkpoint(offset: $0 << 23, tailDigest: [UInt8](repeating: UInt8($0), count: 32))

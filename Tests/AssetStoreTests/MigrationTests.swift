@@ -121,7 +121,7 @@ import Testing
       try store.close()
     }
     let queue = try DatabaseQueue(path: folder.database)
-    try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('3: of the future')") }
+    try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('4: of the future')") }
     try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     try queue.close()
     let before = FileManager.default.contents(atPath: folder.database)

@@ -10,7 +10,8 @@ import Testing
   static let digest = ContentDigest(.sha256, bytes: [UInt8](repeating: 7, count: 32))
 
   static func job(
-    tag: String? = "\"v1\"", date: String? = nil, digest: ContentDigest? = nil, exact: Bool = false,
+    tag: String? = "\"v1\"", weak: String? = nil, date: String? = nil, digest: ContentDigest? = nil,
+    exact: Bool = false,
     coding: String? = nil,
     bare: Bool = false, noTransform: Bool = false
   ) -> JobRecord {
@@ -21,7 +22,8 @@ import Testing
     history.triedBareRange = bare
     history.triedNoTransform = noTransform
     let entity = Entity(
-      strongTag: tag, lastModified: date, total: total, coding: coding, finalURL: "https://a.example/file")
+      strongTag: tag, weakTag: weak, lastModified: date, total: total, coding: coding,
+      finalURL: "https://a.example/file")
     return JobRecord(
       id: JobID(1), specification: specification,
       partial: Partial(
@@ -54,6 +56,11 @@ import Testing
   }
 
   static let conditional = ResumePolicy.Ask.range(from: offset, to: nil, condition: "\"v1\"")
+  static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+  static let dated = ResumePolicy.Ask.range(from: offset, to: nil, condition: date)
+  static func dated(_ tag: String?) -> ResponseHead {
+    head(206, [good, ("last-modified", date)] + (tag.map { [("etag", $0)] } ?? []))
+  }
   static let bare = ResumePolicy.Ask.range(from: offset, to: nil, condition: nil)
   static let good = ("content-range", "bytes \(offset)-\(total - 1)/\(total)")
 
@@ -76,6 +83,14 @@ import Testing
 
   static let rows: [(name: String, job: JobRecord, ask: ResumePolicy.Ask, head: ResponseHead, expected: String)] = [
     ("206 without a range", job(), .whole, head(206, [good, ("etag", "\"v1\"")]), "fault"),
+    ("206 of the same weak tag", job(tag: nil, weak: "\"w1\"", date: date), dated, dated("W/\"w1\""), "append"),
+    ("206 of another weak tag", job(tag: nil, weak: "\"w1\"", date: date), dated, dated("W/\"w2\""), "fault"),
+    ("206 of a strong tag instead", job(tag: nil, weak: "\"w1\"", date: date), dated, dated("\"s1\""), "fault"),
+    ("206 without its weak tag", job(tag: nil, weak: "\"w1\"", date: date), dated, dated(nil), "append"),
+    (
+      "206 of another weak tag, with a digest", job(tag: nil, weak: "\"w1\"", date: date, digest: digest), dated,
+      dated("W/\"w2\""), "append"
+    ),
     ("206 that fits", job(), conditional, head(206, [good, ("etag", "\"v1\"")]), "append"),
     (
       "206 from another byte", job(), conditional,

@@ -2,6 +2,8 @@
 public struct Entity: Sendable, Equatable {
   /// A strong entity tag with its quotes, or nil.
   public var strongTag: String?
+  /// A weak one, without its `W/`: equal ones prove nothing, but where they differ it is another version.
+  public var weakTag: String?
   /// `Last-Modified` as it was sent, only where it is usable: at least 60 s older than the response's `Date`.
   public var lastModified: String?
   /// Bytes of the whole representation, where the server said so.
@@ -14,10 +16,12 @@ public struct Entity: Sendable, Equatable {
   public var reprDigest: ContentDigest?
 
   public init(
-    strongTag: String? = nil, lastModified: String? = nil, total: Int64? = nil, coding: String? = nil, finalURL: String,
+    strongTag: String? = nil, weakTag: String? = nil, lastModified: String? = nil, total: Int64? = nil,
+    coding: String? = nil, finalURL: String,
     reprDigest: ContentDigest? = nil
   ) {
     self.strongTag = strongTag
+    self.weakTag = weakTag
     self.lastModified = lastModified
     self.total = total
     self.coding = coding

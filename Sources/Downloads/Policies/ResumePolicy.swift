@@ -108,7 +108,8 @@ enum ResumePolicy {
     // Two tags that differ identify nothing.
     let tag = tags.allSatisfy { $0 == tags[0] } ? tags.first.flatMap { EntityTag($0) } : nil
     return Entity(
-      strongTag: tag.flatMap { $0.isWeak ? nil : $0.text }, lastModified: EntityTag.usableLastModified(in: head),
+      strongTag: tag.flatMap { $0.isWeak ? nil : $0.text }, weakTag: tag.flatMap { $0.isWeak ? $0.text : nil },
+      lastModified: EntityTag.usableLastModified(in: head),
       total: head.status == 206 ? range(of: head)?.total : head.contentLength.value,
       coding: head.contentCoding, finalURL: finalURL,
       reprDigest: DigestField(head.values("repr-digest"))?.strongest)
@@ -157,6 +158,10 @@ enum ResumePolicy {
     } else {
       guard let date = kept.lastModified, head.first("last-modified") == date else {
         return fault("206 without the validator that was asked for")
+      }
+      // Dates have seconds, and whoever restores a file keeps its date.
+      if let tag = entity.weakTag ?? entity.strongTag, let known = kept.weakTag, tag != known {
+        return fault("206 of another version: its entity tag differs")
       }
     }
     var merged = kept
