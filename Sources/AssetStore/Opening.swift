@@ -74,7 +74,14 @@ struct Opening {
       try DatabaseFiles.putInPlace(unfinished, at: path)
     }
     let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))
-    if options.isReadOnly { return pool }
+    if options.isReadOnly {
+      guard try pool.read(Schema.migrator.hasCompletedMigrations) else {
+        throw StoreError.unusable(
+          path: path, why: "it was made by an older Outrider",
+          remedy: "whoever writes to it next, as 'outrider fetch' does, brings it up to date")
+      }
+      return pool
+    }
     try Schema.migrator.migrate(pool)
     try pool.writeWithoutTransaction { database in
       // GRDB sets NORMAL when it turns WAL on, which is after its own preparation.

@@ -82,6 +82,23 @@ import Testing
     try again.close()
   }
 
+  @Test("F-67 who only reads is told that a database is older, and changes nothing") func older() throws {
+    let folder = try AssetStoreTests.Folder()
+    try Self.makeFirstVersion(folder.database)
+    let before = FileManager.default.contents(atPath: folder.database)
+    var options = AssetStore.Options()
+    options.isReadOnly = true
+    let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path, options: options) }
+    guard case .unusable(folder.database, "it was made by an older Outrider", _)? = error else {
+      throw error ?? StoreError.newer(path: "")
+    }
+    #expect(FileManager.default.contents(atPath: folder.database) == before)
+    let store = try AssetStore(opening: folder.path)
+    try Self.expectJobs(store)
+    try store.close()
+    try AssetStore(opening: folder.path, options: options).close()
+  }
+
   @Test("F-67 a migration that is interrupted in its middle has not been, and is made at the next start")
   func interrupted() throws {
     let folder = try AssetStoreTests.Folder()
