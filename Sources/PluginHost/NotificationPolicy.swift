@@ -9,8 +9,8 @@ struct NotificationPolicy {
     case proceed
     /// The kernel goes on, and the host counts it.
     case grant(Grant)
-    /// The kernel decides; the path in that argument is noted.
-    case note(String, argument: Int)
+    /// The kernel decides; the paths are noted.
+    case note(String, paths: [SystemCalls.PathArgument])
     case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
   }
 
@@ -89,9 +89,10 @@ struct NotificationPolicy {
       return grants.threads(running: running, at: now) <= policy.limits.threads
         ? .grant(.thread(running: running, at: now)) : deny(name, call, EAGAIN, layer: "limits")
     case let name?:
-      if let argument = SystemCalls.pathArgument(of: name) {
+      let paths = SystemCalls.pathArguments(of: name)
+      if !paths.isEmpty {
         if givesForeignRights(name, call) { return deny(name, call, EPERM) }
-        return policy.observesFiles ? .note(name, argument: argument) : .proceed
+        return policy.observesFiles ? .note(name, paths: paths) : .proceed
       }
       return deny(name, call, SystemCalls.denial(of: name))
     case nil: return deny(nil, call, ENOSYS)

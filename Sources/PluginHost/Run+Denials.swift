@@ -38,7 +38,7 @@ extension Run {
     switch decision {
     case .proceed: break
     case .grant(let grant): grants.add(grant)
-    case .note(let name, let argument): note(name, path(of: call, argument))
+    case .note(let name, let paths): for argument in paths { note(name, path(of: call, argument)) }
     case .deny(let layer, let name, let target, _, let kills):
       denials.record(layer: layer, operation: name, target: target)
       if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
@@ -58,7 +58,8 @@ extension Run {
         "/etc/ld.so.cache",
       ]
       + RunnerView.devices
-      + plan.policy.read + plan.policy.write + plan.machine.hello.runtime
+      + (plan.policy.read + plan.policy.write).flatMap { [$0, plan.grants.place(of: $0)] }
+      + plan.machine.hello.runtime
     let plain = Self.withoutDetours(path)
     let isGranted = !path.hasPrefix("/") || granted.contains { plain == $0 || plain.hasPrefix($0 + "/") }
     if !isGranted { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
@@ -73,8 +74,23 @@ extension Run {
     return "/" + parts.joined(separator: "/")
   }
 
-  func path(of call: ol_notification, _ argument: Int) -> String? {
-    let address = withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: argument * 8, as: UInt64.self) }
+  /// From the root of the runner's view, as far as that can be told.
+  private func path(of call: ol_notification, _ argument: SystemCalls.PathArgument) -> String? {
+    func value(_ index: Int) -> UInt64 {
+      withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: index * 8, as: UInt64.self) }
+    }
+    guard let path = text(at: value(argument.path), of: call), !path.isEmpty else { return nil }
+    if path.hasPrefix("/") { return path }
+    // The kernel reads the low half of a descriptor.
+    let folder = argument.folder.map { Int32(truncatingIfNeeded: value($0)) } ?? AT_FDCWD
+    let name = folder == AT_FDCWD ? "cwd" : "fd/\(folder)"
+    guard let start = Files.link("/proc/\(call.pid)/\(name)"), start.hasPrefix("/"),
+      ol_seccomp_is_valid(listener, call.id) == 0
+    else { return path }
+    return "\(start == "/" ? "" : start)/\(path)"
+  }
+
+  private func text(at address: UInt64, of call: ol_notification) -> String? {
     var buffer = [CChar](repeating: 0, count: 4096)
     // The number names a thread of our runner as long as the notification is valid.
     guard ol_read_remote_string(pid_t(call.pid), address, &buffer, buffer.count) == 0,

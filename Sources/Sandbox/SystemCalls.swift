@@ -53,15 +53,26 @@ public enum SystemCalls {
   /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
   public static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
 
-  /// Which argument of a path call is the path (the first, where there are two).
-  public static func pathArgument(of name: String) -> Int? {
-    guard paths.contains(name) else { return nil }
-    let second = [
-      "openat", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat",
-      "unlinkat", "renameat", "renameat2", "linkat", "utimensat", "futimesat",
-    ]
-    if name == "symlinkat" { return 2 }
-    return second.contains(name) ? 1 : (name == "symlink" ? 1 : 0)
+  /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one.
+  public struct PathArgument: Sendable, Equatable {
+    public var folder: Int?
+    public var path: Int
+  }
+
+  /// The paths that a call names, in the order of its arguments; none for calls of other kinds.
+  public static func pathArguments(of name: String) -> [PathArgument] {
+    guard paths.contains(name) else { return [] }
+    return switch name {
+    case "rename", "link": [PathArgument(path: 0), PathArgument(path: 1)]
+    case "renameat", "renameat2", "linkat": [PathArgument(folder: 0, path: 1), PathArgument(folder: 2, path: 3)]
+    // What a symbolic link says is a text, and nobody goes there yet.
+    case "symlink": [PathArgument(path: 1)]
+    case "symlinkat": [PathArgument(folder: 1, path: 2)]
+    case "openat", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat", "unlinkat", "utimensat",
+      "futimesat":
+      [PathArgument(folder: 0, path: 1)]
+    default: [PathArgument(path: 0)]
+    }
   }
 
   /// Whether the filter lets a call through whatever its arguments are: it is never denied.

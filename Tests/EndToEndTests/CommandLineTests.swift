@@ -158,6 +158,25 @@ import Testing
     #expect(refused.errors.contains("/etc/hostname"), "\(refused.errors)")
   }
 
+  /// Both paths of a call that has two, and relative ones from the root, where a plugin begins.
+  @Test(arguments: [
+    (["rename", "i32(cstring,cstring)", "/tmp/x", "/etc/y"], "/etc/y"),
+    (["linkat", "i32(i32,cstring,i32,cstring,i32)", "-100", "tmp/x", "-100", "../srv/y", "0"], "/srv/y"),
+    (["open", "i32(cstring,i32)", "../etc/shadow", "0"], "/etc/shadow"),
+    (["openat", "i32(i32,cstring,i32)", "-100", "../../root/.ssh", "0"], "/root/.ssh"),
+  ])
+  func observesEveryPath(_ call: [String], _ target: String) throws {
+    let end = try Workspace.run(["call", "libc.so.6"] + call + ["--observe", "--json"])
+    #expect(end.status == 0 && end.errors.isEmpty, "\(end.errors)")
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any])
+    let denials = try #require(report["denials"] as? [[String: Any]])
+    #expect(
+      denials.contains {
+        $0["layer"] as? String == "files" && ($0["target"] as? String)?.hasSuffix(target) == true
+      }, "\(denials)")
+    #expect(denials.count == 1, "\(denials)")
+  }
+
   /// A link to a folder, within a folder that is granted, too: whoever follows it arrives.
   @Test(arguments: [
     "read: [a, a/link]", "read: [a/link, a]", "read: [a]\nwrite: [a/link]", "read: [a, a/link/deep]",

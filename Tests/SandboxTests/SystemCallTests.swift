@@ -26,8 +26,16 @@ import Testing
     #expect(SystemCalls.name(of: 600) == nil)
   }
 
-  @Test func everyPathCallHasAPathArgument() {
-    for name in SystemCalls.paths { #expect(SystemCalls.pathArgument(of: name) != nil) }
-    for name in SystemCalls.allowed { #expect(SystemCalls.pathArgument(of: name) == nil) }
+  @Test func everyPathCallHasItsPaths() {
+    let plain: Set = ["stat", "lstat", "creat"]
+    for name in SystemCalls.paths {
+      let paths = SystemCalls.pathArguments(of: name)
+      #expect(paths.count == (["rename", "renameat", "renameat2", "link", "linkat"].contains(name) ? 2 : 1), "\(name)")
+      // Those that name a folder by its descriptor have it just before the path.
+      for argument in paths { #expect(argument.folder ?? argument.path - 1 == argument.path - 1) }
+      let isBesideFolder = name == "statx" || name.hasSuffix("at2") || name.hasSuffix("at") && !plain.contains(name)
+      #expect((paths[0].folder != nil) == isBesideFolder, "\(name)")
+    }
+    for name in SystemCalls.allowed { #expect(SystemCalls.pathArguments(of: name).isEmpty) }
   }
 }
