@@ -189,6 +189,7 @@ extension EngineCore: TransportClient {
     let besides = end.receivedBytes - segment.received
     charge(job, besides)
     if let left = job.allowance { job.allowance = left - besides }
+    noteEdge(job, segment, end)
     guard job.next == nil else {
       job.segments.removeAll { $0 === segment }
       return

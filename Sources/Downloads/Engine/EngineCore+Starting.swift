@@ -180,6 +180,7 @@ extension EngineCore {
     request.pins = options.transport.pins[segment.url.host] ?? []
     if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
     request.clientCertificate = job.identities[segment.url.origin]
+    request.address = edge(for: job, segment.url)
     let rest = job.total.map { $0 - job.arrivedBytes }
     request.isLarge = (rest ?? 0) >= 8 << 20 || avoidsHTTP2(segment.url)
     request.needsFreshConnection = segment.timesTooLate > 0

@@ -8,6 +8,8 @@ struct OriginTable {
     var retryAfter: Duration?
     var retryAfterValue: String?
     var rangelessUntil: Duration?
+    /// The address that files stay with which change from one to the other.
+    var edge: String?
     /// How often it asked for calm (HTTP/2): from the second on, HTTP/1.1.
     var calmings = 0
     /// Until then it has fewer connections at once.

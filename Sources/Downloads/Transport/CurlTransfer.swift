@@ -19,6 +19,7 @@ final class CurlTransfer {
   private let client: () -> (any TransportClient)?
   private let headers: CurlList
   private let proxyHeaders: CurlList
+  private let address: CurlList
   /// nil: no tunnel is needed.
   private var tunnel: CurlTunnel?
   private var reader = ResponseHeadReader()
@@ -51,6 +52,7 @@ final class CurlTransfer {
       ["Accept:", "Accept-Encoding: identity"]
         + (request.headers + (usesProxy && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
     proxyHeaders = CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line))
+    address = CurlList(request.address.map { ["::\($0.contains(":") ? "[\($0)]" : $0):"] } ?? [])
     if !handle.isConfigured { configure(options, resolve) }
     configureRequest()
   }
@@ -68,6 +70,7 @@ final class CurlTransfer {
     oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
     oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
     oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
+    if address.head != nil { oc_set_list(easy, CURLOPT_CONNECT_TO, address.head) }
   }
 
   /// What every ordinary request says, so that a handle that is used again has it already.

@@ -15,6 +15,8 @@ struct TransportRequest {
   }
 
   var url: ParsedURL
+  /// Connected to instead of those that the host's name has, and judged like them.
+  var address: String?
   var headers: [Download.Header]
   /// For the proxy alone, where there is one; a tunnel's other end never sees them.
   var proxyHeaders: [Download.Header] = []
@@ -33,7 +35,8 @@ struct TransportRequest {
   /// Whether nothing but its URL, its headers and its size tells it from others. What is granted to one host or job must
   /// not stay on a handle that serves another.
   var isOrdinary: Bool {
-    trust == .roots && pins.isEmpty && clientCertificate == nil && proxyHeaders.isEmpty && !looksAtChainOnly
+    trust == .roots && pins.isEmpty && clientCertificate == nil && proxyHeaders.isEmpty && address == nil
+      && !looksAtChainOnly
   }
 }
 
