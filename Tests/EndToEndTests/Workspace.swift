@@ -15,7 +15,12 @@ enum Workspace {
       .deletingLastPathComponent().path
   }()
   static let hostile = root + "/Plugins/hostile/build"
-  static let outrider = products + "/outrider"
+  static let outrider: String = {
+    // Who runs the tests in a script's background has these ignored, and a program leaves ignored what its parent ignores:
+    // the tests would wait for ever for what they interrupted.
+    for number in [SIGINT, SIGQUIT, SIGHUP] { signal(number, SIG_DFL) }
+    return products + "/outrider"
+  }()
 
   static func host(
     isCold: Bool = false, withoutNamespaces: Set<Wall> = [], canaryWithout: Set<Wall> = []
