@@ -117,7 +117,7 @@ let package = Package(
       name: "DownloadsTests",
       dependencies: [
         "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "LinuxSystem",
-        "interrupted-fetch", "starved-fetch", crypto,
+        "interrupted-fetch", "outrider", "starved-fetch", crypto,
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(

@@ -207,16 +207,60 @@ import Testing
     await harness.engine.close()
   }
 
-  /// Until the client goes away.
-  private static func send(_ kind: Flood, _ connection: HTTP2Connection) throws {
+  @Test("F-29 what floods a process takes none of its memory", arguments: Flood.allCases)
+  func memory(kind: Flood) throws {
+    let ordinary = try Self.peak { connection, _ in
+      let stream = try connection.request()
+      try connection.sendHead(stream)
+      try connection.sendBody(stream, ends: true)
+      try connection.drain()
+    }
+    let flooded = try Self.peak { connection, _ in try Self.send(kind, connection, frames: 2_000_000) }
+    #expect(flooded < ordinary + 8 << 20, "\(flooded >> 10) KiB instead of \(ordinary >> 10)")
+    #expect(ordinary > 8 << 20)
+  }
+
+  /// Bytes that a whole process needs to fetch the file from such a peer.
+  private static func peak(script: @escaping HTTP2Peer.Script) throws -> Int {
+    let peer = try HTTP2Peer(script: script)
+    defer { peer.end() }
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-flooded-")
+    defer { Files.removeTree(folder) }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: "outrider")
+    process.arguments = [
+      "fetch", "--foreground", "--to", "\(folder)/files", "--state", "\(folder)/state", "--cacert",
+      Authority.shared.path, peer.url,
+    ]
+    (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+    try FileManager.default.createDirectory(atPath: "\(folder)/files", withIntermediateDirectories: true)
+    try process.run()
+    var peak = 0
+    while process.isRunning {
+      let status = (try? Files.text(of: "/proc/\(process.processIdentifier)/status")) ?? ""
+      let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+      peak = max(peak, (Int(line.filter(\.isNumber)) ?? 0) << 10)
+      usleep(1000)
+    }
+    #expect(process.terminationStatus == 0)
+    #expect(
+      FileManager.default.contents(atPath: "\(folder)/files" + Trial.path)
+        == Data(Trial.content.bytes(in: 0..<Trial.size)))
+    return peak
+  }
+
+  /// Until the client goes away, or it has had so many.
+  private static func send(_ kind: Flood, _ connection: HTTP2Connection, frames: Int = .max) throws {
     switch kind {
-    case .pings: while true { try connection.send(HTTP2Connection.Kind.ping, 0, 0, [UInt8](repeating: 7, count: 8)) }
+    case .pings:
+      for _ in 0..<frames { try connection.send(HTTP2Connection.Kind.ping, 0, 0, [UInt8](repeating: 7, count: 8)) }
     case .settings:
-      while true { try connection.send(HTTP2Connection.Kind.settings, 0, 0, [0, 3, 0, 0, 0, 100]) }
+      for _ in 0..<frames { try connection.send(HTTP2Connection.Kind.settings, 0, 0, [0, 3, 0, 0, 0, 100]) }
     case .continuations:
       let stream = try connection.request()
       try connection.sendHead(stream, endsHeaders: false)
-      while true { try connection.send(HTTP2Connection.Kind.continuation, 0, stream, []) }
+      for _ in 0..<frames { try connection.send(HTTP2Connection.Kind.continuation, 0, stream, []) }
     case .bomb:
       let stream = try connection.request()
       // One long field goes into the table; each byte after that brings it again (RFC 7541, 6.1 and 6.2.1).
