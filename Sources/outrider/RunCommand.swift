@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AssetModel
 internal import Foundation
+internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
 
@@ -49,15 +50,16 @@ struct RunCommand: AsyncParsableCommand {
         guard let number = Int64(code) else { throw Failure(64, "--failed '\(text)': the code isn't a number") }
         return (identifier, number)
       }
-      for (_, file) in finished where !FileManager.default.isReadableFile(atPath: file) {
-        throw Failure(66, "\(file): can't be read")
+      for (_, file) in finished {
+        guard FileManager.default.isReadableFile(atPath: file) else { throw Failure(66, "\(file): can't be read") }
+        guard try Files.identity(of: file).isRegularFile else { throw Failure(66, "\(file): not a regular file") }
       }
       let host = try sandbox.makeHost()
       var options = PluginHost.LoadOptions()
       options.container = sandbox.container
       options.manifest = manifest
       options.isExtension = true
-      let (report, verdict) = try await wake(host, policy, options, finished, failed)
+      let (report, verdict, failure) = try await wake(host, policy, options, finished, failed)
       host.stop()
       Interrupts.yieldToHandler()
       if sandbox.json {
@@ -67,22 +69,25 @@ struct RunCommand: AsyncParsableCommand {
         for download in report.scheduled { Output.line("scheduled \(Printable.text(download.identifier, limit: 60))") }
       }
       if !sandbox.json || report.outcome.kind != .returned { Output.report(report, limits: LimitsText(policy)) }
+      // What the extension has answered until then isn't lost with it.
+      if let failure { Exit.with(failure) }
       Exit.leave(report.outcome.kind.exitStatus)
     } catch {
       Exit.with(error)
     }
   }
 
+  /// The last is what kept the host from going on, where that wasn't the end of the run.
   private func wake(
     _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ finished: [(String, String)],
     _ failed: [(String, Int64)]
-  ) async throws -> (RunReport, DownloadRules.Verdict) {
+  ) async throws -> (RunReport, DownloadRules.Verdict, HostError?) {
     let plugin: Plugin
     do {
       plugin = try await host.load(`extension`, policy: policy, options: options)
     } catch {
       guard let report = error.report else { throw error }
-      return (report, DownloadRules.Verdict())
+      return (report, DownloadRules.Verdict(), nil)
     }
     var verdict = DownloadRules.Verdict()
     var failure: HostError?
@@ -101,8 +106,7 @@ struct RunCommand: AsyncParsableCommand {
       failure = error
     }
     let report = await plugin.end()
-    if let failure, failure.report == nil { throw failure }
-    return (report, verdict)
+    return (report, verdict, failure?.report == nil ? failure : nil)
   }
 
   private static func pair(_ text: String, _ form: String) throws -> (String, String) {
