@@ -20,9 +20,9 @@ extension HostCore {
       if isCold, !isBare { coldServers[id] = server }
       let container = try prepareContainer(options.container, run: id, server: server)
       let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
-      try checkPaths(of: policy)
+      try checkOpenFiles(of: policy)
       var plan = self.plan(image, policy, container: container, manifest: manifest)
-      try checkPlaces(of: plan)
+      plan.grants = try Grant.all(of: policy, container: container, machine: plan.machine)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
         plan = SpawnPlan(
@@ -52,23 +52,7 @@ extension HostCore {
     }
   }
 
-  /// What a policy grants has to be there: a grant that is none would be found out by the plugin.
-  private func checkPaths(of policy: Policy) throws(HostError) {
-    for (key, paths) in [("read", policy.read), ("write", policy.write)] {
-      for path in paths {
-        if path == "/" {
-          throw .usage("/, which the policy grants under '\(key)', is everything; name the directories that are needed")
-        }
-        if RunnerView.links.contains(path) {
-          throw .usage("\(path), which the policy grants under '\(key)', is the runtime's, which every plugin may read")
-        }
-        do {
-          _ = try Files.identity(of: path)
-        } catch {
-          throw .input("\(path), which the policy grants under '\(key)': \(SystemCallError.message(error.code))")
-        }
-      }
-    }
+  private func checkOpenFiles(of policy: Policy) throws(HostError) {
     let most = Files.mostOpen
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
@@ -76,17 +60,10 @@ extension HostCore {
     }
   }
 
-  private func checkPlaces(of plan: SpawnPlan) throws(HostError) {
-    if let path = (plan.policy.read + plan.policy.write).first(where: { plan.grants.place(of: $0) == "/" }) {
-      throw .usage(
-        "\(path), which the policy grants, leads to /, which is everything; name the folders that are needed")
-    }
-  }
-
   /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
   private func checkCount(_ plan: SpawnPlan) throws(HostError) {
     guard mounts != nil, plan.machine.hidesFiles else { return }
-    let granted = plan.policy.read.count + plan.policy.write.count
+    let granted = plan.grants.count
     // Channels, output, cgroup; bundle, library, container and manifest.
     let most = Int(OL_MOST_DESCRIPTORS) - 8 - plan.image.neighbours.count
     guard granted <= most else {
@@ -195,7 +172,7 @@ extension HostCore {
     if plan.machine.hidesFiles {
       let container = PluginImage.File(path: plan.container, identity: try Files.identity(of: plan.container))
       var list: [SpawnRequest.Attachment] = []
-      for part in try plan.parts(container: container) {
+      for part in plan.parts(container: container) {
         let source: SpawnRequest.Attachment.Source
         if let file = part.file {
           if let mounts {

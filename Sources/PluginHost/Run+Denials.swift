@@ -58,7 +58,7 @@ extension Run {
         "/etc/ld.so.cache",
       ]
       + RunnerView.devices
-      + (plan.policy.read + plan.policy.write).flatMap { [$0, plan.grants.place(of: $0)] }
+      + plan.grants.flatMap { [$0.path, $0.place] }
       + plan.machine.hello.runtime
     let plain = Self.withoutDetours(path)
     let isGranted = !path.hasPrefix("/") || granted.contains { plain == $0 || plain.hasPrefix($0 + "/") }

@@ -35,8 +35,8 @@ struct SpawnPlan {
   var machine: Machine
   /// Paths in the runner's view.
   var view: View
-  /// Those of the policy.
-  let grants: GrantPlaces
+  /// What the policy grants.
+  var grants: [Grant] = []
   /// Left open on purpose (`LoadOptions.withoutWalls`).
   var open: Set<Wall> = []
   /// Whether the kernel charges everything that the run uses.
@@ -56,8 +56,6 @@ struct SpawnPlan {
     self.container = container
     self.manifest = manifest
     self.machine = machine
-    let granted = machine.hidesFiles ? policy.read + policy.write : []
-    grants = GrantPlaces(granted, runtime: RunnerView.runtime + machine.hello.runtime)
     if machine.hidesFiles {
       let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
       let inside = String(image.library.path.dropFirst(root.count))
@@ -86,7 +84,7 @@ struct SpawnPlan {
     var mustMap = false
   }
 
-  func parts(container: PluginImage.File) throws(SystemCallError) -> [Part] {
+  func parts(container: PluginImage.File) -> [Part] {
     var parts: [Part] = []
     if let bundle = image.bundle {
       parts.append(Part(file: bundle, target: view.bundle, attributes: Self.readOnly))
@@ -110,12 +108,11 @@ struct SpawnPlan {
     if let manifest {
       parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
     }
-    for (paths, attributes) in [(policy.read, Self.readOnly), (policy.write, Self.data)] {
-      for path in paths {
-        let file = PluginImage.File(path: path, identity: try Files.identity(of: path))
-        parts.append(
-          Part(file: file, target: grants.place(of: path), attributes: attributes, mustMap: attributes == Self.data))
-      }
+    for grant in grants {
+      parts.append(
+        Part(
+          file: PluginImage.File(path: grant.path, identity: grant.identity), target: grant.place,
+          attributes: grant.isWritable ? Self.data : Self.readOnly, mustMap: grant.isWritable))
     }
     return parts
   }
@@ -127,10 +124,7 @@ struct SpawnPlan {
   }
 
   var freshPoints: [String] {
-    (policy.read + policy.write).map { path in
-      let place = grants.place(of: path)
-      return (try? Files.identity(of: path))?.isDirectory == true ? place + "/" : place
-    }
+    grants.map { $0.identity.isDirectory ? $0.place + "/" : $0.place }
   }
 
   func landlock() -> SpawnRequest.Landlock? {
@@ -154,11 +148,10 @@ struct SpawnPlan {
     rules.append(.init(path: view.container, rights: rights.writable))
     if view.temporary != view.container { rules.append(.init(path: view.temporary, rights: rights.writable)) }
     if manifest != nil { rules.append(.init(path: view.manifest, rights: LandlockRights.readFile)) }
-    for (paths, granted) in [(policy.read, rights.readable), (policy.write, rights.writable)] {
-      for path in paths {
-        let isDirectory = (try? Files.identity(of: path))?.isDirectory == true
-        rules.append(.init(path: grants.place(of: path), rights: isDirectory ? granted : rights.forFile(granted)))
-      }
+    for grant in grants {
+      let granted = grant.isWritable ? rights.writable : rights.readable
+      rules.append(
+        .init(path: grant.place, rights: grant.identity.isDirectory ? granted : rights.forFile(granted)))
     }
     return .init(filesystem: rights.filesystem, network: rights.network, scoped: rights.scoped, rules: rules)
   }

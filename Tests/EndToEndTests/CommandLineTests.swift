@@ -206,6 +206,29 @@ import Testing
     #expect(try opens("a/link/deep/file", O_WRONLY) == grants.contains("write"))
   }
 
+  /// What a plugin may write to isn't what decides where a grant leads.
+  @Test func grantsNothingBehindPlantedLinks() throws {
+    let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder + "/own/x", withIntermediateDirectories: true)
+    let lists =
+      [("write: [\(folder)/own]\nread: [\(folder)/own/x]", [String]())]
+      + [("read: [\(folder)/own/x]", ["--container", folder + "/own"])]
+    for isPlanted in [false, true] {
+      if isPlanted {
+        try FileManager.default.removeItem(atPath: folder + "/own/x")
+        try FileManager.default.createSymbolicLink(atPath: folder + "/own/x", withDestinationPath: "/etc")
+      }
+      for (grants, options) in lists {
+        let policy = try Workspace.temporaryFile("version: 1\n\(grants)\n", suffix: ".yaml")
+        defer { try? FileManager.default.removeItem(atPath: policy) }
+        let end = try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "-5", "--policy", policy] + options)
+        #expect(end.status == (isPlanted ? 64 : 0), "\(end)")
+        #expect(end.errors.contains("symbolic link 'x' in a folder that plugins may write to") == isPlanted, "\(end)")
+      }
+    }
+  }
+
   @Test func doctorProvesEveryLimit() throws {
     let finished = try Workspace.run(["doctor", "--json"])
     #expect(finished.status == 0, "\(finished.output)")

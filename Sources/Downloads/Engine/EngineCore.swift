@@ -263,8 +263,7 @@ final class EngineCore {
   func retire(_ job: ActiveJob) {
     for segment in job.segments { drop(segment) }
     job.segments = []
-    active[job.id] = nil
-    admittedBytes -= job.admittedTotal ?? 0
+    if active.removeValue(forKey: job.id) != nil { admittedBytes -= job.admittedTotal ?? 0 }
     segmented[job.id] = nil
     origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
