@@ -68,7 +68,7 @@ extension EngineCore: TransportClient {
 
   private func resumePlan(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan? {
     // Believed, it would wait for that much room for ever.
-    if let total = ResumePolicy.entity(of: head, finalURL: "").total, total > DownloadSpecification.largestSize {
+    if let total = ResumePolicy.total(of: head), total > DownloadSpecification.largestSize {
       return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), own: nil)
     }
     if ResumePolicy.provesRangeless(ask: segment.ask, head: head), segment.start > 0 || segment.chunks != nil {

@@ -142,7 +142,9 @@ extension EngineCore {
     let specification = job.record.specification
     job.record.partial = nil
     job.record.state = .open
-    job.file = StagingFile(destination: destination, name: stagingName(specification, job.record.generation))
+    if hadBytes || job.file == nil {
+      job.file = StagingFile(destination: destination, name: stagingName(specification, job.record.generation))
+    }
     job.hasher = nil
     job.toldDigests = []
     job.contentCheck = nil

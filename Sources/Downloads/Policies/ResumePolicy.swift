@@ -110,9 +110,14 @@ enum ResumePolicy {
     return Entity(
       strongTag: tag.flatMap { $0.isWeak ? nil : $0.text }, weakTag: tag.flatMap { $0.isWeak ? $0.text : nil },
       lastModified: EntityTag.usableLastModified(in: head),
-      total: head.status == 206 ? range(of: head)?.total : head.contentLength.value,
+      total: total(of: head),
       coding: head.contentCoding, finalURL: finalURL,
       reprDigest: DigestField(head.values("repr-digest"))?.strongest)
+  }
+
+  /// Bytes of the whole file, as far as the answer says.
+  static func total(of head: ResponseHead) -> Int64? {
+    head.status == 206 ? range(of: head)?.total : head.contentLength.value
   }
 
   private static func range(of head: ResponseHead) -> (first: Int64, last: Int64, total: Int64?)? {
