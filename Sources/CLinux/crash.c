@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <link.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -134,6 +136,9 @@ static void locate(int number, const siginfo_t *info, uint64_t instruction, uint
   tell(number, info, instruction, stack, &place);
 }
 
+/* The thread that crashed first; what others do meanwhile must not end the process before that is told. */
+static _Atomic pid_t first_crash;
+
 static void on_crash(int number, siginfo_t *info, void *raw) {
   int saved = errno;
   uint64_t instruction = 0, stack = 0;
@@ -144,10 +149,18 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
 #else
   (void)raw;
 #endif
-  locate(number, info, instruction, stack);
+  pid_t none = 0, self = gettid();
+  if (atomic_compare_exchange_strong(&first_crash, &none, self)) {
+    locate(number, info, instruction, stack);
+  } else if (none != self) {
+    /* The process should be gone before it is over. The first one may wait for a lock that is held here. */
+    struct timespec patience = {.tv_nsec = 100000000};
+    nanosleep(&patience, NULL);
+  }
+  signal(number, SIG_DFL);
   errno = saved;
   if (number == SIGABRT) _exit(ABORTED);
-  /* SA_RESETHAND has restored the default: the fault happens again and the kernel ends the process. */
+  /* The fault happens again, and the kernel ends the process. */
   if (info->si_code <= 0) _exit(128 + number);
 }
 
@@ -160,7 +173,7 @@ int ol_install_crash_handlers(int channel, unsigned char kind) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_crash;
-  action.sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (size_t index = 0; index < sizeof signals / sizeof *signals; index++)
     if (sigaction(signals[index], &action, NULL) < 0) return errno;
   return 0;

@@ -100,6 +100,33 @@ import Testing
     }
   }
 
+  /// The first of several threads that crash at the same moment says where.
+  @Test func manyCrashesAreOne() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile(
+      """
+      #include <pthread.h>
+      static pthread_barrier_t barrier;
+      void *falls(void *nothing) {
+        pthread_barrier_wait(&barrier);
+        *(volatile int *)8 = 1;
+        return 0;
+      }
+      int crash(int count) {
+        pthread_t thread;
+        pthread_barrier_init(&barrier, 0, count);
+        for (int index = 1; index < count; index++) pthread_create(&thread, 0, falls, 0);
+        falls(0);
+        return 0;
+      }
+      """, "-pthread -O1 -o falls.so", in: folder)
+    for count in 1...16 {
+      let end = try Workspace.run(["call", "\(folder)/falls.so", "crash", "i32(i32)", "\(count)"])
+      #expect(end.status == 11 && end.errors.contains("SIGSEGV in falls"), "\(count): \(end.errors)")
+    }
+  }
+
   /// A file that is to be handed over: refused before anything runs, or missed when the extension has answered already.
   @Test func filesToHandOver() async throws {
     let folder = try Self.folder()
