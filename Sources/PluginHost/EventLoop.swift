@@ -5,13 +5,13 @@ internal import Synchronization
 
 /// The watchdog's thread: epoll over every channel, listener and pidfd of a host, and one timer for the next deadline.
 ///
-/// @unchecked Sendable: `handlers`, `timers` and everything that they reach are touched on the loop's own thread only;
-/// other threads hand work over through `pending`.
+/// @unchecked Sendable: `handlers`, `timers` and everything that they reach are touched on the loop's own thread only, and
+/// after its end by one thread at a time; other threads hand work over through `pending`.
 final class EventLoop: @unchecked Sendable {
   private let epoll: Int32
   private let timer: Int32
   private let wakeup: Int32
-  private let pending = Mutex<[@Sendable () -> Void]>([])
+  private let pending = Mutex(Pending())
   private var handlers: [UInt64: (descriptor: Int32, body: () -> Void)] = [:]
   private var timers: [UInt64: (due: Duration, body: () -> Void)] = [:]
   private var nextKey: UInt64 = 2
@@ -19,6 +19,13 @@ final class EventLoop: @unchecked Sendable {
   private var isRunning = true
   /// For whatever handler runs: one at a time, on this thread.
   var buffer = [UInt8](repeating: 0, count: 65536)
+
+  private struct Pending {
+    var work: [@Sendable () -> Void] = []
+    var hasEnded = false
+    /// After the loop's end: somebody does what there is.
+    var isInHand = false
+  }
 
   init() throws(SystemCallError) {
     var epoll: Int32 = -1
@@ -45,11 +52,35 @@ final class EventLoop: @unchecked Sendable {
     pthread_detach(thread)
   }
 
-  /// Runs `work` on the loop's thread, in order. Any thread.
+  // Not before: their numbers would be others' files, and a plugin may be referred to for longer than its host runs.
+  deinit { for descriptor in [epoll, timer, wakeup] { close(descriptor) } }
+
+  /// Runs `work` on the loop's thread, in order; after its end on the caller's, or on that of whoever submits just then, so
+  /// that nobody waits for an answer that doesn't come. Any thread.
   func submit(_ work: @escaping @Sendable () -> Void) {
-    pending.withLock { $0.append(work) }
+    let isMine = pending.withLock { pending in
+      pending.work.append(work)
+      guard pending.hasEnded, !pending.isInHand else { return false }
+      pending.isInHand = true
+      return true
+    }
+    if isMine { return finish() }
     var one: UInt64 = 1
     _ = write(wakeup, &one, 8)
+  }
+
+  /// One piece after the other: what is done may submit more.
+  private func finish() {
+    func next() -> (@Sendable () -> Void)? {
+      pending.withLock { pending in
+        if pending.work.isEmpty {
+          pending.isInHand = false
+          return nil
+        }
+        return pending.work.removeFirst()
+      }
+    }
+    while let work = next() { work() }
   }
 
   /// Calls `body` when `descriptor` is readable or hung up, until `stop`. Loop thread only.
@@ -88,14 +119,15 @@ final class EventLoop: @unchecked Sendable {
         case 0: drain(timer)
         case 1:
           drain(wakeup)
-          let work = pending.withLock { exchange(&$0, with: []) }
+          let work = pending.withLock { exchange(&$0.work, with: []) }
           for item in work { item() }
         default: handlers[key]?.body()
         }
       }
       fire()
     }
-    for descriptor in [epoll, timer, wakeup] { close(descriptor) }
+    pending.withLock { ($0.hasEnded, $0.isInHand) = (true, true) }
+    finish()
   }
 
   private func drain(_ descriptor: Int32) {

@@ -26,6 +26,7 @@ extension HostCore {
   }
 
   func forkServer() throws(HostError) -> ForkServerClient {
+    guard isWanted else { throw .failed("the host was shut down") }
     if let server, server.isAlive { return server }
     let fresh = try startServer(preload: isCold ? nil : preload)
     server = fresh

@@ -39,6 +39,30 @@ import Testing
     #expect(await host.forkServerProcess() != server)
   }
 
+  /// A stopped host answers whoever still has something of it, and writes nowhere.
+  @Test(.timeLimit(.minutes(1))) func aStoppedHostAnswers() async throws {
+    for _ in 0..<8 {
+      let host = try Workspace.host()
+      var plugin: Plugin? = try await host.load("libc.so.6")
+      host.stop()
+      await #expect(throws: HostError.self) { try await plugin?.call("abs", "i32(i32)", -1) }
+      #expect(await plugin?.end().outcome.kind == .hostFailed)
+      #expect(await host.forkServerProcess() == nil)
+      let error = await #expect(throws: HostError.self) { try await host.load("libc.so.6") }
+      #expect(error?.description == "the host was shut down")
+      await #expect(throws: HostError.self) { try await host.prepare() }
+      // The numbers that the host had may be the program's own files by now.
+      let files = (0..<30).map { _ in tmpfile() }
+      plugin = nil
+      host.stop()
+      for case let file? in files {
+        var status = stat()
+        #expect(fstat(fileno(file), &status) == 0 && status.st_size == 0)
+        fclose(file)
+      }
+    }
+  }
+
   @Test func requiredWallsFailClosed() async throws {
     let host = try Workspace.host()
     var policy = Policy()
