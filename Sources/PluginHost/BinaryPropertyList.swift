@@ -73,11 +73,14 @@ enum BinaryPropertyList {
       guard offset < table else { throw .malformed }
       let marker = bytes[offset]
       switch marker >> 4 {
-      case 0xa, 0xb, 0xc: try visitAll(offset, perElement: 1, depth)
+      case 0xa: try visitAll(offset, perElement: 1, depth)
       case 0xd: try visitAll(offset, perElement: 2, depth)
-      case 4, 5, 7: try add(try length(offset).count)
+      case 4, 5: try add(try length(offset).count)
       case 6: try add(try length(offset).count * 2)
-      default: try add(16)
+      case 0, 1, 2, 3: try add(16)
+      // Sets, references of archives and what nobody has defined: none of them is in an Info.plist, and Foundation takes
+      // them for what they aren't.
+      default: throw .malformed
       }
     }
 

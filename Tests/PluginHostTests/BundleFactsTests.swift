@@ -54,6 +54,33 @@ import Testing
     return bytes
   }
 
+  /// Foundation takes a set for a dictionary, and ends the process.
+  @Test func setsAndReferencesAreNone() throws {
+    for marker in [0xb1, 0xc1, 0x80, 0x70, 0xe0, 0xf0] as [UInt8] {
+      let text = try refusal { try Data(nested(0, last: [marker, 0])).write(to: URL(fileURLWithPath: $0)) }
+      #expect(text.hasSuffix("not a property list"), "\(marker): \(text)")
+    }
+  }
+
+  /// What passes doesn't end the process that decodes it.
+  @Test func mutatedListsAreDecodedOrRefused() throws {
+    let list: [String: Any] = [
+      "CFBundleExecutable": "x.so", "CFBundleIdentifier": "a.b", "n": [1, 2.5, true, Data([1, 2]), Date(), "é"],
+      "EXAppExtensionAttributes": ["EXExtensionPointIdentifier": BundleFacts.requiredExtensionPoint],
+    ]
+    let bytes = Array(try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0))
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<30_000 {
+      var changed = bytes
+      for _ in 0...Int.random(in: 0..<4, using: &random) {
+        changed[Int.random(in: 6..<changed.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      guard (try? BinaryPropertyList.check(changed)) != nil else { continue }
+      let decoded = try? PropertyListSerialization.propertyList(from: Data(changed), format: nil)
+      _ = (decoded as? [String: Any])?["CFBundleExecutable"] as? String
+    }
+  }
+
   @Test(.timeLimit(.minutes(1))) func sharedObjectsDontMultiply() throws {
     let text = try refusal { try Data(nested(40, last: [0x50])).write(to: URL(fileURLWithPath: $0)) }
     #expect(text.contains("stands for more than"), "\(text)")
