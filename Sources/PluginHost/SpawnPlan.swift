@@ -134,7 +134,8 @@ struct SpawnPlan {
     // What lies below another rule needs none of its own; each costs the run some microseconds.
     let directories = RunnerView.runtime.filter { !$0.hasSuffix(".cache") } + machine.hello.runtime
     for path in Set(directories) where !directories.contains(where: { path.hasPrefix($0 + "/") }) {
-      rules.append(.init(path: path, rights: rights.readable))
+      let isFile = (try? Files.identity(of: path))?.isRegularFile == true
+      rules.append(.init(path: path, rights: isFile ? rights.forFile(rights.readable) : rights.readable))
     }
     rules.append(.init(path: "/etc/ld.so.cache", rights: LandlockRights.readFile))
     if machine.hidesFiles {

@@ -97,25 +97,13 @@ public struct ForkServer {
     preloads = library != nil
     Runner.warmUp()
     spares = isBare ? nil : library.map(SpareKeeper.init)
-    let runtime = Self.runtimeDirectories()
+    let runtime = Runtime.paths()
     self.namespaces.settle(runtime: runtime)
     var epoll: Int32 = -1
     guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Self.hostKey) == 0 else { ol_exit_now(71) }
     self.epoll = epoll
     Self.send(
       .ready(.init(missing: self.namespaces.missing, runtime: runtime, hasPreloaded: preloads)))
-  }
-
-  private static func runtimeDirectories() -> [String] {
-    final class Found { var directories: Set<String> = [] }
-    let found = Found()
-    ol_loaded_objects(Unmanaged.passUnretained(found).toOpaque()) { context, path in
-      guard let context, let slash = strrchr(path, Int32(UInt8(ascii: "/"))) else { return }
-      let count = slash - UnsafeMutablePointer(mutating: path)
-      let directory = String(decoding: UnsafeRawBufferPointer(start: path, count: count), as: UTF8.self)
-      Unmanaged<Found>.fromOpaque(context).takeUnretainedValue().directories.insert(directory)
-    }
-    return found.directories.compactMap { try? Files.real($0) }.sorted()
   }
 
   private static func send(_ event: ServerEvent, descriptor: Int32? = nil) {
