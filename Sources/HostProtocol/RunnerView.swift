@@ -6,6 +6,9 @@ public enum RunnerView {
   public static let manifest = "/manifest"
   public static let temporary = "/tmp"
 
+  /// What a run has of its own, wherever it is on the machine.
+  public static let own = [bundle, container, manifest, temporary]
+
   /// Directories and files of the machine that every runner sees, read-only. Those that a machine lacks are left out.
   public static let runtime = [
     "/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache",

@@ -21,19 +21,24 @@ struct Grant {
       if let identity = try? Files.identity(of: path), identity.isDirectory { writable.append(identity) }
     }
     let walk = GrantWalk(writable: writable)
+    let root = try? Files.identity(of: "/")
     let places =
       machine.hidesFiles
       ? GrantPlaces(entries.map(\.path), runtime: RunnerView.runtime + machine.hello.runtime) : nil
     var grants: [Grant] = []
     for (path, key) in entries {
       let subject = "\(path), which the policy grants under '\(key)'"
+      // As a policy file has them: names after links, and names that end early, would be others' paths.
+      guard path.hasPrefix("/"), !path.utf8.contains(0), !path.split(separator: "/").contains("..") else {
+        throw .usage("\(subject), isn't an absolute path without '..'")
+      }
       if path == "/" { throw .usage("\(subject), is everything; name the directories that are needed") }
       if RunnerView.links.contains(path) {
         throw .usage("\(subject), is the runtime's, which every plugin may read")
       }
       let place = places?.place(of: path) ?? path
-      if place == "/" {
-        throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
+      if machine.hidesFiles, RunnerView.own.contains(place) {
+        throw .usage("\(subject), is where a plugin has something of its own; name what is needed in it")
       }
       let end: GrantWalk.End
       do {
@@ -43,6 +48,9 @@ struct Grant {
       }
       switch end {
       case .file(let identity):
+        guard identity.inode != root?.inode || identity.device != root?.device else {
+          throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
+        }
         grants.append(Grant(path: path, place: place, identity: identity, isWritable: key == "write"))
       case .link(let name):
         throw .usage(
@@ -50,6 +58,21 @@ struct Grant {
         )
       }
     }
-    return grants
+    return try innermostLast(grants, machine)
+  }
+
+  /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.
+  private static func innermostLast(_ grants: [Grant], _ machine: Machine) throws(HostError) -> [Grant] {
+    for grant in grants where !grant.isWritable && !machine.hidesFiles {
+      if let outer = grants.first(where: { $0.isWritable && grant.place.hasPrefix($0.place + "/") }) {
+        throw .usage(
+          "\(grant.path), which the policy grants under 'read', lies in \(outer.path), which it grants under 'write'; without a mount namespace all of that could be written"
+        )
+      }
+    }
+    // A path that is granted twice may be written.
+    return grants.enumerated().sorted {
+      ($0.element.place.utf8.count, $0.offset) < ($1.element.place.utf8.count, $1.offset)
+    }.map(\.element)
   }
 }

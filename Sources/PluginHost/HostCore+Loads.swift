@@ -20,8 +20,10 @@ extension HostCore {
       if isCold, !isBare { coldServers[id] = server }
       let container = try prepareContainer(options.container, run: id, server: server)
       let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
-      try checkOpenFiles(of: policy)
+      try check(policy)
       var plan = self.plan(image, policy, container: container, manifest: manifest)
+      try checkName(of: plan)
+      try refuseRoot(as: container)
       plan.grants = try Grant.all(of: policy, container: container, machine: plan.machine)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
@@ -52,11 +54,30 @@ extension HostCore {
     }
   }
 
-  private func checkOpenFiles(of policy: Policy) throws(HostError) {
+  /// What no file says, but a program may.
+  private func check(_ policy: Policy) throws(HostError) {
+    for (name, action) in policy.onDenied {
+      if let objection = Policy.objection(to: action, of: name) { throw .usage("onDenied: \(objection)") }
+    }
     let most = Files.mostOpen
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
       throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
+    }
+  }
+
+  /// What is loaded has to be what was opened: the loader puts other names in the place of `$LIB` and the like (ld.so(8)).
+  private func checkName(of plan: SpawnPlan) throws(HostError) {
+    guard !plan.view.library.utf8.contains(UInt8(ascii: "$")) else {
+      throw .input(
+        "\(plan.image.library.path): the loader takes '$' in a library's path for more than a name; rename it")
+    }
+  }
+
+  private func refuseRoot(as container: String) throws(HostError) {
+    guard let root = try? Files.identity(of: "/"), let found = try? Files.identity(of: container) else { return }
+    guard (root.device, root.inode) != (found.device, found.inode) else {
+      throw .usage("the container leads to /, which is everything; name a folder of the plugin's own")
     }
   }
 

@@ -65,6 +65,8 @@ struct NotificationPolicy {
   let grants: Grants
   /// The host's own knowledge of the phase, not the runner's word.
   let isLoading: Bool
+  /// Another mount namespace hides the machine's files.
+  var hidesFiles = true
   /// Threads that the runner has now; asked only when it wants another.
   let threads: () -> Int
   let now: Duration
@@ -82,8 +84,10 @@ struct NotificationPolicy {
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       return isLoading && isCode ? .proceed : deny(name, call, EACCES)
     case "clone":
-      // CLONE_THREAD without any new namespace, and with nothing in the high half.
-      let isThread = arguments.0 & 0x10000 != 0 && arguments.0 & ~0xffff_ffff == 0 && arguments.0 & 0x7e02_0080 == 0
+      // CLONE_THREAD, SIGHAND, FILES, FS and VM: one that shares less would have limits of its own. No new namespace, and
+      // nothing in the high half.
+      let isThread =
+        arguments.0 & ~0xffff_ffff == 0 && arguments.0 & 0x10f00 == 0x10f00 && arguments.0 & 0x7e02_0080 == 0
       guard isThread else { return deny(name, call, EPERM) }
       let running = threads()
       return grants.threads(running: running, at: now) <= policy.limits.threads
@@ -91,7 +95,9 @@ struct NotificationPolicy {
     case let name?:
       let paths = SystemCalls.pathArguments(of: name)
       if !paths.isEmpty {
-        if givesForeignRights(name, call) { return deny(name, call, EPERM) }
+        if givesForeignRights(name, call) || !hidesFiles && SystemCalls.times.contains(name) {
+          return deny(name, call, EPERM)
+        }
         return policy.observesFiles ? .note(name, paths: paths) : .proceed
       }
       return deny(name, call, SystemCalls.denial(of: name))

@@ -32,7 +32,8 @@ extension Run {
       return false
     }
     let decision = NotificationPolicy(
-      policy: plan.policy, grants: grants, isLoading: isLoading, threads: { self.meters?.threads() ?? Int.max },
+      policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles,
+      threads: { self.meters?.threads() ?? Int.max },
       now: BootClock.now
     ).decide(call)
     switch decision {

@@ -88,9 +88,7 @@ private struct PolicyReader {
       guard let action = Policy.DeniedAction(rawValue: text) else {
         throw error(value, "onDenied.\(name) is \(shown(text)); it is deny or kill")
       }
-      guard action == .deny || !SystemCalls.isFree(name) else {
-        throw error(value, "onDenied.\(name): the filter never denies \(name), so there is nothing to kill for")
-      }
+      if let objection = Policy.objection(to: action, of: name) { throw error(value, "onDenied.\(name): \(objection)") }
       actions[name] = action
     }
     return actions

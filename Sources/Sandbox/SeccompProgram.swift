@@ -41,6 +41,7 @@ public struct SeccompProgram: Sendable, Equatable {
     var builder = Builder(context: context)
     for name in SystemCalls.allowed where name != "epoll_ctl" || !options.countsSharedMemory { try builder.allow(name) }
     for name in SystemCalls.paths where !options.observesFiles {
+      if !options.hidesFiles, SystemCalls.times.contains(name) { continue }
       // No file gets another user's rights for whoever runs it.
       let mode = SystemCalls.modeArgument(of: name)
       try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: Builder.foreignRights, value: 0)] } ?? [])
@@ -121,6 +122,8 @@ public struct SeccompProgram: Sendable, Equatable {
       } else {
         try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000, value: 0)])
       }
+      // Not CLOSE_RANGE_UNSHARE (2): each thread would have descriptors of its own, and as many as all of them may have.
+      try allow("close_range", [Test(argument: 2, mask: 2, value: 0)])
       try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
       // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
       if !options.killing.contains("clone3") { try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", []) }

@@ -9,7 +9,7 @@ public enum SystemCalls {
   static let allowed: [String] = [
     // Files by descriptor.
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "close",
-    "close_range", "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fsync", "fdatasync",
+    "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fsync", "fdatasync",
     "fadvise64",
     "sync_file_range", "copy_file_range", "sendfile", "splice", "tee", "readahead", "dup", "dup2", "dup3", "fstatfs",
     "fgetxattr", "flistxattr", "umask", "fchdir",
@@ -46,6 +46,9 @@ public enum SystemCalls {
     "renameat2", "link", "linkat", "symlink", "symlinkat", "truncate", "getxattr", "lgetxattr", "listxattr",
     "llistxattr", "utime", "utimes", "utimensat", "futimesat",
   ]
+
+  /// Those of them that change when a file seems to have been used, which Landlock lets them for any file of the user's.
+  public static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
 
   /// Which argument is the mode of the file that a call may make; openat2(2) hides it in memory and is denied.
   public static func modeArgument(of name: String) -> UInt32? { ["open": 2, "openat": 3, "creat": 1][name] }

@@ -35,6 +35,8 @@ import Testing
       (66, "/nonexistent/y, which the policy grants under 'write': No such file", "write: [/nonexistent/y]"),
       (64, "/, which the policy grants under 'read', is everything", "read: [/]"),
       (64, "/lib, which the policy grants under 'write', is the runtime's", "write: [/lib]"),
+      (64, "/proc/self/root, which the policy grants under 'read', leads to /", "read: [/proc/self/root]"),
+      (64, "/tmp, which the policy grants under 'read', is where a plugin has something of its own", "read: [/tmp]"),
       (64, "limits.openFiles", "limits: {openFiles: 99999999}"),
       (64, "the filter never denies getpid", "onDenied: {getpid: kill}"),
     ].map { (Int32($0.0), $0.1, try Workspace.temporaryFile("version: 1\n\($0.2)\n", suffix: ".yaml")) }

@@ -203,7 +203,48 @@ import Testing
     #expect(try opens("a/own", O_RDONLY))
     #expect(try !opens("a/own", O_WRONLY))
     #expect(try opens("a/link/deep/file", O_RDONLY))
-    #expect(try opens("a/link/deep/file", O_WRONLY) == grants.contains("write"))
+    #expect(try opens("a/link/deep/file", O_WRONLY) == grants.contains("write: [a/link]"))
+  }
+
+  /// The narrower grant holds, in whatever order they stand.
+  @Test(arguments: ["read: [a/b]\nwrite: [a]", "write: [a]\nread: [a/b]", "read: [a]\nwrite: [a/b]"])
+  func narrowerGrantsHold(_ grants: String) throws {
+    let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder + "/a/b", withIntermediateDirectories: true)
+    for name in ["a/file", "a/b/file"] { try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
+    let lists = grants.replacing(/a(\/b)?(?=\])/) { "\(folder)/\($0.output.0)" }
+    let policy = try Workspace.temporaryFile("version: 1\n\(lists)\n", suffix: ".yaml")
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    for (name, isWritable) in [
+      ("a/file", grants.contains("write: [a]")), ("a/b/file", grants.contains("write: [a/b]")),
+    ] {
+      let end = try Workspace.run([
+        "call", "libc.so.6", "open", "i32(cstring,i32)", "\(folder)/\(name)", "\(O_WRONLY)", "--policy", policy,
+      ])
+      #expect(end.output.hasPrefix("-1") != isWritable, "\(name): \(end)")
+    }
+  }
+
+  /// What lies beside the runner is nobody's runtime.
+  @Test func theRunnersFolderIsHidden() throws {
+    for name in ["outrider", "outrider-runner", "."] {
+      let end = try Workspace.run([
+        "call", "libc.so.6", "open", "i32(cstring,i32)", "\(Workspace.products)/\(name)", "0", "--observe",
+      ])
+      #expect(end.output.hasPrefix("-1"), "\(name): \(end)")
+      #expect(Workspace.products.hasPrefix("/tmp/") || end.errors.contains("denied by files"), "\(name): \(end)")
+    }
+  }
+
+  /// Each thread would have as many as all of them may have.
+  @Test func noThreadHasDescriptorsOfItsOwn() throws {
+    for (flags, result) in [(0, "0"), (4, "0"), (2, "-1"), (6, "-1")] {
+      let end = try Workspace.run([
+        "call", "libc.so.6", "close_range", "i32(u32,u32,u32)", "1000", "4294967295", "\(flags)",
+      ])
+      #expect(end.output.hasPrefix(result + "\n") && end.errors.contains("close_range") == (result == "-1"), "\(end)")
+    }
   }
 
   /// What a plugin may write to isn't what decides where a grant leads.

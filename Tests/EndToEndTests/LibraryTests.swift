@@ -1,5 +1,7 @@
 import Crypto
 import Foundation
+import PluginHost
+import Sandbox
 import Testing
 
 /// Which file is loaded, and what it finds beside it.
@@ -98,6 +100,48 @@ import Testing
       if signal == SIGKILL { _ = try Workspace.run(words) }
       #expect(try FileManager.default.contentsOfDirectory(atPath: container) == [])
     }
+  }
+
+  /// The loader has its own idea of such names, and another library may lie there.
+  @Test func namesThatTheLoaderExpands() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for (place, number) in [("$LIB", 1), ("lib/x86_64-linux-gnu", 2)] {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder)/x.appex/\(place)", withIntermediateDirectories: true)
+      try Self.compile("int who(void) { return \(number); }", "-o 'x.appex/\(place)/x.so'", in: folder)
+    }
+    let list = ["CFBundleExecutable": "$LIB/x.so"]
+    try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
+      .write(to: URL(fileURLWithPath: "\(folder)/x.appex/Info.plist"))
+    let end = try Workspace.run(["call", "\(folder)/x.appex", "who", "i32()"])
+    #expect(end.status == 66 && end.output.isEmpty && end.errors.contains("the loader takes '$'"), "\(end)")
+  }
+
+  /// A policy that a program makes is held to what a file's is.
+  @Test func policiesOfPrograms() async throws {
+    let host = try Workspace.host()
+    func refusal(_ change: (inout Policy) -> Void) async -> String {
+      var policy = Policy()
+      change(&policy)
+      do throws(HostError) {
+        _ = await (try await host.load("libc.so.6", policy: policy)).end()
+        return ""
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(await refusal { $0.onDenied = ["sokket": .kill] }.contains("isn't a system call that this host knows"))
+    #expect(await refusal { $0.onDenied = ["read": .kill] }.contains("never denies read"))
+    for path in ["etc/hostname", "/usr/../etc", "/etc/hostname\0/x", ""] {
+      #expect(await refusal { $0.read = [path] }.contains("isn't an absolute path without '..'"), "\(path)")
+    }
+    #expect(await refusal { $0.read = ["/etc/hostname"] } == "")
+  }
+
+  @Test func theRootIsNoContainer() throws {
+    let end = try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "1", "--container", "/proc/self/root/."])
+    #expect(end.status == 64 && end.errors.contains("the container leads to /"), "\(end)")
   }
 
   /// The first of several threads that crash at the same moment says where.

@@ -107,7 +107,7 @@ import Testing
     arguments: [
       0x11, 0x0120_0011, 0x4111, threadFlags | 1 << 32, threadFlags | 0x1000_0000, threadFlags | 0x2000_0000,
       threadFlags | 0x0002_0000,
-      threadFlags | 0x0200_0000, threadFlags | 0x80,
+      threadFlags | 0x0200_0000, threadFlags | 0x80, threadFlags & ~0x400, threadFlags & ~0x200, 0x10000,
     ] as [UInt64])
   func processesAndNamespacesAreNoThreads(_ flags: UInt64) throws {
     #expect(errno(of: try decide("clone", [flags])) == EPERM)
@@ -156,6 +156,19 @@ import Testing
     grants = .init()
     for running in 1...64 { #expect(try ask(running: running, after: 50_000 + running * 20)) }
     #expect(try !ask(running: 65, after: 52_000))
+  }
+
+  @Test func timesAreChangedOnlyOfWhatIsTheRuns() throws {
+    for hidesFiles in [false, true] {
+      for name in ["utime", "utimes", "utimensat", "futimesat", "stat", "openat"] {
+        var call = ol_notification()
+        call.number = try #require(Self.numbers[name])
+        let policy = NotificationPolicy(
+          policy: .init(), grants: .init(), isLoading: false, hidesFiles: hidesFiles, threads: { 1 }, now: .zero)
+        let isDenied = !hidesFiles && SystemCalls.times.contains(name)
+        #expect((policy.decide(call) == .proceed) != isDenied, "\(name)")
+      }
+    }
   }
 
   @Test func pathsAreNoted() throws {

@@ -36,7 +36,7 @@ import Testing
     let machine = FilterMachine(try SeccompProgram(options).bytes)
     let byArgument = [
       "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill",
-      "setpriority",
+      "setpriority", "close_range",
     ]
     let open = Set((SystemCalls.allowed + SystemCalls.paths + byArgument).compactMap(SystemCalls.number(of:)))
     for number in Int32(0)...700 {
@@ -49,6 +49,17 @@ import Testing
     }
   }
 
+  /// Without a mount namespace a plugin finds every file of its user.
+  @Test(arguments: [false, true]) func timesBelongToWhatIsHidden(_ observes: Bool) throws {
+    var options = SeccompProgram.Options()
+    (options.hidesFiles, options.observesFiles) = (false, observes)
+    let machine = FilterMachine(try SeccompProgram(options).bytes)
+    for name in ["utime", "utimes", "utimensat", "futimesat", "chmod", "fchmodat"] {
+      let number = try #require(SystemCalls.number(of: name))
+      #expect(machine.run(.init(number: UInt32(number))) == .notify, "\(name)")
+    }
+  }
+
   @Test(
     arguments: [
       ("read", []), ("write", []), ("openat", []), ("futex", []), ("exit_group", []), ("sendmsg", []), ("tgkill", []),
@@ -58,6 +69,7 @@ import Testing
       ("fcntl", [3, 1030]), ("fcntl", [3, 5]), ("fcntl", [3, 36]), ("prctl", [15]), ("prlimit64", [0, 7, 0, 0xdead]),
       ("personality", [0xffff_ffff]),
       ("chmod", [0, 0o755]), ("kill", []), ("openat", [0, 0, 0o100, 0o1777]), ("open", [0, 0o100, 0o777]),
+      ("close_range", [3, 9, 0]), ("close_range", [3, 9, 4]), ("utimensat", []),
     ] as [(String, [UInt64])])
   func allows(_ name: String, _ arguments: [UInt64]) throws {
     #expect(try verdict(name, arguments) == .allow)
@@ -65,7 +77,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("openat", [0, 0, 0o100, 0o4755]), ("open", [0, 0, 0o2000]), ("creat", [0, 0o6000]), ("openat2", []),
+      ("close_range", [3, 9, 2]), ("close_range", [3, 9, garbage | 6]), ("openat", [0, 0, 0o100, 0o4755]),
+      ("open", [0, 0, 0o2000]), ("creat", [0, 0o6000]), ("openat2", []),
       ("execve", []), ("execveat", []), ("fork", []), ("vfork", []), ("clone", [0x3d0f00]), ("ptrace", []), ("bpf", []),
       ("mmap", [0, 4096, executable, 2]), ("mmap", [0, 4096, garbage | executable, 2]),
       ("mmap", [0, 4096, UInt64(PROT_EXEC), 0x22]), ("mmap", [0, 4096, writable, 0x40022]),
