@@ -68,7 +68,10 @@ public struct PluginImage: Sendable {
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
     neighbours =
       isSystemLibrary
-      ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
+      ? []
+      : Self.closure(
+        of: elf?.needed ?? [], in: Self.directory(of: library.path),
+        within: bundle?.path ?? Self.directory(of: library.path), itself: library.name)
   }
 
   static func directory(of path: String) -> String {
@@ -129,22 +132,35 @@ public struct PluginImage: Sendable {
     }
   }
 
-  /// What DT_NEEDED reaches in the library's own directory.
-  private static func closure(of needed: [String], in directory: String, itself: String) -> [File] {
+  /// What DT_NEEDED reaches in the library's own directory. A link there may lead to where only the host may read: what
+  /// lies outside `top`, links resolved, is no neighbour.
+  private static func closure(of needed: [String], in directory: String, within top: String, itself: String) -> [File] {
     // Not the whole path again for every name: a wake waits for this.
     guard let folder = try? OwnedDescriptor.open(directory, ol_open_path | O_DIRECTORY) else { return [] }
     var wanted = needed
     var seen: Set<String> = [itself]
     var found: [File] = []
     while let name = wanted.popLast(), found.count < 64 {
-      guard !name.contains("/"), seen.insert(name).inserted, faccessat(folder.number, name, F_OK, 0) == 0,
-        let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
-        let elf = try? parse(file).elf
+      guard !name.contains("/"), seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top),
+        let elf = try? parse(file).elf, elf.isSharedObject
       else { continue }
-      found.append(File(path: file.path, identity: file.identity, name: name))
+      found.append(file)
       wanted += elf.needed
     }
     return found
+  }
+
+  private static func neighbour(
+    _ name: String, in folder: borrowing OwnedDescriptor, within top: String
+  ) -> File? {
+    let number = openat(folder.number, name, ol_open_path | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    let file = OwnedDescriptor(taking: number)
+    // Where the file lies that was opened, rather than where its name leads by now.
+    guard let path = Files.link("/proc/self/fd/\(number)"), path.hasPrefix(top == "/" ? top : top + "/"),
+      let identity = try? file.identity(), identity.isRegularFile
+    else { return nil }
+    return File(path: path, identity: identity, name: name)
   }
 }
 

@@ -31,6 +31,45 @@ import Testing
     #expect(finished.output == "42\n", "\(finished.errors)")
   }
 
+  /// Whoever unpacked a plugin may read more than the plugin: a link in its folder would bring that along.
+  @Test func followsNoNeighbourOutOfTheFolder() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for name in ["private", "plugin"] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    try Self.compile("int deep(void) { return 42; }", "-Wl,-soname,libdeep.so.1 -o private/deep", in: folder)
+    try Self.compile(
+      "int open(const char *, int, ...); int opened(void) { return open(\"/bundle/libdeep.so.1\", 0); }",
+      "-o plugin/reads.so -Wl,--no-as-needed -L. -l:private/deep -Wl,-rpath,'$ORIGIN'", in: folder)
+    for target in ["../private/deep", "\(folder)/private/deep"] {
+      let link = "\(folder)/plugin/libdeep.so.1"
+      try? FileManager.default.removeItem(atPath: link)
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+      let called = try Workspace.run(["call", "\(folder)/plugin/reads.so", "opened", "i32()"])
+      #expect(called.status == 10 && called.errors.contains("libdeep.so.1"), "\(called)")
+      let inspected = try Workspace.run(["inspect", "\(folder)/plugin/reads.so", "--json"])
+      #expect(!inspected.output.contains("private"), "\(inspected.output)")
+    }
+  }
+
+  /// The loader maps shared objects only; of anything else that bears a library's name a plugin would just read.
+  @Test func takesOnlySharedObjectsAsNeighbours() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("int deep(void) { return 42; }", "-Wl,-soname,libdeep.so.1 -o libdeep.so.1", in: folder)
+    try Self.compile(
+      "int use(void) { return 1; }", "-o use.so -Wl,--no-as-needed -L. -l:libdeep.so.1 -Wl,-rpath,'$ORIGIN'", in: folder
+    )
+    #expect(try Workspace.run(["inspect", "\(folder)/use.so"]).output.contains("beside it"))
+    // e_type of elf(5): ET_CORE.
+    let handle = try #require(FileHandle(forUpdatingAtPath: "\(folder)/libdeep.so.1"))
+    try handle.seek(toOffset: 16)
+    try handle.write(contentsOf: Data([4, 0]))
+    try handle.close()
+    #expect(try !Workspace.run(["inspect", "\(folder)/use.so"]).output.contains("beside it"))
+  }
+
   /// Longer than what is parsed; the difference lies behind that.
   @Test func hashesAllOfAFile() throws {
     let folder = try Self.folder()
