@@ -41,6 +41,11 @@ struct SpawnPlan {
   var open: Set<Wall> = []
   /// Whether the kernel charges everything that the run uses.
   var hasMemoryCgroup = false
+  /// Whether the host made the container for this run alone, and in memory.
+  var isContainerInMemory = false
+  /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
+  /// the host doesn't see.
+  var boundsContainer: Bool { isContainerInMemory && machine.hidesFiles && !hasMemoryCgroup }
 
   struct View {
     var library: String
@@ -104,7 +109,10 @@ struct SpawnPlan {
       }
     }
     parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: temporaryBytes))
-    parts.append(Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
+    parts.append(
+      boundsContainer
+        ? Part(file: nil, target: view.container, attributes: Self.data, memory: temporaryBytes)
+        : Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
     if let manifest {
       parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
     }
