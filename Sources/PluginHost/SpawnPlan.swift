@@ -251,12 +251,14 @@ struct SpawnPlan {
     ) { $1 }
   }
 
-  /// The walls whose limit the canary exceeded without being stopped.
+  /// The walls whose limit the canary exceeded without being stopped, or couldn't try: a policy that requires those fails.
   private func disproved(by proof: [Canary.Finding], _ states: [Wall: WallState]) -> [(Wall, WallState)] {
-    proof.compactMap { finding in
+    // The last of several for one wall counts: what was seen rather than what wasn't.
+    (proof.filter { !$0.wasTried } + proof.filter(\.wasTried)).compactMap { finding in
       guard !finding.isInForce, let wall = finding.wall else { return nil }
       let bearer = wall == .cgroup && states[.cgroup]?.state != .full ? .watchdog : wall
       guard states[bearer]?.state != .absent else { return nil }
+      guard finding.wasTried else { return (bearer, WallState(.partial, "\(finding.limit): \(finding.detail)")) }
       return (bearer, WallState(.absent, "\(finding.limit) isn't in force: \(finding.detail)"))
     }
   }

@@ -74,4 +74,29 @@ import Testing
       prepare: "echo '{}' >/mnt/m && mkdir /mnt/kept")
     #expect(taken.status == 0, "\(taken)")
   }
+
+  @Test func saysThatThereIsNoRoomForAFolder() throws {
+    let call = ["call", "libc.so.6", "abs", "i32(i32)", "-5"]
+    for options in ["ro", "nr_inodes=1"] {
+      let finished = try Self.confined(call, options: options)
+      #expect(finished.status == 70 && finished.output.isEmpty, "\(options): \(finished)")
+      #expect(finished.errors.contains("/tmp:") && finished.errors.contains("--container"), "\(finished.errors)")
+    }
+  }
+
+  /// The canary has no folder, the plugin has: nothing is known to be open.
+  @Test func whatCouldntBeTriedIsNotAbsent() throws {
+    let call = ["call", "libc.so.6", "abs", "i32(i32)", "-5", "--json", "--container", "/mnt/kept"]
+    let finished = try Self.confined(call, prepare: "mkdir /mnt/kept", options: "ro")
+    #expect(finished.status == 0, "\(finished.errors)")
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    let walls = try #require(object["sandbox"] as? [String: [String: String]])
+    for wall in ["seccomp", "rlimits", "watchdog"] {
+      #expect(walls[wall]?["state"] == "partial" && walls[wall]?["detail"]?.contains("couldn't be tried") == true)
+    }
+    let strict = ["mkdir /mnt/kept", "echo 'version: 1' >/mnt/policy", "echo 'require: [seccomp]' >>/mnt/policy"]
+    let refused = try Self.confined(
+      call + ["--policy", "/mnt/policy"], prepare: strict.joined(separator: " && "), options: "ro")
+    #expect(refused.status == 69, "\(refused)")
+  }
 }
