@@ -9,6 +9,12 @@ public struct Canary: Sendable {
     public var detail: String
     /// The wall that the limit is part of; nil where none is lost with it.
     public var wall: Wall?
+    /// Whether a runner came so far as to be stopped by it. What couldn't be tried isn't known to be in force.
+    public var wasTried = true
+
+    static func untried(_ limit: String, _ wall: Wall?, _ error: HostError) -> Finding {
+      Finding(limit: limit, isInForce: false, detail: "it couldn't be tried: \(error)", wall: wall, wasTried: false)
+    }
   }
 
   private typealias Probe = @Sendable () async -> Finding
@@ -149,8 +155,9 @@ public struct Canary: Sendable {
         limit: name, isInForce: outcome.kind == kind,
         detail: outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": " + outcome.detail), wall: wall)
     } catch {
+      guard let report = error.report else { return .untried(name, wall, error) }
       // What is exceeded before the library is loaded is exceeded.
-      return Finding(limit: name, isInForce: error.report?.outcome.kind == kind, detail: "\(error)", wall: wall)
+      return Finding(limit: name, isInForce: report.outcome.kind == kind, detail: "\(error)", wall: wall)
     }
   }
 
@@ -159,8 +166,14 @@ public struct Canary: Sendable {
     _ name: String, _ wall: Wall?, _ code: String, _ limits: Limits,
     _ body: (Plugin) async throws(HostError) -> RunnerMessage.CallResult
   ) async -> Finding {
+    let plugin: Plugin
     do throws(HostError) {
-      let plugin = try await load(limits)
+      plugin = try await load(limits)
+    } catch {
+      return error.report == nil
+        ? .untried(name, wall, error) : Finding(limit: name, isInForce: false, detail: "\(error)", wall: wall)
+    }
+    do throws(HostError) {
       let result = try await body(plugin)
       _ = await plugin.end()
       let isRefused = result.value == .signed(-1)

@@ -118,14 +118,20 @@ extension HostCore {
   }
 
   private func prepareContainer(_ path: String?, run: UInt64, server: ForkServerClient) throws(HostError) -> String {
-    do throws(SystemCallError) {
-      guard let path else {
+    guard let path else {
+      do throws(SystemCallError) {
         let folder = try Janitor.makeFolder(start: processStart)
         folders[run] = folder
         // Its own owner needs no id map.
         if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }
         return folder
+      } catch {
+        throw .failed(
+          "\(error.subject): no folder can be made for the plugin to write in: \(SystemCallError.message(error.code)); make that possible, or name a folder (--container)"
+        )
       }
+    }
+    do throws(SystemCallError) {
       let real = try Files.real(path)
       guard try Files.identity(of: real).isDirectory else {
         throw SystemCallError("open", code: ENOTDIR, subject: path)
@@ -133,7 +139,7 @@ extension HostCore {
       StagedFile.sweep(real)
       return real
     } catch {
-      throw .input("\(path ?? error.subject): \(SystemCallError.message(error.code))")
+      throw .input("\(path): \(SystemCallError.message(error.code))")
     }
   }
 

@@ -19,10 +19,12 @@ extension HostCore {
   }
 
   func plan(_ image: PluginImage, _ policy: Policy, container: String, manifest: PluginImage.File?) -> SpawnPlan {
-    SpawnPlan(
+    var plan = SpawnPlan(
       image: image, policy: policy, container: container, manifest: manifest,
       machine: machine
         ?? Machine(landlockABI: 0, hasListener: false, hello: .init(missing: [], runtime: [], hasPreloaded: false)))
+    plan.isContainerInMemory = Janitor.isInMemory && folders.values.contains(container)
+    return plan
   }
 
   func forkServer() throws(HostError) -> ForkServerClient {

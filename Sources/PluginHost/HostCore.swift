@@ -87,7 +87,12 @@ final class HostCore: @unchecked Sendable {
   // MARK: For any task
 
   /// Puts a copy of a finished download where a plugin may take it.
-  func stage(_ file: String, in container: String) throws(HostError) -> StagedFile {
+  func stage(_ file: String, in container: String, of run: UInt64) async throws(HostError) -> StagedFile {
+    guard await seesContainer(of: run) else {
+      throw .usage(
+        "\(file) can't be handed over: the plugin's container is memory here, as \(Janitor.parent) is; name a folder on a disk (--container)"
+      )
+    }
     stagedIn.withLock { _ = $0.insert(container) }
     return try StagedFile(copying: file, into: container, start: processStart)
   }
@@ -103,6 +108,12 @@ final class HostCore: @unchecked Sendable {
       }
     }
     return try result.get()
+  }
+
+  private func seesContainer(of run: UInt64) async -> Bool {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: runs[run]?.plan.boundsContainer != true) }
+    }
   }
 
   /// `signature`: of a function.

@@ -5,7 +5,11 @@ internal import LinuxSystem
 enum Janitor {
   private static let parents = ["/tmp", "/var/tmp"]
   /// What a plugin writes there should lie on a disk: in memory nothing might count it.
-  static let parent = parents.first { !Files.isMemory($0) && access($0, W_OK) == 0 } ?? "/tmp"
+  static let parent: String = {
+    let writable = parents.filter { access($0, W_OK) == 0 }
+    return writable.first { !Files.isMemory($0) } ?? writable.first ?? "/tmp"
+  }()
+  static let isInMemory = Files.isMemory(parent)
   static let prefix = "outrider-run-"
 
   /// `start`: of this process.

@@ -111,7 +111,7 @@ public final class Plugin: Sendable {
   private let core: HostCore
   private let run: UInt64
   public let image: RunnerMessage.LoadedImage
-  /// Where the host sees the plugin's container.
+  /// Where the host sees the plugin's container; an empty folder where that is memory of the run's own.
   public let container: String
 
   init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, container: String) {
@@ -164,7 +164,7 @@ public final class Plugin: Sendable {
 
   /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed.
   public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
-    let staged = try core.stage(file, in: container)
+    let staged = try await core.stage(file, in: container, of: run)
     defer { staged.remove() }
     _ = try await core.call(run, .downloadFinished(download, path: core.viewPath(run, of: staged.relativePath)))
   }

@@ -64,11 +64,17 @@ public struct PluginImage: Sendable {
     }
     guard library.identity.isRegularFile else { throw .input("\(library.path): not a regular file") }
     // A file that the host can't read as ELF is left to the loader, which has the last word, inside the walls.
+    var room = Self.mostBytes
+    try Self.admit(library, &room)
     let parsed = try Self.parse(library)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
     neighbours =
       isSystemLibrary
-      ? [] : Self.closure(of: elf?.needed ?? [], in: Self.directory(of: library.path), itself: library.name)
+      ? []
+      : try Self.closure(
+        of: elf?.needed ?? [], in: Self.directory(of: library.path),
+        within: bundle?.path ?? Self.directory(of: library.path), itself: library.name,
+        &room)
   }
 
   static func directory(of path: String) -> String {
@@ -94,15 +100,21 @@ public struct PluginImage: Sendable {
   /// A host wakes the same few files again and again; one that has changed in any way is read anew.
   private static let parsed = Mutex<[FileIdentity: Parsed]>([:])
 
+  /// Bytes of the library and its neighbours together: nothing ends their reading earlier, and it takes the host's time.
+  private static let mostBytes: Int64 = 1 << 30
+
+  private static func admit(_ file: File, _ room: inout Int64) throws(HostError) {
+    guard file.identity.size <= room else {
+      throw .input(
+        "\(file.path): it has \(file.identity.size >> 20) MiB, and of a library and those beside it that it needs at most \(mostBytes >> 20) MiB are read; remove debug information (strip -g), and keep data in files of their own"
+      )
+    }
+    room -= file.identity.size
+  }
+
   private static func parse(_ file: File) throws(HostError) -> Parsed {
     if let known = parsed.withLock({ $0[file.identity] }) { return known }
-    let (head, digest) = try read(file)
-    var result = Parsed(digest: digest)
-    do throws(ELFFile.FormatError) {
-      result.elf = try ELFFile(head)
-    } catch {
-      result.formatError = error.description
-    }
+    let result = try read(file)
     parsed.withLock { cache in
       if cache.count >= 256 { cache.removeAll() }
       cache[file.identity] = result
@@ -110,41 +122,66 @@ public struct PluginImage: Sendable {
     return result
   }
 
-  private static let longestParsed = 256 << 20
-
-  /// The digest of all of a file, and its first bytes, as many as are parsed.
-  private static func read(_ file: File) throws(HostError) -> (head: [UInt8], digest: String) {
+  private static func read(_ file: File) throws(HostError) -> Parsed {
     do throws(SystemCallError) {
       // It may be another file than the one that was looked at: a FIFO must not keep the host waiting.
       let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK)
-      var hash = SHA256()
-      var head: [UInt8] = []
-      while case let part = try descriptor.readAll(limit: 1 << 20), !part.isEmpty {
-        hash.update(data: part)
-        if head.count < longestParsed { head += part }
+      let identity = try descriptor.identity()
+      guard identity.device == file.identity.device, identity.inode == file.identity.inode else {
+        throw SystemCallError("open", code: ESTALE, subject: file.path)
       }
-      return (head, hash.finalize().map { String(format: "%02x", $0) }.joined())
+      var hash = SHA256()
+      var left = Int(file.identity.size)
+      while left > 0, case let part = try descriptor.readAll(limit: min(left, 1 << 20)), !part.isEmpty {
+        hash.update(data: part)
+        left -= part.count
+      }
+      var result = Parsed(digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
+      do throws(ELFFile.FormatError) {
+        result.elf = try ELFFile(FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size)))
+      } catch {
+        result.formatError = error.description
+      }
+      return result
     } catch {
-      throw .input("\(file.path): \(SystemCallError.message(error.code))")
+      throw .input(
+        "\(file.path): \(error.code == ESTALE ? "replaced while it was opened; try again" : SystemCallError.message(error.code))"
+      )
     }
   }
 
-  /// What DT_NEEDED reaches in the library's own directory.
-  private static func closure(of needed: [String], in directory: String, itself: String) -> [File] {
+  /// What DT_NEEDED reaches in the library's own directory. A link there may lead to where only the host may read: what
+  /// lies outside `top`, links resolved, is no neighbour.
+  private static func closure(
+    of needed: [String], in directory: String, within top: String, itself: String, _ room: inout Int64
+  ) throws(HostError) -> [File] {
     // Not the whole path again for every name: a wake waits for this.
     guard let folder = try? OwnedDescriptor.open(directory, ol_open_path | O_DIRECTORY) else { return [] }
     var wanted = needed
     var seen: Set<String> = [itself]
     var found: [File] = []
     while let name = wanted.popLast(), found.count < 64 {
-      guard !name.contains("/"), seen.insert(name).inserted, faccessat(folder.number, name, F_OK, 0) == 0,
-        let file = try? open("\(directory)/\(name)"), file.identity.isRegularFile,
-        let elf = try? parse(file).elf
+      guard !name.contains("/"), seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
-      found.append(File(path: file.path, identity: file.identity, name: name))
+      try admit(file, &room)
+      guard let elf = try? parse(file).elf, elf.isSharedObject else { continue }
+      found.append(file)
       wanted += elf.needed
     }
     return found
+  }
+
+  private static func neighbour(
+    _ name: String, in folder: borrowing OwnedDescriptor, within top: String
+  ) -> File? {
+    let number = openat(folder.number, name, ol_open_path | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    let file = OwnedDescriptor(taking: number)
+    // Where the file lies that was opened, rather than where its name leads by now.
+    guard let path = Files.link("/proc/self/fd/\(number)"), path.hasPrefix(top == "/" ? top : top + "/"),
+      let identity = try? file.identity(), identity.isRegularFile
+    else { return nil }
+    return File(path: path, identity: identity, name: name)
   }
 }
 

@@ -41,6 +41,11 @@ struct SpawnPlan {
   var open: Set<Wall> = []
   /// Whether the kernel charges everything that the run uses.
   var hasMemoryCgroup = false
+  /// Whether the host made the container for this run alone, and in memory.
+  var isContainerInMemory = false
+  /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
+  /// the host doesn't see.
+  var boundsContainer: Bool { isContainerInMemory && machine.hidesFiles && !hasMemoryCgroup }
 
   struct View {
     var library: String
@@ -104,7 +109,10 @@ struct SpawnPlan {
       }
     }
     parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: temporaryBytes))
-    parts.append(Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
+    parts.append(
+      boundsContainer
+        ? Part(file: nil, target: view.container, attributes: Self.data, memory: temporaryBytes)
+        : Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
     if let manifest {
       parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
     }
@@ -244,12 +252,14 @@ struct SpawnPlan {
     ) { $1 }
   }
 
-  /// The walls whose limit the canary exceeded without being stopped.
+  /// The walls whose limit the canary exceeded without being stopped, or couldn't try: a policy that requires those fails.
   private func disproved(by proof: [Canary.Finding], _ states: [Wall: WallState]) -> [(Wall, WallState)] {
-    proof.compactMap { finding in
+    // The last of several for one wall counts: what was seen rather than what wasn't.
+    (proof.filter { !$0.wasTried } + proof.filter(\.wasTried)).compactMap { finding in
       guard !finding.isInForce, let wall = finding.wall else { return nil }
       let bearer = wall == .cgroup && states[.cgroup]?.state != .full ? .watchdog : wall
       guard states[bearer]?.state != .absent else { return nil }
+      guard finding.wasTried else { return (bearer, WallState(.partial, "\(finding.limit): \(finding.detail)")) }
       return (bearer, WallState(.absent, "\(finding.limit) isn't in force: \(finding.detail)"))
     }
   }

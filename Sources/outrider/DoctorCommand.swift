@@ -58,7 +58,8 @@ struct DoctorCommand: AsyncParsableCommand {
         Output.table(["METER", "BY"], Self.meters(walls).sorted { $0.key < $1.key }.map { [$0.key, $0.value] })
         Output.line("")
         Output.table(
-          ["LIMIT", "IN FORCE", "PROOF"], findings.map { [$0.limit, $0.isInForce ? "yes" : "NO", $0.detail] })
+          ["LIMIT", "IN FORCE", "PROOF"],
+          findings.map { [$0.limit, $0.isInForce ? "yes" : $0.wasTried ? "NO" : "?", $0.detail] })
       }
       Exit.leave(findings.allSatisfy(\.isInForce) ? 0 : 69)
     } catch {

@@ -6,13 +6,13 @@ import Testing
 
 /// Which file is loaded, and what it finds beside it.
 @Suite struct LibraryTests {
-  private static func folder() throws -> String {
+  static func folder() throws -> String {
     let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path
   }
 
-  private static func compile(_ source: String, _ arguments: String, in folder: String) throws {
+  static func compile(_ source: String, _ arguments: String, in folder: String) throws {
     try source.write(toFile: "\(folder)/source.c", atomically: true, encoding: .utf8)
     let finished = try Workspace.run(
       ["-c", "cd '\(folder)' && cc -shared -fPIC source.c \(arguments)"], program: "/bin/bash")
@@ -33,7 +33,46 @@ import Testing
     #expect(finished.output == "42\n", "\(finished.errors)")
   }
 
-  /// Longer than what is parsed; the difference lies behind that.
+  /// Whoever unpacked a plugin may read more than the plugin: a link in its folder would bring that along.
+  @Test func followsNoNeighbourOutOfTheFolder() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for name in ["private", "plugin"] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    try Self.compile("int deep(void) { return 42; }", "-Wl,-soname,libdeep.so.1 -o private/deep", in: folder)
+    try Self.compile(
+      "int open(const char *, int, ...); int opened(void) { return open(\"/bundle/libdeep.so.1\", 0); }",
+      "-o plugin/reads.so -Wl,--no-as-needed -L. -l:private/deep -Wl,-rpath,'$ORIGIN'", in: folder)
+    for target in ["../private/deep", "\(folder)/private/deep"] {
+      let link = "\(folder)/plugin/libdeep.so.1"
+      try? FileManager.default.removeItem(atPath: link)
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+      let called = try Workspace.run(["call", "\(folder)/plugin/reads.so", "opened", "i32()"])
+      #expect(called.status == 10 && called.errors.contains("libdeep.so.1"), "\(called)")
+      let inspected = try Workspace.run(["inspect", "\(folder)/plugin/reads.so", "--json"])
+      #expect(!inspected.output.contains("private"), "\(inspected.output)")
+    }
+  }
+
+  /// The loader maps shared objects only; of anything else that bears a library's name a plugin would just read.
+  @Test func takesOnlySharedObjectsAsNeighbours() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("int deep(void) { return 42; }", "-Wl,-soname,libdeep.so.1 -o libdeep.so.1", in: folder)
+    try Self.compile(
+      "int use(void) { return 1; }", "-o use.so -Wl,--no-as-needed -L. -l:libdeep.so.1 -Wl,-rpath,'$ORIGIN'", in: folder
+    )
+    #expect(try Workspace.run(["inspect", "\(folder)/use.so"]).output.contains("beside it"))
+    // e_type of elf(5): ET_CORE.
+    let handle = try #require(FileHandle(forUpdatingAtPath: "\(folder)/libdeep.so.1"))
+    try handle.seek(toOffset: 16)
+    try handle.write(contentsOf: Data([4, 0]))
+    try handle.close()
+    #expect(try !Workspace.run(["inspect", "\(folder)/use.so"]).output.contains("beside it"))
+  }
+
+  /// Much longer than what is kept of it; the difference lies near the end.
   @Test func hashesAllOfAFile() throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -50,6 +89,33 @@ import Testing
     let digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
     let finished = try Workspace.run(["call", path, "one", "i32()", "--json"])
     #expect(finished.output.contains(digest), "\(finished.errors)")
+  }
+
+  /// A file has the length that somebody gave it, and reading it has no deadline.
+  @Test func refusesLibrariesBeyondTheirLimit() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("int deep(void) { return 42; }", "-Wl,-soname,libdeep.so.1 -o libdeep.so.1", in: folder)
+    try Self.compile(
+      "int use(void) { return 1; }", "-o use.so -Wl,--no-as-needed -L. -l:libdeep.so.1 -Wl,-rpath,'$ORIGIN'", in: folder
+    )
+    // Alone it may be as long as that; with the one that needs it it's more.
+    for (name, size) in [("libdeep.so.1", 1 << 30), ("use.so", 20 << 30)] {
+      try #require(truncate("\(folder)/\(name)", size) == 0)
+      let called = try Workspace.run(["call", "\(folder)/use.so", "use", "i32()", "--wall", "300ms"])
+      #expect(called.status == 66 && called.errors.contains(name) && called.errors.contains("1024 MiB"), "\(called)")
+    }
+  }
+
+  @Test func keepsLittleOfALongLibrary() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("int one(void) { return 1; }", "-o long.so", in: folder)
+    let before = try Workspace.measure(["inspect", "\(folder)/long.so"])
+    try #require(truncate("\(folder)/long.so", 300 << 20) == 0)
+    let after = try Workspace.measure(["inspect", "\(folder)/long.so"])
+    #expect(before.status == 0 && after.status == 0)
+    #expect(after.peak - before.peak < 32 << 20, "\(before.peak) \(after.peak)")
   }
 
   @Test func searchesWhereTheLoaderDoes() throws {

@@ -99,6 +99,34 @@ import Testing
     #expect(try ELFFile(Self.sharingLibrary(entries: 100, nameLength: 300)).exports.count == 99)
   }
 
+  /// A chain of symbols that never ends, in a file that is all zeros: whatever its length, it is read in no time.
+  @Test(.timeLimit(.minutes(1))) func endlessChainsEnd() throws {
+    let head = Self.sharingLibrary(entries: 100, nameLength: 300)
+    let count = UInt64(1) << 40
+    var asked = 0
+    let windows = FileWindows(count: count) { offset, size in
+      asked += 1
+      let part = offset < UInt64(head.count) ? Array(head[Int(offset)...].prefix(size)) : []
+      var bytes = part + Array(repeating: 0, count: size - part.count)
+      // The chain's last entry says no more that it is the last.
+      for index in max(0, head.count - 8)..<head.count where offset == 0 { bytes[index] = 0 }
+      return bytes
+    }
+    _ = try ELFFile(windows)
+    #expect(asked < 10_000, "\(asked)")
+  }
+
+  @Test func readsAcrossWindows() {
+    let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 % 251 + 1) } + [0]
+    let windows = FileWindows(bytes)
+    #expect(windows.integer(65533, 8) == (0..<8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64(bytes[65533 + $1]) })
+    #expect(windows.text(199_990) == String(decoding: bytes[199_990..<200_000], as: UTF8.self))
+    #expect(windows.text(131_070, limit: 100) == nil && windows.text(131_070) == nil)
+    #expect(windows.text(199_000)?.utf8.count == String(decoding: bytes[199_000..<200_000], as: UTF8.self).utf8.count)
+    #expect(windows.integer(199_993, 8) != nil && windows.integer(199_994, 8) == nil && windows.text(200_001) == nil)
+    #expect(windows.integer(.max, 8) == nil && windows.text(.max) == nil)
+  }
+
   private static func sharingLibrary(entries: Int, nameLength: Int) -> [UInt8] {
     #if arch(x86_64)
       let machine: UInt8 = 62
