@@ -131,6 +131,24 @@ import Testing
     #expect(await plugin.end().outcome.kind == .wallTimeExceeded)
   }
 
+  /// Though every wake ends with a kill.
+  @Test func defaultsAreKept() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    for expected in ["defaults 0 0", "defaults 1 2", "defaults 2 4"] {
+      let plugin = try await scene.load()
+      _ = try await plugin.contentRequest(.periodic)
+      #expect(Self.messages(await plugin.end()).contains(expected))
+    }
+    let plugin = try await scene.load()
+    let download = try #require(try await plugin.contentRequest(.periodic).accepted.first)
+    try await plugin.downloadFailed(download, error: .init(domain: "NSURLErrorDomain", code: -1, description: ""))
+    _ = await plugin.end()
+    let last = try await scene.load()
+    _ = try await last.contentRequest(.periodic)
+    #expect(Self.messages(await last.end()).contains("defaults 40 8"))
+  }
+
   /// In a source that imports Foundation and nothing else.
   @Test func replacingAFileKeepsTheNewVersion() async throws {
     let scene = try Scene()

@@ -78,6 +78,7 @@ enum EntryPoints {
   /// Before the host hears that the entry point has returned, since it may then end the process.
   private static func finish() {
     OutstandingWork.settle()
+    Preferences.save()
   }
 
   private static func copied(_ download: UnsafePointer<ba_download>?, state: BADownload.State?) -> BADownload? {

@@ -37,7 +37,11 @@ struct ExclusiveControl: Sendable {
         OutstandingWork.end()
       }
       let error = acquire(before: date, wasInTime: wasInTime, from: host)
-      defer { if error == nil { host.releaseExclusiveControl() } }
+      defer {
+        // While the other side still stays out: it may read them next.
+        Preferences.save()
+        if error == nil { host.releaseExclusiveControl() }
+      }
       unchecked.value(error)
     }
   }
