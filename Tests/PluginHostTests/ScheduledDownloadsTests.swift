@@ -36,4 +36,15 @@ import Testing
     #expect(scheduled.add(download("a", body: 70_000)) == 102)
     #expect(scheduled.bytes == 0)
   }
+
+  /// Whatever it was when the plugin handed it in: a finished one may be scheduled again, and C plugins give no UUID.
+  @Test func whatIsKeptWaitsUnderAnIdentifierOfItsOwn() {
+    var scheduled = ScheduledDownloads()
+    var finished = download("a")
+    (finished.state, finished.uniqueIdentifier) = (3, "its-own")
+    #expect(scheduled.add(finished) == 0 && scheduled.add(download("b")) == 0)
+    #expect(scheduled.downloads.map(\.state) == [1, 1])
+    #expect(scheduled.downloads[0].uniqueIdentifier == "its-own")
+    #expect(scheduled.downloads[1].uniqueIdentifier.utf8.count == 36)
+  }
 }
