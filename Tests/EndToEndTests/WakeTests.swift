@@ -157,4 +157,23 @@ import Testing
     #expect(try await plugin.call("replaces", "i32()").value == .signed(1))
     _ = await plugin.end()
   }
+
+  /// What the content request answered goes on in the rest of the run, and what was rejected is told.
+  @Test func theCommandKeepsWhatWasAnswered() throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let finished = try Workspace.run([
+      "run", try Self.library.get(), "--request", "periodic", "--manifest", scene.folder + "/file", "--json",
+      "--finished", "b=" + scene.folder + "/file", "--failed", "a=-1001",
+    ])
+    #expect(finished.status == 0, "\(finished.errors)")
+    let object = try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any]
+    let log = (object?["log"] as? [[String: Any]] ?? []).compactMap { $0["message"] as? String }
+    // The rejected one isn't scheduled again: its name is that of one that is.
+    #expect(log.filter { $0.hasPrefix("failed") } == ["failed a BAErrorDomain 100", "failed a NSURLErrorDomain -1001"])
+    #expect(log.filter { $0.hasPrefix("current") } == ["current a=1,b=1", "current a=1"])
+    #expect(log.contains("control b 1"))
+    let scheduled = object?["scheduled"] as? [[String: Any]]
+    #expect(scheduled?.map { $0["identifier"] as? String } == ["a"])
+  }
 }
