@@ -23,6 +23,8 @@ public struct DownloadRules: Sendable {
   public struct Verdict: Sendable, Equatable {
     public var accepted: [Download] = []
     public var rejected: [RejectedDownload] = []
+    /// The downloads of `rejected`, in the same order; shorter where an answer was too long to hold them.
+    public var rejectedDownloads: [Download] = []
 
     public init() {}
   }
@@ -35,11 +37,13 @@ public struct DownloadRules: Sendable {
     for download in answer {
       if let rejection = objection(to: download) {
         verdict.rejected.append(rejection)
+        verdict.rejectedDownloads.append(download)
       } else if !seen.insert(download.identifier).inserted {
         verdict.rejected.append(
           RejectedDownload(
             identifier: download.identifier, code: 100,
             reason: "the identifier was answered twice; each download of an app needs its own"))
+        verdict.rejectedDownloads.append(download)
       } else {
         verdict.accepted.append(download)
       }

@@ -155,6 +155,8 @@ public final class Plugin: Sendable {
     let result = try await core.call(
       run, .contentRequest(kind: kind, manifest: core.manifestPath(run), remaining: -1, essentialRemaining: -1))
     var verdict = DownloadRules(request: kind).judge(result.downloads)
+    verdict.accepted = verdict.accepted.map(\.identified)
+    verdict.rejectedDownloads = verdict.rejectedDownloads.map(\.identified)
     verdict.rejected += result.refused.map {
       RejectedDownload(
         identifier: $0, code: -1, reason: "one answer has at most \(Frame.longestPayload >> 20) MiB; it found no room")
@@ -171,6 +173,17 @@ public final class Plugin: Sendable {
 
   public func downloadFailed(_ download: Download, error: ErrorDescription) async throws(HostError) {
     _ = try await core.call(run, .downloadFailed(download, error))
+  }
+
+  /// Takes on what the extension answered: until they finish, they are among its current downloads. A host that doesn't do
+  /// the transfers of an answer has no need of it.
+  public func adopt(_ downloads: [Download]) {
+    core.loop.submit { [core, run] in core.runs[run]?.scheduled.adopt(downloads) }
+  }
+
+  /// A download is no longer current, because its file is here or it has failed; to be said before the extension is told.
+  public func finish(_ identifier: String) {
+    core.loop.submit { [core, run] in core.runs[run]?.scheduled.finish(identifier) }
   }
 
   /// A plugin that nobody ended goes with its last reference.

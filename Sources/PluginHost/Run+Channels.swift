@@ -280,7 +280,7 @@ extension Run {
       log.record(level: level, subsystem: subsystem, category: category, message: message)
     case .schedule(let download): reply(id, .status(schedule(download)))
     case .cancel(let identifier): reply(id, .status(scheduled.cancel(identifier)))
-    case .currentDownloads: reply(id, .downloads(scheduled.downloads))
+    case .currentDownloads: reply(id, .downloads(scheduled.current))
     case .acquireExclusiveControl: reply(id, .status(0))
     case .releaseExclusiveControl: break
     case .beginActivity:

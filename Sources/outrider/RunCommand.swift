@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AssetModel
 internal import Foundation
+internal import HostProtocol
 internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
@@ -25,7 +26,9 @@ struct RunCommand: AsyncParsableCommand {
     abstract: "Wakes an extension: hands it a content request and shows the downloads that it asks for.",
     discussion: """
       EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control
-      is granted, what the extension schedules is listed.
+      is granted, what the extension schedules is listed. The downloads that it answers are current until --finished or
+      --failed names them; nothing is transferred. The first 64 that are rejected are then handed to its function for
+      failed downloads, with the BAErrorDomain code, if it has one.
 
       EXAMPLES
         outrider run SessionsDownloader.appex --request install --manifest sessions.json
@@ -93,10 +96,14 @@ struct RunCommand: AsyncParsableCommand {
     var failure: HostError?
     do throws(HostError) {
       verdict = try await plugin.contentRequest(request.kind)
+      plugin.adopt(verdict.accepted)
+      try await reportRejected(verdict, to: plugin)
       for (identifier, file) in finished {
+        plugin.finish(identifier)
         try await plugin.downloadFinished(Self.download(identifier, verdict, state: 3), file: file)
       }
       for (identifier, code) in failed {
+        plugin.finish(identifier)
         try await plugin.downloadFailed(
           Self.download(identifier, verdict, state: -1),
           error: ErrorDescription(
@@ -108,6 +115,21 @@ struct RunCommand: AsyncParsableCommand {
     let report = await plugin.end()
     return (report, verdict, failure?.report == nil ? failure : nil)
   }
+
+  /// Nobody else tells an extension that what it asked for won't come.
+  private func reportRejected(_ verdict: DownloadRules.Verdict, to plugin: Plugin) async throws(HostError) {
+    guard plugin.image.entryPoints.contains(where: { $0.name == "download_failed" }) else { return }
+    for (rejected, download) in zip(verdict.rejected, verdict.rejectedDownloads).prefix(Self.mostRejectedReported) {
+      var download = download
+      download.state = -1
+      try await plugin.downloadFailed(
+        download,
+        error: ErrorDescription(domain: "BAErrorDomain", code: Int64(rejected.code), description: rejected.reason))
+    }
+  }
+
+  /// An extension whose answer is wrong throughout is told so often enough.
+  private static let mostRejectedReported = 64
 
   private static func pair(_ text: String, _ form: String) throws -> (String, String) {
     guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex

@@ -1,4 +1,6 @@
 import BackgroundAssets
+import Foundation
+import OSLog
 import Testing
 
 /// How apps put a new version of an asset in the place of the old one.
@@ -58,6 +60,22 @@ import Testing
       _ = try manager.replaceItemAt(url("level"), withItemAt: url("level-2"))
       #expect(try text("level/map") == "level-2" && names == ["asset", "download", "level"])
     }
+  }
+
+  /// A source beside the extension's own that knows nothing of BackgroundAssets.
+  @Test func aFileThatImportsFoundationAlone() throws {
+    try scene {
+      try FoundationAlone.replace(url("asset"), with: url("download"))
+      #expect(try text("asset") == "new" && names == ["asset"])
+    }
+  }
+
+  /// A toolchain that spells it otherwise would bring Foundation's own back.
+  @Test func theSymbolIsFoundations() throws {
+    let library = try #require(dlopen("libFoundation.so", RTLD_NOW | RTLD_NOLOAD))
+    let symbol =
+      "$s20FoundationEssentials11FileManagerC0A0E13replaceItemAt_04withfG006backupF4Name7optionsAA3URLVSgAJ_AJSSSgAC0F18ReplacementOptionsVtKF"
+    #expect(dlsym(library, symbol) != nil)
   }
 
   /// What can't be done leaves everything as it was.

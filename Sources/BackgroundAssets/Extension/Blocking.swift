@@ -26,14 +26,6 @@ enum Blocking {
     }
   }
 
-  /// Serves the main queue until every request for exclusive control has been answered and handled: the handler of one may
-  /// need the main actor, and nobody else would serve it.
-  static func finishExclusiveControl() {
-    while Thread.isMainThread, ExclusiveControl.shared.isPending {
-      _ = RunLoop.main.run(mode: .default, before: .distantFuture)
-    }
-  }
-
   private final class Box<Value: Sendable>: Sendable {
     let value = Mutex<Value?>(nil)
   }

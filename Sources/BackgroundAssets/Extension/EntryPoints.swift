@@ -8,7 +8,7 @@ enum EntryPoints {
     guard let request, request.pointee.size >= UInt32(MemoryLayout<ba_content_request>.size),
       let kind = BAContentRequest(rawValue: Int(request.pointee.kind)), let (target, host) = begin(host)
     else { return BA_FAILED }
-    defer { Blocking.finishExclusiveControl() }
+    defer { finish() }
     let downloads = ContentRequestInProgress.during {
       target.downloads(
         for: kind, manifestURL: URL(fileURLWithPath: request.pointee.manifest_path.text, isDirectory: false),
@@ -32,7 +32,7 @@ enum EntryPoints {
     }
     let file = URL(fileURLWithPath: String(cString: path), isDirectory: false)
     target.backgroundDownload(download, finishedWithFileURL: file)
-    Blocking.finishExclusiveControl()
+    finish()
     return BA_OK
   }
 
@@ -41,7 +41,7 @@ enum EntryPoints {
       error.pointee.size >= UInt32(MemoryLayout<ba_error>.size), let (target, _) = begin(host)
     else { return BA_FAILED }
     target.backgroundDownload(download, failedWithError: error.pointee.value)
-    Blocking.finishExclusiveControl()
+    finish()
     return BA_OK
   }
 
@@ -51,6 +51,7 @@ enum EntryPoints {
       answer.pointee.size >= UInt32(MemoryLayout<ba_challenge_answer>.size), let (target, host) = begin(host)
     else { return BA_FAILED }
     let question = URLAuthenticationChallenge(copying: challenge.pointee)
+    defer { finish() }
     let call = ChallengeCall(target: target, download: download, challenge: question)
     let (disposition, credential) = Blocking.run { await call.ask() }
     guard answer.pointee.fill(disposition, credential) else {
@@ -65,12 +66,19 @@ enum EntryPoints {
   static let willTerminate: ba_will_terminate_function = { host in
     guard let (target, _) = begin(host) else { return }
     LastCall.announce(to: target)
+    finish()
   }
 
   private static func begin(_ table: UnsafePointer<ba_host>?) -> (any BADownloaderExtension, Host)? {
     ba_set_current_host(table)
     guard let host = Host.current, let target = ExtensionRegistry.current else { return nil }
     return (target, host)
+  }
+
+  /// Before the host hears that the entry point has returned, since it may then end the process.
+  private static func finish() {
+    OutstandingWork.settle()
+    Preferences.save()
   }
 
   private static func copied(_ download: UnsafePointer<ba_download>?, state: BADownload.State?) -> BADownload? {

@@ -8,6 +8,7 @@ enum ExtensionRegistry {
   static func register<Extension: BADownloaderExtension>(_ type: Extension.Type) {
     self.type = type
     instance = nil
+    TaskObserver.start()
   }
 
   /// The instance of this wake; made by the first entry point that is called.

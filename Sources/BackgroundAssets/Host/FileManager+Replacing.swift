@@ -4,16 +4,22 @@ extension FileManager {
   /// Puts a new version of a file or folder in the place of the old one, which is never missing if it is a file.
   ///
   /// Foundation's own exchanges the two names and then removes the wrong one where the C library's `renameat2` isn't used, as
-  /// on Linux. A module's own members win over those that it passes on.
+  /// on Linux. An overload would be ambiguous beside an import of Foundation, and unseen by files that import nothing else.
+  /// So this defines Foundation's symbol once more: in the image that it is linked into, the linker binds every call of
+  /// `replaceItemAt` to it, because Swift's symbols can't be preempted there. Other images keep Foundation's.
   ///
   /// - Parameters:
   ///   - backupItemName: A name beside the old version under which it lies meanwhile.
   ///   - options: Whether that one stays, and whether the new version keeps its own permissions instead of the old one's.
   /// - Returns: Where the new version lies: `originalItemURL`.
   /// - Throws: A `CocoaError`; then everything is as it was.
-  public func replaceItemAt(
-    _ originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String? = nil,
-    options: FileManager.ItemReplacementOptions = []
+  @_silgen_name(
+    "$s20FoundationEssentials11FileManagerC0A0E13replaceItemAt_04withfG006backupF4Name7optionsAA3URLVSgAJ_AJSSSgAC0F18ReplacementOptionsVtKF"
+  )
+  @usableFromInline
+  func outriderReplaceItemAt(
+    _ originalItemURL: URL, withItemAt newItemURL: URL, backupItemName: String?,
+    options: FileManager.ItemReplacementOptions
   ) throws -> URL? {
     var (old, new) = (stat(), stat())
     guard lstat(newItemURL.path, &new) == 0 else { throw Self.failure(.fileNoSuchFile, at: newItemURL) }

@@ -45,7 +45,9 @@ public class BADownloadManager: NSObject, @unchecked Sendable {
   /// Fetches on a queue of the manager and calls the handler there: with the downloads, or with none and an error.
   public func fetchCurrentDownloads(completionHandler: @escaping ([BADownload], (any Error)?) -> Void) {
     let handler = CompletionHandler(call: completionHandler)
+    OutstandingWork.begin()
     handlers.async {
+      defer { OutstandingWork.end() }
       do { handler.call(try self.fetchCurrentDownloads(), nil) } catch { handler.call([], error) }
     }
   }

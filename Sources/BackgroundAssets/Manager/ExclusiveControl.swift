@@ -1,6 +1,5 @@
 import CExtension
 import Dispatch
-import Synchronization
 
 /// Takes turns at the advisory lock between the app and its extension.
 ///
@@ -10,15 +9,6 @@ struct ExclusiveControl: Sendable {
   static let shared = ExclusiveControl()
 
   private let queue = DispatchQueue(label: "BackgroundAssets.exclusive-control")
-  private let pending = Pending()
-
-  /// Requests that were made and whose handlers haven't returned.
-  private final class Pending: Sendable {
-    let count = Mutex(0)
-  }
-
-  /// Whether a handler is still to be called, or to return.
-  var isPending: Bool { pending.count.withLock { $0 > 0 } }
 
   /// Returns at once; `perform` runs later, on the queue, and the lock is given back when it returns.
   ///
@@ -37,19 +27,21 @@ struct ExclusiveControl: Sendable {
     }
     // Before returning, so that the host knows of the request before the entry point that made it ends.
     host.beginActivity()
-    pending.count.withLock { $0 += 1 }
+    OutstandingWork.begin()
     let wasInTime = date.map { $0.timeIntervalSinceNow > 0 } ?? true
     let unchecked = Unchecked(value: perform)
     queue.async {
       defer {
         host.endActivity()
-        pending.count.withLock { $0 -= 1 }
         afterwards()
-        // Wakes the entry point that serves the main queue meanwhile.
-        DispatchQueue.main.async {}
+        OutstandingWork.end()
       }
       let error = acquire(before: date, wasInTime: wasInTime, from: host)
-      defer { if error == nil { host.releaseExclusiveControl() } }
+      defer {
+        // While the other side still stays out: it may read them next.
+        Preferences.save()
+        if error == nil { host.releaseExclusiveControl() }
+      }
       unchecked.value(error)
     }
   }

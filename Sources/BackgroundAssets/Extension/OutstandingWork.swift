@@ -1,0 +1,33 @@
+import Dispatch
+import Synchronization
+
+/// What an entry point's function has begun and left: jobs of tasks that are ready to run or do, requests for exclusive
+/// control, and handlers that wait for their turn.
+///
+/// The run may end as soon as the entry point has returned, so it returns when all of that has come to rest. Whatever a piece
+/// of it begins is counted before that piece ends, so none is left when the count is zero.
+enum OutstandingWork {
+  private static let count = Atomic(0)
+  private static let isAwaited = Atomic(false)
+
+  static func begin() { count.add(1, ordering: .sequentiallyConsistent) }
+
+  static func end() {
+    let left = count.subtract(1, ordering: .sequentiallyConsistent).newValue
+    // Wakes the run loop below.
+    if left == 0, isAwaited.load(ordering: .sequentiallyConsistent) { DispatchQueue.main.async {} }
+  }
+
+  /// Serves the main queue until nothing is left: some of it may need the main actor, and nobody else would serve it. Work that
+  /// never ends is ended by the wall clock of the call.
+  ///
+  /// On the first thread only: elsewhere the caller may itself be a job that is counted.
+  static func settle() {
+    guard count.load(ordering: .sequentiallyConsistent) > 0, Thread.isMainThread else { return }
+    isAwaited.store(true, ordering: .sequentiallyConsistent)
+    defer { isAwaited.store(false, ordering: .sequentiallyConsistent) }
+    while count.load(ordering: .sequentiallyConsistent) > 0 {
+      _ = RunLoop.main.run(mode: .default, before: .distantFuture)
+    }
+  }
+}

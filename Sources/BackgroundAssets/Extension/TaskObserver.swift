@@ -1,0 +1,43 @@
+import CExtension
+import Dispatch
+
+/// Counts the jobs of tasks that are ready to run, from when they are until their task has suspended or ended.
+enum TaskObserver {
+  /// Once, in a process that is an extension's alone, on its first thread.
+  static func start() {
+    guard Thread.isMainThread else { return }
+    ba_observe_tasks(
+      { job, _ in
+        guard let job else { return }
+        OutstandingWork.begin()
+        let ready = ReadyJob(job: job)
+        // As the runtime itself does it, which wouldn't say when the job is over.
+        DispatchQueue.global(qos: ready.quality).async {
+          ba_run_job(ready.job)
+          OutstandingWork.end()
+        }
+      },
+      { job, original in
+        OutstandingWork.begin()
+        ba_enqueue_job(job, original)
+        // The main queue is serial: this follows the job.
+        DispatchQueue.main.async { OutstandingWork.end() }
+      })
+  }
+}
+
+/// @unchecked: the runtime hands it over, to be run once on any thread.
+private struct ReadyJob: @unchecked Sendable {
+  let job: UnsafeMutableRawPointer
+
+  var quality: DispatchQoS.QoSClass {
+    switch unsafeBitCast(job, to: UnownedJob.self).priority.rawValue {
+    case 0x21...: .userInteractive
+    case 0x19...: .userInitiated
+    case 0x15...: .default
+    case 0x11...: .utility
+    case 1...: .background
+    default: .default
+    }
+  }
+}
