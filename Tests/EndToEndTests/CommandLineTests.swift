@@ -267,6 +267,24 @@ import Testing
     #expect(left.isEmpty)
   }
 
+  /// The terminal is closed: nothing stays for the next host to remove.
+  @Test func aHangUpLeavesNothing() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let runners = try Runners.waitForOne(of: process.processIdentifier)
+    kill(process.processIdentifier, SIGHUP)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 129)
+    #expect(Runners.stillThere(runners).isEmpty)
+    let prefix = "outrider-run-\(process.processIdentifier)-"
+    for parent in ["/tmp", "/var/tmp"] {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: parent).allSatisfy { !$0.hasPrefix(prefix) })
+    }
+  }
+
   /// Names are easily made up: what somebody else has put there under one isn't ours to remove.
   @Test func theJanitorKeepsToItsOwn() throws {
     guard geteuid() == 0 else { return }
