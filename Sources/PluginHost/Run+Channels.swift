@@ -166,6 +166,11 @@ extension Run {
   }
 
   func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
+    // An answer that comes while its runner is being killed is none: the report already says why there isn't one.
+    if cause != nil {
+      if case .crashed(let site) = message { crash = site }
+      return
+    }
     switch message {
     case .settled:
       guard isLoading, meters == nil, id == 0 else { throw .unexpected("settled") }
@@ -232,7 +237,7 @@ extension Run {
   }
 
   func callOver() {
-    sample()
+    sample(hasAnswered: true)
     watchdog.callEnded(at: BootClock.now)
     arm()
     onRest?()

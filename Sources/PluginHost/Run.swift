@@ -207,6 +207,11 @@ final class Run {
   }
 
   func tick() {
+    // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
+    if let due = watchdog.wallDeadline, BootClock.now >= due {
+      receiveControl()
+      receiveService()
+    }
     sample()
     arm()
   }
@@ -216,11 +221,12 @@ final class Run {
   /// CPU time of this run.
   func cpu() -> Duration { meters?.cpu().map { $0 - cpuBefore } ?? .zero }
 
-  func sample() {
+  /// `hasAnswered`: the call is over, whatever the time.
+  func sample(hasAnswered: Bool = false) {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
     let due = watchdog.wallDeadline
-    switch watchdog.tick(at: now, cpu: cpu(), memory: memory()) {
+    switch watchdog.tick(at: now, cpu: cpu(), memory: memory(), hasAnswered: hasAnswered) {
     case .none: break
     // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
