@@ -107,6 +107,7 @@ extension Run {
   func judgeClosing() {
     loop.setTimer(key(.closing), at: BootClock.now + .milliseconds(2)) { [weak self] in
       guard let self, self.report == nil else { return }
+      if self.hasEnded { self.awaitServer() }
       if self.meters?.isExiting() ?? true { self.judgeClosing() } else { self.violate("the plugin closed its channel") }
     }
   }

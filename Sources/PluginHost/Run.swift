@@ -16,7 +16,7 @@ final class Run {
   }
 
   enum Timer: UInt64, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server
   }
 
   let id: UInt64
@@ -79,6 +79,8 @@ final class Run {
   /// What the process had used before it was this run's.
   private var cpuBefore = Duration.zero
   weak var server: ForkServerClient?
+  /// Whether the server's word of the runner's beginning or end is due.
+  var awaitsServer = false
 
   private static let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
@@ -114,6 +116,7 @@ final class Run {
       keys.append(try loop.watch(control) { [unowned self] in receiveControl() })
       keys.append(try loop.watch(service) { [unowned self] in receiveService() })
       keys.append(try loop.watch(output) { [unowned self] in receiveOutput() })
+      awaitServer()
     } catch {
       failHost(error.description)
     }
@@ -167,9 +170,13 @@ final class Run {
   func spawned(pidfd: Int32, cpuBefore: Duration) {
     self.pidfd = pidfd
     self.cpuBefore = cpuBefore
+    stopAwaitingServer()
     // While the runner closes its walls: afterwards it would wait for this.
     openedMeters = try? Meters(of: pidfd)
-    if cause != nil { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+    if cause != nil {
+      _ = ol_pidfd_signal(pidfd, SIGKILL)
+      awaitServer()
+    }
     if let early = earlyWalls {
       earlyWalls = nil
       wallsClosed(early)
@@ -211,6 +218,8 @@ final class Run {
     if let due = watchdog.wallDeadline, BootClock.now >= due {
       receiveControl()
       receiveService()
+      // How it ended is the server's to tell.
+      if hasEnded { return awaitServer() }
     }
     sample()
     arm()
@@ -265,6 +274,7 @@ final class Run {
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
     loop.setTimer(key(.deadline), at: nil) {}
+    awaitServer()
     guard pidfd >= 0 else { return }
     _ = ol_pidfd_signal(pidfd, SIGKILL)
     helpToEnd()
