@@ -9,12 +9,14 @@ struct Meters: ~Copyable {
   /// What the runner used with the walls closed and nothing loaded.
   private(set) var baseline = 0
 
-  init(of pidfd: Int32) throws(SystemCallError) {
-    var pid: pid_t = 0
-    try check("pidfd", "runner") { ol_pidfd_pid(pidfd, &pid) }
-    let status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
+  /// `status`: of that process, opened by itself while it was trusted. Where it couldn't, this one tries.
+  init(of pid: pid_t, status: consuming OwnedDescriptor?) throws(SystemCallError) {
     self.pid = pid
-    self.status = status
+    if let status {
+      self.status = status
+    } else {
+      self.status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
+    }
   }
 
   mutating func takeBaseline() { baseline = memory(shared: 0) ?? 0 }

@@ -29,6 +29,11 @@ final class Run {
   let output: Int32
   var keys: [UInt64] = []
   var pidfd: Int32 = -1
+  /// The runner's, once its server has told.
+  var pid: pid_t = 0
+  /// What came with `settled`, until the meters have it.
+  var status: Int32 = -1
+  var hasSettled = false
   var listener: Int32 = -1
   var listenerKey: UInt64?
   var namespace: Int32 = -1
@@ -172,7 +177,7 @@ final class Run {
     self.cpuBefore = cpuBefore
     stopAwaitingServer()
     // While the runner closes its walls: afterwards it would wait for this.
-    openedMeters = try? Meters(of: pidfd)
+    _ = ol_pidfd_pid(pidfd, &pid)
     if cause != nil {
       _ = ol_pidfd_signal(pidfd, SIGKILL)
       awaitServer()
@@ -361,7 +366,7 @@ final class Run {
   }
 
   private func closeDescriptors() {
-    for descriptor in [control, service, output, pidfd, listener] where descriptor >= 0 { close(descriptor) }
+    for descriptor in [control, service, output, pidfd, status, listener] where descriptor >= 0 { close(descriptor) }
     meters = nil
     openedMeters = nil
     if namespace >= 0 {
