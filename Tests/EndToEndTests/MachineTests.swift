@@ -51,6 +51,19 @@ import Testing
     #expect(finished.errors.contains("mountNamespace"))
   }
 
+  /// A runner may not be debugged, and where /proc hides such processes its host sees nothing of it.
+  @Test(arguments: [1, 2]) func worksWhereProcessesAreHidden(from level: Int) throws {
+    guard geteuid() == 0 else { return }
+    let script = """
+      mount -t proc -o hidepid=\(level) proc /proc || exit 99
+      for run in 1 2 3 4 5 6; do
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$0" call libc.so.6 abs 'i32(i32)' -5 || exit
+      done
+      """
+    let finished = try Workspace.run(["-pfm", "sh", "-c", script, Workspace.outrider], program: "/usr/bin/unshare")
+    #expect(finished.status == 0 && finished.output == String(repeating: "5\n", count: 6), "\(finished.errors)")
+  }
+
   /// The same as whoever runs the tests: this machine's root, or an ordinary user.
   @Test func worksWithoutThemAsThisUser() async throws {
     let host = try Workspace.host(withoutNamespaces: [.userNamespace])
