@@ -34,6 +34,8 @@ final class Run {
   /// What came with `settled`, until the meters have it.
   var status: Int32 = -1
   var hasSettled = false
+  /// Since when nothing of the runner's memory can be seen.
+  private var hiddenSince: Duration?
   var listener: Int32 = -1
   var listenerKey: UInt64?
   var namespace: Int32 = -1
@@ -239,8 +241,14 @@ final class Run {
   func sample(hasAnswered: Bool = false) {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
+    let memory = memory()
+    if cgroup == nil, staysHidden(at: now) {
+      return kill(
+        Outcome(.memoryExceeded, "its first thread has ended, and /proc shows this user nothing of what the others use")
+      )
+    }
     let due = watchdog.wallDeadline
-    switch watchdog.tick(at: now, cpu: cpu(), memory: memory(), hasAnswered: hasAnswered) {
+    switch watchdog.tick(at: now, cpu: cpu(), memory: memory, hasAnswered: hasAnswered) {
     case .none: break
     // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
@@ -259,6 +267,17 @@ final class Run {
         )
       }
     }
+  }
+
+  /// A process that is just ending looks the same for a moment.
+  private func staysHidden(at now: Duration) -> Bool {
+    guard crash == nil, meters?.isHidden ?? false else {
+      hiddenSince = nil
+      return false
+    }
+    let since = hiddenSince ?? now
+    hiddenSince = since
+    return now - since >= .milliseconds(10) && !hasEnded
   }
 
   /// With a cgroup the kernel decides, and the sample is for the report alone.

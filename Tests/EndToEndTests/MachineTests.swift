@@ -64,6 +64,35 @@ import Testing
     #expect(finished.status == 0 && finished.output == String(repeating: "5\n", count: 6), "\(finished.errors)")
   }
 
+  /// Of a first thread that has ended the kernel tells no memory, and of the others nobody may ask.
+  @Test func whatIsHiddenUsesNoMemoryUnseen() throws {
+    guard geteuid() == 0 else { return }
+    let folder = "/tmp/outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let source = """
+      #include <pthread.h>
+      #include <sys/syscall.h>
+      #include <unistd.h>
+      static void *other(void *context) { pause(); return context; }
+      int leave(void) {
+        pthread_t thread;
+        pthread_create(&thread, 0, other, 0);
+        return syscall(SYS_exit, 0);
+      }
+      """
+    try source.write(toFile: "\(folder)/leave.c", atomically: true, encoding: .utf8)
+    let script = """
+      cc -shared -fPIC -pthread -o \(folder)/leave.so \(folder)/leave.c && chmod -R a+rX \(folder) &&
+      mount -t proc -o hidepid=2 proc /proc &&
+      exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" call \(folder)/leave.so leave 'i32()' --wall 20s
+      """
+    let finished = try Workspace.run(["-pfm", "sh", "-c", script, Workspace.outrider], program: "/usr/bin/unshare")
+    // An ordinary user may have a memory cgroup, which counts whatever is hidden.
+    let isCounted = !finished.errors.contains("wall cgroup is absent")
+    #expect(finished.status == (isCounted ? 12 : 14), "\(finished.errors)")
+  }
+
   /// The same as whoever runs the tests: this machine's root, or an ordinary user.
   @Test func worksWithoutThemAsThisUser() async throws {
     let host = try Workspace.host(withoutNamespaces: [.userNamespace])
