@@ -2,7 +2,8 @@ public import AssetModel
 
 /// What a runner says to the host on the control channel. Hostile from the moment the plugin is loaded.
 public enum RunnerMessage: Sendable, Equatable {
-  /// Every wall but the filter is closed (id 0): what is used now isn't the plugin's.
+  /// Every wall but the filter is closed (id 0, with the process's status as its descriptor where the runner could open
+  /// it): what is used now isn't the plugin's.
   case settled
   /// The last word of trusted code: every wall is closed (id 0, with the seccomp listener as its descriptor).
   case wallsClosed(WallReport)

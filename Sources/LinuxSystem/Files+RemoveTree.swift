@@ -19,7 +19,7 @@ extension Files {
   /// Lets its owner into a directory. Nothing else: the change of a symbolic link's mode would be that of its target, and
   /// the name may become one at any moment. So what was looked at is what is changed, by a descriptor that needs no right.
   @discardableResult
-  private static func unlock(_ name: [CChar], in directory: Int32) -> Bool {
+  package static func unlock(_ name: [CChar], in directory: Int32) -> Bool {
     let place = openat(directory, name, ol_open_path | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard place >= 0 else { return false }
     defer { close(place) }

@@ -3,13 +3,14 @@ internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
 
-/// Memory cgroups, version 2 or 1, one for each run at a time. They lie in a directory that names this host's process,
-/// are used again, and go with the host; what a killed host left, the next one removes.
+/// Memory cgroups, version 2 or 1, one for each run at a time. They lie in a directory that this host has
+/// locked, are used again, and go with the host; what a killed host left, the next one removes.
 final class Cgroups {
   enum Version: Sendable { case one, two }
 
   let version: Version
   private let directory: String
+  private let lock: FolderLock
   private var free: [String] = []
   /// One process may have several hosts.
   private static let hosts = Atomic(0)
@@ -19,11 +20,9 @@ final class Cgroups {
   /// nil when this user can't have one; `reason` says why.
   init?(reason: inout String) {
     reason = "no memory cgroup is mounted"
-    let serial = Self.hosts.add(1, ordering: .relaxed).newValue
-    let name = "outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-\(serial)"
     for (version, parent) in Self.parents() {
       do throws(Unavailable) {
-        directory = try Self.make(name, in: parent, version)
+        (directory, lock) = try Self.make(in: parent, version)
         self.version = version
         return
       } catch {
@@ -41,24 +40,38 @@ final class Cgroups {
   private struct Unavailable: Error { var reason: String }
 
   /// A directory whose children count memory.
-  private static func make(_ name: String, in parent: String, _ version: Version) throws(Unavailable) -> String {
+  private static func make(in parent: String, _ version: Version) throws(Unavailable) -> (String, FolderLock) {
     guard access(parent, W_OK) == 0 else {
       throw Unavailable(reason: "\(parent) isn't writable by this user (under 'systemd-run --user --scope' one may be)")
     }
     removeLeftovers(in: parent)
-    let directory = "\(parent)/\(name)"
     // Where it is on already, or processes of others live beside, this fails; what counts is whether the child has it.
     if version == .two { try? Files.control("\(parent)/cgroup.subtree_control", "+memory") }
-    if mkdir(directory, 0o755) != 0, errno != EEXIST {
-      throw Unavailable(reason: "mkdir \(directory): \(SystemCallError.message(errno))")
-    }
-    guard version == .two else { return directory }
+    let (directory, lock) = try makeDirectory(in: parent)
+    guard version == .two else { return (directory, lock) }
     do {
       try Files.control("\(directory)/cgroup.subtree_control", "+memory")
-      return directory
+      return (directory, lock)
     } catch {
       rmdir(directory)
       throw Unavailable(reason: "the memory controller isn't delegated: \(error.description)")
+    }
+  }
+
+  private static func makeDirectory(in parent: String) throws(Unavailable) -> (String, FolderLock) {
+    do throws(SystemCallError) {
+      return try FolderLock.make { () throws(SystemCallError) in
+        while true {
+          let serial = hosts.add(1, ordering: .relaxed).newValue
+          let directory = "\(parent)/outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-\(serial)"
+          // Nobody else is to open it, and so to lock it.
+          if mkdir(directory, 0o700) == 0 { return directory }
+          // In another pid namespace another host may have the same id.
+          guard errno == EEXIST else { throw SystemCallError("mkdir", code: errno, subject: directory) }
+        }
+      }
+    } catch {
+      throw Unavailable(reason: error.description)
     }
   }
 
@@ -93,12 +106,11 @@ final class Cgroups {
     }
   }
 
-  /// Removes the directories of hosts that are gone, recognised by process id and start time, and nothing else.
+  /// Removes the directories of hosts that are gone, whose locks are free, and nothing else.
   private static func removeLeftovers(in parent: String) {
     for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix("outrider-") {
       let parts = name.split(separator: "-")
-      guard parts.count == 4, let pid = pid_t(parts[1]), let start = UInt64(parts[2]) else { continue }
-      if ProcessStart.time(of: pid) == start { continue }
+      guard parts.count == 4, let lock = try? FolderLock("\(parent)/\(name)"), lock.state == .own else { continue }
       for child in (try? Files.names(in: "\(parent)/\(name)")) ?? [] { rmdir("\(parent)/\(name)/\(child)") }
       rmdir("\(parent)/\(name)")
     }

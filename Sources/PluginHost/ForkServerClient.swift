@@ -26,6 +26,10 @@ final class ForkServerClient {
   let process: pid_t
   private var key: UInt64?
   private(set) var isAlive = true
+  private var isWedged = false
+  private var attached: (loop: EventLoop, handlers: Handlers)?
+  /// Below every run's own timers, and above the spare's.
+  private static let wedgedTimer: UInt64 = 3
 
   /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
   /// `without`: namespaces to stay out of. `isWanted`: asked meanwhile; what nobody wants any more is given up.
@@ -150,12 +154,33 @@ final class ForkServerClient {
 
   func attach(to loop: EventLoop, _ handlers: Handlers) throws(SystemCallError) {
     let number = socket.number
+    // One that doesn't read must not stop the watchdog's thread.
+    var most = timeval(tv_sec: 2, tv_usec: 0)
+    setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &most, socklen_t(MemoryLayout<timeval>.size))
+    attached = (loop, handlers)
     key = try loop.watch(number) { [unowned self] in receive(loop, handlers) }
   }
 
   /// `request`: encoded.
   func spawn(_ request: [UInt8], descriptors: [Int32]) throws(SystemCallError) {
-    try Sockets.send(socket.number, request, descriptors: descriptors)
+    do throws(SystemCallError) {
+      try Sockets.send(socket.number, request, descriptors: descriptors)
+    } catch {
+      // Later: whoever asks has its own cleaning up to do.
+      if error.code == EAGAIN {
+        attached?.loop.setTimer(Self.wedgedTimer, at: BootClock.now) { [weak self] in
+          self?.giveUp("the fork server takes no requests")
+        }
+      }
+      throw error
+    }
+  }
+
+  /// A server that doesn't do its part is ended as if it had done so by itself.
+  func giveUp(_ reason: String) {
+    guard isAlive, let attached else { return }
+    isWedged = true
+    end(attached.loop, attached.handlers, reason)
   }
 
   /// Asks for a spare runner, in a cgroup or in none. One that can't be had costs the next wake a fork.
@@ -195,16 +220,24 @@ final class ForkServerClient {
     handlers.died(reason)
   }
 
+  private var hasStandIn: Bool { !hello.missing.contains { $0.step == "pid" } }
+
   /// Kills the server, and with it every runner, and waits until they are gone.
   func stop() {
     guard isAlive else { return }
     isAlive = false
     // The server ends when it reads the end of this socket, takes its pid namespace with it, and only then does the
-    // process that stands in for it end. One that is wedged is killed.
+    // process that stands in for it end. One that is wedged is killed, in the same order where that can be had.
     shutdown(socket.number, Int32(SHUT_RDWR))
     var pidfd: Int32 = -1
     if ol_pidfd_open(process, &pidfd) == 0 {
-      if ol_poll_readable(pidfd, 2000) == 0 { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+      if isWedged || ol_poll_readable(pidfd, 2000) == 0 {
+        if hasStandIn, let server = ProcessFields.descendants(of: process).first {
+          kill(server, SIGKILL)
+          _ = ol_poll_readable(pidfd, 2000)
+        }
+        _ = ol_pidfd_signal(pidfd, SIGKILL)
+      }
       close(pidfd)
     }
     var code: Int32 = 0
@@ -215,6 +248,7 @@ final class ForkServerClient {
   func detach(from loop: EventLoop) {
     if let key { loop.stop(key) }
     key = nil
+    attached = nil
   }
 
   deinit { stop() }

@@ -19,8 +19,10 @@ final class HostCore: @unchecked Sendable {
   let withoutNamespaces: Set<Wall>
   let untested: Set<Wall>
   let logger: Logger
-  /// When this process began: with its id it names what its runs leave, if it is killed.
+  /// When this process began: with its id it names the folders of its runs.
   let processStart = ProcessStart.time(of: getpid()) ?? 0
+  /// Names what this host hands over to plugins, in whichever pid namespace it is.
+  let token = UInt64.random(in: 0 ... .max)
   var server: ForkServerClient?
   var bareServer: ForkServerClient?
   var spare = SparePlan()
@@ -72,7 +74,7 @@ final class HostCore: @unchecked Sendable {
       for run in Array(runs.values) { run.serverDied("the host was shut down") }
       for run in Array(folders.keys) { forget(run) }
       // Whoever waits for a call may not come to its own cleaning up any more.
-      for container in stagedIn.withLock({ $0 }) { StagedFile.sweep(container, own: true) }
+      for container in stagedIn.withLock({ $0 }) { StagedFile.remove(allOf: token, in: container) }
       spareIsGone()
       tellThoseWhoWait()
       server = nil
@@ -94,7 +96,7 @@ final class HostCore: @unchecked Sendable {
       )
     }
     stagedIn.withLock { _ = $0.insert(container) }
-    return try StagedFile(copying: file, into: container, start: processStart)
+    return try StagedFile(copying: file, into: container, host: token)
   }
 
   func load(
@@ -212,6 +214,6 @@ final class HostCore: @unchecked Sendable {
       cold.detach(from: loop)
       cold.stop()
     }
-    if let folder = folders.removeValue(forKey: run) { Files.removeTree(folder) }
+    if let folder = folders.removeValue(forKey: run) { Janitor.removeFolder(folder) }
   }
 }

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import LinuxSystem
+internal import Synchronization
 
-/// Removes what hosts that are gone left behind, and nothing else: names carry the process id and its start time.
+/// Removes what hosts that are gone left behind, and nothing else: a host holds the locks of its folders.
 enum Janitor {
   private static let parents = ["/tmp", "/var/tmp"]
   /// What a plugin writes there should lie on a disk: in memory nothing might count it.
@@ -11,10 +12,22 @@ enum Janitor {
   }()
   static let isInMemory = Files.isMemory(parent)
   static let prefix = "outrider-run-"
+  /// Of this process, by path.
+  private static let locks = Mutex<[String: FolderLock]>([:])
 
   /// `start`: of this process.
   static func makeFolder(start: UInt64) throws(SystemCallError) -> String {
-    try Files.temporaryDirectory(in: parent, prefix: "\(prefix)\(getpid())-\(start)-")
+    let (folder, lock) = try FolderLock.make { () throws(SystemCallError) in
+      try Files.temporaryDirectory(in: parent, prefix: "\(prefix)\(getpid())-\(start)-")
+    }
+    locks.withLock { $0[folder] = lock }
+    return folder
+  }
+
+  /// Of a folder that `makeFolder` made.
+  static func removeFolder(_ folder: String) {
+    Files.removeTree(folder)
+    locks.withLock { $0[folder] = nil }
   }
 
   static func removeFolders() {
@@ -22,18 +35,19 @@ enum Janitor {
   }
 
   /// A name is easily made up: root removes what is its own or its runners', everybody else what is theirs.
-  private static func isOurs(_ owner: UInt32) -> Bool {
-    owner == geteuid() || geteuid() == 0 && ForkServerClient.isRunner(owner)
+  private static func isOurs(_ folder: FileIdentity) -> Bool {
+    folder.isDirectory
+      && (folder.owner == geteuid() || geteuid() == 0 && ForkServerClient.isRunner(folder.owner))
   }
 
-  private static func removeFolders(in parent: String) {
+  static func removeFolders(in parent: String) {
     for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix(prefix) {
-      let parts = name.dropFirst(prefix.count).split(separator: "-")
-      guard parts.count == 3, let pid = pid_t(parts[0]), let start = UInt64(parts[1]) else { continue }
-      guard ProcessStart.time(of: pid) != start, let identity = try? Files.identity(of: "\(parent)/\(name)"),
-        identity.isDirectory, isOurs(identity.owner)
+      let path = "\(parent)/\(name)"
+      guard name.dropFirst(prefix.count).split(separator: "-").count == 3,
+        let identity = try? Files.identity(of: path), isOurs(identity),
+        let lock = try? FolderLock(path), lock.state == .own, let locked = try? lock.folder.identity(), isOurs(locked)
       else { continue }
-      Files.removeTree("\(parent)/\(name)")
+      Files.removeTree(path)
     }
   }
 }

@@ -8,13 +8,17 @@ struct Meters: ~Copyable {
   private let status: OwnedDescriptor
   /// What the runner used with the walls closed and nothing loaded.
   private(set) var baseline = 0
+  /// Whether threads use memory on after the first one has ended, and this user may not look at them (`hidepid`, proc(5)).
+  private(set) var isHidden = false
 
-  init(of pidfd: Int32) throws(SystemCallError) {
-    var pid: pid_t = 0
-    try check("pidfd", "runner") { ol_pidfd_pid(pidfd, &pid) }
-    let status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
+  /// `status`: of that process, opened by itself while it was trusted. Where it couldn't, this one tries.
+  init(of pid: pid_t, status: consuming OwnedDescriptor?) throws(SystemCallError) {
     self.pid = pid
-    self.status = status
+    if let status {
+      self.status = status
+    } else {
+      self.status = try OwnedDescriptor.open("/proc/\(pid)/status", O_RDONLY)
+    }
   }
 
   mutating func takeBaseline() { baseline = memory(shared: 0) ?? 0 }
@@ -26,14 +30,17 @@ struct Meters: ~Copyable {
   }
 
   /// Bytes beyond the baseline. `shared`: what was granted of shared memory, which counts whether it is mapped now or not.
-  func memoryBeyondBaseline(shared: Int) -> Int? { memory(shared: shared).map { max($0 - baseline, 0) } }
+  mutating func memoryBeyondBaseline(shared: Int) -> Int? { memory(shared: shared).map { max($0 - baseline, 0) } }
 
   /// Anonymous and shared pages, swap and page tables (proc_pid_status(5)). Of a first thread that has ended the kernel
   /// tells none of it, and the others use the same memory on.
-  private func memory(shared: Int) -> Int? {
+  private mutating func memory(shared: Int) -> Int? {
     var found = Self.fields(of: status.number)
-    if found?.hasMemory == false {
-      for thread in threadNames() {
+    isHidden = false
+    if let first = found, !first.hasMemory {
+      let threads = threadNames()
+      isHidden = threads.isEmpty && first.threads > 1
+      for thread in threads {
         guard let file = try? OwnedDescriptor.open("/proc/\(pid)/task/\(thread)/status", O_RDONLY) else { continue }
         found = Self.fields(of: file.number)
         if found?.hasMemory == true { break }

@@ -84,10 +84,13 @@ extension Run {
     return part.count
   }
 
-  /// The listener and the mount namespace, once, from trusted code; any other descriptor is a violation.
+  /// The process's status, then the listener and the mount namespace, once, from trusted code; any other descriptor is a
+  /// violation.
   func accept(_ descriptors: [Int32]) {
     for descriptor in descriptors {
-      if isLoading, meters == nil, listener < 0, expectsListener {
+      if isLoading, !hasSettled, status < 0 {
+        status = descriptor
+      } else if isLoading, meters == nil, listener < 0, expectsListener {
         listener = descriptor
       } else if isLoading, meters == nil, namespace < 0 {
         namespace = descriptor
@@ -107,6 +110,7 @@ extension Run {
   func judgeClosing() {
     loop.setTimer(key(.closing), at: BootClock.now + .milliseconds(2)) { [weak self] in
       guard let self, self.report == nil else { return }
+      if self.hasEnded { self.awaitServer() }
       if self.meters?.isExiting() ?? true { self.judgeClosing() } else { self.violate("the plugin closed its channel") }
     }
   }
@@ -166,9 +170,16 @@ extension Run {
   }
 
   func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
+    // An answer that comes while its runner is being killed is none: the report already says why there isn't one.
+    if cause != nil {
+      if case .crashed(let site) = message { crash = site }
+      return
+    }
     switch message {
     case .settled:
-      guard isLoading, meters == nil, id == 0 else { throw .unexpected("settled") }
+      guard isLoading, !hasSettled, id == 0 else { throw .unexpected("settled") }
+      hasSettled = true
+      if pid > 0 { try? openMeters() }
       measureBaseline()
     case .wallsClosed(let report):
       guard isLoading, meters == nil, id == 0 else { throw .unexpected("wallsClosed") }
@@ -232,7 +243,7 @@ extension Run {
   }
 
   func callOver() {
-    sample()
+    sample(hasAnswered: true)
     watchdog.callEnded(at: BootClock.now)
     arm()
     onRest?()
@@ -247,7 +258,7 @@ extension Run {
     }
     do {
       // The runner may have been faster than its server's word of it.
-      if openedMeters == nil { openedMeters = try Meters(of: pidfd) }
+      if openedMeters == nil { try openMeters() }
       if cgroupBaseline == nil { measureBaseline() }
       meters = openedMeters.take()
       let limit = plan.policy.limits.memory
@@ -265,6 +276,13 @@ extension Run {
     watchdog.callBegan(at: BootClock.now, cpu: cpu())
     send(HostMessage.load(request).frame(id: 1), on: control)
     arm()
+  }
+
+  private func openMeters() throws(SystemCallError) {
+    let own = status < 0 ? nil : OwnedDescriptor(taking: status)
+    status = -1
+    guard pid > 0 else { throw SystemCallError("pidfd", code: ESRCH, subject: "runner") }
+    openedMeters = try Meters(of: pid, status: own)
   }
 
   /// Where the plugin's memory begins. Without the process's meters it is measured later.

@@ -16,7 +16,7 @@ final class Run {
   }
 
   enum Timer: UInt64, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server
   }
 
   let id: UInt64
@@ -29,6 +29,13 @@ final class Run {
   let output: Int32
   var keys: [UInt64] = []
   var pidfd: Int32 = -1
+  /// The runner's, once its server has told.
+  var pid: pid_t = 0
+  /// What came with `settled`, until the meters have it.
+  var status: Int32 = -1
+  var hasSettled = false
+  /// Since when nothing of the runner's memory can be seen.
+  private var hiddenSince: Duration?
   var listener: Int32 = -1
   var listenerKey: UInt64?
   var namespace: Int32 = -1
@@ -79,6 +86,8 @@ final class Run {
   /// What the process had used before it was this run's.
   private var cpuBefore = Duration.zero
   weak var server: ForkServerClient?
+  /// Whether the server's word of the runner's beginning or end is due.
+  var awaitsServer = false
 
   private static let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
@@ -114,6 +123,7 @@ final class Run {
       keys.append(try loop.watch(control) { [unowned self] in receiveControl() })
       keys.append(try loop.watch(service) { [unowned self] in receiveService() })
       keys.append(try loop.watch(output) { [unowned self] in receiveOutput() })
+      awaitServer()
     } catch {
       failHost(error.description)
     }
@@ -167,9 +177,13 @@ final class Run {
   func spawned(pidfd: Int32, cpuBefore: Duration) {
     self.pidfd = pidfd
     self.cpuBefore = cpuBefore
+    stopAwaitingServer()
     // While the runner closes its walls: afterwards it would wait for this.
-    openedMeters = try? Meters(of: pidfd)
-    if cause != nil { _ = ol_pidfd_signal(pidfd, SIGKILL) }
+    _ = ol_pidfd_pid(pidfd, &pid)
+    if cause != nil {
+      _ = ol_pidfd_signal(pidfd, SIGKILL)
+      awaitServer()
+    }
     if let early = earlyWalls {
       earlyWalls = nil
       wallsClosed(early)
@@ -207,6 +221,13 @@ final class Run {
   }
 
   func tick() {
+    // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
+    if let due = watchdog.wallDeadline, BootClock.now >= due {
+      receiveControl()
+      receiveService()
+      // How it ended is the server's to tell.
+      if hasEnded { return awaitServer() }
+    }
     sample()
     arm()
   }
@@ -216,11 +237,18 @@ final class Run {
   /// CPU time of this run.
   func cpu() -> Duration { meters?.cpu().map { $0 - cpuBefore } ?? .zero }
 
-  func sample() {
+  /// `hasAnswered`: the call is over, whatever the time.
+  func sample(hasAnswered: Bool = false) {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
+    let memory = memory()
+    if cgroup == nil, staysHidden(at: now) {
+      return kill(
+        Outcome(.memoryExceeded, "its first thread has ended, and /proc shows this user nothing of what the others use")
+      )
+    }
     let due = watchdog.wallDeadline
-    switch watchdog.tick(at: now, cpu: cpu(), memory: memory()) {
+    switch watchdog.tick(at: now, cpu: cpu(), memory: memory, hasAnswered: hasAnswered) {
     case .none: break
     // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
@@ -241,6 +269,17 @@ final class Run {
     }
   }
 
+  /// A process that is just ending looks the same for a moment.
+  private func staysHidden(at now: Duration) -> Bool {
+    guard crash == nil, meters?.isHidden ?? false else {
+      hiddenSince = nil
+      return false
+    }
+    let since = hiddenSince ?? now
+    hiddenSince = since
+    return now - since >= .milliseconds(10) && !hasEnded
+  }
+
   /// With a cgroup the kernel decides, and the sample is for the report alone.
   private func memory() -> Int? {
     let used = meters?.memoryBeyondBaseline(shared: grants.sharedMemory)
@@ -259,6 +298,7 @@ final class Run {
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
     loop.setTimer(key(.deadline), at: nil) {}
+    awaitServer()
     guard pidfd >= 0 else { return }
     _ = ol_pidfd_signal(pidfd, SIGKILL)
     helpToEnd()
@@ -345,7 +385,7 @@ final class Run {
   }
 
   private func closeDescriptors() {
-    for descriptor in [control, service, output, pidfd, listener] where descriptor >= 0 { close(descriptor) }
+    for descriptor in [control, service, output, pidfd, status, listener] where descriptor >= 0 { close(descriptor) }
     meters = nil
     openedMeters = nil
     if namespace >= 0 {

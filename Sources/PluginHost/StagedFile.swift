@@ -13,24 +13,21 @@ struct StagedFile: ~Copyable {
   let relativePath: String
   private let folderName: String
   private let container: OwnedDescriptor
+  private let lock: FolderLock
 
-  /// `start`: of this process, which with its id names the folder's owner.
-  init(copying source: String, into path: String, start: UInt64) throws(HostError) {
+  /// `host`: which one of all puts it there.
+  init(copying source: String, into path: String, host: UInt64) throws(HostError) {
     do throws(SystemCallError) {
       let input = try OwnedDescriptor.open(source, O_RDONLY | O_NONBLOCK)
       let identity = try input.identity()
       guard identity.isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: source) }
       let container = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
       let owner = try container.identity()
-      let name = "\(Self.prefix)\(getpid())-\(start)-\(UInt64.random(in: 0 ... .max))"
-      try checkErrno("mkdirat", name) { mkdirat(container.number, name, 0o700) }
-      let folder = OwnedDescriptor(
-        taking: try checkErrno("openat", name) {
-          openat(container.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        })
+      let (name, lock) = try Self.makeFolder(in: container, host)
+      let folder = lock.folder.number
       let output = OwnedDescriptor(
         taking: try checkErrno("openat", Self.name) {
-          openat(folder.number, Self.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+          openat(folder, Self.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
         })
       var left = identity.size
       while left > 0 {
@@ -42,13 +39,25 @@ struct StagedFile: ~Copyable {
       }
       if geteuid() == 0 {
         try checkErrno("fchown", source) { fchown(output.number, owner.owner, owner.group) }
-        try checkErrno("fchown", name) { fchown(folder.number, owner.owner, owner.group) }
+        try checkErrno("fchown", name) { fchown(folder, owner.owner, owner.group) }
       }
       relativePath = "/\(name)/\(Self.name)"
       folderName = name
       self.container = container
+      self.lock = lock
     } catch {
       throw .input("\(source): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
+    }
+  }
+
+  private static func makeFolder(
+    in container: borrowing OwnedDescriptor, _ host: UInt64
+  ) throws(SystemCallError) -> (String, FolderLock) {
+    let number = container.number
+    return try FolderLock.make(in: number) { () throws(SystemCallError) in
+      let name = "\(prefix)\(getpid())-\(host)-\(UInt64.random(in: 0 ... .max))"
+      try checkErrno("mkdirat", name) { mkdirat(number, name, 0o700) }
+      return name
     }
   }
 
@@ -59,17 +68,36 @@ struct StagedFile: ~Copyable {
     Files.removeTree("/proc/self/fd/\(container.number)/\(name)")
   }
 
-  /// Removes from a container what hosts that are gone had put there, or this process.
-  static func sweep(_ path: String, own: Bool = false) {
+  /// Removes from a container what hosts that are gone had put there.
+  static func sweep(_ path: String) {
+    forEachFolder(in: path) { container, name, _ in
+      do throws(SystemCallError) {
+        let lock = try FolderLock(name, in: container.number)
+        if lock.state == .own { remove(name, in: container) }
+      } catch {
+        // No folder, so no host's.
+        if [ENOTDIR, ELOOP].contains(error.code) { remove(name, in: container) }
+      }
+    }
+  }
+
+  /// Removes what one host of this process has there.
+  static func remove(allOf host: UInt64, in path: String) {
+    forEachFolder(in: path) { container, name, owner in
+      if owner == host { remove(name, in: container) }
+    }
+  }
+
+  private static func forEachFolder(
+    in path: String, _ body: (_ container: borrowing OwnedDescriptor, _ name: String, _ host: UInt64) -> Void
+  ) {
     guard let names = try? Files.names(in: path),
       let container = try? OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
     else { return }
     for name in names where name.hasPrefix(prefix) {
       let parts = name.dropFirst(prefix.count).split(separator: "-")
-      guard parts.count == 3, let pid = pid_t(parts[0]), let start = UInt64(parts[1]),
-        own ? pid == getpid() : ProcessStart.time(of: pid) != start
-      else { continue }
-      remove(name, in: container)
+      guard parts.count == 3, pid_t(parts[0]) != nil, let host = UInt64(parts[1]) else { continue }
+      body(container, name, host)
     }
   }
 }

@@ -106,8 +106,9 @@ struct Watchdog: Sendable {
     if case .calling = state { call.since + limits.wall } else { nil }
   }
 
-  /// Judges a measurement. `memory` is beyond the baseline, nil where it couldn't be read.
-  mutating func tick(at now: Duration, cpu measured: Duration, memory: Int?) -> Action {
+  /// Judges a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
+  /// and was in time unless a tick had found it late: whoever asks may itself have been stopped in between.
+  mutating func tick(at now: Duration, cpu measured: Duration, memory: Int?, hasAnswered: Bool = false) -> Action {
     guard state != .over, !isFrozen else { return .none }
     lastSample = now
     cpu = max(cpu, measured)
@@ -119,7 +120,7 @@ struct Watchdog: Sendable {
     case .calling:
       if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
-      if now - call.since >= limits.wall { return .kill(.wallTimeExceeded(limit: limits.wall)) }
+      if !hasAnswered, now - call.since >= limits.wall { return .kill(.wallTimeExceeded(limit: limits.wall)) }
       return .none
     case .idle(let since) where now - since >= Self.graceBeforeFreeze:
       state = .frozen(since: now)

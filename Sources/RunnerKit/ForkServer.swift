@@ -217,7 +217,8 @@ public struct ForkServer {
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
         Runner.live(
-          request, descriptors: descriptors, clones: clones, template: namespaces.template, binding: !preloads)
+          request, descriptors: descriptors, clones: clones, template: namespaces.template,
+          done: Runner.Done(status: namespaces.ownStatus()), binding: !preloads)
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }

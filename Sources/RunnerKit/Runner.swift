@@ -7,6 +7,8 @@ internal import LinuxSystem
 enum Runner {
   static let control: Int32 = 3
   static let service: Int32 = 4
+  /// Until it has been handed over.
+  private static let status: Int32 = 5
 
   /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.
   static func warmUp() {
@@ -27,8 +29,10 @@ enum Runner {
     _ = try? ServerRequest(decoding: ServerRequest.spawn(request).encoded()[...])
   }
 
-  /// What a spare runner did before it had its request.
+  /// What a runner did before it had its request.
   struct Done {
+    /// Of this process. The host itself couldn't open it where /proc hides (`hidepid`) what may not be debugged.
+    var status: Int32
     var hasJoinedCgroup = false
     /// Whether the mount namespace is this run's own already.
     var isApart = false
@@ -36,7 +40,7 @@ enum Runner {
 
   /// Never returns into the server.
   static func live(
-    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done = Done(),
+    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done,
     binding deep: Bool
   ) -> Never {
     let fixed = request.joinsCgroup ? 4 : 3
@@ -48,7 +52,8 @@ enum Runner {
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
       try settle(
-        control: descriptors[0], service: descriptors[1], output: descriptors[2], keepsOthers: request.keepsDescriptors)
+        control: descriptors[0], service: descriptors[1], output: descriptors[2], status: done.status,
+        keepsOthers: request.keepsDescriptors)
     } catch {
       fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
     }
@@ -57,26 +62,27 @@ enum Runner {
     var namespace: Int32 = -1
     do {
       try walls.limitResources()
+      // The host measures while the kernel compiles the filter.
+      say(.settled, done.status < 0 ? [] : [Self.status])
+      if done.status >= 0 { close(Self.status) }
       // With the host holding on to it, the namespace is taken apart after the process is gone and not before: an RCU
       // grace period that would be the longest part of its end.
       if template != nil { _ = ol_own_mount_namespace(&namespace) }
-      // The host measures while the kernel compiles the filter.
-      try Sockets.send(control, RunnerMessage.settled.frame(id: 0).encoded())
       listener = try walls.filter()
     } catch {
       fail(control, "\(error.call) \(error.subject)", error.code)
     }
     let handed = [listener, namespace].filter { $0 >= 0 }
-    report(handed)
+    say(.wallsClosed(.init(failures: [])), handed)
     for descriptor in handed { close(descriptor) }
     var loop = RunnerLoop(deep: deep)
     loop.run()
   }
 
-  /// Says that the walls are closed, and hands over what the host needs. The kernel refuses descriptors while as many as
+  /// Says how far it has come, and hands over what the host needs. The kernel refuses descriptors while as many as
   /// the limit on open files are on their way for the same user: those of other runners, for as long as the host is busy.
-  private static func report(_ descriptors: [Int32]) {
-    let bytes = RunnerMessage.wallsClosed(.init(failures: [])).frame(id: 0).encoded()
+  private static func say(_ message: RunnerMessage, _ descriptors: [Int32]) {
+    let bytes = message.frame(id: 0).encoded()
     for _ in 0..<5000 {
       do {
         return try Sockets.send(control, bytes, descriptors: descriptors)
@@ -88,20 +94,21 @@ enum Runner {
     ol_exit_now(70)
   }
 
-  /// Descriptors 0 to 4 in their places and none beside them.
+  /// Descriptors 0 to 4 in their places, behind them the status where there is one, and none beside them.
   private static func settle(
-    control: Int32, service: Int32, output: Int32, keepsOthers: Bool
+    control: Int32, service: Int32, output: Int32, status: Int32, keepsOthers: Bool
   ) throws(SystemCallError) {
+    let given = status < 0 ? [control, service, output] : [control, service, output, status]
     // Out of the way first, so that no move closes another one's source.
-    let high = try [control, service, output].map { (descriptor) throws(SystemCallError) in
-      try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, Self.service + 1) }
+    let high = try given.map { (descriptor) throws(SystemCallError) in
+      try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, Self.status + 1) }
     }
-    for (source, target) in [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)]
-      as [(Int32, Int32)]
-    {
+    var places: [(Int32, Int32)] = [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)]
+    if status >= 0 { places.append((high[3], Self.status)) }
+    for (source, target) in places {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
-    if !keepsOthers { try check("close_range", "") { ol_close_from(Self.service + 1) } }
+    if !keepsOthers { try check("close_range", "") { ol_close_from(places.count > 4 ? Self.status + 1 : Self.status) } }
     try check("sigaction", "") { ol_install_crash_handlers(Self.control, 70) }
     signal(SIGXFSZ, SIG_IGN)
     // A process that is killed has no last moment to write its lines in.

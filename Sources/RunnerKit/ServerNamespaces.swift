@@ -14,6 +14,8 @@ struct ServerNamespaces {
   private var templateRoot: Int32 = -1
   /// The server's own pid namespace, to come back to after each fork.
   private var processes: Int32 = -1
+  /// /proc, opened before the server leaves the machine's root.
+  private var proc: Int32 = -1
 
   var hasMounts: Bool { template != nil }
   var hasProcesses: Bool { processes >= 0 }
@@ -55,6 +57,7 @@ struct ServerNamespaces {
 
   /// In the server: remembers where it is and leaves the machine's root.
   mutating func settle(runtime: [String]) {
+    proc = open("/proc", ol_open_path | O_DIRECTORY | O_CLOEXEC)
     if !lacks("pid") {
       processes = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)
       if processes < 0 { note("pid", errno) }
@@ -99,6 +102,9 @@ struct ServerNamespaces {
     }
     return mounts
   }
+
+  /// What the kernel says of the calling process (proc_pid_status(5)), for the host to read; -1 where that can't be had.
+  func ownStatus() -> Int32 { openat(proc, "self/status", O_RDONLY | O_CLOEXEC) }
 
   /// fork(2); the child is the first process of a pid namespace of its own where there is one.
   func fork(_ pid: inout pid_t) -> Int32 {

@@ -95,10 +95,11 @@ struct Failure: Error {
 }
 
 enum Interrupts {
-  /// Runs `cleanUp` on SIGINT or SIGTERM, then exits as a shell expects. What the parent ignored stays so, here and below:
+  /// Runs `cleanUp` on SIGINT, SIGTERM or SIGHUP, then exits as a shell expects. What the parent ignored stays so, here and below:
   /// nohup(1) and scripts that start something beside them mean it.
   static func onInterrupt(_ cleanUp: @escaping @Sendable () -> Void) {
-    for (number, status) in [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)] where !isIgnored(number) {
+    for (number, status) in [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)]
+    where !isIgnored(number) {
       listen(to: number) {
         interrupted.store(status, ordering: .relaxed)
         cleanUp()

@@ -308,6 +308,49 @@ import Testing
     #expect(left.isEmpty)
   }
 
+  /// The terminal is closed: nothing stays for the next host to remove.
+  @Test func aHangUpLeavesNothing() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let runners = try Runners.waitForOne(of: process.processIdentifier)
+    kill(process.processIdentifier, SIGHUP)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 129)
+    #expect(Runners.stillThere(runners).isEmpty)
+    let prefix = "outrider-run-\(process.processIdentifier)-"
+    for parent in ["/tmp", "/var/tmp"] {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: parent).allSatisfy { !$0.hasPrefix(prefix) })
+    }
+  }
+
+  /// Its own process table says nothing of a host in another one.
+  @Test func aHostInAnotherPidNamespaceTakesNothing() throws {
+    guard geteuid() == 0 else { return }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    _ = try Runners.waitForOne(of: process.processIdentifier)
+    let prefix = "outrider-run-\(process.processIdentifier)-"
+    func folders() throws -> [String] {
+      try ["/tmp", "/var/tmp"].flatMap { try FileManager.default.contentsOfDirectory(atPath: $0) }
+        .filter { $0.hasPrefix(prefix) }
+    }
+    let before = try folders()
+    let other = try Workspace.run(
+      ["-pf", "--mount-proc", Workspace.outrider, "call", "libc.so.6", "abs", "i32(i32)", "-5"],
+      program: "/usr/bin/unshare")
+    let after = try folders()
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(other.output == "5\n", "\(other.errors)")
+    #expect(before.count == 1 && after == before)
+  }
+
   /// Names are easily made up: what somebody else has put there under one isn't ours to remove.
   @Test func theJanitorKeepsToItsOwn() throws {
     guard geteuid() == 0 else { return }

@@ -51,6 +51,48 @@ import Testing
     #expect(finished.errors.contains("mountNamespace"))
   }
 
+  /// A runner may not be debugged, and where /proc hides such processes its host sees nothing of it.
+  @Test(arguments: [1, 2]) func worksWhereProcessesAreHidden(from level: Int) throws {
+    guard geteuid() == 0 else { return }
+    let script = """
+      mount -t proc -o hidepid=\(level) proc /proc || exit 99
+      for run in 1 2 3 4 5 6; do
+        setpriv --reuid 65534 --regid 65534 --clear-groups "$0" call libc.so.6 abs 'i32(i32)' -5 || exit
+      done
+      """
+    let finished = try Workspace.run(["-pfm", "sh", "-c", script, Workspace.outrider], program: "/usr/bin/unshare")
+    #expect(finished.status == 0 && finished.output == String(repeating: "5\n", count: 6), "\(finished.errors)")
+  }
+
+  /// Of a first thread that has ended the kernel tells no memory, and of the others nobody may ask.
+  @Test func whatIsHiddenUsesNoMemoryUnseen() throws {
+    guard geteuid() == 0 else { return }
+    let folder = "/tmp/outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let source = """
+      #include <pthread.h>
+      #include <sys/syscall.h>
+      #include <unistd.h>
+      static void *other(void *context) { pause(); return context; }
+      int leave(void) {
+        pthread_t thread;
+        pthread_create(&thread, 0, other, 0);
+        return syscall(SYS_exit, 0);
+      }
+      """
+    try source.write(toFile: "\(folder)/leave.c", atomically: true, encoding: .utf8)
+    let script = """
+      cc -shared -fPIC -pthread -o \(folder)/leave.so \(folder)/leave.c && chmod -R a+rX \(folder) &&
+      mount -t proc -o hidepid=2 proc /proc &&
+      exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" call \(folder)/leave.so leave 'i32()' --wall 20s
+      """
+    let finished = try Workspace.run(["-pfm", "sh", "-c", script, Workspace.outrider], program: "/usr/bin/unshare")
+    // An ordinary user may have a memory cgroup, which counts whatever is hidden.
+    let isCounted = !finished.errors.contains("wall cgroup is absent")
+    #expect(finished.status == (isCounted ? 12 : 14), "\(finished.errors)")
+  }
+
   /// The same as whoever runs the tests: this machine's root, or an ordinary user.
   @Test func worksWithoutThemAsThisUser() async throws {
     let host = try Workspace.host(withoutNamespaces: [.userNamespace])

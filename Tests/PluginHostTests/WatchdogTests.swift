@@ -25,6 +25,18 @@ import Testing
     #expect(dog.tick(at: .seconds(130), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
   }
 
+  /// Its host was stopped, or the machine asleep, while the answer lay there.
+  @Test func anAnswerThatIsThereIsInTime() {
+    var dog = calling()
+    #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 0, hasAnswered: true) == .none)
+    let cpu = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))
+    #expect(dog.tick(at: .seconds(40), cpu: .seconds(10), memory: 0, hasAnswered: true) == .kill(cpu))
+    let memory = Watchdog.Verdict.memoryExceeded(limit: 1 << 20, used: 2 << 20)
+    #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 2 << 20, hasAnswered: true) == .kill(memory))
+    dog = calling()
+    #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
+  }
+
   @Test func wallTimeIsThatOfOneCall() {
     var dog = calling()
     dog.callEnded(at: .seconds(29))
