@@ -23,4 +23,23 @@ import Testing
     #expect(autoreleasepool { 1 } == 1)
     #expect(throws: CocoaError.self) { try autoreleasepool { throw CocoaError(.fileNoSuchFile) } }
   }
+
+  @Test func placesForFiles() {
+    let places: [URL] = [.documentsDirectory, .libraryDirectory, .cachesDirectory, .applicationSupportDirectory]
+    #expect(Set(places).count == 4)
+    #expect(places.allSatisfy { $0.isFileURL && $0.hasDirectoryPath })
+  }
+
+  @Test func roomOnAVolume() throws {
+    let values = try URL(fileURLWithPath: "/").resourceValues(forKeys: [
+      .volumeAvailableCapacityForImportantUsageKey, .volumeAvailableCapacityForOpportunisticUsageKey,
+    ])
+    #expect(try #require(values.volumeAvailableCapacityForImportantUsage) > 0)
+    #expect(try #require(values.volumeAvailableCapacityForOpportunisticUsage) > 0)
+  }
+
+  @Test func absoluteTime() {
+    let start: CFAbsoluteTime = CFAbsoluteTimeGetCurrent()
+    #expect(abs(start - Date().timeIntervalSinceReferenceDate) < 60)
+  }
 }

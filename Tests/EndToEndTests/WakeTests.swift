@@ -164,7 +164,7 @@ import Testing
     defer { scene.remove() }
     let finished = try Workspace.run([
       "run", try Self.library.get(), "--request", "periodic", "--manifest", scene.folder + "/file", "--json",
-      "--finished", "b=" + scene.folder + "/file", "--failed", "a=-1001",
+      "--container", scene.folder + "/container", "--finished", "b=" + scene.folder + "/file", "--failed", "a=-1001",
     ])
     #expect(finished.status == 0, "\(finished.errors)")
     let object = try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any]

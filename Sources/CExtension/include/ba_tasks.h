@@ -3,6 +3,8 @@
 #define BA_TASKS_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifdef __clang__
 
@@ -21,6 +23,8 @@ static inline void ba_observe_tasks(ba_enqueued global, ba_enqueued main) {
   swift_task_enqueueGlobal_hook = (void *)global;
   swift_task_enqueueMainExecutor_hook = (void *)main;
 }
+
+static inline int ba_is_first_thread(void) { return syscall(SYS_gettid) == getpid(); }
 
 /* Does what the runtime would have done. */
 static inline void ba_enqueue_job(void *job, void *original) { ((ba_enqueue)original)(job); }
