@@ -101,7 +101,7 @@ public struct PluginImage: Sendable {
   private static let parsed = Mutex<[FileIdentity: Parsed]>([:])
 
   /// Bytes of the library and its neighbours together: nothing ends their reading earlier, and it takes the host's time.
-  private static let mostBytes: Int64 = 1 << 30
+  private static let mostBytes: Int64 = 2 << 30
 
   private static func admit(_ file: File, _ room: inout Int64) throws(HostError) {
     guard file.identity.size <= room else {
