@@ -249,7 +249,8 @@ extension EngineCore: TransportClient {
   }
 
   private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
-    guard let writer = segment.writer else { return settle(job, .verify) }
+    // Nothing said where its bytes belong.
+    guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
     origins[originNumber(segment.url)].breaker.succeeded()
     if job.chunks != nil {
       writer.flush()

@@ -235,6 +235,11 @@ final class CurlTransfer {
       end.remoteAddress = String(cString: text)
     }
     if request.looksAtChainOnly { end.chain = certificates() }
+    if result == CURLE_OK, verdict == nil, !request.looksAtChainOnly {
+      // For libcurl the end of a connection ends a head as well as a body: nothing that was meant is known.
+      end.problem = tunnel?.problem(.truncated) ?? .truncated
+      return end
+    }
     // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
     end.brokeSending = result == CURLE_SEND_ERROR
