@@ -55,6 +55,8 @@ final class ActiveJob {
   var contentCheck: ContentCheck?
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
+  /// What was said of a file that came out otherwise.
+  var unfulfilled: Unfulfilled?
   var phase = Phase.opening
   /// What was asked for when the activation was over but for its last commit.
   var wishes: [(EngineCore) -> Void] = []

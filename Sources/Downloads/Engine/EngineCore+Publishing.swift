@@ -103,6 +103,7 @@ extension EngineCore {
       settle(job, .retry(.truncated, own: nil))
     case .success(false):
       if mismatched(job, "the file's digest is wrong") { return }
+      job.unfulfilled = Unfulfilled(job)
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)
     case .failure(let error):
