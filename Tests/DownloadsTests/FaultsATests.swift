@@ -287,6 +287,14 @@ import Testing
     #expect(trial.failure == .digestMismatch, "\(trial.end)")
   }
 
+  @Test("F-14 a status line that says HTTP/2 where nobody agreed on it proves no length") func claimedHTTP2()
+    async throws
+  {
+    let head = "HTTP/2 200 OK\r\nETag: \"x\"\r\n\r\n"
+    let trial = try await Trial.run { _, _ in .raw(head + "half of it") }
+    #expect(trial.failure == .hostileResponse && trial.requests.count == 1, "\(trial.end)")
+  }
+
   @Test(arguments: [400, 403, 410, 451, 418]) func permanentStatus(status: Int) async throws {
     let trial = try await Trial.run { _, _ in .status(status) }
     #expect(trial.failure != nil && trial.requests.count == 1)
