@@ -20,7 +20,7 @@ struct FetchPlan: Sendable {
   private let chunks: ChunkList?
 
   init(_ command: FetchCommand) throws {
-    directory = FetchPath.absolute(command.to)
+    directory = try FetchPath.absolute(command.to, "--to \(command.to)")
     transferClass = command.foreground ? .foreground : .visible
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
