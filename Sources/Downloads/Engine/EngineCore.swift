@@ -239,10 +239,11 @@ final class EngineCore {
 
   /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
   static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
-    let elapsed = moment.elapsed(until: clock.now)
+    let now = clock.now
+    // As it was written: those that came together are told apart by their numbers, not by when each was looked at.
+    if moment.bootIdentifier == now.bootIdentifier { return .nanoseconds(min(moment.boot, now.boot)) }
     // Of an earlier boot only wall clocks tell, and those may be years off: it counts for a day at most.
-    let isKnown = moment.bootIdentifier == clock.bootIdentifier
-    return clock.boot - .nanoseconds(isKnown ? elapsed : min(elapsed, 24 * 3_600_000_000_000))
+    return .nanoseconds(now.boot) - .nanoseconds(min(moment.elapsed(until: now), 24 * 3_600_000_000_000))
   }
 
   /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without
