@@ -128,7 +128,9 @@ final class EngineCore {
   private func releaseDue(_ now: Duration) {
     while let first = due.first, first.until <= now {
       due.pop()
-      guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now) else { continue }
+      guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now),
+        !stillWaitsForJournal(hold, now)
+      else { continue }
       release(first.job)
     }
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
@@ -210,7 +212,7 @@ final class EngineCore {
       record = found
     } catch {
       scheduler.remove(entry.id)
-      hold(entry, .journal("\(error)"), until: now + .seconds(30))
+      holdForJournal(entry, error)
       return
     }
     if let standing = standingHold(record, rest: entry.rest, now) {
