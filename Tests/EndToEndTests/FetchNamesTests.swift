@@ -24,4 +24,30 @@ import Testing
     #expect(place.origin.requests.isEmpty)
     #expect(try Self.shell("\(leave) exec $O fetch \(url) \(place.base.joined(separator: " "))").status == 0)
   }
+
+  @Test func allListsAreRead() throws {
+    let place = try Place()
+    for name in ["a", "b"] {
+      try "# one\n\(place.origin.url("/\(name).bin"))\n"
+        .write(toFile: "\(place.folder)/\(name)", atomically: false, encoding: .utf8)
+    }
+    let result = try place.fetch("--from", "\(place.folder)/b", "--from", "\(place.folder)/a", "--json")
+    #expect(result.status == 0 && place.data("a.bin") != nil && place.data("b.bin") != nil, "\(result.errors)")
+    let places = ["/b.bin\"", "/a.bin\""].map { result.output.range(of: "http\\S*\($0)", options: .regularExpression) }
+    #expect(places.allSatisfy { $0 != nil } && places[0]!.lowerBound < places[1]!.lowerBound, "\(result.output)")
+    let digest = String(repeating: "0", count: 64)
+    #expect(try place.fetch(place.origin.url("/a.bin"), "--sha256", digest, "--sha256", digest).status == 64)
+  }
+
+  @Test func bytesThatAreNoTextAreRefused() throws {
+    let place = try Place()
+    let list = "\(place.folder)/list"
+    let url = place.origin.url("/caf")
+    try (Data("\(place.origin.url("/b.bin"))\n\(url)".utf8) + [0xe9]).write(to: URL(fileURLWithPath: list))
+    let listed = try place.fetch("--from", list)
+    #expect(listed.status == 64 && listed.errors.contains("line 2"), "\(listed.errors)")
+    let named = try Self.shell("exec $O fetch \(url)$'\\xe9' \(place.base.joined(separator: " "))")
+    #expect(named.status == 64 && named.errors.contains("UTF-8"), "\(named.errors)")
+    #expect(place.origin.requests.isEmpty)
+  }
 }
