@@ -50,4 +50,34 @@ import Testing
     #expect(named.status == 64 && named.errors.contains("UTF-8"), "\(named.errors)")
     #expect(place.origin.requests.isEmpty)
   }
+
+  /// A command that was killed has written down no times of change.
+  @Test func aFileThatWasChangedAfterAKillIsNotComplete() throws {
+    let place = try Place {
+      $0.handler = { request, _ in
+        var reply = Reply()
+        reply.removedHeaders = ["Repr-Digest"]
+        if request.path == "/a.bin" { reply.timing.beforeStatus = .seconds(600) }
+        return reply
+      }
+    }
+    let (path, url) = ("\(place.folder)/b.bin", place.origin.url("/b.bin"))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [url, place.origin.url("/a.bin")]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // Its path is told when the journal calls it finished.
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "\(path)\n")
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    #expect(try place.fetch(url).status == 0, "nothing happened to it")
+    let file = try #require(FileHandle(forUpdatingAtPath: path))
+    try file.write(contentsOf: Data("HELLO".utf8))
+    try file.close()
+    let result = try place.fetch(url)
+    #expect(result.status == 1 && result.errors.contains("was changed after it was fetched"), "\(result.errors)")
+  }
 }
