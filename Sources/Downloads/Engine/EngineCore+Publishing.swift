@@ -175,6 +175,10 @@ extension EngineCore {
           detail:
             "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"
         ))
+    case .failure(.displaced):
+      let specification = job.record.specification
+      let detail = DestinationObjection.displaced(specification.directory, specification.fileName)
+      fail(job, TransferFailure(.refused, detail: detail))
     case .failure(.lost):
       startAfresh(job, reason: "the verified file is gone")
       reopen(job)
