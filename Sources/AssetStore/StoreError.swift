@@ -1,4 +1,4 @@
-internal import AssetModel
+public import AssetModel
 internal import GRDB
 public import LinuxSystem
 
@@ -14,6 +14,8 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case newer(path: String)
   /// No room, quota or inode left on its volume; the transaction didn't happen.
   case full(path: String, why: String)
+  /// Its volume couldn't be read or written; the transaction didn't happen.
+  case failing(path: String, why: String)
   /// Longer than the store takes; nothing of the call happened.
   case tooLong(field: String, bytes: Int, limit: Int)
   /// A delivery or file that isn't in the state that the call needs.
@@ -34,11 +36,21 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .newer(let path):
       "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
     case .full(let path, let why): "no room for \(path): \(why); free some space on its volume"
+    case .failing(let path, let why): "\(path): its volume fails (\(why))"
     case .tooLong(let field, let bytes, let limit): "\(field) has \(bytes) bytes; at most \(limit) are allowed"
     case .wrongState(let what): what
     case .container(let path, let why): "\(Printable.text(path)): \(why)"
     case .file(let error): "\(error)"
     case .database(let path, let why): "\(path): \(why)"
+    }
+  }
+}
+
+extension StoreError: JournalObstacle {
+  public var isOfVolume: Bool {
+    switch self {
+    case .full, .failing: true
+    default: false
     }
   }
 }
@@ -72,6 +84,8 @@ extension StoreError {
       switch error.resultCode {
       case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .corrupt(path: path, why: message, copy: "")
       case .SQLITE_FULL: self = .full(path: path, why: message)
+      case .SQLITE_IOERR:
+        self = .failing(path: path, why: "\(message) (\(error.extendedResultCode.rawValue))")
       case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
         self = .unusable(path: path, why: message, remedy: "make it writable, or name another state folder")
       default: self = .database(path: path, why: "\(message) (\(error.extendedResultCode.rawValue))")

@@ -72,6 +72,9 @@ public struct Content: Sendable {
     }
   }
 
+  /// False once a file was written to, or its times were set, since it was opened.
+  var isUnchanged: Bool { if case .file(let file) = source { file.isUnchanged } else { true } }
+
   /// The bytes of a range, for comparisons in tests.
   public func bytes(in range: Range<Int>) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: range.count)
@@ -110,8 +113,10 @@ final class OpenFile: Sendable {
   let count: Int
   let identityText: String
   let modified: Int
+  private let identity: FileIdentity
 
   init(_ descriptor: consuming OwnedDescriptor, _ identity: FileIdentity) {
+    self.identity = identity
     count = Int(identity.size)
     modified = Int(identity.modified / 1_000_000_000)
     // The time of content is anybody's to set; that of the inode isn't.
@@ -124,6 +129,11 @@ final class OpenFile: Sendable {
   }
 
   var number: Int32 { descriptor.number }
+
+  var isUnchanged: Bool {
+    guard let now = try? descriptor.identity() else { return false }
+    return (now.size, now.modified, now.changed) == (identity.size, identity.modified, identity.changed)
+  }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemCallError) -> Int {
     try checkErrno("pread", "\(descriptor.number)") {

@@ -20,15 +20,32 @@ enum HTTPDate {
       """
   }
 
-  /// Seconds since 1970 of a date in the form above; nil for anything else.
+  /// Seconds since 1970 of a date in any of the three forms that a server has to understand (RFC 9110, 5.6.7); nil for
+  /// anything else.
   static func seconds(_ text: String) -> Int? {
-    let words = text.split(separator: " ")
-    guard words.count == 6, words[5] == "GMT", let day = Int32(words[1]),
-      let month = months.firstIndex(of: String(words[2])),
-      let year = Int32(words[3]), (1900...9999).contains(year)
+    let words = text.split(separator: " ").map(String.init)
+    switch words.count {
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    case 6 where words[5] == "GMT":
+      return seconds(day: words[1], month: words[2], year: Int32(words[3]), clock: words[4])
+    // Sunday, 06-Nov-94 08:49:37 GMT
+    case 4 where words[3] == "GMT":
+      let date = words[1].split(separator: "-").map(String.init)
+      guard date.count == 3, date[2].utf8.count == 2, let year = Int32(date[2]) else { return nil }
+      // Two digits meant the years around 1994.
+      return seconds(day: date[0], month: date[1], year: year < 70 ? 2000 + year : 1900 + year, clock: words[2])
+    // Sun Nov  6 08:49:37 1994
+    case 5: return seconds(day: words[2], month: words[1], year: Int32(words[4]), clock: words[3])
+    default: return nil
+    }
+  }
+
+  private static func seconds(day: String, month: String, year: Int32?, clock: String) -> Int? {
+    let clock = clock.split(separator: ":").compactMap { Int32($0) }
+    guard let day = Int32(day), (1...31).contains(day), let month = months.firstIndex(of: month), let year,
+      (1900...9999).contains(year), clock.count == 3, (0..<24).contains(clock[0]), (0..<60).contains(clock[1]),
+      (0..<61).contains(clock[2])
     else { return nil }
-    let clock = words[4].split(separator: ":").compactMap { Int32($0) }
-    guard clock.count == 3, (1...31).contains(day), clock[0] < 24, clock[1] < 60, clock[2] < 61 else { return nil }
     var parts = tm()
     (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, Int32(month), day)
     (parts.tm_hour, parts.tm_min, parts.tm_sec) = (clock[0], clock[1], clock[2])

@@ -70,7 +70,8 @@ struct RequestParser {
       throw Refusal(400, "the target has a forbidden byte")
     }
     let version = String(decoding: words[2], as: UTF8.self)
-    guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
+    // A later minor version is understood as the one that is spoken here (RFC 9110, 2.5).
+    guard version.utf8.count == 8, version.hasPrefix("HTTP/1."), ("0"..."9").contains(version.last ?? " ") else {
       throw version.hasPrefix("HTTP/") ? Refusal(505, "only HTTP/1.1 is spoken here") : Refusal(400, "that isn't HTTP")
     }
     var fields: [HeaderField] = []

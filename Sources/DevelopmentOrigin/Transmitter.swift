@@ -21,7 +21,7 @@ struct Transmitter {
       case .content(let content, let range):
         let body = content.bytes(in: range.lowerBound..<range.lowerBound + limit)
         buffer += body
-        guard body.count == limit else { throw .closed }
+        guard body.count == limit, content.isUnchanged else { throw .closed }
       }
       try stream.write(buffer)
       sent = limit
@@ -60,13 +60,14 @@ struct Transmitter {
     if pacer.isFree, !stream.isEncrypted, case .content(let content, let range) = plan.body,
       case .file(let file) = content.source
     {
-      // Large steps, so that what was sent is known when the client goes away.
-      while sent < limit {
-        let step = min(limit - sent, 64 << 20)
+      // Large steps, so that what was sent is known when the client goes away. The end comes from memory: it leaves only
+      // when nothing was written to the file by then, and without it the client has no whole file of two versions.
+      while limit - sent > Self.piece {
+        let step = min(limit - sent - Self.piece, 64 << 20)
         try stream.sendFile(file.number, range.lowerBound + sent..<range.lowerBound + sent + step)
         sent += step
+        guard file.isUnchanged else { throw .closed }
       }
-      return
     }
     var buffer: [UInt8] = []
     while sent < limit {
@@ -109,7 +110,7 @@ struct Transmitter {
     if kind != .withoutLastChunk, isWhole { try stream.write(Array("0\r\n\r\n".utf8)) }
   }
 
-  /// A file that has become shorter breaks its promise: the connection ends.
+  /// A file that has become shorter, or was written to, breaks its promise: the connection ends.
   private func fill(_ buffer: inout [UInt8], _ body: ResponsePlan.Body, _ offset: Int, _ count: Int) throws(StreamEnd) {
     switch body {
     case .none: buffer = []
@@ -117,7 +118,7 @@ struct Transmitter {
     case .content(let content, let range):
       if buffer.count != count { buffer = [UInt8](repeating: 0, count: count) }
       let got = buffer.withUnsafeMutableBytes { (try? content.read(into: $0, at: range.lowerBound + offset)) ?? 0 }
-      guard got == count else { throw .closed }
+      guard got == count, content.isUnchanged else { throw .closed }
     }
   }
 }

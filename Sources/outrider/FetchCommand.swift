@@ -28,16 +28,18 @@ struct FetchCommand: AsyncParsableCommand {
 
   @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String] = []
   @Option(
-    help: ArgumentHelp("Further URLs, one a line; - reads standard input.", valueName: "file"), completion: .file())
-  var from: String?
+    help: ArgumentHelp(
+      "Further URLs, one a line; - reads standard input. Several lists are read in their order.", valueName: "file"),
+    completion: .file())
+  var from: [String] = []
   @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir")) var to = "."
   @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256:
-    String?
+    [String] = []
   @Option(
     help: ArgumentHelp(
       "The chunk list that the file has to fit, as `outrider digest` prints it; for one URL.", valueName: "file"),
     completion: .file())
-  var chunks: String?
+  var chunks: [String] = []
   @Option(help: ArgumentHelp("Bytes per second in all, for example 2MB.", valueName: "rate")) var limitRate: String?
   @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.")
   var foreground = false
@@ -72,6 +74,7 @@ struct FetchCommand: AsyncParsableCommand {
 
   func run() async {
     do {
+      try FetchArguments.check()
       let plan = try FetchPlan(self)
       let session = try FetchSession(self, plan)
       Exit.leave(try await session.run())
@@ -82,12 +85,13 @@ struct FetchCommand: AsyncParsableCommand {
 
   /// Those of the command line, then those of `--from`.
   func allURLs() throws -> [FetchList.Entry] {
-    urls.map { FetchList.Entry(url: $0) } + (try from.map(FetchList.read) ?? [])
+    urls.map { FetchList.Entry(url: $0) } + (try from.flatMap(FetchList.read))
   }
 
   func validate() throws {
-    if urls.isEmpty, from == nil { throw ValidationError("Name at least one URL.") }
-    if sha256 != nil || chunks != nil, urls.count != 1 || from != nil {
+    if urls.isEmpty, from.isEmpty { throw ValidationError("Name at least one URL.") }
+    if sha256.count > 1 || chunks.count > 1 { throw ValidationError("--sha256 and --chunks are given once.") }
+    if !sha256.isEmpty || !chunks.isEmpty, urls.count != 1 || !from.isEmpty {
       throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
     }
     if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }

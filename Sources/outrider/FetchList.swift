@@ -6,7 +6,11 @@ enum FetchList {
   struct Entry: Sendable, Equatable {
     var url: String
     /// nil: it stands in the command itself.
+    var list: String?
     var line: Int?
+
+    /// For messages.
+    var place: String? { list.flatMap { list in line.map { "--from \(list), line \($0)" } } }
   }
 
   static func read(_ path: String) throws -> [Entry] {
@@ -18,7 +22,7 @@ enum FetchList {
     }
     let data = (try? file.read(upToCount: longest + 1)) ?? Data()
     guard data.count <= longest else { throw Failure(64, "--from \(path): has more than \(longest >> 20) MiB") }
-    let entries = entries(in: data)
+    let entries = try entries(in: data, of: path)
     if entries.isEmpty { throw Failure(66, "--from \(path): can't be read, or names no URL") }
     return entries
   }
@@ -27,14 +31,18 @@ enum FetchList {
 
   /// Line by line as bytes: a million of them are quick that way, and whatever editors leave around a URL is no part of
   /// it.
-  static func entries(in data: Data) -> [Entry] {
+  static func entries(in data: Data, of list: String) throws -> [Entry] {
     let marked = data.starts(with: [0xef, 0xbb, 0xbf]) ? data.dropFirst(3) : data
     let lines = marked.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    return lines.enumerated().compactMap { index, line in
+    return try lines.enumerated().compactMap { index, line in
       var text = line.drop(while: isBlank)
       while let last = text.last, isBlank(last) { text.removeLast() }
       guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
-      return Entry(url: String(decoding: text, as: UTF8.self), line: index + 1)
+      guard let url = String(validating: text, as: UTF8.self) else {
+        throw Failure(
+          64, "--from \(list), line \(index + 1): has bytes that aren't UTF-8; \(FetchArguments.remedy)")
+      }
+      return Entry(url: url, list: list, line: index + 1)
     }
   }
 

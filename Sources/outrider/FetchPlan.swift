@@ -20,20 +20,20 @@ struct FetchPlan: Sendable {
   private let chunks: ChunkList?
 
   init(_ command: FetchCommand) throws {
-    directory = FetchPath.absolute(command.to)
+    directory = try FetchPath.absolute(command.to, "--to \(command.to)")
     transferClass = command.foreground ? .foreground : .visible
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
       throw Failure(66, "--to \(command.to): there is no such directory")
     }
-    if let text = command.sha256 {
+    if let text = command.sha256.first {
       guard let parsed = ContentDigest(hex: text), parsed.algorithm == .sha256 else {
         throw Failure(64, "--sha256 '\(text)' isn't a SHA-256: 64 hexadecimal digits")
       }
       digest = parsed
     }
-    chunks = try command.chunks.map(ChunkListFile.read)
-    (targets, schemes) = try Self.targets(try command.allURLs(), list: command.from ?? "")
+    chunks = try command.chunks.first.map(ChunkListFile.read)
+    (targets, schemes) = try Self.targets(try command.allURLs())
   }
 
   /// A string by its bytes: to a server and to a directory two spellings of the same character are two things.
@@ -49,12 +49,12 @@ struct FetchPlan: Sendable {
   }
 
   private static func targets(
-    _ entries: [FetchList.Entry], list: String
+    _ entries: [FetchList.Entry]
   ) throws -> (targets: [Target], schemes: Set<String>) {
     var names: [Spelling: String] = [:]
     var schemes: Set<String> = []
     let targets: [Target] = try entries.compactMap { entry in
-      let place = entry.line.map { "--from \(list), line \($0): " } ?? ""
+      let place = entry.place.map { "\($0): " } ?? ""
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)")

@@ -117,7 +117,19 @@ final class FetchSession: Sendable {
     var (complete, named): (Set<Int>, Set<Int>) = ([], [])
     var damaged: [Int: String] = [:]
     let times = try FetchedFile.modificationTimes(store)
+    func judge(_ index: Int, _ record: JobRecord, _ modified: Int64?, finished: Int64? = nil) {
+      let wanted = plan.specification(plan.targets[index])
+      switch FetchedFile.judge(record, for: wanted, modified: modified, finished: finished) {
+      case .intact:
+        view.alreadyComplete(record)
+        complete.insert(index)
+      case .damaged(let why): damaged[index] = why
+      case .another: break
+      }
+    }
     var others: [JobRecord] = []
+    // Judged when the journal isn't being read any more: it is asked about them.
+    var timeless: [(Int, JobRecord)] = []
     try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
       index, record in
       let wanted = plan.specification(plan.targets[index])
@@ -125,13 +137,7 @@ final class FetchSession: Sendable {
       let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)
       switch record.state {
       case .finished where isOfTheSameURL:
-        switch FetchedFile.judge(record, for: wanted, modified: times[record.id]) {
-        case .intact:
-          view.alreadyComplete(record)
-          complete.insert(index)
-        case .damaged(let why): damaged[index] = why
-        case .another: break
-        }
+        if let time = times[record.id] { judge(index, record, time) } else { timeless.append((index, record)) }
       case .verified where FetchedFile.isOf(record):
         if isTheSame { named.insert(index) } else { engine.resume(record.id) }
       case .open, .paused:
@@ -139,6 +145,8 @@ final class FetchSession: Sendable {
       default: break
       }
     }
+    // Nobody uses a file through this journal: what stands there as its last use is when it was finished.
+    for (index, record) in timeless { judge(index, record, nil, finished: try store.file(of: record.id)?.lastUse) }
     let wanted = plan.targets.indices.filter { index in
       if complete.contains(index) { return false }
       let target = plan.targets[index]

@@ -3,7 +3,7 @@ internal import Foundation
 /// The state of the command line's own downloads.
 enum FetchState {
   static func directory(_ chosen: String?) throws -> String {
-    if let chosen { return FetchPath.absolute(chosen) }
+    if let chosen { return try FetchPath.absolute(chosen, "--state \(chosen)") }
     let home = getpwuid(geteuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) }
     guard let base = base(ProcessInfo.processInfo.environment, accountHome: home) else {
       throw Failure(64, "neither XDG_STATE_HOME nor HOME is an absolute path; name a folder with --state")

@@ -17,6 +17,10 @@ enum FetchWords {
       let place = explanation.data["volume"] ?? ""
       return "stops: the volume of \(place) has \(size(amounts[0])) free\(need), and \(size(amounts[2])) stay free: "
         + "make room, and the same command goes on"
+    case .volume where explanation.data["journal"] != nil:
+      return
+        "stops: the journal can't be written (\(explanation.data["journal"] ?? "")): when it can, the same command "
+        + "goes on"
     case .volume:
       let why = explanation.data["message"] ?? ""
       return "stops: its volume fails (\(why)): when it works again, the same command goes on"

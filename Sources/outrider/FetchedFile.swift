@@ -15,14 +15,21 @@ enum FetchedFile {
   }
 
   /// What this command or, where that says nothing, the earlier one said of the bytes counts. Without any such word the
-  /// inode, the size and the time of the last change have to be as they were (`modified`; nil: nobody wrote it down).
-  static func judge(_ record: JobRecord, for wanted: DownloadSpecification, modified: Int64?) -> Verdict {
+  /// inode, the size and the time of the last change have to be as they were (`modified`). Where nobody wrote that down,
+  /// because the command was killed, nothing of the inode may have changed after the journal called it finished.
+  static func judge(
+    _ record: JobRecord, for wanted: DownloadSpecification, modified: Int64?, finished: Int64?
+  ) -> Verdict {
     let path = "\(record.specification.directory)/\(record.specification.fileName)"
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else { return .another }
     let (digest, chunks) = (wanted.digest ?? record.specification.digest, wanted.chunks ?? record.specification.chunks)
     guard digest != nil || chunks != nil else {
       guard isOf(record, identity) else { return .another }
-      if modified == nil || modified == identity.modified { return .intact }
+      if let modified {
+        if modified == identity.modified { return .intact }
+      } else if let finished, identity.changed <= finished {
+        return .intact
+      }
       if let entity = record.partial?.entity, entity.coding == nil, let digest = entity.reprDigest,
         holds(path, digest, nil)
       {

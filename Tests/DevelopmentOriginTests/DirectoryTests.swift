@@ -32,6 +32,24 @@ import Testing
     #expect(first.header("Repr-Digest") != nil && first.header("Repr-Digest") != second.header("Repr-Digest"))
   }
 
+  @Test func aFileThatIsWrittenToWhileItIsSentIsNotSentWhole() throws {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-origin-")
+    defer { Files.removeTree(folder) }
+    let origin = try Origin { $0.directory = folder }
+    defer { origin.stop() }
+    let count = 64 << 20
+    try Data(repeating: UInt8(ascii: "A"), count: count).write(to: URL(fileURLWithPath: "\(folder)/f"))
+    let client = RawClient(origin.port)
+    client.send("GET /f HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    // More than any socket holds is still to come.
+    let head = client.receive(count: 1000).text
+    #expect(head.hasPrefix("HTTP/1.1 200 "))
+    let file = try #require(FileHandle(forUpdatingAtPath: "\(folder)/f"))
+    try file.write(contentsOf: Data(repeating: UInt8(ascii: "B"), count: count))
+    try file.close()
+    #expect(client.receive(seconds: 60).bytes.count < count - 1000)
+  }
+
   @Test func asksForABodyThatWaits() throws {
     let origin = try Origin { $0.resources["/a"] = Resource(.text("hello")) }
     defer { origin.stop() }

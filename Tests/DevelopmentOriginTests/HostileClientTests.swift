@@ -33,7 +33,9 @@ import Testing
 
   @Test(arguments: [
     ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400), ("GET /\r\n\r\n", 400),
-    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("GET / SPDY\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), ("GET / HTTP/1.2\r\nHost: a\r\nConnection: close\r\n\r\n", 404),
+    ("GET / HTTP/1.10\r\nHost: a\r\n\r\n", 505), ("GET / HTTP/1.2\r\n\r\n", 400),
+    ("GET / SPDY\r\nHost: a\r\n\r\n", 400),
     ("GET / HTTP/1.1\nHost: a\n\n", 400),
     ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a\r\n b: c\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\nX: \u{1}\r\n\r\n", 400),

@@ -259,6 +259,42 @@ import Testing
     if fault != .unknownAlgorithm { #expect(trial.failure == .digestMismatch) }
   }
 
+  @Test("F-26 a digest that comes only with the rest", arguments: [true, false]) func digestWithTheRest(isRight: Bool)
+    async throws
+  {
+    let trial = try await Trial.run { _, nth in
+      .with {
+        if nth == 2 {
+          if !isRight { $0.digest = .wrong }
+        } else {
+          $0.removedHeaders = ["Repr-Digest"]
+        }
+        if nth % 2 == 1 { $0.ending = .init(.close, after: .byte(2 << 20)) }
+      }
+    }
+    #expect(trial.isFinished == isRight, "\(trial.end)")
+    if isRight { #expect(trial.requests.count == 2) } else { #expect(trial.failure == .digestMismatch) }
+  }
+
+  @Test("F-26 another digest with the rest: both have to hold") func secondDigestWithTheRest() async throws {
+    let trial = try await Trial.run { _, nth in
+      if nth == 1 { return .half }
+      let wrong = ContentDigest(.sha512, bytes: [UInt8](repeating: 1, count: 64))!
+      return .with {
+        $0.setHeaders = [HeaderField("Repr-Digest", "sha-512=:\(Data(wrong.bytes).base64EncodedString()):")]
+      }
+    }
+    #expect(trial.failure == .digestMismatch, "\(trial.end)")
+  }
+
+  @Test("F-14 a status line that says HTTP/2 where nobody agreed on it proves no length") func claimedHTTP2()
+    async throws
+  {
+    let head = "HTTP/2 200 OK\r\nETag: \"x\"\r\n\r\n"
+    let trial = try await Trial.run { _, _ in .raw(head + "half of it") }
+    #expect(trial.failure == .hostileResponse && trial.requests.count == 1, "\(trial.end)")
+  }
+
   @Test(arguments: [400, 403, 410, 451, 418]) func permanentStatus(status: Int) async throws {
     let trial = try await Trial.run { _, _ in .status(status) }
     #expect(trial.failure != nil && trial.requests.count == 1)

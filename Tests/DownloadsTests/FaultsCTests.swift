@@ -86,6 +86,22 @@ import Testing
     #expect(trial.ranges == [nil, nil], "all of it again: no checkpoint was there")
   }
 
+  private struct Full: JournalObstacle { var isOfVolume: Bool { true } }
+
+  @Test("F-44 the journal's volume is full: nothing is fetched again before a commit works") func fullJournal()
+    async throws
+  {
+    let journal = MemoryJournal { if $0 <= 6 { throw Full() } }
+    let trial = try await Trial.run(journal: journal) { _, _ in nil }
+    #expect(trial.isFinished && trial.requests.count == 2, "\(trial.end), \(trial.requests.count) requests")
+    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false), journal: MemoryJournal { _ in throw Full() }) {
+      _, _ in nil
+    }
+    let explanation = try await scene.isWaiting()
+    #expect(explanation.code == .volume && explanation.data["journal"] != nil)
+    _ = try await scene.close()
+  }
+
   @Test("F-47 a volume that stays broken: no storm") func brokenForGood() async throws {
     let clock = TestClock(jumpsWhenIdle: false)
     let files = FaultyFiles { kind, _ in kind == .write ? .code(EROFS) : nil }

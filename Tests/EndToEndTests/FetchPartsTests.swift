@@ -7,14 +7,18 @@ import Testing
 @testable import outrider
 
 @Suite struct FetchTestsOfPureParts {
-  @Test func aListIsReadAsPeopleWriteIt() {
-    func entries(_ text: String) -> [FetchList.Entry] { FetchList.entries(in: Data(text.utf8)) }
+  @Test func aListIsReadAsPeopleWriteIt() throws {
+    func entries(_ text: String) throws -> [FetchList.Entry] {
+      try FetchList.entries(in: Data(text.utf8), of: "list")
+    }
     #expect(
-      entries("\u{feff}# one\r\n https://a/1 \t\r\n\t\r\nhttps://a/2") == [
-        FetchList.Entry(url: "https://a/1", line: 2), FetchList.Entry(url: "https://a/2", line: 4),
+      try entries("\u{feff}# one\r\n https://a/1 \t\r\n\t\r\nhttps://a/2") == [
+        FetchList.Entry(url: "https://a/1", list: "list", line: 2),
+        FetchList.Entry(url: "https://a/2", list: "list", line: 4),
       ])
-    for text in ["", "\n\n", "# a\n  # b\n", "\u{feff}", "\t\r\n"] { #expect(entries(text).isEmpty, "\(text)") }
-    #expect(entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to judge")
+    for text in ["", "\n\n", "# a\n  # b\n", "\u{feff}", "\t\r\n"] { #expect(try entries(text).isEmpty, "\(text)") }
+    #expect(
+      try entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to judge")
   }
 
   @Test func theStateFolderIsWhereTheEnvironmentSays() {

@@ -55,6 +55,8 @@ final class ActiveJob {
   var contentCheck: ContentCheck?
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
+  /// What was said of a file that came out otherwise.
+  var unfulfilled: Unfulfilled?
   var phase = Phase.opening
   /// What was asked for when the activation was over but for its last commit.
   var wishes: [(EngineCore) -> Void] = []
@@ -208,7 +210,11 @@ struct Hold {
     case volume(Int32)
     case allowance(budget: String, missing: Int64)
     case paused(String)
-    case journal(String)
+    case journal(String, isOfVolume: Bool)
+
+    static func journal(_ error: any Error) -> Self {
+      .journal("\(error)", isOfVolume: (error as? any JournalObstacle)?.isOfVolume ?? false)
+    }
 
     /// For the journal, which people ask when no engine runs.
     var text: String {
@@ -220,7 +226,7 @@ struct Hold {
       case .volume(let code): "the volume fails: \(SystemCallError.message(code))"
       case .allowance(let budget, let missing): "the allowance \(Printable.text(budget)) lacks \(missing) bytes"
       case .paused(let by): "paused by \(by)"
-      case .journal(let what): "the journal can't be written: \(what)"
+      case .journal(let what, _): "the journal can't be written: \(what)"
       }
     }
   }

@@ -83,7 +83,7 @@ extension EngineCore: TransportClient {
       accept(job, segment, entity, head, from: segment.start)
       needsSchedule = needsSchedule || segment.chunks != nil
       return held(job)
-    case .fresh(let entity, let validatorChanged):
+    case .fresh(var entity, let validatorChanged):
       if job.chunks != nil { return wholeForChunks(job, segment, entity, head) }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
@@ -97,6 +97,9 @@ extension EngineCore: TransportClient {
       }
       startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
       hear(head, job)
+      let known = job.unfulfilled?.digests(for: entity) ?? []
+      job.toldDigests += known
+      entity.reprDigest = entity.reprDigest ?? known.first
       job.isLengthProved =
         head.contentLength.value != nil || head.transferCoding == .chunked || head.version.major >= 2
       accept(job, segment, entity, head, from: 0)
@@ -121,8 +124,10 @@ extension EngineCore: TransportClient {
 
   /// Digests of a coded representation say nothing about the file.
   private func hear(_ head: ResponseHead, _ job: ActiveJob) {
-    guard job.hasher == nil, head.contentCoding == nil else { return }
-    job.toldDigests = DigestField(head.values("repr-digest"))?.known ?? []
+    // What the download itself declares needs no word of the server's.
+    guard job.record.specification.digest == nil, head.contentCoding == nil else { return }
+    let told = DigestField(head.values("repr-digest"))?.known ?? []
+    job.toldDigests += told.filter { !job.toldDigests.contains($0) }
   }
 
   static let mostValidatorRestarts = 2
@@ -152,9 +157,9 @@ extension EngineCore: TransportClient {
     } else {
       job.record.partial = Partial(
         stagingName: job.file?.name ?? "", entity: entity, bootIdentifier: clock.bootIdentifier, device: 0, inode: 0)
-      // Its whole-file digest may have come with this response.
-      makeHasher(job)
     }
+    // A digest of the whole file may have come with this response.
+    makeHasher(job)
     if let declared = job.record.specification.declaredSize, let total = entity.total, declared != total,
       job.record.specification.exactSize == nil
     {
@@ -249,7 +254,8 @@ extension EngineCore: TransportClient {
   }
 
   private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
-    guard let writer = segment.writer else { return settle(job, .verify) }
+    // Nothing said where its bytes belong.
+    guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
     origins[originNumber(segment.url)].breaker.succeeded()
     if job.chunks != nil {
       writer.flush()

@@ -54,7 +54,7 @@ extension EngineCore {
     journal.commit([.job(changed)]) { failure in
       mailbox.post { core in
         if let failure {
-          core.hold(core.entry(of: changed), .journal("\(failure)"), until: core.clock.boot + .seconds(30))
+          core.holdForJournal(core.entry(of: changed), failure)
           return completion(core, .failure(failure))
         }
         core.events.send(.cancelled(id))

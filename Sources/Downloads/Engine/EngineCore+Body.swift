@@ -130,11 +130,14 @@ extension EngineCore {
   // MARK: Digests
 
   func makeHasher(_ job: ActiveJob) {
-    guard job.hasher == nil, job.chunks == nil, let file = job.file else { return }
+    guard job.chunks == nil, let file = job.file else { return }
     // Everything that was ever said of the file has to hold, not only what is trusted most.
-    var expected = job.toldDigests
-    if let known = ResumePolicy.knownDigest(job.record), !expected.contains(known) { expected.append(known) }
-    if !expected.isEmpty { job.hasher = FileHasher(expected: expected, file: file) }
+    var expected = job.hasher?.expected ?? []
+    let before = expected.count
+    let known = ResumePolicy.knownDigest(job.record).map { [$0] } ?? []
+    for digest in job.toldDigests + known where !expected.contains(digest) { expected.append(digest) }
+    // What an older one has seen already is read from the file again.
+    if expected.count > before { job.hasher = FileHasher(expected: expected, file: file) }
   }
 
   /// Buffers that wait for their digest while their transfer goes on.

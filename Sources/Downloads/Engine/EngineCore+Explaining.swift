@@ -65,7 +65,11 @@ extension EngineCore {
         .volume, data: ["errno": "\(code)", "message": SystemCallError.message(code)], endsIn: rest,
         remedy: "the volume works again")
     case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
-    case .journal(let what):
+    case .journal(let what, isOfVolume: true):
+      return Explanation(
+        .volume, data: ["journal": Printable.text(what)], endsIn: rest,
+        remedy: "room on the volume of the journal, or that it works again")
+    case .journal(let what, isOfVolume: false):
       return Explanation(
         .lock, data: ["journal": Printable.text(what)], endsIn: rest, remedy: "the journal can be written again")
     }

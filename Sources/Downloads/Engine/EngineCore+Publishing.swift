@@ -8,7 +8,8 @@ extension EngineCore {
   func verify(_ job: ActiveJob) {
     job.phase = .verifying
     let size = job.chunks?.list.totalSize ?? job.writtenOffset
-    if let exact = job.record.specification.exactSize, size != exact {
+    // Whatever led here: bytes that nobody has brought aren't there.
+    guard job.chunks?.isComplete != false, size == Self.knownSize(of: job) ?? size else {
       return concludeAttempt(job, .truncated, nil)
     }
     if let check = job.contentCheck, !isAsMeant(job, check) { return }
@@ -29,6 +30,11 @@ extension EngineCore {
         core.verified(job, result)
       }
     }
+  }
+
+  /// Bytes that the whole file has, as far as anybody says.
+  private static func knownSize(of job: ActiveJob) -> Int64? {
+    job.record.specification.exactSize ?? job.record.partial?.entity.total
   }
 
   /// False after the job was sent elsewhere: what the last answer brought isn't what its server says it sent.
@@ -97,6 +103,7 @@ extension EngineCore {
       settle(job, .retry(.truncated, own: nil))
     case .success(false):
       if mismatched(job, "the file's digest is wrong") { return }
+      job.unfulfilled = Unfulfilled(job)
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)
     case .failure(let error):
@@ -168,6 +175,10 @@ extension EngineCore {
           detail:
             "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"
         ))
+    case .failure(.displaced):
+      let specification = job.record.specification
+      let detail = DestinationObjection.displaced(specification.directory, specification.fileName)
+      fail(job, TransferFailure(.refused, detail: detail))
     case .failure(.lost):
       startAfresh(job, reason: "the verified file is gone")
       reopen(job)

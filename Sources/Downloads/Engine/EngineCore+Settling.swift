@@ -180,7 +180,7 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         core.retire(job)
         if let failure {
-          core.hold(core.entry(of: record), .journal("\(failure)"), until: core.clock.boot + .seconds(30))
+          core.holdForJournal(core.entry(of: record), failure)
         } else {
           then(core, record)
         }
@@ -301,7 +301,7 @@ extension EngineCore {
 
   func journalFailed(_ job: ActiveJob, _ error: any Error) {
     job.ioError = job.ioError ?? SystemCallError("commit", code: EIO, subject: "the journal")
-    settle(job, .hold(.journal("\(error)"), .seconds(30)))
+    settle(job, .hold(.journal(error), Self.journalDelay))
     continueSettling(job)
   }
 }

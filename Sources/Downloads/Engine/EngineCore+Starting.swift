@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Dispatch
+internal import Glibc
 internal import LinuxSystem
 
 /// From a slot to a request: the partial is looked at, then the server is asked for the rest.
@@ -16,7 +17,12 @@ extension EngineCore {
     do throws(SystemCallError) {
       destination = try self.destination(specification)
     } catch {
-      return fileFailed(job, error)
+      switch error.code {
+      case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP:
+        let detail = DestinationObjection.text(error, specification.directory)
+        return settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: detail)))
+      default: return fileFailed(job, error)
+      }
     }
     job.destination = destination
     let name =
@@ -47,7 +53,7 @@ extension EngineCore {
 
   /// One component, as rename(2) takes it.
   private static func isFileName(_ name: String) -> Bool {
-    !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && name != Destination.stagingDirectory
+    !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && !StagingFolder.isReserved(name)
       && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
   }
 
@@ -59,7 +65,7 @@ extension EngineCore {
 
   private func destination(_ specification: DownloadSpecification) throws(SystemCallError) -> Destination {
     let key = DestinationKey(app: specification.app, directory: specification.directory)
-    if let destination = destinations[key]?.destination { return destination }
+    if let destination = destinations[key]?.destination, destination.isAtItsPath { return destination }
     if destinations.count >= 64 { destinations = destinations.filter { $0.value.destination != nil } }
     let destination = try Destination(specification.directory, app: specification.app, files: files)
     destinations[key] = WeakDestination(destination: destination)

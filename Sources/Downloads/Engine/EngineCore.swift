@@ -128,7 +128,9 @@ final class EngineCore {
   private func releaseDue(_ now: Duration) {
     while let first = due.first, first.until <= now {
       due.pop()
-      guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now) else { continue }
+      guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now),
+        !stillWaitsForJournal(hold, now)
+      else { continue }
       release(first.job)
     }
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
@@ -210,7 +212,7 @@ final class EngineCore {
       record = found
     } catch {
       scheduler.remove(entry.id)
-      hold(entry, .journal("\(error)"), until: now + .seconds(30))
+      holdForJournal(entry, error)
       return
     }
     if let standing = standingHold(record, rest: entry.rest, now) {
@@ -239,10 +241,11 @@ final class EngineCore {
 
   /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
   static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
-    let elapsed = moment.elapsed(until: clock.now)
+    let now = clock.now
+    // As it was written: those that came together are told apart by their numbers, not by when each was looked at.
+    if moment.bootIdentifier == now.bootIdentifier { return .nanoseconds(min(moment.boot, now.boot)) }
     // Of an earlier boot only wall clocks tell, and those may be years off: it counts for a day at most.
-    let isKnown = moment.bootIdentifier == clock.bootIdentifier
-    return clock.boot - .nanoseconds(isKnown ? elapsed : min(elapsed, 24 * 3_600_000_000_000))
+    return .nanoseconds(now.boot) - .nanoseconds(min(moment.elapsed(until: now), 24 * 3_600_000_000_000))
   }
 
   /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without

@@ -4,6 +4,9 @@ struct ResponseHeadReader {
   static let mostBytes = 64 << 10
   static let mostFields = 256
 
+  /// Whether the connection can have agreed on HTTP/2. Elsewhere a status line that says so is only text, and nothing that
+  /// HTTP/2 proves (such as the end of a body) follows from it.
+  private let allowsHTTP2: Bool
   private var bytes = 0
   private var decodedBytes = 0
   private var fieldCount = 0
@@ -11,6 +14,8 @@ struct ResponseHeadReader {
   private var isComplete = false
   /// By the last status line that came.
   private(set) var isHTTP2 = false
+
+  init(allowsHTTP2: Bool = false) { self.allowsHTTP2 = allowsHTTP2 }
 
   /// The head, at its empty line; nil before, and for trailers after it.
   mutating func append(_ line: UnsafeRawBufferPointer) throws(HeadFailure) -> ResponseHead? {
@@ -29,6 +34,9 @@ struct ResponseHeadReader {
     }
     if head == nil {
       let line = try Self.statusLine(text)
+      guard line.version.major < 2 || allowsHTTP2 && line.version.major == 2 else {
+        throw .malformed("it says \(line.version), which this connection doesn't speak")
+      }
       isHTTP2 = line.version.major == 2
       head = line
       return nil

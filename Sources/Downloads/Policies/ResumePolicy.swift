@@ -171,6 +171,7 @@ enum ResumePolicy {
     }
     var merged = kept
     merged.total = kept.total ?? range.total
+    merged.reprDigest = kept.reprDigest ?? entity.reprDigest
     return .append(merged)
   }
 

@@ -6,22 +6,27 @@ internal import LinuxSystem
 /// A directory that finished files go to, with the staging directory beside them on the same filesystem. Kept open, so
 /// that nobody can exchange it between check and use.
 final class Destination: Sendable {
-  /// Where partial files of all apps lie, beneath the directory of their targets.
-  static let stagingDirectory = ".outrider"
-
   let path: String
   let target: OwnedDescriptor
   let staging: OwnedDescriptor
   let files: any FileOperations
-  let device: UInt64
+  private let identity: FileIdentity
 
   init(_ path: String, app: String, files: any FileOperations) throws(SystemCallError) {
     self.path = path
     self.files = files
     target = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
-    let all = try Self.subdirectory(Self.stagingDirectory, of: target.number, files)
+    let all = try Self.subdirectory(StagingFolder.name(in: target.number), of: target.number, files)
     staging = try Self.subdirectory(Self.digest([app], length: 16), of: all.number, files)
-    device = try target.identity().device
+    identity = try target.identity()
+  }
+
+  var device: UInt64 { identity.device }
+
+  /// Whether its path still leads to it. What is kept open may have been moved meanwhile, or something else be there.
+  var isAtItsPath: Bool {
+    guard let found = try? Files.identity(of: path) else { return false }
+    return found.inode == identity.inode && found.device == identity.device
   }
 
   /// A name that says nothing, for anything: 40 digits of SHA-256 over the parts.

@@ -42,6 +42,14 @@ final class JournalWriter: Sendable {
   /// Waits for everything before it, then commits. Not on the network thread.
   func commitNow(_ changes: [JournalChange]) throws { try queue.sync { try journal.commit(changes) } }
 
+  /// Writes what the journal has of a job once more, unchanged; whether that works.
+  func rewrite(_ job: JobID, completion: @escaping @Sendable (Bool) -> Void) {
+    queue.async {
+      let result = Result { try self.journal.job(job).map { try self.journal.commit([.job($0)]) } }
+      completion((try? result.get()) != nil)
+    }
+  }
+
   enum Grant: Sendable {
     case granted(Int64)
     case missing(Int64)

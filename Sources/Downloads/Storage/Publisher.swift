@@ -25,6 +25,8 @@ final class Publisher: Sendable {
     case occupied(String)
     /// The journal says `verified`, but the file is gone.
     case lost
+    /// It has its name, in a directory that isn't at its path any more.
+    case displaced
   }
 
   /// Files from which on one synchronisation of the whole volume is cheaper than one for each.
@@ -186,9 +188,17 @@ final class Publisher: Sendable {
         failures[key] = error
       }
     }
+    let displaced = Set(destinations.filter { !$0.value.isAtItsPath }.keys)
     items = items.filter { item in
-      guard let failure = failures[ObjectIdentifier(item.file.destination)] else { return true }
-      item.completion(.failure(.system(failure)))
+      let key = ObjectIdentifier(item.file.destination)
+      if let failure = failures[key] {
+        item.completion(.failure(.system(failure)))
+      } else if displaced.contains(key) {
+        item.file.close()
+        item.completion(.failure(.displaced))
+      } else {
+        return true
+      }
       return false
     }
   }

@@ -4,40 +4,52 @@ package import LinuxSystem
 /// The staging directory beneath a directory that people look at: kept as long as somebody works there, then removed if
 /// nothing is in it. Whoever works there has a shared lock on it, so that nobody's is taken from under them.
 package final class StagingLease: Sendable {
-  private let path: String
-  private let own: String
+  /// By descriptors, because directories may be moved meanwhile.
+  private let directory: OwnedDescriptor
   private let folder: OwnedDescriptor
+  private let name: String
+  private let app: String
 
   package init(_ directory: String, app: String) throws(SystemCallError) {
-    let path = "\(directory)/\(Destination.stagingDirectory)"
-    self.path = path
-    own = "\(path)/\(Destination.digest([app], length: 16))"
+    let parent = try OwnedDescriptor.open(directory, O_RDONLY | O_DIRECTORY)
+    self.app = Destination.digest([app], length: 16)
+    let files = SystemFiles()
     while true {
-      if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: path) }
+      let name = StagingFolder.name(in: parent.number)
+      do throws(SystemCallError) {
+        try files.makeDirectory(name, in: parent.number, mode: 0o700)
+      } catch {
+        if error.code != EEXIST { throw error }
+      }
       let opened: OwnedDescriptor
       do throws(SystemCallError) {
-        opened = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        opened = try files.open(name, in: parent.number, O_RDONLY | O_DIRECTORY, mode: 0)
       } catch {
         if error.code == ENOENT { continue }
         throw error
       }
       let number = opened.number
-      try checkErrno("flock", path) { flock(number, LOCK_SH) }
+      try checkErrno("flock", name) { flock(number, LOCK_SH) }
       // Removed in between, by whoever was the last there: what was opened has no name any more.
-      guard let named = try? Files.identity(of: path), try opened.identity().inode == named.inode else { continue }
+      guard let named = try? files.open(name, in: parent.number, O_RDONLY | O_DIRECTORY, mode: 0).identity(),
+        try opened.identity().inode == named.inode
+      else { continue }
       folder = opened
+      self.name = name
+      self.directory = parent
       return
     }
   }
 
   package static func hasFolder(_ directory: String) -> Bool {
-    Files.exists("\(directory)/\(Destination.stagingDirectory)")
+    guard let parent = try? OwnedDescriptor.open(directory, O_RDONLY | O_DIRECTORY) else { return false }
+    return Files.exists("\(directory)/\(StagingFolder.name(in: parent.number))")
   }
 
   package func end() {
     defer { flock(folder.number, LOCK_UN) }
     guard flock(folder.number, LOCK_EX | LOCK_NB) == 0 else { return }
-    rmdir(own)
-    rmdir(path)
+    unlinkat(folder.number, app, AT_REMOVEDIR)
+    unlinkat(directory.number, name, AT_REMOVEDIR)
   }
 }

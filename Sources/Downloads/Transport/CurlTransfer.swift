@@ -22,7 +22,7 @@ final class CurlTransfer {
   private let address: CurlList
   /// nil: no tunnel is needed.
   private var tunnel: CurlTunnel?
-  private var reader = ResponseHeadReader()
+  private var reader: ResponseHeadReader
   private var verdict: HeadVerdict?
   private var drained = 0
   private var headerBytes: Int64 = 0
@@ -45,6 +45,7 @@ final class CurlTransfer {
     self.request = request
     self.client = client
     addresses = options.addresses
+    reader = ResponseHeadReader(allowsHTTP2: request.mayBeHTTP2)
     usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
     tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
     // An empty `Accept:` line removes libcurl's own.
@@ -64,7 +65,8 @@ final class CurlTransfer {
     oc_set_string(easy, CURLOPT_URL, request.url.text)
     oc_set_string(easy, CURLOPT_PROTOCOLS_STR, request.url.scheme == "http" ? "http" : "https")
     oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
-    oc_set_long(easy, CURLOPT_HTTP_VERSION, request.isLarge ? Int(CURL_HTTP_VERSION_1_1) : Int(CURL_HTTP_VERSION_2TLS))
+    oc_set_long(
+      easy, CURLOPT_HTTP_VERSION, request.mayBeHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
     oc_set_long(easy, CURLOPT_FRESH_CONNECT, request.needsFreshConnection ? 1 : 0)
     oc_set_pointer(easy, CURLOPT_WRITEDATA, context)
     oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
@@ -235,6 +237,11 @@ final class CurlTransfer {
       end.remoteAddress = String(cString: text)
     }
     if request.looksAtChainOnly { end.chain = certificates() }
+    if result == CURLE_OK, verdict == nil, !request.looksAtChainOnly {
+      // For libcurl the end of a connection ends a head as well as a body: nothing that was meant is known.
+      end.problem = tunnel?.problem(.truncated) ?? .truncated
+      return end
+    }
     // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
     end.brokeSending = result == CURLE_SEND_ERROR

@@ -32,6 +32,9 @@ struct TransportRequest {
   /// Handshake only, without verification and without a request: to see the chain after a failed verification.
   var looksAtChainOnly = false
 
+  /// Whether HTTP/2 is offered: by ALPN, so under TLS only.
+  var mayBeHTTP2: Bool { url.scheme == "https" && !isLarge }
+
   /// Whether nothing but its URL, its headers and its size tells it from others. What is granted to one host or job must
   /// not stay on a handle that serves another.
   var isOrdinary: Bool {

@@ -1,0 +1,83 @@
+import DevelopmentOrigin
+import Foundation
+import LinuxSystem
+import Testing
+
+@testable import outrider
+
+/// What a command names: folders that go away, lists, and bytes that are no text.
+@Suite struct FetchNamesTests {
+  private typealias Place = FetchTests.Place
+
+  private static func shell(_ script: String) throws -> Workspace.Finished {
+    try Workspace.run(["-c", "O='\(Workspace.outrider)'; \(script)"], program: "/bin/bash")
+  }
+
+  @Test func aWorkingDirectoryThatIsGoneIsNotTheRoot() throws {
+    let place = try Place()
+    let (url, gone) = (place.origin.url("/b.bin"), "\(place.folder)/gone")
+    let leave = "mkdir '\(gone)' && cd '\(gone)' && rmdir '\(gone)' &&"
+    for options in ["--state '\(place.folder)/state'", "--to '\(place.folder)' --state state"] {
+      let result = try Self.shell("\(leave) exec $O fetch \(url) \(options)")
+      #expect(result.status == 66 && result.errors.contains("working directory is gone"), "\(result.errors)")
+    }
+    #expect(place.origin.requests.isEmpty)
+    #expect(try Self.shell("\(leave) exec $O fetch \(url) \(place.base.joined(separator: " "))").status == 0)
+  }
+
+  @Test func allListsAreRead() throws {
+    let place = try Place()
+    for name in ["a", "b"] {
+      try "# one\n\(place.origin.url("/\(name).bin"))\n"
+        .write(toFile: "\(place.folder)/\(name)", atomically: false, encoding: .utf8)
+    }
+    let result = try place.fetch("--from", "\(place.folder)/b", "--from", "\(place.folder)/a", "--json")
+    #expect(result.status == 0 && place.data("a.bin") != nil && place.data("b.bin") != nil, "\(result.errors)")
+    let places = ["/b.bin\"", "/a.bin\""].map { result.output.range(of: "http\\S*\($0)", options: .regularExpression) }
+    #expect(places.allSatisfy { $0 != nil } && places[0]!.lowerBound < places[1]!.lowerBound, "\(result.output)")
+    let digest = String(repeating: "0", count: 64)
+    #expect(try place.fetch(place.origin.url("/a.bin"), "--sha256", digest, "--sha256", digest).status == 64)
+  }
+
+  @Test func bytesThatAreNoTextAreRefused() throws {
+    let place = try Place()
+    let list = "\(place.folder)/list"
+    let url = place.origin.url("/caf")
+    try (Data("\(place.origin.url("/b.bin"))\n\(url)".utf8) + [0xe9]).write(to: URL(fileURLWithPath: list))
+    let listed = try place.fetch("--from", list)
+    #expect(listed.status == 64 && listed.errors.contains("line 2"), "\(listed.errors)")
+    let named = try Self.shell("exec $O fetch \(url)$'\\xe9' \(place.base.joined(separator: " "))")
+    #expect(named.status == 64 && named.errors.contains("UTF-8"), "\(named.errors)")
+    #expect(place.origin.requests.isEmpty)
+  }
+
+  /// A command that was killed has written down no times of change.
+  @Test func aFileThatWasChangedAfterAKillIsNotComplete() throws {
+    let place = try Place {
+      $0.handler = { request, _ in
+        var reply = Reply()
+        reply.removedHeaders = ["Repr-Digest"]
+        if request.path == "/a.bin" { reply.timing.beforeStatus = .seconds(600) }
+        return reply
+      }
+    }
+    let (path, url) = ("\(place.folder)/b.bin", place.origin.url("/b.bin"))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [url, place.origin.url("/a.bin")]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // Its path is told when the journal calls it finished.
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "\(path)\n")
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    #expect(try place.fetch(url).status == 0, "nothing happened to it")
+    let file = try #require(FileHandle(forUpdatingAtPath: path))
+    try file.write(contentsOf: Data("HELLO".utf8))
+    try file.close()
+    let result = try place.fetch(url)
+    #expect(result.status == 1 && result.errors.contains("was changed after it was fetched"), "\(result.errors)")
+  }
+}
