@@ -13,20 +13,28 @@ import Testing
   @Test(arguments: [true, false]) func movedMeanwhile(isReplaced: Bool) async throws {
     let moved = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-moved-")
     defer { Files.removeTree(moved) }
-    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, _ in
-      .with { $0.timing.slice = .init(size: 256 << 10, pause: .milliseconds(200)) }
+    let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
+    defer { origin.stop() }
+    // It gets its name when the directory has another one.
+    let latch = Latch()
+    let files = FaultyFiles { kind, _ in
+      if kind == .rename { latch.wait() }
+      return nil
     }
-    try await scene.event { if case .progress = $0 { true } else { false } }
-    let folder = scene.harness.folder
+    let harness = try Harness(files: files)
+    let folder = harness.folder
+    async let ended = harness.fetch(harness.specification(origin.url(Trial.path)))
+    while harness.staged.isEmpty { await Task.yield() }
     #expect(rename(folder, "\(moved)/folder") == 0)
     if isReplaced { #expect(mkdir(folder, 0o755) == 0) }
-    let failure = try #require(try await scene.end().failure)
+    latch.open()
+    let failure = try #require(try await ended.failure)
     #expect(failure.reason == .refused && failure.detail.contains("was moved or replaced"), "\(failure)")
     let content = FileManager.default.contents(atPath: "\(moved)/folder/file")
     #expect(content == Trial.bytes, "it stays where it is")
     #expect(!Files.exists("\(folder)/file"))
-    let record = try await scene.close()
-    #expect(record.state == .failed(failure))
+    await harness.engine.close()
+    #expect(try harness.journal.job(JobID(1))?.state == .failed(failure))
   }
 
   @Test func theLeaseFollowsItsDirectory() throws {

@@ -232,6 +232,22 @@ import Testing
     #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 6, "\(trial.end)")
   }
 
+  /// Takes a port without listening there: nobody else, and so no other test's proxy, gets it meanwhile.
+  private static func hold(_ port: UInt16) throws -> Int32 {
+    let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var (yes, address): (Int32, sockaddr_in) = (1, sockaddr_in())
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(number, $0, size) }
+    }
+    guard code == 0 else { throw Unexpected("port \(port) is taken: \(errno)") }
+    return number
+  }
+
   @Test("F-37 a proxy that dies in mid-transfer: what is there stays, and the origin isn't blamed") func dies()
     async throws
   {
@@ -245,12 +261,14 @@ import Testing
       }, reply: { _, nth in nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil })
     try await scene.event { if case .progress = $0 { true } else { false } }
     proxy.stop()
+    let held = try Self.hold(port)
     // The cut is anybody's; what follows is the proxy's.
     for _ in 0..<4 {
       #expect(try await scene.isWaiting().code == .retrying)
       await scene.advance(by: .seconds(120))
     }
     _ = try await scene.isWaiting()
+    close(held)
     let next = try Origin {
       $0.isProxy = true
       $0.port = port
