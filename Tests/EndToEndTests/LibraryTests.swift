@@ -159,7 +159,7 @@ import Testing
       process.standardError = FileHandle.nullDevice
       try process.run()
       while try FileManager.default.contentsOfDirectory(atPath: container).isEmpty, process.isRunning {
-        await Task.yield()
+        usleep(1000)
       }
       kill(process.processIdentifier, signal)
       process.waitUntilExit()
@@ -238,7 +238,7 @@ import Testing
   }
 
   /// A file that is to be handed over: refused before anything runs, or missed when the extension has answered already.
-  @Test func filesToHandOver() async throws {
+  @Test func filesToHandOver() throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let container = "\(folder)/container"
@@ -247,11 +247,10 @@ import Testing
       """
       #include "background_assets_extension.h"
       #include <fcntl.h>
-      #include <sched.h>
       #include <unistd.h>
       static ba_status request(const ba_host *host, const ba_content_request *request) {
         if (creat("/container/asked", 0600) < 0) return BA_OK;
-        while (access("/container/go", F_OK) != 0) sched_yield();
+        while (access("/container/go", F_OK) != 0) usleep(1000);
         return BA_OK;
       }
       static const ba_entry_point entries[] = {
@@ -276,7 +275,7 @@ import Testing
     let (output, errors) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, errors)
     try process.run()
-    while !FileManager.default.fileExists(atPath: container + "/asked"), process.isRunning { await Task.yield() }
+    while !FileManager.default.fileExists(atPath: container + "/asked"), process.isRunning { usleep(1000) }
     try FileManager.default.removeItem(atPath: file)
     try Data().write(to: URL(fileURLWithPath: container + "/go"))
     let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
