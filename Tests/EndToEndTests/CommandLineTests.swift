@@ -275,12 +275,18 @@ import Testing
     #expect(finished.status == 0, "\(finished.output)")
   }
 
-  @Test func interruptsLeaveNothing() throws {
+  /// A command whose plugin sleeps until something ends it.
+  private static func sleeper() throws -> Process {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
     process.standardError = FileHandle.nullDevice
     try process.run()
+    return process
+  }
+
+  @Test func interruptsLeaveNothing() throws {
+    let process = try Self.sleeper()
     let runners = try Runners.waitForOne(of: process.processIdentifier)
     process.interrupt()
     process.waitUntilExit()
@@ -289,11 +295,7 @@ import Testing
   }
 
   @Test func aKilledHostLeavesNothing() throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try Self.sleeper()
     let runners = try Runners.waitForOne(of: process.processIdentifier)
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
@@ -310,11 +312,7 @@ import Testing
 
   /// The terminal is closed: nothing stays for the next host to remove.
   @Test func aHangUpLeavesNothing() throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try Self.sleeper()
     let runners = try Runners.waitForOne(of: process.processIdentifier)
     kill(process.processIdentifier, SIGHUP)
     process.waitUntilExit()
@@ -331,11 +329,7 @@ import Testing
     guard geteuid() == 0 else { return }
     // The first host of all proves its limits, with folders that come and go.
     #expect(try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "-5"]).status == 0)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try Self.sleeper()
     let prefix = "outrider-run-\(process.processIdentifier)-"
     func folders() throws -> [String] {
       try ["/tmp", "/var/tmp"].flatMap { try FileManager.default.contentsOfDirectory(atPath: $0) }
