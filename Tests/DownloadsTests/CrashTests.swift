@@ -9,7 +9,7 @@ import Testing
 @Suite struct CrashTests {
   static let content = Content.pseudoRandom(seed: 8, count: (12 << 20) + 5)
 
-  static func run(_ folder: String, _ url: String, _ number: Int, _ manner: String) throws -> (
+  static func run(_ folder: String, _ url: String, _ number: Int, _ manner: String) async throws -> (
     status: Int32, output: String
   ) {
     let binary = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
@@ -27,8 +27,9 @@ import Testing
     var process: pid_t = 0
     let code = posix_spawn(&process, program, &actions, nil, &words, environ)
     guard code == 0 else { throw SystemCallError("posix_spawn", code: code, subject: "interrupted-fetch") }
+    // Looked at now and then: what waited here would take one of the few threads that all tests share, for most of a minute.
     var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    while waitpid(process, &status, WNOHANG) == 0 { try await Task.sleep(for: .milliseconds(1)) }
     return (status, (try? Files.text(of: log)) ?? "")
   }
 
@@ -45,14 +46,14 @@ import Testing
       defer { Files.removeTree(folder) }
       try FileManager.default.createDirectory(
         atPath: "\(folder)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-      let first = try Self.run(folder, url, number, manner)
+      let first = try await Self.run(folder, url, number, manner)
       wasKilled = first.status & 0x7f == SIGKILL
       #expect(wasKilled || first.status == 0, "operation \(number): \(first.output)")
       let before = FileManager.default.contents(atPath: "\(folder)/file")
       #expect(
         before == nil || before?.count == Self.content.count, "never half a file at its place, operation \(number)")
       origin.reset()
-      let second = try Self.run(folder, url, 0, manner)
+      let second = try await Self.run(folder, url, 0, manner)
       #expect(second.status == 0, "operation \(number), \(manner): \(second.output)")
       #expect(
         FileManager.default.contents(atPath: "\(folder)/file") == Data(Self.content.bytes(in: 0..<Self.content.count)),
