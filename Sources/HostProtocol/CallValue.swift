@@ -11,6 +11,11 @@ public enum CallValue: Sendable, Equatable {
   case cstring([UInt8]?)
   case bytes([UInt8])
 
+  /// A returned string that fills the bound: what may follow isn't read.
+  public var isCut: Bool {
+    if case .cstring(let bytes?) = self { bytes.count >= CallSignature.longestString } else { false }
+  }
+
   func write(to writer: inout ByteWriter) {
     switch self {
     case .void: writer.integer(UInt8(0))

@@ -41,6 +41,7 @@ struct CallCommand: AsyncParsableCommand {
         try JSONReport(report, result: result).print()
       } else if let result {
         Output.result(result)
+        if result.value.isCut { Output.note("the string is cut: 64 KiB of a result are read") }
       }
       if !sandbox.json || report.outcome.kind != .returned { Output.report(report, limits: LimitsText(policy)) }
       Exit.leave(report.outcome.kind.exitStatus)

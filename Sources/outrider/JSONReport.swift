@@ -9,6 +9,7 @@ struct JSONReport: Encodable {
   var outcome: Outcome
   var plugin: RunReport.LoadedFile?
   var result: JSONValue?
+  var resultIsCut: Bool?
   var out: [String]?
   var downloads: [Item]?
   var rejected: [RejectedDownload]?
@@ -45,6 +46,7 @@ struct JSONReport: Encodable {
     outcome = report.outcome
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
+    resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
     out = result.map { $0.out.map { $0.map { String(format: "%02x", $0) }.joined() } }
     downloads = verdict.map { $0.accepted.map(Item.init) }
     rejected = verdict?.rejected

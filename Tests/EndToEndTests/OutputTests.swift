@@ -59,6 +59,17 @@ import Testing
     #expect(!refused.errors.unicodeScalars.contains("\u{1b}"))
   }
 
+  @Test func saysThatAStringIsCut() throws {
+    let call = ["call", "libc.so.6", "memset", "cstring(out(70000),i32,u64)", "65"]
+    let cut = try Workspace.run(call + ["65536"])
+    #expect(cut.output.hasPrefix(String(repeating: "A", count: 65536) + "\n") && cut.errors.contains("is cut"))
+    let object = try JSONSerialization.jsonObject(
+      with: Data(try Workspace.run(call + ["65536", "--json"]).output.utf8))
+    #expect((object as? [String: Any])?["resultIsCut"] as? Bool == true)
+    let whole = try Workspace.run(call + ["65535"])
+    #expect(whole.output.hasPrefix(String(repeating: "A", count: 65535) + "\n") && !whole.errors.contains("is cut"))
+  }
+
   @Test func reportsWhatIsPrinted() throws {
     let finished = try Workspace.run(["call", Workspace.hostile + "/libhostile.so", "h120_prints", "i32()", "--json"])
     #expect(finished.output.contains("half a line"), "\(finished.output)")
