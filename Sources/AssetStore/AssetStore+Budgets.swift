@@ -28,7 +28,7 @@ public struct Budget: Sendable, Equatable {
 extension AssetStore {
   /// Sets how many bytes a budget allows, what it was charged with included; nil is no such budget any more.
   public func setBudget(_ name: String, allows bytes: Int64?) throws(StoreError) {
-    try Limits.check("name", name, Limits.name)
+    try ColumnLimits.check("name", name, ColumnLimits.name)
     try write { try Budgets.set($0, name, bytes) }
   }
 

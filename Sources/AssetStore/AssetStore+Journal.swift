@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 extension AssetStore: DownloadJournal {
   public func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
-    for specification in specifications { try Limits.check(specification) }
+    for specification in specifications { try ColumnLimits.check(specification) }
     var devices: [Exact: UInt64?] = [:]
     for specification in specifications where devices[Exact(specification.directory)] == nil {
       devices[Exact(specification.directory)] = .some((try? Files.identity(of: specification.directory))?.device)

@@ -48,7 +48,7 @@ extension AssetStore {
 
   /// Before the call. Throws `wrongState` unless the delivery is due: there is one recipient at a time.
   public func beginDelivery(of job: JobID, to recipient: String) throws(StoreError) {
-    let recipient = Limits.cut(recipient)
+    let recipient = ColumnLimits.cut(recipient)
     try write { database in
       try database.query(
         "UPDATE deliveries SET begun = 1, calls = calls + 1, recipient = ? WHERE job = ? AND begun = 0 AND acknowledged = 0"

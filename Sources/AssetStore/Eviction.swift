@@ -30,7 +30,7 @@ extension AssetStore {
         .bind(id).bind(Array(file.directory.utf8)).bind(Array(file.name.utf8)).bind(bits: file.inode).bind(file.size)
         .run()
       try database.query("INSERT INTO events (wall, app, job, kind, detail) VALUES (?, ?, ?, ?, ?)").bind(wall)
-        .bind(Array(file.app.utf8)).bind(file.job?.number).bind(Self.evicted).bind(Limits.cut(reason)).run()
+        .bind(Array(file.app.utf8)).bind(file.job?.number).bind(Self.evicted).bind(ColumnLimits.cut(reason)).run()
       try database.query("DELETE FROM events WHERE id <= ?").bind(database.lastInsertedRowID - kept).run()
       return eviction
     }

@@ -70,8 +70,8 @@ extension AssetStore {
   public func record(_ events: [StoredEvent]) throws(StoreError) {
     if events.isEmpty { return }
     for event in events {
-      try Limits.check("kind", event.kind, 64)
-      try Limits.check("app", event.app ?? "", Limits.name)
+      try ColumnLimits.check("kind", event.kind, 64)
+      try ColumnLimits.check("app", event.app ?? "", ColumnLimits.name)
     }
     let kept = options.keptEvents
     try write { database in
@@ -79,7 +79,7 @@ extension AssetStore {
       for event in events.suffix(kept) {
         insertion.again()
         try insertion.bind(event.wall).bind(event.app.map { Array($0.utf8) }).bind(event.job?.number).bind(event.kind)
-          .bind(Limits.cut(event.detail)).run()
+          .bind(ColumnLimits.cut(event.detail)).run()
       }
       try database.query("DELETE FROM events WHERE id <= ?").bind(database.lastInsertedRowID - Int64(kept)).run()
     }
@@ -113,16 +113,16 @@ extension AssetStore {
   }
 
   public func record(_ run: ExtensionRun) throws(StoreError) {
-    try Limits.check("app", run.app, Limits.name)
-    try Limits.check("request", run.request, 64)
-    try Limits.check("outcome", run.outcome, 64)
+    try ColumnLimits.check("app", run.app, ColumnLimits.name)
+    try ColumnLimits.check("request", run.request, 64)
+    try ColumnLimits.check("outcome", run.outcome, 64)
     let kept = options.keptRuns
     let app = Array(run.app.utf8)
     try write { database in
       try database.query(
         "INSERT INTO runs (app, wall, request, outcome, duration, cpu, memory, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
       ).bind(app).bind(run.wall).bind(run.request).bind(run.outcome).bind(run.duration).bind(run.cpu).bind(run.memory)
-        .bind(Limits.cut(run.detail)).run()
+        .bind(ColumnLimits.cut(run.detail)).run()
       try database.query(
         "DELETE FROM runs WHERE app = ?1 AND id <= (SELECT id FROM runs WHERE app = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)"
       ).bind(app).bind(kept).run()
@@ -152,7 +152,7 @@ enum AttemptRow {
   static func insert(_ attempt: Attempt, of job: JobID, keeping count: Int, _ database: Database) throws {
     try database.query("INSERT INTO attempts (job, wall, duration, bytes, status, outcome) VALUES (?, ?, ?, ?, ?, ?)")
       .bind(job.number).bind(attempt.wall).bind(attempt.duration).bind(attempt.bytes)
-      .bind(attempt.status.map { Int64($0) }).bind(Limits.cut(attempt.outcome)).run()
+      .bind(attempt.status.map { Int64($0) }).bind(ColumnLimits.cut(attempt.outcome)).run()
     try database.query(
       """
       DELETE FROM attempts WHERE job = ?1 AND id <=

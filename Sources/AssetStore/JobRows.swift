@@ -314,10 +314,5 @@ enum JobRow {
 
   static func text(_ text: String) -> Data { Data(text.utf8) }
 
-  static func text(_ data: Data) throws -> String {
-    guard let text = String(validating: data, as: UTF8.self) else { throw Unpacker.Unreadable() }
-    return text
-  }
-
   private static func blob(_ bytes: [UInt8]) -> Data { Data(bytes) }
 }

@@ -15,9 +15,9 @@ struct Opening {
         recovery.wasChecked = try examine(predecessor)
         return (try connect(), recovery)
       } catch {
-        guard case .corrupt(_, let why, _) = StoreError(error, path: path) else { throw error }
+        guard case .corrupt(_, let why, _) = StoreError(error, path: path), !options.isReadOnly else { throw error }
         let copy = try DatabaseFiles.keepCopy(of: path, now: options.wallClock())
-        guard options.startFresh, !options.isReadOnly else {
+        guard options.startFresh else {
           throw StoreError.corrupt(path: path, why: why, copy: copy ?? "")
         }
         recovery.damage = why
@@ -112,6 +112,9 @@ struct Opening {
         try queue.close()
         guard isGood else { continue }
       } catch is DatabaseError {
+        continue
+      } catch let error as SystemCallError where error.subject == backup.path || error.call == "pread" {
+        // This one can't be read; what is older may be.
         continue
       }
       try DatabaseFiles.putInPlace(unfinished, at: path)

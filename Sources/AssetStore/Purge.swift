@@ -7,10 +7,12 @@ public struct PurgeReport: Sendable, Equatable {
   /// Bytes and number of the files that are gone.
   public var freed: Int64 = 0
   public var removed = 0
-  /// Pinned meanwhile, or no longer there.
+  /// Pinned meanwhile, no longer there, or in a folder that isn't.
   public var skipped = 0
   /// Paths where another file was found than the one that was to be deleted; it was left alone.
   public var exchanged: [String] = []
+  /// Why a file couldn't be deleted, the first of them; its row stays, and the next purge or start tries it again.
+  public var failure: SystemCallError?
 
   public init() {}
 }
@@ -21,18 +23,39 @@ extension AssetStore {
   public func purge(_ plan: [PurgeCandidate], files: any FileOperations = SystemFiles()) throws(StoreError)
     -> PurgeReport
   {
-    var report = PurgeReport()
-    for candidate in plan {
-      let isBuried = try bury(candidate)
-      if isBuried { try replay(files, &report) } else { report.skipped += 1 }
-    }
+    var skipped = 0
+    for candidate in plan where try !bury(candidate) { skipped += 1 }
+    var report = try replayTombstones(files: files)
+    report.skipped += skipped
     return report
   }
 
   /// Finishes what a crash interrupted: called once at start, before anything else touches the files. Idempotent.
   public func replayTombstones(files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     var report = PurgeReport()
-    try replay(files, &report)
+    for tombstone in try tombstones() {
+      let outcome: Removal
+      do throws(SystemCallError) {
+        outcome = try remove(tombstone, files)
+      } catch {
+        // One directory that can't be read doesn't keep the files of all others.
+        report.failure = report.failure ?? error
+        continue
+      }
+      switch outcome {
+      case .removed:
+        report.removed += 1
+        report.freed += tombstone.size
+      case .gone, .unreachable: report.skipped += 1
+      case .exchanged: report.exchanged.append("\(tombstone.directory)/\(tombstone.name)")
+      }
+      try write { database in
+        try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
+        // The size stays: it says what fetching again would cost.
+        try database.query("UPDATE files SET state = ? WHERE id = ? AND state = 0")
+          .bind((outcome.isDeletion ? StoredFile.State.purged : .missing).rawValue).bind(tombstone.file).run()
+      }
+    }
     return report
   }
 
@@ -68,8 +91,8 @@ extension AssetStore {
     var size: Int64
   }
 
-  private func replay(_ files: any FileOperations, _ report: inout PurgeReport) throws(StoreError) {
-    let tombstones: [Tombstone] = try read { database in
+  private func tombstones() throws(StoreError) -> [Tombstone] {
+    try read { database in
       let rows = try database.query("SELECT id, file, directory, name, inode, size FROM tombstones ORDER BY id")
       var all: [Tombstone] = []
       while try rows.step() {
@@ -80,31 +103,6 @@ extension AssetStore {
       }
       return all
     }
-    var failure: SystemCallError?
-    for tombstone in tombstones {
-      let outcome: Removal
-      do throws(SystemCallError) {
-        outcome = try remove(tombstone, files)
-      } catch {
-        // One directory that can't be read doesn't keep the files of all others.
-        failure = failure ?? error
-        continue
-      }
-      switch outcome {
-      case .removed:
-        report.removed += 1
-        report.freed += tombstone.size
-      case .gone, .unreachable: report.skipped += 1
-      case .exchanged: report.exchanged.append("\(tombstone.directory)/\(tombstone.name)")
-      }
-      try write { database in
-        try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
-        // The size stays: it says what fetching again would cost.
-        try database.query("UPDATE files SET state = ? WHERE id = ? AND state = 0")
-          .bind((outcome.isDeletion ? StoredFile.State.purged : .missing).rawValue).bind(tombstone.file).run()
-      }
-    }
-    if let failure { throw .file(failure) }
   }
 
   private enum Removal {

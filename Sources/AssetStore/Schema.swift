@@ -68,33 +68,33 @@ enum Schema {
     CREATE INDEX openJobsOfVolume ON jobs (volume, rest) WHERE state < 3;
     ALTER TABLE budgets ADD COLUMN manifestCharged INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE budgets ADD COLUMN manifestReserved INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE deliveries ADD COLUMN recipient TEXT \(bytes("recipient", Limits.message));
+    ALTER TABLE deliveries ADD COLUMN recipient TEXT \(bytes("recipient", ColumnLimits.message));
     ALTER TABLE deliveries ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE deliveries ADD COLUMN fileMoved INTEGER;
     CREATE TABLE settings (
-      name TEXT PRIMARY KEY \(bytes("name", Limits.name)), value TEXT NOT NULL \(bytes("value", Limits.text))
+      name TEXT PRIMARY KEY \(bytes("name", ColumnLimits.name)), value TEXT NOT NULL \(bytes("value", ColumnLimits.text))
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE attempts (
       id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
       wall INTEGER NOT NULL, duration INTEGER NOT NULL, bytes INTEGER NOT NULL, status INTEGER,
-      outcome TEXT NOT NULL \(bytes("outcome", Limits.message))
+      outcome TEXT NOT NULL \(bytes("outcome", ColumnLimits.message))
     ) STRICT;
     CREATE INDEX attemptsOfJob ON attempts (job, id);
     CREATE TABLE events (
-      id INTEGER PRIMARY KEY, wall INTEGER NOT NULL, app BLOB CHECK (length(app) <= \(Limits.name)), job INTEGER,
-      kind TEXT NOT NULL \(bytes("kind", 64)), detail TEXT NOT NULL \(bytes("detail", Limits.message))
+      id INTEGER PRIMARY KEY, wall INTEGER NOT NULL, app BLOB CHECK (length(app) <= \(ColumnLimits.name)), job INTEGER,
+      kind TEXT NOT NULL \(bytes("kind", 64)), detail TEXT NOT NULL \(bytes("detail", ColumnLimits.message))
     ) STRICT;
     CREATE TABLE runs (
-      id INTEGER PRIMARY KEY, app BLOB NOT NULL CHECK (length(app) <= \(Limits.name)), wall INTEGER NOT NULL,
+      id INTEGER PRIMARY KEY, app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), wall INTEGER NOT NULL,
       request TEXT NOT NULL \(bytes("request", 64)), outcome TEXT NOT NULL \(bytes("outcome", 64)),
       duration INTEGER NOT NULL, cpu INTEGER NOT NULL, memory INTEGER NOT NULL,
-      detail TEXT NOT NULL \(bytes("detail", Limits.message))
+      detail TEXT NOT NULL \(bytes("detail", ColumnLimits.message))
     ) STRICT;
     CREATE INDEX runsOfApp ON runs (app, id);
     CREATE TABLE files (
       id INTEGER PRIMARY KEY, job INTEGER UNIQUE REFERENCES jobs (id), app BLOB NOT NULL,
-      directory BLOB NOT NULL CHECK (length(directory) <= \(Limits.path)),
-      name BLOB NOT NULL CHECK (length(name) <= \(Limits.fileName)),
+      directory BLOB NOT NULL CHECK (length(directory) <= \(ColumnLimits.path)),
+      name BLOB NOT NULL CHECK (length(name) <= \(ColumnLimits.fileName)),
       inode INTEGER NOT NULL, size INTEGER NOT NULL CHECK (size >= 0), digest BLOB,
       isPurgeable INTEGER NOT NULL DEFAULT 1, preservation INTEGER NOT NULL DEFAULT 0, isEssential INTEGER NOT NULL,
       lastUse INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0 CHECK (state IN (0, 1, 2))
@@ -107,8 +107,8 @@ enum Schema {
     CREATE INDEX pinsOfConnection ON pins (connection);
     CREATE TABLE tombstones (
       id INTEGER PRIMARY KEY, file INTEGER REFERENCES files (id) ON DELETE CASCADE,
-      directory BLOB NOT NULL CHECK (length(directory) <= \(Limits.path)),
-      name BLOB NOT NULL CHECK (length(name) <= \(Limits.fileName)),
+      directory BLOB NOT NULL CHECK (length(directory) <= \(ColumnLimits.path)),
+      name BLOB NOT NULL CHECK (length(name) <= \(ColumnLimits.fileName)),
       inode INTEGER NOT NULL, size INTEGER NOT NULL, UNIQUE (directory, name)
     ) STRICT;
     """

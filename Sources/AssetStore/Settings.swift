@@ -11,8 +11,8 @@ extension AssetStore {
 
   /// nil removes it. At most 1 KiB for the name and 64 KiB for the value.
   public func set(_ name: String, to value: String?) throws(StoreError) {
-    try Limits.check("name", name, Limits.name)
-    try Limits.check("value", value ?? "", Limits.text)
+    try ColumnLimits.check("name", name, ColumnLimits.name)
+    try ColumnLimits.check("value", value ?? "", ColumnLimits.text)
     try write { database in
       guard let value else { return try database.query("DELETE FROM settings WHERE name = ?").bind(name).run() }
       try database.query("INSERT OR REPLACE INTO settings VALUES (?, ?)").bind(name).bind(value).run()

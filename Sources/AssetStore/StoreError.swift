@@ -32,7 +32,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path) is in use by \(program) (process \(pid)) since \(WallClock.stamp(since)); wait for it, end it, or name another state folder"
     case .unusable(let path, let why, let remedy): "\(path): \(why); \(remedy)"
     case .corrupt(let path, let why, let copy):
-      "\(path) is damaged (\(why)); a copy is at \(copy); with --start-fresh its last backup, or an empty one, takes its place"
+      "\(path) is damaged (\(why)); \(copy.isEmpty ? "" : "a copy is at \(copy); ")with --start-fresh its last backup, or an empty one, takes its place"
     case .newer(let path):
       "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
     case .full(let path, let why): "no room for \(path): \(why); free some space on its volume"

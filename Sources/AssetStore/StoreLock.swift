@@ -26,11 +26,12 @@ final class StoreLock: Sendable {
       throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))
     }
     guard (try? opened.identity())?.isRegularFile == true else { throw .notAFile(path) }
-    let fields = Self.fields(opened)
     guard flock(opened.number, LOCK_EX | LOCK_NB) == 0 else {
-      let holder = StoreHolder(fields)
+      let holder = StoreHolder(Self.fields(opened))
       throw .heldBy(pid: holder.pid, program: holder.program, since: holder.since, path: directory)
     }
+    // Not before: who leaves writes that down last of all.
+    let fields = Self.fields(opened)
     predecessor =
       if fields.count == 3, fields[0] == "closed", let size = Int64(fields[1]), let modified = Int64(fields[2]) {
         .closed(size: size, modified: modified)

@@ -38,8 +38,8 @@ extension AssetStore {
 
   /// Where the recipient moved the file, within its container: the mark goes with the inode.
   public func move(file id: Int64, to directory: String, name: String) throws(StoreError) {
-    try Limits.check("directory", directory, Limits.path)
-    try Limits.check("name", name, Limits.fileName)
+    try ColumnLimits.check("directory", directory, ColumnLimits.path)
+    try ColumnLimits.check("name", name, ColumnLimits.fileName)
     try change(id, "directory = ?, name = ?") { $0.bind(Array(directory.utf8)).bind(Array(name.utf8)) }
   }
 
@@ -59,7 +59,7 @@ extension AssetStore {
 
   /// Keeps a file from being purged while a connection is there: an open lease, a live handle, a callback.
   public func pin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
-    try Limits.check("reason", reason, 64)
+    try ColumnLimits.check("reason", reason, 64)
     try write { database in
       guard try FileRow.isPresent(id, database) else { throw StoreError.wrongState("file \(id) isn't there") }
       try database.query("INSERT OR IGNORE INTO pins VALUES (?, ?, ?)").bind(id).bind(connection).bind(reason).run()

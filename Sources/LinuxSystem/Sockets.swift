@@ -7,7 +7,7 @@ package struct DescriptorPair: ~Copyable {
   package var second: OwnedDescriptor
 }
 
-/// Connected Unix sockets, pipes, and the clock that doesn't stop when the machine sleeps.
+/// Connected Unix sockets and pipes.
 package enum Sockets {
   /// Two connected sockets, close-on-exec. The caller closes them.
   package static func pair(stream: Bool) throws(SystemCallError) -> (Int32, Int32) {
@@ -77,28 +77,4 @@ package enum Sockets {
       }
     }
   }
-}
-
-/// Time since boot, suspended time included: what limits are measured on (CLOCK_BOOTTIME, clock_gettime(2)).
-package enum BootClock {
-  package static var now: Duration { .nanoseconds(Int64(ol_boottime())) }
-  /// How long the machine has slept since boot.
-  package static var slept: Duration { .nanoseconds(Int64(clamping: ol_slept())) }
-}
-
-/// The wall clock, as far as the kernel knows whether to believe it.
-package enum WallClock {
-  package static var isSynchronised: Bool { ol_clock_is_synchronised() != 0 }
-}
-
-extension Duration {
-  /// Whole nanoseconds, saturating.
-  package var inNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return overflow
-      ? (seconds < 0 ? .min : .max) : product.addingReportingOverflow(attoseconds / 1_000_000_000).partialValue
-  }
-
-  package var inSeconds: Double { Double(inNanoseconds) / 1e9 }
 }

@@ -206,6 +206,12 @@ import Testing
     let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path) }
     guard case .corrupt(_, _, let copy)? = error else { throw error ?? StoreError.newer(path: "") }
     #expect(FileManager.default.contents(atPath: copy) == data, "a copy is kept")
+    try FileManager.default.removeItem(atPath: copy)
+    var looking = AssetStore.Options()
+    looking.isReadOnly = true
+    #expect(throws: StoreError.self) { try AssetStore(opening: folder.path, options: looking) }
+    #expect(!Files.exists(copy), "who only looks writes nothing")
+    #expect(throws: StoreError.self) { try AssetStore(opening: folder.path) }
     #expect(FileManager.default.contents(atPath: folder.database) == data, "nothing is changed")
     var options = AssetStore.Options()
     options.startFresh = true
@@ -214,6 +220,14 @@ import Testing
     #expect(restored.recovery.copy == copy && restored.recovery.backup != nil)
     #expect(try restored.job(JobID(200)) != nil)
     try restored.close()
+    // One that can't be read doesn't hide the one before it.
+    try FileManager.default.removeItem(atPath: "\(folder.database).backup")
+    #expect(symlink("\(AssetStore.databaseName).backup-previous", "\(folder.database).backup") == 0)
+    try data.write(to: URL(fileURLWithPath: folder.database))
+    let older = try AssetStore(opening: folder.path, options: options)
+    #expect(older.recovery.backup?.hasSuffix("backup-previous") == true)
+    #expect(try older.job(JobID(200)) != nil)
+    try older.close()
     for suffix in ["backup", "backup-previous"] {
       try? FileManager.default.removeItem(atPath: "\(folder.database).\(suffix)")
     }

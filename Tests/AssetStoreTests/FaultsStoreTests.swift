@@ -221,6 +221,21 @@ import Testing
     #expect(try scene.store.file(of: scene.job)?.state == .missing)
   }
 
+  @Test("F-53 a file that can't be deleted keeps no other, and is tried again") func stuck() throws {
+    let scene = try Scene()
+    let directory = "\(scene.folder.path)/files"
+    try Scene.finish(Scene.specification(.none, name: "second", in: directory), .none, in: scene.store)
+    let plan = try scene.store.files().sorted { $0.id < $1.id }.map { PurgeCandidate($0, appIsLaunchable: false) }
+    let first = try scene.store.purge([plan[0]], files: FailingFiles(.init(number: 1, happens: false)))
+    #expect(first.failure?.code == EIO && first.removed == 0 && Files.exists(scene.path))
+    let eviction = try scene.store.evict(
+      file: try #require(plan[1].file), because: "rotten", files: FailingFiles(.init(number: 1, happens: false)))
+    #expect(
+      eviction.fetchAgain != nil && !Files.exists("\(directory)/second"), "it is fetched again whatever another does")
+    let last = try scene.store.replayTombstones()
+    #expect(last == PurgeReport(freed: Int64(Self.bytes.count), removed: 1) && !Files.exists(scene.path))
+  }
+
   @Test("F-53 an orphan that has found its job since isn't purged") func adopted() throws {
     let scene = try Scene()
     let staging = "\(scene.folder.path)/staging"

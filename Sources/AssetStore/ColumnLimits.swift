@@ -1,7 +1,7 @@
 internal import AssetModel
 
 /// Bytes that a text may have: the schema's own checks, named for the caller before anything is written.
-enum Limits {
+enum ColumnLimits {
   static let name = DownloadRules.longestIdentifier
   static let url = DownloadRules.longestURL
   static let path = 4_096
