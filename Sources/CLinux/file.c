@@ -53,4 +53,11 @@ int ol_preallocate(int descriptor, int64_t offset, int64_t count) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : errno;
 }
 
+int ol_first_hole(int descriptor, int64_t offset, int64_t *hole) {
+    off_t found = lseek(descriptor, offset, SEEK_HOLE);
+    if (found < 0) return errno;
+    *hole = found;
+    return 0;
+}
+
 int ol_sync_filesystem(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }

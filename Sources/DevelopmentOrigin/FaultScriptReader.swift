@@ -113,7 +113,10 @@ private struct FaultScriptReader {
     case "rawHeaders": reply.rawHeaderLines = try nodes.texts(node, key).map { Array($0.utf8) }
     case "body": reply.body = try body(node)
     case "raw": reply.raw = Array(try nodes.text(node, key).utf8)
-    case "garbage": reply.garbage = try nodes.bytes(node, key)
+    case "garbage":
+      let count = try nodes.bytes(node, key)
+      guard count <= 1 << 30 else { throw nodes.error(node, "garbage is at most 1GiB") }
+      reply.garbage = count
     case "delay":
       for (name, value) in try nodes.pairs(node, key, known: ["status", "body", "headByte"]) {
         let time = try nodes.duration(value, "delay.\(name)")

@@ -43,6 +43,22 @@ public protocol FileOperations: Sendable {
   func rename(_ name: String, in directory: Int32, to newName: String, in newDirectory: Int32) throws(SystemCallError)
   func remove(_ name: String, in directory: Int32) throws(SystemCallError)
   func space(of file: Int32) throws(SystemCallError) -> VolumeSpace
+  /// The first byte from `offset` on that was never written, or the end of the file (SEEK_HOLE of lseek(2)). A filesystem
+  /// that keeps no account says the end. `offset` lies within the file, whose position changes.
+  func firstHole(in file: Int32, from offset: Int64) throws(SystemCallError) -> Int64
+}
+
+extension FileOperations {
+  public func firstHole(in file: Int32, from offset: Int64) throws(SystemCallError) -> Int64 {
+    var hole: Int64 = 0
+    do throws(SystemCallError) {
+      try check("lseek", "\(file)") { ol_first_hole(file, offset, &hole) }
+    } catch {
+      guard error.code == EINVAL else { throw error }
+      return try status(of: file).size
+    }
+    return hole
+  }
 }
 
 /// The kernel's own.

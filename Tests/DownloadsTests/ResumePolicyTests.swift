@@ -49,6 +49,7 @@ import Testing
       case .coded: "coded"
       case .stale: "stale"
       case .elsewhere: "elsewhere"
+      case .endless: "endless"
       case .probe: ask == .probe ? "probe" : "again"
       }
     case .fail(let failure): failure.reason.rawValue

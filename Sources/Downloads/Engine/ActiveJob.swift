@@ -25,6 +25,8 @@ final class ActiveJob {
     case fail(TransferFailure)
     /// Everything that is there is of no use: a new generation, at once.
     case restart(String)
+    /// The rest is asked for otherwise, at once.
+    case other(String)
     /// The engine closes.
     case rest
   }
@@ -97,6 +99,9 @@ final class ActiveJob {
   var restarts = 0
   var speed: SpeedGauge
   var growth = SegmentGrowth()
+  /// Bytes per second that one of its connections brought, and how often a slow one was replaced.
+  var bestRate = 0.0
+  var reliefs = 0
   /// Whether it was decided how many connections it starts with.
   var hasSeveral = false
   var lastProgressEvent: Duration = .zero
@@ -133,7 +138,9 @@ final class ActiveJob {
   /// Bytes of the file that have arrived, durable or not.
   var arrivedBytes: Int64 {
     if let chunks {
-      return chunks.verifiedBytes + segments.reduce(0) { $0 + ($1.writer.map { $0.offset } ?? $1.start) - $1.start }
+      return segments.reduce(chunks.arrivedBytes) {
+        $0 + chunks.claimedBytes(in: $1.chunks ?? 0..<0, before: $1.writer?.offset ?? $1.start)
+      }
     }
     return segments.first?.writer?.offset ?? writtenOffset
   }
@@ -186,8 +193,9 @@ final class Segment {
   /// Alone on its connection: what is done to the socket concerns nobody else.
   var hasOwnConnection = false
   var window = ReceiveWindow()
-  /// Bytes that this connection brought, for the decision about another.
+  /// Bytes that this connection brought, for the decision about another, and since when.
   var received: Int64 = 0
+  var began: Duration?
 
   init(job: JobID, transfer: TransferID, ask: ResumePolicy.Ask, url: ParsedURL, start: Int64, stall: StallWindow) {
     self.job = job

@@ -71,7 +71,10 @@ extension EngineCore: TransportClient {
     if let total = ResumePolicy.total(of: head), total > DownloadSpecification.largestSize {
       return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), own: nil)
     }
-    if ResumePolicy.provesRangeless(ask: segment.ask, head: head), segment.start > 0 || segment.chunks != nil {
+    if job.chunks != nil, head.first("accept-ranges")?.lowercased() == "none" { job.mayBeRangeless = true }
+    let isRangeless = ResumePolicy.provesRangeless(ask: segment.ask, head: head)
+    // One of many answers may be an odd one.
+    if isRangeless, segment.chunks == nil ? segment.start > 0 : job.mayBeRangeless {
       origins[originNumber(segment.url)].rangelessUntil = clock.boot + .seconds(24 * 3600)
     }
     let decision = ResumePolicy.decide(
@@ -80,11 +83,17 @@ extension EngineCore: TransportClient {
     switch decision {
     case .append(let entity):
       hear(head, job)
+      job.mayBeRangeless = false
       accept(job, segment, entity, head, from: segment.start)
       needsSchedule = needsSchedule || segment.chunks != nil
       return held(job)
     case .fresh(var entity, let validatorChanged):
       if job.chunks != nil { return wholeForChunks(job, segment, entity, head) }
+      if head.version.major >= 2, head.contentLength.value == nil, job.record.specification.exactSize == nil,
+        job.record.specification.digest == nil, entity.reprDigest == nil
+      {
+        return .again(.whole, .endless)
+      }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
         if job.record.history.validatorRestarts > Self.mostValidatorRestarts,
@@ -100,18 +109,18 @@ extension EngineCore: TransportClient {
       let known = job.unfulfilled?.digests(for: entity) ?? []
       job.toldDigests += known
       entity.reprDigest = entity.reprDigest ?? known.first
-      job.isLengthProved =
-        head.contentLength.value != nil || head.transferCoding == .chunked || head.version.major >= 2
+      job.isLengthProved = head.contentLength.value != nil || head.transferCoding == .chunked
       accept(job, segment, entity, head, from: 0)
       return held(job)
+    case .restart where job.chunks != nil: return .again(segment.ask, .server("\(head.status) to a request for a part"))
+    case .again(.probe, _) where job.chunks != nil:
+      return .again(segment.ask, .server("\(head.status) to a request for a part"))
     case .complete: return .complete
     case .restart:
       job.restarts += 1
       guard job.restarts <= Self.mostValidatorRestarts else {
         return .problem(.protocolFault("\(head.status) to every request for a part"), own: nil)
       }
-      // Whoever refuses ranges may still have the whole.
-      if job.chunks != nil { job.mayBeRangeless = true }
       return .next(.restart("the file changed on the server"))
     case .again(let ask, let fault): return .again(ask, fault)
     case .fail(let failure): return .next(.fail(failure))
@@ -131,25 +140,32 @@ extension EngineCore: TransportClient {
   }
 
   static let mostValidatorRestarts = 2
+  static let mostOtherwise = 4
   static let mostServerFaults = 3
 
-  /// A server that sends everything where a piece was asked for: one connection from the first byte.
+  /// A server that sends everything where a piece was asked for: what is there already isn't taken again.
   private func wholeForChunks(
     _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead
   ) -> Segment.Plan? {
-    job.mayBeRangeless = true
-    guard segment.ask == .whole else { return .next(.restart("the server has no ranges")) }
     guard let list = job.chunks?.list else { return .complete }
-    job.chunks?.release(segment.chunks ?? 0..<0)
-    _ = job.chunks?.claim(atMost: .max)
+    if segment.ask != .whole {
+      // With little there, all of it costs no more than asking again.
+      let isOdd = !job.mayBeRangeless
+      job.mayBeRangeless = true
+      if isOdd, job.arrivedBytes > ResumePolicy.worthABareRange { return .again(segment.ask, .bareRange) }
+      if job.segments.count > 1 { return .next(.other("the server has no ranges")) }
+    }
+    job.mayBeRangeless = true
+    job.chunks?.release(segment.chunks ?? 0..<0, at: segment.start)
     segment.chunks = 0..<list.count
-    accept(job, segment, entity, head, from: 0)
+    accept(job, segment, entity, head, from: 0, wanted: job.chunks?.claimAll())
     return nil
   }
 
   /// Bytes follow that belong at `offset`.
   private func accept(
-    _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead, from offset: Int64
+    _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead, from offset: Int64,
+    wanted: [Range<Int64>]? = nil
   ) {
     if var partial = job.record.partial {
       partial.entity = entity
@@ -166,6 +182,7 @@ extension EngineCore: TransportClient {
       events.send(.note(job.id, "the server has \(total) bytes, \(declared) were declared"))
     }
     segment.start = offset
+    segment.began = clock.boot
     let end: Int64? =
       if let chunks = segment.chunks, let list = job.chunks?.list {
         list.range(of: chunks.upperBound - 1).upperBound
@@ -173,7 +190,7 @@ extension EngineCore: TransportClient {
     let (id, run) = (job.id, job.run)
     // A chunk list says more, and what it says counts more.
     let check = job.chunks == nil ? ContentCheck(head, from: offset) : nil
-    let writer = BodyWriter(number: number(), from: offset, to: end, check: check, pool: pool) {
+    let writer = BodyWriter(number: number(), from: offset, to: end, wanted: wanted, check: check, pool: pool) {
       [unowned self] writer, buffer in
       guard let job = self.job(id, run) else { return }
       write(buffer, from: writer, of: job)
@@ -201,6 +218,7 @@ extension EngineCore: TransportClient {
     }
     if !end.chain.isEmpty { return chainShown(job, segment, end) }
     if let plan = segment.plan { return carryOut(plan, job, segment, end) }
+    if segment.writer?.isSatisfied == true { return bodyEnded(job, segment) }
     if let problem = end.problem { return ended(job, segment, with: problem, end) }
     bodyEnded(job, segment)
   }
@@ -238,10 +256,15 @@ extension EngineCore: TransportClient {
         return attemptFailed(job, segment, .protocolFault(what), own: nil)
       }
       if job.chunks != nil {
-        job.mayBeRangeless = true
-        return settle(job, .restart(what))
+        // Once more as it was; whoever has no ranges may still have the whole.
+        if job.record.history.serverFaults > 1 { job.mayBeRangeless = true }
+        return settle(job, .other(what))
       }
     case .bareRange: job.record.history.triedBareRange = true
+    case .endless:
+      // The older protocol shows where a body of unknown length ends.
+      origins[originNumber(segment.url)].leavesHTTP2Until = clock.boot + Self.timeWithoutHTTP2
+      events.send(.note(job.id, "\(segment.url.origin) gave no length over HTTP/2; it is asked over HTTP/1.1"))
     case .elsewhere: events.send(.note(job.id, "the redirects lead elsewhere now: \(segment.url.origin)"))
     case .stale: job.record.history.digestMismatches += 1
     case .coded:
@@ -257,11 +280,11 @@ extension EngineCore: TransportClient {
     // Nothing said where its bytes belong.
     guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
     origins[originNumber(segment.url)].breaker.succeeded()
-    if job.chunks != nil {
+    if job.chunks != nil, !writer.isShort {
       writer.flush()
       return pieceEnded(job, segment)
     }
-    if let end = writer.end, writer.offset < end {
+    if writer.isShort {
       writer.flush()
       return attemptFailed(job, segment, .truncated, own: nil)
     }
@@ -295,20 +318,23 @@ extension EngineCore: TransportClient {
   static let small = 64 << 10
 
   private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
+    noteRate(segment, of: job)
     release(segment, of: job)
     guard !addSegment(job), job.next == nil else { return }
     finishChunksIfDone(job)
   }
 
-  /// A segment is over; chunks that it didn't bring to their end are for others. The rest is on its way to the file.
+  /// A segment is over; what it didn't bring is for others. The rest is on its way to the file.
   func release(_ segment: Segment, of job: ActiveJob) {
-    if let chunks = segment.chunks, let list = job.chunks?.list {
-      let offset = segment.writer?.offset ?? segment.start
-      let first = chunks.first { list.range(of: $0).upperBound > offset } ?? chunks.upperBound
-      job.chunks?.release(first..<chunks.upperBound)
-    }
+    releaseChunks(segment, of: job)
     job.segments.removeAll { $0 === segment }
     scheduler.setConnections(max(1, job.segments.count), of: job.id)
+  }
+
+  func releaseChunks(_ segment: Segment, of job: ActiveJob) {
+    guard let chunks = segment.chunks else { return }
+    job.chunks?.release(chunks, at: segment.writer?.offset ?? segment.start)
+    segment.chunks = nil
   }
 
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {

@@ -13,6 +13,9 @@ extension EngineCore {
       return concludeAttempt(job, .truncated, nil)
     }
     if let check = job.contentCheck, !isAsMeant(job, check) { return }
+    if job.chunks != nil, let digest = job.record.specification.digest, let file = job.file {
+      job.hasher = FileHasher(expected: [digest], file: file)
+    }
     guard let hasher = job.hasher else { return publish(job, isReplay: false) }
     if let content = job.content {
       return verified(
@@ -101,6 +104,11 @@ extension EngineCore {
       // No length was told: what is there may be a beginning, and the rest can be asked for.
       job.phase = .settling
       settle(job, .retry(.truncated, own: nil))
+    case .success(false) where job.chunks != nil:
+      fail(
+        job,
+        TransferFailure(
+          .digestMismatch, detail: "all its chunks are right, but not its digest: the chunk list is of another file"))
     case .success(false):
       if mismatched(job, "the file's digest is wrong") { return }
       job.unfulfilled = Unfulfilled(job)
@@ -165,7 +173,7 @@ extension EngineCore {
       retire(job)
       for wish in job.wishes { wish(self) }
       let path = "\(record.specification.directory)/\(record.specification.fileName)"
-      let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : nil
+      let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : record.specification.digest
       events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
     case .failure(.occupied(let name)):
       failForWantOfPlace(

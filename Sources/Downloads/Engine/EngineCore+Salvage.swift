@@ -6,7 +6,7 @@ internal import LinuxSystem
 extension EngineCore {
   /// Goes on with what is found under the job's staging name, or with nothing.
   func salvage(_ job: ActiveJob) {
-    guard let list = job.record.specification.chunks, let file = job.file else { return opened(job, certain: nil) }
+    guard let list = job.record.specification.chunks, let file = job.file else { return opened(job, nil) }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     // A journal that is younger than the file may count its generations anew. One that knows of received bytes isn't, and
     // what it gave up before stays given up.
@@ -16,15 +16,15 @@ extension EngineCore {
       stagingName(specification, $0)
     }
     job.lane.async {
-      let result = Result { () throws(SystemCallError) -> (bits: [UInt8], identity: FileIdentity)? in
-        guard let bits = try file.salvage(list, others: others) else { return nil }
-        return (bits, try file.identity())
+      let result = Result { () throws(SystemCallError) -> (found: ChunkMap.Found, identity: FileIdentity)? in
+        guard let found = try file.salvage(list, others: others) else { return nil }
+        return (found, try file.identity())
       }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         switch result {
-        case .success(let found?): core.salvaged(job, list, found.bits, found.identity)
-        case .success(nil): core.opened(job, certain: nil)
+        case .success(let found?): core.salvaged(job, list, found.found, found.identity)
+        case .success(nil): core.opened(job, nil)
         case .failure(let error): core.fileFailed(job, error)
         }
       }
@@ -34,17 +34,17 @@ extension EngineCore {
   /// Generations that are looked for.
   private static let mostGenerations = 8
 
-  private func salvaged(_ job: ActiveJob, _ list: ChunkList, _ bits: [UInt8], _ identity: FileIdentity) {
+  private func salvaged(_ job: ActiveJob, _ list: ChunkList, _ found: ChunkMap.Found, _ identity: FileIdentity) {
     var entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)
     if let known = job.record.partial?.entity, known.total == list.totalSize { entity = known }
     job.record.partial = Partial(
-      stagingName: job.file?.name ?? "", entity: entity, verifiedChunks: bits,
+      stagingName: job.file?.name ?? "", entity: entity, verifiedChunks: found.verified,
       bootIdentifier: clock.bootIdentifier,
       device: identity.device, inode: identity.inode)
-    let bytes = ChunkMap(list, verified: bits).verifiedBytes
+    let bytes = ChunkMap(list, verified: found.verified).verifiedBytes
     events.send(.note(job.id, "\(bytes) bytes were found by their digests"))
     // Nobody who clears up takes it for an orphan.
     journal.commit([.job(job.record)]) { _ in }
-    opened(job, certain: identity.size)
+    opened(job, StagingFile.Kept(certain: identity.size, found: found))
   }
 }

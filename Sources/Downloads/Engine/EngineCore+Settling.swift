@@ -12,6 +12,7 @@ extension EngineCore {
     let keepsBytes = Self.keepsBytes(next) && job.ioError == nil
     for segment in job.segments {
       if keepsBytes { segment.writer?.flush() } else { segment.writer?.dropCurrent() }
+      releaseChunks(segment, of: job)
       drop(segment)
     }
     job.segments = []
@@ -22,7 +23,7 @@ extension EngineCore {
   private static func keepsBytes(_ next: ActiveJob.Next) -> Bool {
     switch next {
     case .cancel, .fail, .restart: false
-    case .verify, .retry, .hold, .pause, .yield, .rest: true
+    case .verify, .retry, .hold, .pause, .yield, .rest, .other: true
     }
   }
 
@@ -79,6 +80,12 @@ extension EngineCore {
     case .restart(let reason):
       startAfresh(job, reason: reason)
       reopen(job)
+    case .other(let reason):
+      job.restarts += 1
+      guard job.restarts <= Self.mostOtherwise else {
+        return concludeAttempt(job, .protocolFault(reason), nil)
+      }
+      begin(job)
     // What was received since the last commit has been charged to nobody yet.
     case .rest where job.record.specification.budget != nil: commitAndRetire(job) { _, _ in }
     case .rest:

@@ -44,7 +44,7 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         switch result {
         case .success(nil): core.salvage(job)
-        case .success(let certain): core.opened(job, certain: certain)
+        case .success(let kept?): core.opened(job, kept)
         case .failure(let error): core.fileFailed(job, error)
         }
       }
@@ -72,10 +72,10 @@ extension EngineCore {
     return destination
   }
 
-  /// `certain`: how many bytes of the partial are what the journal says; nil: there is no file.
-  func opened(_ job: ActiveJob, certain: Int64?) {
+  /// `kept`: what there is of the partial that the journal knows; nil: there is no file.
+  func opened(_ job: ActiveJob, _ kept: StagingFile.Kept?) {
     let specification = job.record.specification
-    if let certain, job.record.partial != nil {
+    if let certain = kept?.certain, job.record.partial != nil {
       if specification.chunks == nil {
         job.record.partial?.checkpoints.removeAll { $0.offset > certain }
         job.writtenOffset = certain
@@ -89,7 +89,8 @@ extension EngineCore {
       }
     }
     if let chunks = specification.chunks {
-      job.chunks = ChunkMap(chunks, verified: job.record.partial?.verifiedChunks ?? [])
+      job.chunks = ChunkMap(
+        chunks, verified: job.record.partial?.verifiedChunks ?? [], found: kept?.found ?? ChunkMap.Found())
       job.isIdentityJournalled = true
       segmented[job.id] = job
     }
@@ -110,7 +111,7 @@ extension EngineCore {
     begin(job)
   }
 
-  private func begin(_ job: ActiveJob) {
+  func begin(_ job: ActiveJob) {
     let specification = job.record.specification
     // A gate may have closed while the partial was looked at.
     if conditions.gate(for: job.record.transferClass, now: clock.boot) != nil { return settle(job, .yield) }
@@ -220,68 +221,6 @@ extension EngineCore {
     ]
     return !reserved.contains(name.lowercased())
   }
-
-  // MARK: Segments of a job with a chunk list
-
-  /// Bytes that one request of several asks for.
-  private func pieceSize(_ job: ActiveJob) -> Int64 {
-    guard let chunks = job.chunks, mostSegments(job) > 1 else { return .max }
-    let share = chunks.missingBytes / Int64(2 * max(1, job.segments.count))
-    return min(max(share, chunks.list.chunkSize), 32 << 20)
-  }
-
-  private func mostSegments(_ job: ActiveJob) -> Int {
-    if job.mayBeRangeless { return 1 }
-    switch job.record.transferClass {
-    case .foreground: return options.mostSegments
-    case .essential: return options.mostEssentialSegments
-    case .visible, .prefetch: return 1
-    }
-  }
-
-  /// Starts a connection on the next missing chunks. Whether there was anything to start.
-  @discardableResult
-  func addSegment(_ job: ActiveJob) -> Bool {
-    guard let url = judgedURL(job.record.specification, job) else { return false }
-    let piece = pieceSize(job)
-    guard let run = job.chunks?.claim(atMost: piece), let list = job.chunks?.list else { return false }
-    let first = list.range(of: run.lowerBound).lowerBound
-    let last = list.range(of: run.upperBound - 1).upperBound - 1
-    let condition = job.record.partial.flatMap { $0.entity.strongTag ?? $0.entity.lastModified }
-    let segment = Segment(
-      job: job.id, transfer: TransferID(number: number()),
-      ask: job.mayBeRangeless ? .whole : .range(from: first, to: last, condition: condition), url: url, start: first,
-      stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
-    segment.chunks = run
-    job.segments.append(segment)
-    scheduler.setConnections(job.segments.count, of: job.id)
-    request(job, segment)
-    return true
-  }
-
-  /// More connections, as long as the last ones added throughput.
-  func considerSegment(_ job: ActiveJob, _ now: Duration) {
-    guard job.phase == .transferring, job.next == nil, job.record.partial != nil, let chunks = job.chunks,
-      job.segments.count < mostSegments(job), scheduler.permitsConnection(of: job.id),
-      chunks.missingBytes >= 16 << 20 || job.segments.isEmpty
-    else { return }
-    if !job.hasSeveral {
-      job.hasSeveral = true
-      return openFirstSegments(job)
-    }
-    guard job.growth.permits(connections: job.segments.count, bytes: job.writtenBytes, now: now) else { return }
-    // As many again: what the last ones brought is the best guess at what others will.
-    for _ in 0..<max(1, job.segments.count)
-    where job.segments.count < mostSegments(job) && scheduler.permitsConnection(of: job.id) {
-      guard addSegment(job) else { return }
-    }
-  }
-
-  /// A file worth it starts with several connections, as soon as the first shows that there are ranges.
-  private func openFirstSegments(_ job: ActiveJob) {
-    guard let chunks = job.chunks, chunks.missingBytes >= 64 << 20 else { return }
-    while job.segments.count < min(4, mostSegments(job)), scheduler.permitsConnection(of: job.id), addSegment(job) {}
-  }
 }
 
 struct DestinationKey: Hashable {
@@ -292,35 +231,4 @@ struct DestinationKey: Hashable {
 /// Kept open as long as a job goes there, and not longer.
 struct WeakDestination {
   weak var destination: Destination?
-}
-
-/// Whether other connections pay: the throughput with each number of connections, measured in short windows.
-struct SegmentGrowth {
-  private var since: Duration?
-  private var bytes: Int64 = 0
-  private var connections = 0
-  private var bestRate = 0.0
-  private var isDone = false
-
-  static let window: Duration = .milliseconds(50)
-  private static let worthwhile = 1.05
-
-  mutating func permits(connections: Int, bytes: Int64, now: Duration) -> Bool {
-    if connections == 0 { return true }
-    guard !isDone else { return false }
-    guard let since, self.connections == connections else {
-      self.since = now
-      self.bytes = bytes
-      self.connections = connections
-      return false
-    }
-    guard now - since >= Self.window, bytes > self.bytes else { return false }
-    let rate = Double(bytes - self.bytes) / (now - since).inSeconds
-    guard rate > bestRate * Self.worthwhile else {
-      isDone = true
-      return false
-    }
-    bestRate = rate
-    return true
-  }
 }

@@ -198,7 +198,10 @@ final class EngineCore {
         settle(job, .yield)
       }
     }
-    for job in segmented.values { considerSegment(job, now) }
+    for job in segmented.values {
+      considerSegment(job, now)
+      relieveSlowest(job, now)
+    }
   }
 
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {

@@ -47,6 +47,8 @@ enum ResumePolicy {
     case elsewhere
     case coded
     case probe
+    /// Without a length, where the end of a body can't be told from a cut.
+    case endless
   }
 
   /// Bytes below which starting afresh is cheaper than one more question.
@@ -151,7 +153,9 @@ enum ResumePolicy {
     }
     guard let kept = job.partial?.entity else { return .append(entity) }
     guard entity.coding == kept.coding else { return fault("206 in another coding") }
-    if let old = kept.reprDigest, let new = entity.reprDigest, old.algorithm == new.algorithm, old != new {
+    if job.specification.chunks != nil {
+      // The digests of its chunks say which of its bytes are right.
+    } else if let old = kept.reprDigest, let new = entity.reprDigest, old.algorithm == new.algorithm, old != new {
       return fault("206 of another representation: its digest differs")
     }
     if isIdentified(job) {

@@ -14,6 +14,8 @@ final class BodyWriter {
   private(set) var inFlight = 0
   /// Bytes that may be written before the journal knows the file; nil: it does.
   var holdAt: Int64?
+  /// Of a body that brings everything: what is wanted of it and hasn't come yet, in order; nil: all of it.
+  private var wanted: ArraySlice<Range<Int64>>?
   /// The transport was told to pause, and has to be told when there is room.
   private(set) var isPaused = false
 
@@ -25,12 +27,13 @@ final class BodyWriter {
   static let mostInFlight = 8
 
   init(
-    number: UInt64, from offset: Int64, to end: Int64?, check: ContentCheck? = nil, pool: BufferPool,
-    handOver: @escaping (BodyWriter, TransferBuffer) -> Void
+    number: UInt64, from offset: Int64, to end: Int64?, wanted: [Range<Int64>]? = nil, check: ContentCheck? = nil,
+    pool: BufferPool, handOver: @escaping (BodyWriter, TransferBuffer) -> Void
   ) {
     self.number = number
     self.offset = offset
     self.end = end
+    self.wanted = wanted.map { $0[...] }
     self.check = check
     self.pool = pool
     self.handOver = handOver
@@ -38,8 +41,13 @@ final class BodyWriter {
 
   /// A surplus byte was offered: the peer sends more than it may.
   private(set) var overflowed = false
+  /// Nothing more is wanted, though more may come.
+  var isSatisfied: Bool { wanted?.last.map { offset >= $0.upperBound } ?? (wanted != nil) }
+  /// The body ended before all of it was here.
+  var isShort: Bool { wanted == nil ? end.map { offset < $0 } ?? false : !isSatisfied }
 
   func append(_ bytes: UnsafeRawBufferPointer) -> DataVerdict {
+    if isSatisfied { return .abort }
     if let end, Int64(bytes.count) > end - offset {
       overflowed = true
       return .abort
@@ -50,9 +58,17 @@ final class BodyWriter {
     }
     var rest = bytes
     while !rest.isEmpty {
+      var piece = rest
+      if wanted != nil {
+        let (skipped, most) = nextWanted(of: rest.count)
+        offset += Int64(skipped)
+        rest = UnsafeRawBufferPointer(rebasing: rest[skipped...])
+        if most == 0 { continue }
+        piece = UnsafeRawBufferPointer(rebasing: rest[..<most])
+      }
       if current == nil { current = pool.buffer(at: offset, expecting: end.map { $0 - offset }) }
       guard let buffer = current else { return .abort }
-      let taken = buffer.fill(from: rest)
+      let taken = buffer.fill(from: piece)
       offset += Int64(taken)
       rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
       // All of a small file waits for its end, and then goes as one.
@@ -61,6 +77,19 @@ final class BodyWriter {
       if buffer.count == buffer.capacity || offset % Int64(BufferPool.bufferSize) == 0 { flush() }
     }
     return .taken
+  }
+
+  /// How many of the next `count` bytes belong to nothing that is wanted, and how many after them do.
+  private func nextWanted(of count: Int) -> (skipped: Int, wanted: Int) {
+    while let range = wanted?.first, range.upperBound <= offset {
+      // What follows lies elsewhere.
+      flush()
+      if wanted?.count == 1 { return (count, 0) }
+      wanted?.removeFirst()
+    }
+    guard let range = wanted?.first else { return (count, 0) }
+    let skipped = Int(min(max(0, range.lowerBound - offset), Int64(count)))
+    return (skipped, Int(min(range.upperBound - offset - Int64(skipped), Int64(count - skipped))))
   }
 
   private var hasRoom: Bool {

@@ -4,25 +4,54 @@ internal import AssetModel
 struct ChunkMap {
   enum State: UInt8 { case missing, claimed, written, verified }
 
+  /// What a file was found to hold beside the chunks that the journal knows.
+  struct Found: Equatable {
+    /// One bit for each chunk with the right digest.
+    var verified: [UInt8] = []
+    /// Bytes at the start of other chunks that may be right.
+    var prefixes: [Int: Int64] = [:]
+  }
+
   let list: ChunkList
   private(set) var states: [State]
   /// Verified chunks that the journal knows.
   private var journalled: [Bool]
+  /// Bytes at the start of missing chunks that are on the file.
+  private var prefixes: [Int: Int64]
+  /// Chunks of which some bytes were there before: that they are wrong is no fault of any server's.
+  private var inherited: Set<Int>
   private var mismatches: [Int: Int] = [:]
 
   /// Wrong digests of one chunk after which the file is given up.
   static let mostMismatches = 2
 
-  init(_ list: ChunkList, verified bits: [UInt8] = []) {
+  init(_ list: ChunkList, verified bits: [UInt8] = [], found: Found = Found()) {
     self.list = list
-    journalled = (0..<list.count).map { $0 / 8 < bits.count && bits[$0 / 8] & (1 << ($0 % 8)) != 0 }
-    states = journalled.map { $0 ? .verified : .missing }
+    journalled = (0..<list.count).map { Self.isSet($0, bits) }
+    states = journalled.indices.map { Self.isSet($0, bits) || Self.isSet($0, found.verified) ? .verified : .missing }
+    prefixes = [:]
+    for (index, count) in found.prefixes
+    where states.indices.contains(index) && states[index] == .missing && count > 0
+      && count < list.range(of: index).count
+    {
+      prefixes[index] = count
+    }
+    inherited = Set(prefixes.keys)
+  }
+
+  static func isSet(_ index: Int, _ bits: [UInt8]) -> Bool {
+    index / 8 < bits.count && bits[index / 8] & (1 << (index % 8)) != 0
   }
 
   var isComplete: Bool { states.allSatisfy { $0 == .verified } }
   var verifiedBytes: Int64 { bytes { states[$0] == .verified } }
   var journalledBytes: Int64 { bytes { journalled[$0] } }
+  /// Bytes of chunks that nobody fetches.
   var missingBytes: Int64 { bytes { states[$0] == .missing } }
+  /// Bytes that are on the file, but for those of chunks that are being fetched.
+  var arrivedBytes: Int64 {
+    bytes { states[$0] == .verified || states[$0] == .written } + prefixes.values.reduce(0, +)
+  }
 
   private func bytes(_ isCounted: (Int) -> Bool) -> Int64 {
     states.indices.reduce(0) { isCounted($1) ? $0 + Int64(list.range(of: $1).count) : $0 }
@@ -37,24 +66,58 @@ struct ChunkMap {
 
   /// The journal has stored these bits.
   mutating func journalled(_ bits: [UInt8]) {
-    for index in journalled.indices where bits[index / 8] & (1 << (index % 8)) != 0 { journalled[index] = true }
+    for index in journalled.indices where Self.isSet(index, bits) { journalled[index] = true }
   }
 
-  /// Claims the first run of missing chunks, at most `bytes` long but at least one chunk.
-  mutating func claim(atMost bytes: Int64) -> Range<Int>? {
+  /// Claims the first run of missing chunks, at most `bytes` long but at least one chunk, and says where its first missing
+  /// byte is.
+  mutating func claim(atMost bytes: Int64) -> (chunks: Range<Int>, from: Int64)? {
     guard let first = states.firstIndex(of: .missing) else { return nil }
     let most = max(1, Int(bytes / list.chunkSize))
+    let from = list.range(of: first).lowerBound + (prefixes.removeValue(forKey: first) ?? 0)
     var end = first
-    while end < states.count, end - first < most, states[end] == .missing {
+    // A chunk of which there is something begins a run of its own.
+    while end < states.count, end - first < most, states[end] == .missing, prefixes[end] == nil {
       states[end] = .claimed
       end += 1
     }
-    return first..<end
+    return (first..<end, from)
   }
 
-  /// A transfer ended: what it claimed and didn't bring is for others.
-  mutating func release(_ range: Range<Int>) {
-    for index in range where states[index] == .claimed { states[index] = .missing }
+  /// Claims all that is missing, for a body that brings everything: where the bytes are that are wanted of it.
+  mutating func claimAll() -> [Range<Int64>] {
+    var wanted: [Range<Int64>] = []
+    for index in states.indices where states[index] == .missing {
+      states[index] = .claimed
+      let range = list.range(of: index)
+      if let last = wanted.last, last.upperBound == range.lowerBound {
+        wanted[wanted.count - 1] = last.lowerBound..<range.upperBound
+      } else {
+        wanted.append(range)
+      }
+    }
+    prefixes = [:]
+    inherited = []
+    return wanted
+  }
+
+  /// A transfer ended, all of which before `offset` is on the file or on its way there: what it claimed and didn't bring
+  /// is for others.
+  mutating func release(_ range: Range<Int>, at offset: Int64) {
+    for index in range where states[index] == .claimed {
+      let chunk = list.range(of: index)
+      guard chunk.upperBound > offset else { continue }
+      states[index] = .missing
+      if offset > chunk.lowerBound { prefixes[index] = offset - chunk.lowerBound }
+    }
+  }
+
+  /// Bytes of the claimed chunks of `range` before `offset`.
+  func claimedBytes(in range: Range<Int>, before offset: Int64) -> Int64 {
+    range.reduce(0) { sum, index in
+      let chunk = list.range(of: index)
+      return states[index] == .claimed ? sum + max(0, min(offset, chunk.upperBound) - chunk.lowerBound) : sum
+    }
   }
 
   mutating func written(_ index: Int) { if states[index] == .claimed { states[index] = .written } }
@@ -63,7 +126,7 @@ struct ChunkMap {
   mutating func verified(_ index: Int, isRight: Bool) -> Bool {
     guard states[index] == .written else { return true }
     states[index] = isRight ? .verified : .missing
-    if isRight { return true }
+    if isRight || inherited.remove(index) != nil { return true }
     mismatches[index, default: 0] += 1
     return mismatches[index, default: 0] < Self.mostMismatches
   }

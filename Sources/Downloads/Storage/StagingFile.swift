@@ -55,9 +55,15 @@ final class StagingFile: @unchecked Sendable {
 
   func identity() throws(SystemCallError) -> FileIdentity { try files.status(of: try open()) }
 
-  /// Opens what the journal knows of, and cuts it to what is certain. Returns how many bytes those are, or nil where there
-  /// is no such file (any more).
-  func reopen(_ partial: Partial, boot: String, chunks: ChunkList? = nil) throws(SystemCallError) -> Int64? {
+  /// What there is of a file.
+  struct Kept {
+    /// Bytes up to which a file without chunks is certain.
+    var certain: Int64
+    var found = ChunkMap.Found()
+  }
+
+  /// Opens what the journal knows of, and cuts it to what is certain; nil where there is no such file (any more).
+  func reopen(_ partial: Partial, boot: String, chunks: ChunkList? = nil) throws(SystemCallError) -> Kept? {
     let number: Int32
     do {
       number = take(try files.open(name, in: destination.staging.number, O_RDWR, mode: 0))
@@ -76,7 +82,8 @@ final class StagingFile: @unchecked Sendable {
     if let chunks, !partial.verifiedChunks.isEmpty {
       guard isSameFile, try holds(partial, chunks, size: identity.size, isIntact: isIntact) else { return nil }
       if identity.size > chunks.totalSize { try files.truncate(number, to: chunks.totalSize) }
-      return identity.size
+      let found = isIntact ? try find(chunks, besides: partial.verifiedChunks) : ChunkMap.Found()
+      return Kept(certain: min(identity.size, chunks.totalSize), found: found)
     }
     var certain: Int64 = 0
     // A file that grew chunk by chunk may have gaps.
@@ -92,7 +99,7 @@ final class StagingFile: @unchecked Sendable {
     }
     if identity.size > certain { try files.truncate(number, to: certain) }
     writebackOffset = certain
-    return certain
+    return Kept(certain: certain)
   }
 
   private func holds(_ checkpoint: Partial.Checkpoint, _ isSameFile: Bool) throws(SystemCallError) -> Bool {
@@ -106,9 +113,7 @@ final class StagingFile: @unchecked Sendable {
     _ partial: Partial, _ list: ChunkList, size: Int64, isIntact: Bool
   ) throws(SystemCallError) -> Bool {
     let bits = partial.verifiedChunks
-    guard
-      let last = (0..<list.count).last(where: { $0 / 8 < bits.count && bits[$0 / 8] & (1 << ($0 % 8)) != 0 })
-    else { return true }
+    guard let last = (0..<list.count).last(where: { ChunkMap.isSet($0, bits) }) else { return true }
     guard list.range(of: last).upperBound <= size else { return false }
     return isIntact ? true : try isRight(last, list)
   }
@@ -119,14 +124,14 @@ final class StagingFile: @unchecked Sendable {
     return list.digest(of: chunk).elementsEqual(hash.finalize())
   }
 
-  /// Looks for a file that the journal doesn't know (any more), under its own name or else one of `others`, and finds the
-  /// chunks in it whose digests are right: one bit for each. nil: there is nothing to be had. What is found is on the disk
-  /// when this returns, so that it may be called durable.
-  func salvage(_ list: ChunkList, others: [String]) throws(SystemCallError) -> [UInt8]? {
+  /// Looks for a file that the journal doesn't know (any more), under its own name or else one of `others`, and for chunks in
+  /// it. nil: there is nothing to be had. The chunks that are found right are on the disk when this returns, so that they may
+  /// be called durable.
+  func salvage(_ list: ChunkList, others: [String]) throws(SystemCallError) -> ChunkMap.Found? {
     close()
     isNameDurable = false
     for candidate in [name] + others {
-      guard try take(candidate), let bits = try findChunks(list) else {
+      guard try take(candidate), case let found = try find(list), found != ChunkMap.Found() else {
         close()
         continue
       }
@@ -141,8 +146,11 @@ final class StagingFile: @unchecked Sendable {
           try files.rename(candidate, in: directory, to: name, in: directory)
         }
       }
+      // What lies beyond the end belongs to no chunk, and would be handed over with them.
+      let number = try open()
+      if try files.status(of: number).size > list.totalSize { try files.truncate(number, to: list.totalSize) }
       try synchronizeData()
-      return bits
+      return found
     }
     return nil
   }
@@ -165,21 +173,31 @@ final class StagingFile: @unchecked Sendable {
     return true
   }
 
-  private func findChunks(_ list: ChunkList) throws(SystemCallError) -> [UInt8]? {
+  /// Chunks beside those of `known` whose digests are right, and the beginnings of others: each is written from its start on,
+  /// so up to the first hole there is something. What it is, the chunk's digest will say.
+  private func find(_ list: ChunkList, besides known: [UInt8] = []) throws(SystemCallError) -> ChunkMap.Found {
     let number = try open()
-    let size = try files.status(of: number).size
+    let size = min(try files.status(of: number).size, list.totalSize)
     var bits = [UInt8](repeating: 0, count: (list.count + 7) / 8)
-    var any = false
-    for chunk in 0..<list.count where list.range(of: chunk).upperBound <= size {
-      guard try isRight(chunk, list) else { continue }
-      bits[chunk / 8] |= 1 << (chunk % 8)
-      any = true
+    var found = ChunkMap.Found()
+    var hole: Int64 = 0
+    for chunk in 0..<list.count where !ChunkMap.isSet(chunk, known) {
+      let range = list.range(of: chunk)
+      guard range.lowerBound < size else { break }
+      if hole <= range.lowerBound { hole = min(try files.firstHole(in: number, from: range.lowerBound), size) }
+      if hole >= range.upperBound {
+        guard try isRight(chunk, list) else { continue }
+        bits[chunk / 8] |= 1 << (chunk % 8)
+        found.verified = bits
+      } else if hole - range.lowerBound > Self.page {
+        // The last page may have been written in part.
+        found.prefixes[chunk] = hole - range.lowerBound - Self.page
+      }
     }
-    guard any else { return nil }
-    // What lies beyond the end belongs to no chunk, and would be handed over with them.
-    if size > list.totalSize { try files.truncate(number, to: list.totalSize) }
-    return bits
+    return found
   }
+
+  private static let page: Int64 = 4096
 
   enum Preallocation { case done, unsupported, noRoom }
 
