@@ -141,7 +141,7 @@ extension EngineCore: TransportClient {
     guard segment.ask == .whole else { return .next(.restart("the server has no ranges")) }
     guard let list = job.chunks?.list else { return .complete }
     job.chunks?.release(segment.chunks ?? 0..<0)
-    _ = job.chunks?.claim(atMost: .max)
+    job.chunks?.claimAll()
     segment.chunks = 0..<list.count
     accept(job, segment, entity, head, from: 0)
     return nil

@@ -59,8 +59,9 @@ extension EngineCore {
     charge(job, Int64(buffer.count))
     let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
     let check = writer.check
+    let parts = job.chunks?.claimed(in: buffer.offset..<buffer.end) ?? [buffer.offset..<buffer.end]
     job.lane.async {
-      let result = Result { () throws(SystemCallError) in try file.write(buffer) }
+      let result = Result { () throws(SystemCallError) in try file.write(buffer, parts) }
       check?.take(buffer.bytes)
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
@@ -92,6 +93,8 @@ extension EngineCore {
       hashChunks(endingIn: buffer, job)
     }
     if !waitsForDigest { giveRoom(number, job) }
+    // The last bytes of an answer may be of chunks that nobody waits for.
+    if job.chunks != nil { finishChunksIfDone(job) }
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
     if !job.isPreallocated { holdIfShort(job) }

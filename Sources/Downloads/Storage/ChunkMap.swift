@@ -52,6 +52,28 @@ struct ChunkMap {
     return first..<end
   }
 
+  /// Claims whatever is missing, for a transfer that brings everything.
+  mutating func claimAll() {
+    for index in states.indices where states[index] == .missing { states[index] = .claimed }
+  }
+
+  /// The parts of `bytes` that belong to claimed chunks. What is written or verified already isn't judged again, so it
+  /// may not change either.
+  func claimed(in bytes: Range<Int64>) -> [Range<Int64>] {
+    guard !bytes.isEmpty else { return [] }
+    var parts: [Range<Int64>] = []
+    for index in Int(bytes.lowerBound / list.chunkSize)...Int((bytes.upperBound - 1) / list.chunkSize)
+    where states[index] == .claimed {
+      let part = list.range(of: index).clamped(to: bytes)
+      if let last = parts.last, last.upperBound == part.lowerBound {
+        parts[parts.count - 1] = last.lowerBound..<part.upperBound
+      } else {
+        parts.append(part)
+      }
+    }
+    return parts
+  }
+
   /// A transfer ended: what it claimed and didn't bring is for others.
   mutating func release(_ range: Range<Int>) {
     for index in range where states[index] == .claimed { states[index] = .missing }

@@ -197,14 +197,20 @@ final class StagingFile: @unchecked Sendable {
     return .noRoom
   }
 
-  func write(_ buffer: TransferBuffer) throws(SystemCallError) {
+  func write(_ buffer: TransferBuffer) throws(SystemCallError) { try write(buffer, [buffer.offset..<buffer.end]) }
+
+  /// Writes those parts of a buffer.
+  func write(_ buffer: TransferBuffer, _ parts: [Range<Int64>]) throws(SystemCallError) {
+    guard !parts.isEmpty else { return }
     let number = try open()
-    var done = 0
-    while done < buffer.count {
-      let rest = UnsafeRawBufferPointer(rebasing: buffer.bytes[done...])
-      let written = try files.write(rest, to: number, at: buffer.offset + Int64(done))
-      guard written > 0 else { throw SystemCallError("pwrite", code: EIO, subject: name) }
-      done += written
+    for part in parts {
+      var position = part.lowerBound
+      while position < part.upperBound {
+        let rest = buffer.bytes[Int(position - buffer.offset)..<Int(part.upperBound - buffer.offset)]
+        let written = try files.write(UnsafeRawBufferPointer(rebasing: rest), to: number, at: position)
+        guard written > 0 else { throw SystemCallError("pwrite", code: EIO, subject: name) }
+        position += Int64(written)
+      }
     }
     if buffer.end - writebackOffset >= Self.writebackStep {
       files.startWriteback(number, from: writebackOffset, count: buffer.end - writebackOffset)

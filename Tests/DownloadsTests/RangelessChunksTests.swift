@@ -1,0 +1,82 @@
+import AssetModel
+import DevelopmentOrigin
+import Foundation
+import Testing
+
+@testable import Downloads
+
+/// A file that is judged chunk by chunk, from a server that always sends all of it.
+@Suite struct RangelessChunksTests {
+  /// Everything, with one byte of some chunks changed.
+  private static func everything(wrong chunks: [Int], cutAfter count: Int? = nil) -> Reply {
+    var data = Trial.bytes
+    for chunk in chunks { data[chunk * Trial.chunkSize + 7] ^= 1 }
+    return .with {
+      $0.range = .ignored
+      // Of what is sent, not of the file.
+      $0.removedHeaders = ["Repr-Digest"]
+      $0.body = .bytes(Array(data))
+      if let count { $0.ending = .init(.silence, after: .byte(count)) }
+    }
+  }
+
+  @Test("F-71 what was right isn't written over when a server without ranges sends it once more")
+  func wrongElsewhere() async throws {
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, nth in
+        switch nth {
+        case 1: Self.everything(wrong: [])
+        case 2: Self.everything(wrong: [1, 5])
+        default: Self.everything(wrong: [0, 3, 9, 47])
+        }
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness()
+    let end = try await harness.fetch(harness.specification(origin.url(Trial.path), chunks: Trial.chunks))
+    #expect(end == .finished("\(harness.folder)/file", Int64(Trial.size)), "\(end)")
+    #expect(harness.contents() == Trial.bytes)
+    await harness.engine.close()
+    #expect(origin.requests.count == 3, "one that was answered with everything, and two for all that was missing")
+  }
+
+  @Test("F-71 what the journal calls verified stays so when the service ends while everything is sent once more")
+  func interrupted() async throws {
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, nth in
+        switch nth {
+        case 1: Self.everything(wrong: [])
+        case 2: Self.everything(wrong: [40])
+        case 3: Self.everything(wrong: [0, 3, 9], cutAfter: 2 << 20)
+        default:
+          .with {
+            $0.body = .bytes(Array(Trial.bytes))
+            $0.removedHeaders = ["Repr-Digest"]
+          }
+        }
+      }
+    }
+    defer { origin.stop() }
+    let first = try Harness(clock: TestClock(jumpsWhenIdle: false))
+    let id = try #require(
+      try await first.engine.add([first.specification(origin.url(Trial.path), chunks: Trial.chunks)])[0].job)
+    try await until { origin.requests.count == 3 }
+    // Nothing of it counts as progress: what is there is there already.
+    try await Task.sleep(for: .milliseconds(300))
+    await first.engine.close()
+    let kept = try #require(try first.journal.job(id)?.partial)
+    #expect(ChunkMap(Trial.chunks, verified: kept.verifiedChunks).missingBytes == Int64(Trial.chunkSize))
+
+    let second = try Harness(folder: first.folder, journal: MemoryJournal(after: first.journal)) {
+      $0.takesUpOpenJobs = false
+    }
+    let events = second.engine.events
+    second.engine.resume(id)
+    #expect(try await second.end(of: id, in: events).isFinished)
+    #expect(second.contents() == Trial.bytes)
+    await second.engine.close()
+    #expect(origin.requests.last?.header("Range") == "bytes=\(40 * Trial.chunkSize)-\(41 * Trial.chunkSize - 1)")
+  }
+}
