@@ -79,4 +79,21 @@ import Testing
     await second.engine.close()
     #expect(origin.requests.last?.header("Range") == "bytes=\(40 * Trial.chunkSize)-\(41 * Trial.chunkSize - 1)")
   }
+
+  @Test("a file that comes in chunks has no more bytes than have come") func countsOnce() async throws {
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, _ in .cut(after: .byte(2 << 20), .silence) }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false))
+    let id = try #require(
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)])[0]
+        .job)
+    try await harness.engine.received(id, 2 << 20)
+    // All of it is judged in a moment.
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(await harness.engine.progress(of: id)?.received == 2 << 20)
+    await harness.engine.close()
+  }
 }

@@ -133,7 +133,11 @@ final class ActiveJob {
   /// Bytes of the file that have arrived, durable or not.
   var arrivedBytes: Int64 {
     if let chunks {
-      return chunks.verifiedBytes + segments.reduce(0) { $0 + ($1.writer.map { $0.offset } ?? $1.start) - $1.start }
+      return segments.reduce(chunks.writtenBytes) { sum, segment in
+        // Of what a transfer brought, only the chunk that it is at isn't counted yet.
+        let end = segment.writer?.offset ?? segment.start
+        return chunks.claimed(in: segment.start..<end).reduce(sum) { $0 + Int64($1.count) }
+      }
     }
     return segments.first?.writer?.offset ?? writtenOffset
   }

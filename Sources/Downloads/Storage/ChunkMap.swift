@@ -23,6 +23,8 @@ struct ChunkMap {
   var verifiedBytes: Int64 { bytes { states[$0] == .verified } }
   var journalledBytes: Int64 { bytes { journalled[$0] } }
   var missingBytes: Int64 { bytes { states[$0] == .missing } }
+  /// Bytes of chunks that are on the file, judged or not.
+  var writtenBytes: Int64 { bytes { states[$0] == .written || states[$0] == .verified } }
 
   private func bytes(_ isCounted: (Int) -> Bool) -> Int64 {
     states.indices.reduce(0) { isCounted($1) ? $0 + Int64(list.range(of: $1).count) : $0 }
