@@ -92,7 +92,9 @@ extension EngineCore {
   private func forgetWhatCannotBeContinued(
     _ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
   ) {
-    guard job.record.partial != nil, job.durableBytes == 0, let file = job.file else { return then(self, job) }
+    guard job.record.state != .verified, job.record.partial != nil, job.durableBytes == 0, let file = job.file else {
+      return then(self, job)
+    }
     job.record.partial = nil
     afterFileWork(job, { file.discard() }, then)
   }
@@ -295,7 +297,7 @@ extension EngineCore {
     let durable = job.record.partial?.durableOffset ?? 0
     // Whoever opens it again trusts checkpoints alone.
     job.record.partial?.bootIdentifier = ""
-    if job.chunks == nil { job.lane.async { try? file?.cut(to: durable) } }
+    if job.chunks == nil { job.lane.async { try? file?.cutOpened(to: durable) } }
     fileFailed(job, error)
   }
 

@@ -239,8 +239,12 @@ final class StagingFile: @unchecked Sendable {
     isNameDurable = true
   }
 
-  /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them.
-  func cut(to offset: Int64) throws(SystemCallError) { try files.truncate(try open(), to: offset) }
+  /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them. Only
+  /// of what is open: under its name may lie what an earlier run has verified.
+  func cutOpened(to offset: Int64) throws(SystemCallError) {
+    guard let file = opened.withLock({ $0 }) else { throw SystemCallError("ftruncate", code: EBADF, subject: name) }
+    try files.truncate(file.descriptor.number, to: offset)
+  }
 
   private func tailDigest(before offset: Int64) throws(SystemCallError) -> [UInt8] {
     var hash = SHA256()
