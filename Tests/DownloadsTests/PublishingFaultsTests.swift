@@ -50,6 +50,24 @@ import Testing
     #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
   }
 
+  @Test("F-41 it has its name, and the journal can't be told: it isn't fetched again", arguments: sizes)
+  func finishedIsNotCommitted(size: Int) async throws {
+    let fails = Mutex(false)
+    let files = FaultyFiles { kind, nth in
+      if kind == .rename, nth == 1 { fails.withLock { $0 = true } }
+      return nil
+    }
+    let journal = MemoryJournal { _ in
+      let isToFail = fails.withLock { fails in
+        defer { fails = false }
+        return fails
+      }
+      if isToFail { throw MemoryJournal.Failing() }
+    }
+    let trial = try await Trial.run(content: Self.content(size), journal: journal, files: files) { _, _ in nil }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
+  }
+
   /// A run that stops between `verified` and the rename; `then` gets its folder and what its journal knew.
   private func stopped(
     content: Content = Trial.content, _ then: (Harness, MemoryJournal, JobID, Origin) async throws -> Void

@@ -189,7 +189,8 @@ extension EngineCore {
       keepVerified(job, record)
       job.phase = .settling
       fileFailed(job, error)
-    case .failure(.journal(let error)):
+    case .failure(.journal(let error, let record)):
+      if let record { keepVerified(job, record) }
       job.phase = .settling
       journalFailed(job, error)
     }

@@ -23,7 +23,8 @@ final class Publisher: Sendable {
     case unsynchronised(SystemCallError)
     /// It is verified, as this record has it; but its name is missing, or may not survive.
     case unnamed(JobRecord, SystemCallError)
-    case journal(any Error)
+    /// `verified`: what the journal has of one that was verified before.
+    case journal(any Error, verified: JobRecord?)
     /// Something of that name is there and isn't ours.
     case occupied(String)
     /// The journal says `verified`, but the file is gone.
@@ -136,12 +137,14 @@ final class Publisher: Sendable {
 
   private func commit(_ named: inout [Item], _ sealed: inout [Item]) {
     guard !named.isEmpty || !sealed.isEmpty else { return }
+    let before = named.map(\.job)
     for index in named.indices { named[index].job.state = .finished }
     for index in sealed.indices { sealed[index].job.state = .verified }
     do {
       try journal.commitNow((named + sealed).map { .job($0.job) })
     } catch {
-      for item in named + sealed { item.completion(.failure(.journal(error))) }
+      for (item, record) in zip(named, before) { item.completion(.failure(.journal(error, verified: record))) }
+      for item in sealed { item.completion(.failure(.journal(error, verified: nil))) }
       (named, sealed) = ([], [])
     }
   }
