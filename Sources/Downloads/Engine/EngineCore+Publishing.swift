@@ -107,6 +107,7 @@ extension EngineCore {
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)
     case .failure(let error):
+      job.phase = .settling
       fileFailed(job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file?.name ?? ""))
     }
   }
