@@ -79,8 +79,9 @@ extension EngineCore {
     case .restart(let reason):
       startAfresh(job, reason: reason)
       reopen(job)
-    // What was received since the last commit has been charged to nobody yet.
-    case .rest where job.record.specification.budget != nil: commitAndRetire(job) { _, _ in }
+    // What was received since the last commit has been charged to nobody yet, or what was given up would be judged again.
+    case .rest where job.record.specification.budget != nil || job.record.generation != job.firstGeneration:
+      commitAndRetire(job) { _, _ in }
     case .rest:
       retire(job)
       for wish in job.wishes { wish(self) }
@@ -130,6 +131,7 @@ extension EngineCore {
   /// Asks for the first byte, with nothing in the hand.
   func reopen(_ job: ActiveJob) {
     job.phase = .opening
+    if isClosing { return settle(job, .rest) }
     open(job)
   }
 
