@@ -133,4 +133,44 @@ import Testing
       await second.engine.close()
     }
   }
+
+  enum Wish: String, CaseIterable, Sendable { case cancel, pause }
+
+  @Test(
+    "F-41 the verified file is gone: who has stopped the job meanwhile needn't wait for another",
+    arguments: Wish.allCases)
+  func stoppedMeanwhile(wish: Wish) async throws {
+    try await stopped { first, journal, id, origin in
+      #expect(unlink(Harness.staging(first.folder)) == 0)
+      let gate = Latch()
+      let isHeld = Mutex(false)
+      let later = MemoryJournal { number in
+        guard number == 1 else { return }
+        isHeld.withLock { $0 = true }
+        gate.wait()
+      }
+      let known = journal.state.withLock { $0.jobs }
+      later.state.withLock { $0.jobs = known }
+      let second = try Harness(folder: first.folder, journal: later) { $0.takesUpOpenJobs = false }
+      let events = second.engine.events
+      second.engine.resume(id)
+      try await until { isHeld.withLock { $0 } }
+      switch wish {
+      case .cancel: second.engine.cancel(id)
+      case .pause: second.engine.pause(id)
+      }
+      // The wish has arrived when this is answered.
+      _ = await second.engine.explain(id)
+      gate.open()
+      let end = try await events.first {
+        switch $0 {
+        case .finished, .failed, .cancelled, .paused: true
+        default: false
+        }
+      }
+      #expect(end == (wish == .cancel ? .cancelled(id) : .paused(id)))
+      #expect(origin.requests.count == 1, "nothing is fetched for nobody")
+      await second.engine.close()
+    }
+  }
 }

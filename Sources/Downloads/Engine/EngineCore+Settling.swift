@@ -133,6 +133,10 @@ extension EngineCore {
     job.phase = .opening
     if isClosing { return settle(job, .rest) }
     open(job)
+    // They waited for an end that isn't near any more.
+    let wishes = job.wishes
+    job.wishes = []
+    for wish in wishes { wish(self) }
   }
 
   /// A new generation with a new, empty file. The old one lies there until the new one is certain.
