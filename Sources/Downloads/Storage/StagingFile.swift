@@ -20,6 +20,9 @@ final class StagingFile: @unchecked Sendable {
   private let opened = Mutex<OpenFile?>(nil)
   /// How far write-back has been asked for.
   private var writebackOffset: Int64 = 0
+  /// Why a write failed. What was queued behind it would leave a hole, and a service that is killed before the journal
+  /// hears of that trusts the file's length.
+  private var writeFailure: SystemCallError?
   /// Its name would survive a power cut.
   private var isNameDurable = false
 
@@ -201,20 +204,27 @@ final class StagingFile: @unchecked Sendable {
 
   /// Writes those parts of a buffer.
   func write(_ buffer: TransferBuffer, _ parts: [Range<Int64>]) throws(SystemCallError) {
-    guard !parts.isEmpty else { return }
-    let number = try open()
-    for part in parts {
-      var position = part.lowerBound
-      while position < part.upperBound {
-        let rest = buffer.bytes[Int(position - buffer.offset)..<Int(part.upperBound - buffer.offset)]
-        let written = try files.write(UnsafeRawBufferPointer(rebasing: rest), to: number, at: position)
-        guard written > 0 else { throw SystemCallError("pwrite", code: EIO, subject: name) }
-        position += Int64(written)
-      }
+    if let writeFailure { throw writeFailure }
+    do {
+      for part in parts { try write(buffer, part) }
+    } catch {
+      writeFailure = error
+      throw error
     }
-    if buffer.end - writebackOffset >= Self.writebackStep {
-      files.startWriteback(number, from: writebackOffset, count: buffer.end - writebackOffset)
-      writebackOffset = buffer.end
+  }
+
+  private func write(_ buffer: TransferBuffer, _ part: Range<Int64>) throws(SystemCallError) {
+    let number = try open()
+    var position = part.lowerBound
+    while position < part.upperBound {
+      let rest = buffer.bytes[Int(position - buffer.offset)..<Int(part.upperBound - buffer.offset)]
+      let written = try files.write(UnsafeRawBufferPointer(rebasing: rest), to: number, at: position)
+      guard written > 0 else { throw SystemCallError("pwrite", code: EIO, subject: name) }
+      position += Int64(written)
+    }
+    if position - writebackOffset >= Self.writebackStep {
+      files.startWriteback(number, from: writebackOffset, count: position - writebackOffset)
+      writebackOffset = position
     }
   }
 
