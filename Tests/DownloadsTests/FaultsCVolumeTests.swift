@@ -141,10 +141,11 @@ import Testing
   }
 }
 
-/// Holds threads back until it is opened.
+/// Holds threads back while it isn't open.
 final class Latch: Sendable {
   private let state = Mutex(false)
 
   func wait() { while !state.withLock({ $0 }) { usleep(500) } }
   func open() { state.withLock { $0 = true } }
+  func close() { state.withLock { $0 = false } }
 }
