@@ -150,6 +150,13 @@ import Testing
     #expect(trial.requests[1].header("If-Range") != nil)
   }
 
+  @Test("F-14 no length, and far more than a declared size that is only a guess")
+  func longerThanGuessed() async throws {
+    let content = Content.pseudoRandom(seed: 6, count: (9 << 20) + 5)
+    let trial = try await Trial.run(declares: 1 << 20, content: content) { _, _ in .with { $0.framing = .chunked } }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+  }
+
   @Test("F-14 no length: the end of the connection is the end of the body") func untilClose() async throws {
     let early: @Sendable (RecordedRequest, Int) -> Reply? = { _, nth in
       .with {

@@ -269,4 +269,39 @@ import Testing
     #expect(harness.contents() == Trial.bytes)
     await harness.engine.close()
   }
+
+  @Test("a job is paused while its partial file is looked at: nothing is asked for while the journal takes its time")
+  func pausedWhileOpening() async throws {
+    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
+    try await scene.engine.received(scene.id, 2 << 20)
+    await scene.engine.close()
+    let (disk, commit) = (Latch(), Latch())
+    // The third file that is opened is the staging file, in the job's own lane.
+    let files = FaultyFiles { kind, nth in
+      if kind == .open, nth == 3 { disk.wait() }
+      return nil
+    }
+    let journal = MemoryJournal { _ in commit.wait() }
+    let known = scene.harness.journal.state.withLock { $0.jobs }
+    journal.state.withLock { $0.jobs = known }
+    let second = try Harness(
+      folder: scene.harness.folder, journal: journal, clock: TestClock(jumpsWhenIdle: false), files: files
+    ) { $0.takesUpOpenJobs = false }
+    let events = second.engine.events
+    second.engine.resume(scene.id)
+    commit.open()
+    try await until { files.count(.open) >= 3 }
+    commit.close()
+    second.engine.pause(scene.id)
+    // The wish has arrived when this is answered.
+    _ = await second.engine.explain(scene.id)
+    disk.open()
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(scene.origin.requests.count == 1)
+    commit.open()
+    let end = try await events.first { if case .waiting = $0 { false } else { true } }
+    #expect(end == .paused(scene.id))
+    await second.engine.close()
+    scene.origin.stop()
+  }
 }

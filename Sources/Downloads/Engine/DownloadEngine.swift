@@ -42,7 +42,8 @@ public final class DownloadEngine: Sendable {
   }
 
   /// Everything that happens from now on; for the first listener also what happened since the start, the newest 1024 events.
-  /// Several may listen; each ends when the engine is closed.
+  /// Several may listen; each ends when the engine is closed. None loses an event: what a listener doesn't read is kept for it,
+  /// without a limit, so one that stops reading has to let its stream go.
   public var events: AsyncStream<DownloadEvent> { hub.stream() }
 
   /// Adds downloads, all in one transaction; they are durable when this returns. Results are in the order of the requests.

@@ -12,7 +12,7 @@ extension EngineCore {
     return false
   }
 
-  /// Reserves what is missing before a request is sent. Whether that is so already; if not, `admitted` goes on later.
+  /// Reserves what is missing before a request is sent. Whether that is so already; if not, `admit` goes on later.
   func isAllowed(_ need: Int64?, _ job: ActiveJob) -> Bool {
     guard let left = job.allowance else { return true }
     let wanted = max(1, need ?? 1)

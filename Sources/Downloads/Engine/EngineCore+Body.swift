@@ -92,6 +92,8 @@ extension EngineCore {
       hashChunks(endingIn: buffer, job)
     }
     if !waitsForDigest { giveRoom(number, job) }
+    // The last bytes of an answer may be of chunks that nobody waits for.
+    if job.chunks != nil { finishChunksIfDone(job) }
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
     if !job.isPreallocated { holdIfShort(job) }
@@ -216,9 +218,10 @@ extension EngineCore {
   /// Before a file grows beyond what a killed service may lose, the journal learns how to find it again.
   private func journalIdentity(_ job: ActiveJob) {
     guard !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.next == nil, let file = job.file else { return }
-    if let total = job.total, total <= Self.worthAnIdentity { return }
+    // A size that is only a guess bounds nothing.
+    let total = job.record.specification.exactSize ?? job.record.partial?.entity.total
+    if let total, total <= Self.worthAnIdentity { return }
     job.isIdentityOnItsWay = true
-    let total = job.total
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.lane.async {
       let result = Result { () throws(SystemCallError) -> (StagingFile.Preallocation, FileIdentity) in
@@ -258,6 +261,12 @@ extension EngineCore {
     guard let job = job(id, run) else { return }
     job.isIdentityOnItsWay = false
     if let failure { return journalFailed(job, failure) }
+    journalKnowsFile(job)
+    continueSettling(job)
+  }
+
+  /// Whatever happens, the file is found again: it may grow.
+  private func journalKnowsFile(_ job: ActiveJob) {
     job.isIdentityJournalled = true
     for writer in job.writers.values {
       writer.holdAt = nil
@@ -265,7 +274,6 @@ extension EngineCore {
         resume(segment.transfer, clock.boot)
       }
     }
-    continueSettling(job)
   }
 
   static let checkpointBytes: Int64 = 8 << 20
@@ -327,7 +335,7 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         job.checkpointInFlight = false
         if let failure { return core.journalFailed(job, failure) }
-        job.isIdentityJournalled = true
+        core.journalKnowsFile(job)
         job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
         job.record.partial?.verifiedChunks = committed.partial?.verifiedChunks ?? []
         job.record.history.fruitlessAttempts = committed.history.fruitlessAttempts

@@ -77,7 +77,7 @@ extension EngineCore {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.lane.async {
       // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
-      let result = Result { () throws(SystemCallError) in try file.cut(to: offset) }
+      let result = Result { () throws(SystemCallError) in try file.cutOpened(to: offset) }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
         switch result {
@@ -115,6 +115,7 @@ extension EngineCore {
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)
     case .failure(let error):
+      job.phase = .settling
       fileFailed(job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file?.name ?? ""))
     }
   }
@@ -190,12 +191,24 @@ extension EngineCore {
     case .failure(.lost):
       startAfresh(job, reason: "the verified file is gone")
       reopen(job)
-    case .failure(.system(let error)):
+    case .failure(.unsynchronised(let error)):
       job.phase = .settling
       synchronisationFailed(job, error)
-    case .failure(.journal(let error)):
+    case .failure(.unnamed(let record, let error)):
+      keepVerified(job, record)
+      job.phase = .settling
+      fileFailed(job, error)
+    case .failure(.journal(let error, let record)):
+      if let record { keepVerified(job, record) }
       job.phase = .settling
       journalFailed(job, error)
     }
+  }
+
+  /// The journal has it so already: the next activation goes on with its name, and nobody touches its bytes any more.
+  private func keepVerified(_ job: ActiveJob, _ record: JobRecord) {
+    job.record.state = .verified
+    job.record.publishedInode = record.publishedInode
+    job.record.finalSize = record.finalSize
   }
 }

@@ -21,7 +21,7 @@ extension EngineCore {
         return (found, try file.identity())
       }
       mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+        guard let job = core.job(id, run), job.phase == .opening else { return }
         switch result {
         case .success(let found?): core.salvaged(job, list, found.found, found.identity)
         case .success(nil): core.opened(job, nil)

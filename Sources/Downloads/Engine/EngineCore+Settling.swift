@@ -86,8 +86,9 @@ extension EngineCore {
         return concludeAttempt(job, .protocolFault(reason), nil)
       }
       begin(job)
-    // What was received since the last commit has been charged to nobody yet.
-    case .rest where job.record.specification.budget != nil: commitAndRetire(job) { _, _ in }
+    // What was received since the last commit has been charged to nobody yet, or what was given up would be judged again.
+    case .rest where job.record.specification.budget != nil || job.record.generation != job.firstGeneration:
+      commitAndRetire(job) { _, _ in }
     case .rest:
       retire(job)
       for wish in job.wishes { wish(self) }
@@ -99,7 +100,9 @@ extension EngineCore {
   private func forgetWhatCannotBeContinued(
     _ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
   ) {
-    guard job.record.partial != nil, job.durableBytes == 0, let file = job.file else { return then(self, job) }
+    guard job.record.state != .verified, job.record.partial != nil, job.durableBytes == 0, let file = job.file else {
+      return then(self, job)
+    }
     job.record.partial = nil
     afterFileWork(job, { file.discard() }, then)
   }
@@ -135,7 +138,12 @@ extension EngineCore {
   /// Asks for the first byte, with nothing in the hand.
   func reopen(_ job: ActiveJob) {
     job.phase = .opening
+    if isClosing { return settle(job, .rest) }
     open(job)
+    // They waited for an end that isn't near any more.
+    let wishes = job.wishes
+    job.wishes = []
+    for wish in wishes { wish(self) }
   }
 
   /// A new generation with a new, empty file. The old one lies there until the new one is certain.
@@ -302,7 +310,7 @@ extension EngineCore {
     let durable = job.record.partial?.durableOffset ?? 0
     // Whoever opens it again trusts checkpoints alone.
     job.record.partial?.bootIdentifier = ""
-    if job.chunks == nil { job.lane.async { try? file?.cut(to: durable) } }
+    if job.chunks == nil { job.lane.async { try? file?.cutOpened(to: durable) } }
     fileFailed(job, error)
   }
 

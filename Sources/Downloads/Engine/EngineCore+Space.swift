@@ -54,7 +54,8 @@ extension EngineCore {
 
   /// A volume refused to take more, whatever it said before.
   func shortage(after job: ActiveJob) -> SpaceShortage {
-    let need = job.total.map { max(0, $0 - job.durableBytes) } ?? 0
+    // What is verified lacks a name, and no byte.
+    let need = job.record.state == .verified ? 0 : job.total.map { max(0, $0 - job.durableBytes) } ?? 0
     let space = job.destination.flatMap { try? files.space(of: $0.target.number) }
     return SpaceShortage(
       directory: job.record.specification.directory, device: job.destination?.device ?? 0, need: need,

@@ -41,7 +41,7 @@ extension EngineCore {
     job.lane.async {
       let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot, chunks: chunks) }
       mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+        guard let job = core.job(id, run), job.phase == .opening else { return }
         switch result {
         case .success(nil): core.salvage(job)
         case .success(let kept?): core.opened(job, kept)

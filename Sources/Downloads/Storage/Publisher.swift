@@ -19,8 +19,12 @@ final class Publisher: Sendable {
   }
 
   enum Failure: Error {
-    case system(SystemCallError)
-    case journal(any Error)
+    /// Its bytes may not be on the disk, whatever a second synchronisation says.
+    case unsynchronised(SystemCallError)
+    /// It is verified, as this record has it; but its name is missing, or may not survive.
+    case unnamed(JobRecord, SystemCallError)
+    /// `verified`: what the journal has of one that was verified before.
+    case journal(any Error, verified: JobRecord?)
     /// Something of that name is there and isn't ours.
     case occupied(String)
     /// The journal says `verified`, but the file is gone.
@@ -109,7 +113,7 @@ final class Publisher: Sendable {
         item.job.finalSize = identity.size
         done.append(item)
       } catch {
-        item.completion(.failure(.system(error)))
+        item.completion(.failure(.unsynchronised(error)))
       }
     }
     if together {
@@ -124,7 +128,7 @@ final class Publisher: Sendable {
       }
       done = done.filter { item in
         guard let failure = failures[item.file.destination.device] else { return true }
-        item.completion(.failure(.system(failure)))
+        item.completion(.failure(.unsynchronised(failure)))
         return false
       }
     }
@@ -133,46 +137,62 @@ final class Publisher: Sendable {
 
   private func commit(_ named: inout [Item], _ sealed: inout [Item]) {
     guard !named.isEmpty || !sealed.isEmpty else { return }
+    let before = named.map(\.job)
     for index in named.indices { named[index].job.state = .finished }
     for index in sealed.indices { sealed[index].job.state = .verified }
     do {
       try journal.commitNow((named + sealed).map { .job($0.job) })
     } catch {
-      for item in named + sealed { item.completion(.failure(.journal(error))) }
+      for (item, record) in zip(named, before) { item.completion(.failure(.journal(error, verified: record))) }
+      for item in sealed { item.completion(.failure(.journal(error, verified: nil))) }
       (named, sealed) = ([], [])
     }
   }
 
   private func rename(_ item: Item) -> Bool {
-    let destination = item.file.destination
-    let name = item.job.specification.fileName
-    do throws(SystemCallError) {
-      try destination.files.rename(
-        item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+    do throws(Failure) {
+      try name(item)
       return true
     } catch {
-      switch error.code {
-      case EEXIST where !item.isReplay:
-        item.completion(.failure(.occupied(name)))
-      case EEXIST, ENOENT:
-        if isPublished(item) { return true }
-        item.completion(.failure(error.code == EEXIST ? .occupied(name) : .lost))
-      default:
-        item.completion(.failure(.system(error)))
-      }
+      item.completion(.failure(error))
       return false
     }
   }
 
-  /// An earlier run had renamed it, and died before it could say so.
-  private func isPublished(_ item: Item) -> Bool {
+  private func name(_ item: Item) throws(Failure) {
     let destination = item.file.destination
-    guard
-      let found = try? destination.files.open(
-        item.job.specification.fileName, in: destination.target.number, O_RDONLY | O_NONBLOCK, mode: 0),
-      let identity = try? found.identity()
-    else { return false }
-    return identity.isRegularFile && identity.inode == item.job.publishedInode && identity.size == item.job.finalSize
+    let name = item.job.specification.fileName
+    if item.isReplay, try !isVerified(item.file.name, in: destination.staging.number, item) {
+      // An earlier run had renamed it, and died before it could say so. Whatever else lies there is nothing to publish.
+      guard try isVerified(name, in: destination.target.number, item) else { throw .lost }
+      return
+    }
+    do throws(SystemCallError) {
+      try destination.files.rename(
+        item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+    } catch {
+      switch error.code {
+      case EEXIST: throw .occupied(name)
+      case ENOENT: throw .lost
+      default: throw .unnamed(item.job, error)
+      }
+    }
+  }
+
+  /// Whether a name leads to the file that the journal calls verified.
+  private func isVerified(_ name: String, in directory: Int32, _ item: Item) throws(Failure) -> Bool {
+    do throws(SystemCallError) {
+      let found = try item.file.destination.files.open(name, in: directory, O_RDONLY | O_NONBLOCK, mode: 0)
+      let identity = try found.identity()
+      return identity.isRegularFile && identity.inode == item.job.publishedInode && identity.size == item.job.finalSize
+    } catch {
+      switch error.code {
+      // None there, or what nobody calls a file.
+      case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, EACCES: return false
+      // Anything else may pass: no reason to fetch it again.
+      default: throw .unnamed(item.job, error)
+      }
+    }
   }
 
   private func synchronizeDirectories(_ items: inout [Item]) {
@@ -192,7 +212,7 @@ final class Publisher: Sendable {
     items = items.filter { item in
       let key = ObjectIdentifier(item.file.destination)
       if let failure = failures[key] {
-        item.completion(.failure(.system(failure)))
+        item.completion(.failure(.unnamed(item.job, failure)))
       } else if displaced.contains(key) {
         item.file.close()
         item.completion(.failure(.displaced))

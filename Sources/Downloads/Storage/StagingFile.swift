@@ -20,6 +20,9 @@ final class StagingFile: @unchecked Sendable {
   private let opened = Mutex<OpenFile?>(nil)
   /// How far write-back has been asked for.
   private var writebackOffset: Int64 = 0
+  /// Why a write failed. What was queued behind it would leave a hole, and a service that is killed before the journal
+  /// hears of that trusts the file's length.
+  private var writeFailure: SystemCallError?
   /// Its name would survive a power cut.
   private var isNameDurable = false
 
@@ -216,6 +219,16 @@ final class StagingFile: @unchecked Sendable {
   }
 
   func write(_ buffer: TransferBuffer) throws(SystemCallError) {
+    if let writeFailure { throw writeFailure }
+    do {
+      try writeAll(buffer)
+    } catch {
+      writeFailure = error
+      throw error
+    }
+  }
+
+  private func writeAll(_ buffer: TransferBuffer) throws(SystemCallError) {
     let number = try open()
     var done = 0
     while done < buffer.count {
@@ -251,8 +264,12 @@ final class StagingFile: @unchecked Sendable {
     isNameDurable = true
   }
 
-  /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them.
-  func cut(to offset: Int64) throws(SystemCallError) { try files.truncate(try open(), to: offset) }
+  /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them. Only
+  /// of what is open: under its name may lie what an earlier run has verified.
+  func cutOpened(to offset: Int64) throws(SystemCallError) {
+    guard let file = opened.withLock({ $0 }) else { throw SystemCallError("ftruncate", code: EBADF, subject: name) }
+    try files.truncate(file.descriptor.number, to: offset)
+  }
 
   private func tailDigest(before offset: Int64) throws(SystemCallError) -> [UInt8] {
     var hash = SHA256()

@@ -18,7 +18,7 @@ public struct TransportOptions: Sendable {
   /// `host:port:address` entries that come before DNS; several addresses have commas between them, and a host without any
   /// (`host:port:`) isn't found.
   public var resolve: [String] = []
-  /// Seconds for the connection with its TLS handshake.
+  /// How long the connection with its TLS handshake may take.
   public var connectTimeout: Duration = .seconds(30)
   public var userAgent = "outrider"
 

@@ -1,0 +1,176 @@
+import AssetModel
+import DevelopmentOrigin
+import Foundation
+import Glibc
+import LinuxSystem
+import Synchronization
+import Testing
+
+@testable import Downloads
+
+/// F-41, F-43 and F-47 between `verified` and `finished`: what is verified stays what it is, whatever fails from then on.
+@Suite struct PublishingFaultsTests {
+  private static let codes = [EIO, ENOSPC, EROFS, EMFILE]
+  /// One that is handed over in memory, and one that grows on the disk.
+  private static let sizes = [1000, Trial.size]
+
+  private static func content(_ size: Int) -> Content { Content.pseudoRandom(seed: 5, count: size) }
+
+  @Test("F-47 a rename that fails costs no byte", arguments: codes, sizes)
+  func renameFails(code: Int32, size: Int) async throws {
+    let trial = try await Trial.run(content: Self.content(size), files: FaultyFiles(.rename, 1, code)) { _, _ in nil }
+    #expect(trial.isFinished, "\(trial.end)")
+    #expect(trial.requests.count == 1, "what is verified isn't fetched again")
+  }
+
+  @Test("F-47 a directory that can't be synchronised: what has its name keeps it", arguments: codes, 2...3)
+  func directoryFails(code: Int32, nth: Int) async throws {
+    // The first synchronisation is the file's own.
+    let trial = try await Trial.run(files: FaultyFiles(.synchronize, nth, code)) { _, _ in nil }
+    #expect(trial.isFinished, "\(trial.end)")
+    #expect(trial.requests.count == 1)
+  }
+
+  @Test("F-41 the rename fails and so does what the journal is told of it", arguments: sizes)
+  func renameAndJournalFail(size: Int) async throws {
+    let fails = Mutex(false)
+    let files = FaultyFiles { kind, nth in
+      guard kind == .rename, nth == 1 else { return nil }
+      fails.withLock { $0 = true }
+      return .code(ENOSPC)
+    }
+    let journal = MemoryJournal { _ in
+      let isToFail = fails.withLock { fails in
+        defer { fails = false }
+        return fails
+      }
+      if isToFail { throw MemoryJournal.Failing() }
+    }
+    let trial = try await Trial.run(content: Self.content(size), journal: journal, files: files) { _, _ in nil }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
+  }
+
+  @Test("F-41 it has its name, and the journal can't be told: it isn't fetched again", arguments: sizes)
+  func finishedIsNotCommitted(size: Int) async throws {
+    let fails = Mutex(false)
+    let files = FaultyFiles { kind, nth in
+      if kind == .rename, nth == 1 { fails.withLock { $0 = true } }
+      return nil
+    }
+    let journal = MemoryJournal { _ in
+      let isToFail = fails.withLock { fails in
+        defer { fails = false }
+        return fails
+      }
+      if isToFail { throw MemoryJournal.Failing() }
+    }
+    let trial = try await Trial.run(content: Self.content(size), journal: journal, files: files) { _, _ in nil }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
+  }
+
+  /// A run that stops between `verified` and the rename; `then` gets its folder and what its journal knew.
+  private func stopped(
+    content: Content = Trial.content, _ then: (Harness, MemoryJournal, JobID, Origin) async throws -> Void
+  ) async throws {
+    let gate = Latch()
+    let files = FaultyFiles { kind, nth in
+      if kind == .rename, nth == 1 { gate.wait() }
+      return nil
+    }
+    let origin = try Origin { $0.resources[Trial.path] = Resource(content) }
+    defer { origin.stop() }
+    let first = try Harness(files: files)
+    let id = try #require(try await first.engine.add([first.specification(origin.url(Trial.path))])[0].job)
+    try await until { files.count(.rename) > 0 }
+    #expect(try first.journal.job(id)?.state == .verified)
+    do {
+      try await then(first, first.journal, id, origin)
+    } catch {
+      gate.open()
+      throw error
+    }
+    gate.open()
+    await first.engine.close()
+  }
+
+  @Test("F-41 killed before the rename, which fails in the next run as well", arguments: codes)
+  func replayFails(code: Int32) async throws {
+    try await stopped { first, journal, id, origin in
+      let second = try Harness(
+        folder: first.folder, journal: MemoryJournal(after: journal), files: FaultyFiles(.rename, 1, code)
+      ) { $0.takesUpOpenJobs = false }
+      let events = second.engine.events
+      second.engine.resume(id)
+      #expect(try await second.end(of: id, in: events).isFinished)
+      #expect(second.contents() == Trial.bytes)
+      #expect(origin.requests.count == 1)
+      await second.engine.close()
+    }
+  }
+
+  enum Tampering: String, CaseIterable, Sendable { case shorter, another, gone }
+
+  @Test("F-41 killed before the rename, and the file isn't what was verified any more", arguments: Tampering.allCases)
+  func replayOfAnother(tampering: Tampering) async throws {
+    try await stopped { first, journal, id, origin in
+      let place = Harness.staging(first.folder)
+      switch tampering {
+      case .shorter: #expect(truncate(place, 1 << 20) == 0)
+      case .another:
+        #expect(rename(place, place + "-before") == 0)
+        try Data(count: Trial.size).write(to: URL(fileURLWithPath: place))
+        #expect(unlink(place + "-before") == 0)
+      case .gone: #expect(unlink(place) == 0)
+      }
+      let second = try Harness(folder: first.folder, journal: MemoryJournal(after: journal)) {
+        $0.takesUpOpenJobs = false
+      }
+      let events = second.engine.events
+      second.engine.resume(id)
+      #expect(try await second.end(of: id, in: events).isFinished)
+      #expect(second.contents() == Trial.bytes)
+      #expect(origin.requests.count == 2)
+      await second.engine.close()
+    }
+  }
+
+  enum Wish: String, CaseIterable, Sendable { case cancel, pause }
+
+  @Test(
+    "F-41 the verified file is gone: who has stopped the job meanwhile needn't wait for another",
+    arguments: Wish.allCases)
+  func stoppedMeanwhile(wish: Wish) async throws {
+    try await stopped { first, journal, id, origin in
+      #expect(unlink(Harness.staging(first.folder)) == 0)
+      let gate = Latch()
+      let isHeld = Mutex(false)
+      let later = MemoryJournal { number in
+        guard number == 1 else { return }
+        isHeld.withLock { $0 = true }
+        gate.wait()
+      }
+      let known = journal.state.withLock { $0.jobs }
+      later.state.withLock { $0.jobs = known }
+      let second = try Harness(folder: first.folder, journal: later) { $0.takesUpOpenJobs = false }
+      let events = second.engine.events
+      second.engine.resume(id)
+      try await until { isHeld.withLock { $0 } }
+      switch wish {
+      case .cancel: second.engine.cancel(id)
+      case .pause: second.engine.pause(id)
+      }
+      // The wish has arrived when this is answered.
+      _ = await second.engine.explain(id)
+      gate.open()
+      let end = try await events.first {
+        switch $0 {
+        case .finished, .failed, .cancelled, .paused: true
+        default: false
+        }
+      }
+      #expect(end == (wish == .cancel ? .cancelled(id) : .paused(id)))
+      #expect(origin.requests.count == 1, "nothing is fetched for nobody")
+      await second.engine.close()
+    }
+  }
+}
