@@ -67,6 +67,8 @@ struct NotificationPolicy {
   let isLoading: Bool
   /// Another mount namespace hides the machine's files.
   var hidesFiles = true
+  /// The runner's process id; 0 where it isn't known.
+  var runner: pid_t = 0
   /// Threads that the runner has now; asked only when it wants another.
   let threads: () -> Int
   let now: Duration
@@ -92,6 +94,11 @@ struct NotificationPolicy {
       let running = threads()
       return grants.threads(running: running, at: now) <= policy.limits.threads
         ? .grant(.thread(running: running, at: now)) : deny(name, call, EAGAIN, layer: "limits")
+    // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
+    // the runner has the id that the host sees. The kernel reads the low half.
+    case "tgkill":
+      let isOwn = runner > 0 && pid_t(truncatingIfNeeded: arguments.0) == runner
+      return isOwn ? .proceed : deny(name, call, EPERM)
     case let name?:
       let paths = SystemCalls.pathArguments(of: name)
       if !paths.isEmpty {
@@ -144,7 +151,7 @@ struct NotificationPolicy {
       case "clone", "unshare", "personality": [0]
       case "ioctl", "fcntl": [0, 1]
       case "prctl", "ptrace", "bpf": [0]
-      case "kill", "setns", "flock": [0, 1]
+      case "kill", "tgkill", "setns", "flock": [0, 1]
       case "prlimit64": [0, 1]
       default: []
       }

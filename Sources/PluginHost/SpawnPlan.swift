@@ -213,7 +213,8 @@ struct SpawnPlan {
     options.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     options.hidesFiles = machine.hidesFiles
     options.countsSharedMemory = !hasMemoryCgroup
-    options.isolatesProcesses = machine.isolatesProcesses || machine.landlockABI >= 6
+    options.isolatesProcesses =
+      machine.isolatesProcesses || machine.landlockABI >= LandlockRights.firstWithScopes && !open.contains(.landlock)
     return options
   }
 
@@ -234,8 +235,9 @@ struct SpawnPlan {
       .landlock: rights == 0
         ? WallState(.absent, "the kernel has no Landlock")
         : WallState(
-          rights >= 6 ? .full : .partial,
-          "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
+          rights >= LandlockRights.firstWithScopes ? .full : .partial,
+          "ABI \(rights)"
+            + (rights >= LandlockRights.firstWithScopes ? "" : ": no scopes for signals and abstract sockets")),
       .seccomp: WallState(
         machine.hasListener ? .full : .partial,
         machine.hasListener

@@ -47,8 +47,7 @@ public struct SeccompProgram: Sendable, Equatable {
       try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: Builder.foreignRights, value: 0)] } ?? [])
     }
     if options.isolatesProcesses {
-      try builder.allow("kill")
-      try builder.allow("tkill")
+      for name in ["kill", "tkill", "tgkill"] { try builder.allow(name) }
     }
     try builder.arguments(options)
     bytes = try Self.export(context)
@@ -142,9 +141,13 @@ public struct SeccompProgram: Sendable, Equatable {
       }
       // Reading one's own limits: no process named, no new value given.
       try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
-      // Making oneself less urgent, which libdispatch does; more urgent is notified.
+      // Making oneself less urgent, which libdispatch does; more urgent, or another process, is notified.
       try allow(
-        "setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
+        "setpriority",
+        [
+          Test(argument: 0, mask: word, value: 0), Test(argument: 1, mask: word, value: 0),
+          Test(argument: 2, mask: 0x8000_0000, value: 0),
+        ])
       // Its urgent queues ask for a little more of it, and take no for an answer.
       if !options.killing.contains("setpriority") {
         for nice in -4...(-1) {
