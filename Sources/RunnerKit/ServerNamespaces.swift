@@ -90,15 +90,20 @@ struct ServerNamespaces {
       if ol_setns(templateRoot, ol_new_mount) != 0 { ol_exit_now(71) }
     }
     var mounts: [Int32] = []
-    for (path, device, inode) in wanted {
-      var mount: Int32 = -1
-      try check("open_tree", path) { ol_clone_mount(AT_FDCWD, path, 1, &mount) }
-      mounts.append(mount)
-      var status = stat()
-      fstat(mount, &status)
-      guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {
-        throw SystemCallError("open_tree", code: ESTALE, subject: "\(path) (replaced since the host opened it)")
+    do throws(SystemCallError) {
+      for (path, device, inode) in wanted {
+        var mount: Int32 = -1
+        try check("open_tree", path) { ol_clone_mount(AT_FDCWD, path, 1, &mount) }
+        mounts.append(mount)
+        var status = stat()
+        fstat(mount, &status)
+        guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {
+          throw SystemCallError("open_tree", code: ESTALE, subject: "\(path) (replaced since the host opened it)")
+        }
       }
+    } catch {
+      for mount in mounts { close(mount) }
+      throw error
     }
     return mounts
   }
