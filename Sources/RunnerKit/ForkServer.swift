@@ -152,10 +152,14 @@ public struct ForkServer {
   }
 
   private mutating func receive() {
-    guard
-      let message = try? Sockets.receive(
+    let received: Sockets.Received?
+    do {
+      received = try Sockets.receive(
         Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
-    else { return endIfHostIsGone() }
+    } catch {
+      return end()
+    }
+    guard let message = received else { return }
     guard message.count > 0 else { return end() }
     guard !message.wasTruncated, let request = try? ServerRequest(decoding: inbox[0..<message.count]) else {
       return end()
@@ -194,10 +198,6 @@ public struct ForkServer {
     _ = ol_pidfd_signal(spare.pidfd, SIGKILL)
     _ = ol_epoll_remove(epoll, spare.pidfd)
     close(spare.pidfd)
-  }
-
-  private func endIfHostIsGone() {
-    if errno != EAGAIN && errno != 0 { end() }
   }
 
   private func end() {
