@@ -146,7 +146,9 @@ final class EventLoop: @unchecked Sendable {
   private func fire() {
     guard !timers.isEmpty else { return }
     let now = BootClock.now
-    for (owner, entry) in timers where entry.due <= now {
+    for owner in timers.filter({ $0.value.due <= now }).keys {
+      // A body may remove or move what was due with it.
+      guard let entry = timers[owner], entry.due <= now else { continue }
       timers[owner] = nil
       entry.body()
     }

@@ -151,6 +151,7 @@ extension Run {
 
   /// Sends what the channels take. A runner that doesn't read keeps only itself waiting: its wall clock goes on.
   func flush() {
+    guard !isClosed else { return }
     while let (channel, bytes) = outbox.first {
       var sent = 0
       let code = bytes.withUnsafeBytes {
