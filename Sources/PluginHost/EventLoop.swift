@@ -48,7 +48,10 @@ final class EventLoop: @unchecked Sendable {
         Unmanaged<EventLoop>.fromOpaque(raw).takeRetainedValue().run()
         return nil
       }, context)
-    guard code == 0 else { throw SystemCallError("pthread_create", code: code, subject: "watchdog") }
+    guard code == 0 else {
+      Unmanaged<EventLoop>.fromOpaque(context).release()
+      throw SystemCallError("pthread_create", code: code, subject: "watchdog")
+    }
     pthread_detach(thread)
   }
 
