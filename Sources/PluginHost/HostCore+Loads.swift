@@ -44,13 +44,11 @@ extension HostCore {
         case .success(let image):
           completion(.success(Plugin(core: self, run: id, image: image, container: container)))
         case .failure(let error):
-          forget(id)
-          completion(.failure(error))
+          forget(id) { completion(.failure(error)) }
         }
       }
     } catch {
-      forget(id)
-      completion(.failure(error))
+      forget(id) { completion(.failure(error)) }
     }
   }
 
