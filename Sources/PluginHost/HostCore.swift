@@ -107,11 +107,10 @@ final class HostCore: @unchecked Sendable {
     _ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions, isBare: Bool = false,
     proof: [Canary.Finding] = []
   ) async throws(HostError) -> Plugin {
-    let requested = BootClock.now
-    let result: Result<Plugin, HostError> = await withCheckedContinuation { continuation in
-      loop.submit { [self] in
-        begin(image, policy, options, isBare, proof, requested) { continuation.resume(returning: $0) }
-      }
+    var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
+    if let path = options.container { request.options.container = try Self.open(container: path) }
+    let result: Result<Plugin, HostError> = await withCheckedContinuation { [request] continuation in
+      loop.submit { [self] in begin(request) { continuation.resume(returning: $0) } }
     }
     return try result.get()
   }

@@ -65,4 +65,46 @@ import Testing
     for folder in folders { #expect(!FileManager.default.fileExists(atPath: folder)) }
     _ = await ended
   }
+
+  /// A server for one run alone, which is slow to start.
+  private static func slowHost() throws -> (PluginHost, script: String) {
+    let script = try Workspace.temporaryFile(
+      "#!/bin/sh\nsleep 1\nexec \(Workspace.products)/outrider-runner \"$@\"\n", suffix: ".sh")
+    chmod(script, 0o700)
+    var configuration = PluginHost.Configuration()
+    configuration.runner = script
+    configuration.isCold = true
+    return (try PluginHost(configuration: configuration), script)
+  }
+
+  @Test func aColdServerStarts() async throws {
+    let (host, script) = try Self.slowHost()
+    defer { try? FileManager.default.removeItem(atPath: script) }
+    _ = try await host.walls()
+    let (all, longest) = try await Self.watch(host) {
+      let plugin = try await host.load("libc.so.6")
+      #expect(try await plugin.call("abs", "i32(i32)", -7).value == .signed(7))
+      #expect(await plugin.end().outcome.kind == .returned)
+    }
+    #expect(all > .seconds(1) && longest < all / 2, "\(longest) of \(all)")
+  }
+
+  @Test func aHostIsStoppedWhileAColdServerStarts() async throws {
+    let (host, script) = try Self.slowHost()
+    defer { try? FileManager.default.removeItem(atPath: script) }
+    _ = try await host.walls()
+    async let loading = host.load("libc.so.6")
+    try await Task.sleep(for: .milliseconds(300))
+    host.stop()
+    let left = Runners.descendants(of: getpid()).filter {
+      ((try? String(contentsOfFile: "/proc/\($0)/cmdline", encoding: .utf8)) ?? "").contains(script)
+    }
+    #expect(Runners.stillThere(left).isEmpty)
+    do {
+      _ = try await loading
+      Issue.record("a stopped host loaded a plugin")
+    } catch {
+      #expect("\(error)".contains("the host was shut down"), "\(error)")
+    }
+  }
 }
