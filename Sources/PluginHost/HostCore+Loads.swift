@@ -206,13 +206,13 @@ extension HostCore {
       run.isAlone = { [weak self] in self?.runs.values.allSatisfy { $0.id == id || $0.report != nil } ?? false }
       run.onRest = { [weak self] in self?.rest() }
       run.onEnd = { [weak self, cgroup] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
-      runs[id] = run
       try server.spawn(message, descriptors: theirs)
+      runs[id] = run
       if usesSpare { spareIsTaken() }
       return run
     } catch {
       if let cgroup, !usesSpare { cgroups?.giveBack(cgroup) }
-      if runs[id] == nil { for descriptor in mine { close(descriptor) } }
+      for descriptor in mine { close(descriptor) }
       guard error.code != EMSGSIZE else {
         throw .usage(
           "the policy's paths ('read' and 'write') make a request of \(error.subject) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"

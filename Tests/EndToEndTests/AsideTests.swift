@@ -107,4 +107,34 @@ import Testing
       #expect("\(error)".contains("the host was shut down"), "\(error)")
     }
   }
+
+  /// A server that has ended, of which the host hasn't heard yet.
+  @Test func requestsThatCantBeSentLeaveNoDescriptor() async throws {
+    let host = try Workspace.host()
+    let image = try PluginImage(opening: "libc.so.6", searching: true)
+    _ = await (try await host.load("libc.so.6")).end()
+    let server = try #require(await host.forkServerProcess())
+    let before = await host.inventory().descriptors
+    let count = 40
+    let failed = Mutex(0)
+    await withCheckedContinuation { continuation in
+      host.core.loop.submit { [core = host.core] in
+        kill(Runners.descendants(of: server).first ?? server, SIGKILL)
+        while !Runners.stillThere([server]).isEmpty { usleep(1000) }
+        for _ in 0..<count {
+          core.begin(LoadRequest(image: image, policy: Policy(), options: .init(), isBare: false, proof: [])) {
+            result in
+            let all = failed.withLock {
+              if case .failure = result { $0 += 1 }
+              return $0
+            }
+            if all == count { continuation.resume() }
+          }
+        }
+      }
+    }
+    // Other suites open some at the same time.
+    #expect(await host.inventory().descriptors < before + count)
+    _ = await (try await host.load("libc.so.6")).end()
+  }
 }
