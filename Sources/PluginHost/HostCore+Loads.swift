@@ -87,6 +87,7 @@ extension HostCore {
     for (name, action) in policy.onDenied {
       if let objection = Policy.objection(to: action, of: name) { throw .usage("onDenied: \(objection)") }
     }
+    if let objection = policy.limits.objection { throw .usage(objection) }
     let most = Files.mostOpen
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
