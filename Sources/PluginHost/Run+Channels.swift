@@ -324,7 +324,7 @@ extension Run {
   }
 
   func schedule(_ download: Download) -> Int32 {
-    if case .call(.contentRequest, _) = waiting { return 50 }
+    if case .call(.contentRequest, _) = waiting { return ScheduledDownloads.Refusal.duringRequest }
     return scheduled.add(download)
   }
 }
