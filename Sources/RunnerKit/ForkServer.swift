@@ -136,8 +136,7 @@ public struct ForkServer {
       var code: Int32 = 0
       var status: Int32 = 0
       var cpu: UInt64 = 0
-      var peak: UInt64 = 0
-      guard ol_reap(&pid, &code, &status, &cpu, &peak) == 0, pid != 0 else { return }
+      guard ol_reap(&pid, &code, &status, &cpu) == 0, pid != 0 else { return }
       if pid == spares?.spare?.pid, let gone = spares?.take() { forget(gone) }
       guard let (run, child) = children.first(where: { $0.value.pid == pid }) else { continue }
       _ = ol_epoll_remove(epoll, child.pidfd)
@@ -146,8 +145,7 @@ public struct ForkServer {
       Self.send(
         .exited(
           .init(
-            run: run, status: status, wasSignalled: code != Int32(CLD_EXITED), cpuNanoseconds: cpu,
-            peakResidentBytes: peak)))
+            run: run, status: status, wasSignalled: code != Int32(CLD_EXITED), cpuNanoseconds: cpu)))
     }
   }
 

@@ -17,7 +17,6 @@ struct ServerNamespaces {
   /// /proc, opened before the server leaves the machine's root.
   private var proc: Int32 = -1
 
-  var hasMounts: Bool { template != nil }
   var hasProcesses: Bool { processes >= 0 }
 
   private mutating func note(_ step: String, _ code: Int32) {
