@@ -110,9 +110,3 @@ int ol_drop_capabilities(void) {
 }
 
 int ol_close_from(int first) { return failed(close_range((unsigned)first, ~0u, 0)); }
-
-int ol_move_descriptor(int from, int to) {
-  if (from == to) return failed(fcntl(to, F_SETFD, 0));
-  if (dup2(from, to) < 0) return errno;
-  return failed(close(from));
-}

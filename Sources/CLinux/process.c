@@ -82,7 +82,7 @@ int ol_pidfd_pid(int pidfd, pid_t *pid) {
   return *pid > 0 ? 0 : ESRCH;
 }
 
-int ol_reap(pid_t *pid, int *code, int *status, uint64_t *cpu_nanoseconds, uint64_t *peak_bytes) {
+int ol_reap(pid_t *pid, int *code, int *status, uint64_t *cpu_nanoseconds) {
   siginfo_t info;
   struct rusage usage;
   memset(&info, 0, sizeof info);
@@ -94,7 +94,6 @@ int ol_reap(pid_t *pid, int *code, int *status, uint64_t *cpu_nanoseconds, uint6
   *status = info.si_status;
   *cpu_nanoseconds = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
                      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
-  *peak_bytes = (uint64_t)usage.ru_maxrss * 1024u;
   return 0;
 }
 

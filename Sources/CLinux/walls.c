@@ -12,7 +12,7 @@
 
 const int ol_open_path = O_PATH | O_CLOEXEC;
 
-/* Landlock, Linux 5.13 to 6.14 (ABI 1 to 7). */
+/* Landlock, Linux 5.13 to 6.15 (ABI 1 to 7). */
 enum { OL_LANDLOCK_CREATE = 444, OL_LANDLOCK_ADD = 445, OL_LANDLOCK_RESTRICT = 446 };
 struct ol_ruleset_attr {
   uint64_t handled_access_fs, handled_access_net, scoped;

@@ -144,7 +144,8 @@ public enum RunnerMessage: Sendable, Equatable {
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
 
-  static let crashedKind: UInt8 = 70
+  /// Of the frame that the signal handler writes by itself.
+  public static let crashedKind: UInt8 = 70
 
   public init(_ frame: Frame) throws(ProtocolViolation) {
     var reader = ByteReader(frame.payload)

@@ -30,14 +30,12 @@ public enum ServerEvent: Sendable, Equatable {
     public var status: Int32
     public var wasSignalled: Bool
     public var cpuNanoseconds: UInt64
-    public var peakResidentBytes: UInt64
 
-    public init(run: UInt64, status: Int32, wasSignalled: Bool, cpuNanoseconds: UInt64, peakResidentBytes: UInt64) {
+    public init(run: UInt64, status: Int32, wasSignalled: Bool, cpuNanoseconds: UInt64) {
       self.run = run
       self.status = status
       self.wasSignalled = wasSignalled
       self.cpuNanoseconds = cpuNanoseconds
-      self.peakResidentBytes = peakResidentBytes
     }
   }
 
@@ -68,7 +66,6 @@ public enum ServerEvent: Sendable, Equatable {
       writer.integer(exit.status)
       writer.boolean(exit.wasSignalled)
       writer.integer(exit.cpuNanoseconds)
-      writer.integer(exit.peakResidentBytes)
     case .prepared: writer.integer(UInt8(5))
     }
     return writer.bytes
@@ -92,7 +89,7 @@ public enum ServerEvent: Sendable, Equatable {
       self = .exited(
         Exit(
           run: try reader.integer(), status: try reader.integer(), wasSignalled: try reader.boolean(),
-          cpuNanoseconds: try reader.integer(), peakResidentBytes: try reader.integer()))
+          cpuNanoseconds: try reader.integer()))
     case 5: self = .prepared
     case let other: throw .unknownCase(other)
     }

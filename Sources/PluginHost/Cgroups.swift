@@ -149,7 +149,15 @@ struct RunCgroup {
     let most = "\(bytes)"
     do throws(SystemCallError) {
       switch version {
-      case .one: try Files.control(path + "/memory.limit_in_bytes", most)
+      case .one:
+        try Files.control(path + "/memory.limit_in_bytes", most)
+        // Swap isn't part of that. Together they can't be less than memory alone, and a kernel that doesn't count it may
+        // still leave this group's memory where it is.
+        if Files.exists(swapLimit) {
+          try Files.control(swapLimit, most)
+        } else {
+          try? Files.control(path + "/memory.swappiness", "0")
+        }
       case .two:
         try? Files.control(path + "/memory.swap.max", "0")
         try Files.control(path + "/memory.max", most)
@@ -162,10 +170,15 @@ struct RunCgroup {
     }
   }
 
+  /// Of memory and swap together, version 1.
+  private var swapLimit: String { path + "/memory.memsw.limit_in_bytes" }
+
   func lift() {
     switch version {
     // Page cache that stays charged here is reclaimed under the next limit; emptying it now would cost milliseconds.
-    case .one: try? Files.control(path + "/memory.limit_in_bytes", "-1")
+    case .one:
+      if Files.exists(swapLimit) { try? Files.control(swapLimit, "-1") }
+      try? Files.control(path + "/memory.limit_in_bytes", "-1")
     case .two: try? Files.control(path + "/memory.max", "max")
     }
   }

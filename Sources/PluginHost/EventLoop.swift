@@ -48,7 +48,10 @@ final class EventLoop: @unchecked Sendable {
         Unmanaged<EventLoop>.fromOpaque(raw).takeRetainedValue().run()
         return nil
       }, context)
-    guard code == 0 else { throw SystemCallError("pthread_create", code: code, subject: "watchdog") }
+    guard code == 0 else {
+      Unmanaged<EventLoop>.fromOpaque(context).release()
+      throw SystemCallError("pthread_create", code: code, subject: "watchdog")
+    }
     pthread_detach(thread)
   }
 
@@ -146,7 +149,9 @@ final class EventLoop: @unchecked Sendable {
   private func fire() {
     guard !timers.isEmpty else { return }
     let now = BootClock.now
-    for (owner, entry) in timers where entry.due <= now {
+    for owner in timers.filter({ $0.value.due <= now }).keys {
+      // A body may remove or move what was due with it.
+      guard let entry = timers[owner], entry.due <= now else { continue }
       timers[owner] = nil
       entry.body()
     }

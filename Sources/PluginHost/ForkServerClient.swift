@@ -6,8 +6,9 @@ internal import Sandbox
 
 /// The host's end of one fork server: starts it, gives it an identity, asks it for runners, hears of their ends.
 ///
-/// Loop thread only, but for `start`, which runs before the loop knows of it.
-final class ForkServerClient {
+/// @unchecked Sendable: loop thread only, but for its start, which comes before the loop knows of it, and for `stop` once the
+/// loop has let go of it.
+final class ForkServerClient: @unchecked Sendable {
   struct Handlers {
     var spawned: (_ run: UInt64, _ pidfd: Int32, _ cpuBefore: Duration) -> Void
     var spawnFailed: (_ run: UInt64, _ reason: String) -> Void

@@ -5,20 +5,50 @@ internal import LinuxSystem
 internal import Sandbox
 internal import Synchronization
 
+/// What a caller wants to have loaded.
+struct LoadRequest: Sendable {
+  var image: PluginImage
+  var policy: Policy
+  var options: PluginHost.LoadOptions
+  var isBare: Bool
+  var proof: [Canary.Finding]
+  let requested = BootClock.now
+}
+
 /// From a request for a plugin to its runner.
 extension HostCore {
-  func begin(
-    _ image: PluginImage, _ policy: Policy, _ options: PluginHost.LoadOptions, _ isBare: Bool,
-    _ proof: [Canary.Finding],
-    _ requested: Duration,
-    _ completion: @escaping (Result<Plugin, HostError>) -> Void
+  func begin(_ request: LoadRequest, _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void) {
+    if request.isBare, let bareServer { return begin(request, .success(bareServer), completion) }
+    if !request.isBare, !isCold {
+      return begin(request, Result { () throws(HostError) in try forkServer() }, completion)
+    }
+    // Others have deadlines meanwhile.
+    aside.submit { [self] in
+      let started = Result { () throws(HostError) in try startServer(isBare: request.isBare) }
+      loop.submit { [self] in
+        let server = Result { () throws(HostError) in try adopt(started.get(), isBare: request.isBare) }
+        begin(request, server, completion)
+      }
+    }
+  }
+
+  /// With the server that is to make its runner, or why there is none.
+  private func begin(
+    _ request: LoadRequest, _ server: Result<ForkServerClient, HostError>,
+    _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void
   ) {
     let id = nextRun
     nextRun += 1
+    let (image, policy, options, isBare) = (request.image, request.policy, request.options, request.isBare)
     do throws(HostError) {
-      let server = isBare ? try bareForkServer() : isCold ? try startServer(preload: nil) : try forkServer()
+      let server = try server.get()
       if isCold, !isBare { coldServers[id] = server }
-      let container = try prepareContainer(options.container, run: id, server: server)
+      let container: String
+      if let named = options.container {
+        container = named
+      } else {
+        container = try makeContainer(run: id, server: server)
+      }
       let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
       try check(policy)
       var plan = self.plan(image, policy, container: container, manifest: manifest)
@@ -34,9 +64,9 @@ extension HostCore {
       plan.open = options.withoutWalls
       plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
       try checkCount(plan)
-      let walls = plan.walls(cgroup: cgroupState, proof: proof)
+      let walls = plan.walls(cgroup: cgroupState, proof: request.proof)
       try require(policy, walls)
-      let run = try spawn(id, plan, server, walls, requested)
+      let run = try spawn(id, plan, server, walls, request.requested)
       run.isExtension = options.isExtension
       names.withLock { $0[id] = plan.view }
       run.start { [self] result in
@@ -44,13 +74,11 @@ extension HostCore {
         case .success(let image):
           completion(.success(Plugin(core: self, run: id, image: image, container: container)))
         case .failure(let error):
-          forget(id)
-          completion(.failure(error))
+          forget(id) { completion(.failure(error)) }
         }
       }
     } catch {
-      forget(id)
-      completion(.failure(error))
+      forget(id) { completion(.failure(error)) }
     }
   }
 
@@ -59,6 +87,7 @@ extension HostCore {
     for (name, action) in policy.onDenied {
       if let objection = Policy.objection(to: action, of: name) { throw .usage("onDenied: \(objection)") }
     }
+    if let objection = policy.limits.objection { throw .usage(objection) }
     let most = Files.mostOpen
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
@@ -117,20 +146,22 @@ extension HostCore {
     }
   }
 
-  private func prepareContainer(_ path: String?, run: UInt64, server: ForkServerClient) throws(HostError) -> String {
-    guard let path else {
-      do throws(SystemCallError) {
-        let folder = try Janitor.makeFolder(start: processStart)
-        folders[run] = folder
-        // Its own owner needs no id map.
-        if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }
-        return folder
-      } catch {
-        throw .failed(
-          "\(error.subject): no folder can be made for the plugin to write in: \(SystemCallError.message(error.code)); make that possible, or name a folder (--container)"
-        )
-      }
+  private func makeContainer(run: UInt64, server: ForkServerClient) throws(HostError) -> String {
+    do throws(SystemCallError) {
+      let folder = try Janitor.makeFolder(start: processStart)
+      folders[run] = folder
+      // Its own owner needs no id map.
+      if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }
+      return folder
+    } catch {
+      throw .failed(
+        "\(error.subject): no folder can be made for the plugin to write in: \(SystemCallError.message(error.code)); make that possible, or name a folder (--container)"
+      )
     }
+  }
+
+  /// On the caller's thread: plugins write there, so it may hold any number of files.
+  static func open(container path: String) throws(HostError) -> String {
     do throws(SystemCallError) {
       let real = try Files.real(path)
       guard try Files.identity(of: real).isDirectory else {
@@ -152,8 +183,8 @@ extension HostCore {
     var mine: [Int32] = []
     defer { for descriptor in theirs { close(descriptor) } }
     do throws(SystemCallError) {
-      for isStream in [true, true] {
-        let (host, runner) = try Sockets.pair(stream: isStream)
+      for _ in 0..<2 {
+        let (host, runner) = try Sockets.pair(stream: true)
         mine.append(host)
         theirs.append(runner)
       }
@@ -176,13 +207,13 @@ extension HostCore {
       run.isAlone = { [weak self] in self?.runs.values.allSatisfy { $0.id == id || $0.report != nil } ?? false }
       run.onRest = { [weak self] in self?.rest() }
       run.onEnd = { [weak self, cgroup] in if let cgroup { self?.cgroups?.giveBack(cgroup) } }
-      runs[id] = run
       try server.spawn(message, descriptors: theirs)
+      runs[id] = run
       if usesSpare { spareIsTaken() }
       return run
     } catch {
       if let cgroup, !usesSpare { cgroups?.giveBack(cgroup) }
-      if runs[id] == nil { for descriptor in mine { close(descriptor) } }
+      for descriptor in mine { close(descriptor) }
       guard error.code != EMSGSIZE else {
         throw .usage(
           "the policy's paths ('read' and 'write') make a request of \(error.subject) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"

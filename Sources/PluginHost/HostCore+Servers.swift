@@ -28,39 +28,48 @@ extension HostCore {
   }
 
   func forkServer() throws(HostError) -> ForkServerClient {
-    guard isWanted else { throw .failed("the host was shut down") }
+    guard isWanted else { throw .failed(Self.shutDownText) }
     if let server, server.isAlive { return server }
-    let fresh = try startServer(preload: isCold ? nil : preload)
+    let fresh = try adopt(try startServer(), isBare: false)
     server = fresh
     return fresh
   }
 
-  /// A server without a wall, only for the baseline of a benchmark.
-  func bareForkServer() throws(HostError) -> ForkServerClient {
-    if let bareServer { return bareServer }
-    let fresh = try ForkServerClient(
-      runner: runner, preload: preload, isBare: true, patience: Self.patience, isWanted: { isWanted })
-    do throws(SystemCallError) {
-      try fresh.attach(to: loop, handlers(of: fresh))
-    } catch {
-      throw .failed(error.description)
-    }
-    bareServer = fresh
-    return fresh
-  }
-
   private static let patience = Duration.seconds(20)
+  private static let shutDownText = "the host was shut down"
 
   /// Whoever shuts the host down doesn't wait for a server that is just starting.
   private var isWanted: Bool { isRunning.load(ordering: .relaxed) }
 
-  func startServer(preload: String?) throws(HostError) -> ForkServerClient {
-    let fresh = try ForkServerClient(
-      runner: runner, preload: preload, without: withoutNamespaces, patience: Self.patience, isWanted: { isWanted })
+  /// On any thread, which waits for some 25 ms. `isBare`: without a wall, only for the baseline of a benchmark.
+  func startServer(isBare: Bool = false) throws(HostError) -> ForkServerClient {
+    guard isWanted else { throw .failed(Self.shutDownText) }
+    return try ForkServerClient(
+      runner: runner, preload: isCold && !isBare ? nil : preload, isBare: isBare,
+      without: isBare ? [] : withoutNamespaces,
+      patience: Self.patience, isWanted: { isWanted })
+  }
+
+  /// Takes over a server that has started; where there is a bare one by now, that.
+  func adopt(_ fresh: ForkServerClient, isBare: Bool) throws(HostError) -> ForkServerClient {
+    // Nobody has deadlines any more that its end could keep waiting.
+    guard isWanted else {
+      fresh.stop()
+      throw .failed(Self.shutDownText)
+    }
+    if isBare, let bareServer {
+      aside.submit { fresh.stop() }
+      return bareServer
+    }
     do throws(SystemCallError) {
       try fresh.attach(to: loop, handlers(of: fresh))
     } catch {
+      aside.submit { fresh.stop() }
       throw .failed(error.description)
+    }
+    if isBare {
+      bareServer = fresh
+      return fresh
     }
     var abi: Int32 = 0
     _ = ol_landlock_abi(&abi)

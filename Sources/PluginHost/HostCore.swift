@@ -19,6 +19,7 @@ final class HostCore: @unchecked Sendable {
   let withoutNamespaces: Set<Wall>
   let untested: Set<Wall>
   let logger: Logger
+  let aside = Aside()
   /// When this process began: with its id it names the folders of its runs.
   let processStart = ProcessStart.time(of: getpid()) ?? 0
   /// Names what this host hands over to plugins, in whichever pid namespace it is.
@@ -38,6 +39,8 @@ final class HostCore: @unchecked Sendable {
   private var ended: [UInt64: RunReport] = [:]
   /// A cold run's fork server serves it alone.
   var coldServers: [UInt64: ForkServerClient] = [:]
+  /// Runs whose folders and servers are just being taken away, and who waits for that.
+  private var leaving: [UInt64: [() -> Void]] = [:]
   var nextRun: UInt64 = 16
   let stagedIn = Mutex<Set<String>>([])
   var programs: [SeccompProgram.Options: [UInt8]] = [:]
@@ -83,6 +86,7 @@ final class HostCore: @unchecked Sendable {
       done.signal()
     }
     done.wait()
+    aside.wait()
     loop.shutDown()
   }
 
@@ -103,11 +107,10 @@ final class HostCore: @unchecked Sendable {
     _ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions, isBare: Bool = false,
     proof: [Canary.Finding] = []
   ) async throws(HostError) -> Plugin {
-    let requested = BootClock.now
-    let result: Result<Plugin, HostError> = await withCheckedContinuation { continuation in
-      loop.submit { [self] in
-        begin(image, policy, options, isBare, proof, requested) { continuation.resume(returning: $0) }
-      }
+    var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
+    if let path = options.container { request.options.container = try Self.open(container: path) }
+    let result: Result<Plugin, HostError> = await withCheckedContinuation { [request] continuation in
+      loop.submit { [self] in begin(request) { continuation.resume(returning: $0) } }
     }
     return try result.get()
   }
@@ -137,12 +140,12 @@ final class HostCore: @unchecked Sendable {
     await withCheckedContinuation { continuation in
       loop.submit { [self] in
         guard let found = runs[run] else {
-          return continuation.resume(returning: ended[run] ?? .empty(Outcome(.hostFailed, "the run had ended before")))
+          let report = ended[run] ?? .empty(Outcome(.hostFailed, "the run had ended before"))
+          return forget(run) { continuation.resume(returning: report) }
         }
         found.end { [self] report in
-          forget(run)
           ended[run] = report
-          continuation.resume(returning: report)
+          forget(run) { continuation.resume(returning: report) }
         }
       }
     }
@@ -207,13 +210,23 @@ final class HostCore: @unchecked Sendable {
 
   // MARK: On the loop
 
-  func forget(_ run: UInt64) {
+  /// `done`: called on the loop when nothing of the run is left.
+  func forget(_ run: UInt64, then done: @escaping () -> Void = {}) {
     runs[run] = nil
     names.withLock { $0[run] = nil }
-    if let cold = coldServers.removeValue(forKey: run) {
-      cold.detach(from: loop)
-      cold.stop()
+    let cold = coldServers.removeValue(forKey: run)
+    let folder = folders.removeValue(forKey: run)
+    cold?.detach(from: loop)
+    if leaving[run] != nil {
+      leaving[run]?.append(done)
+      return
     }
-    if let folder = folders.removeValue(forKey: run) { Janitor.removeFolder(folder) }
+    guard cold != nil || folder != nil else { return done() }
+    leaving[run] = [done]
+    aside.submit { [self] in
+      cold?.stop()
+      if let folder { Janitor.removeFolder(folder) }
+      loop.submit { [self] in for tell in leaving.removeValue(forKey: run) ?? [] { tell() } }
+    }
   }
 }

@@ -67,9 +67,16 @@ struct NotificationPolicy {
   let isLoading: Bool
   /// Another mount namespace hides the machine's files.
   var hidesFiles = true
+  /// The runner's process id; 0 where it isn't known.
+  var runner: pid_t = 0
   /// Threads that the runner has now; asked only when it wants another.
   let threads: () -> Int
   let now: Duration
+
+  /// CLONE_THREAD, SIGHAND, FILES, FS and VM: one that shares less would have limits of its own.
+  private static let threadFlags: UInt64 = 0x10f00
+  /// New namespaces, and the high half, which is nobody's.
+  private static let foreignFlags: UInt64 = 0xffff_ffff_7e02_0080
 
   func decide(_ call: ol_notification) -> Decision {
     let name = SystemCalls.name(of: call.number)
@@ -84,14 +91,17 @@ struct NotificationPolicy {
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       return isLoading && isCode ? .proceed : deny(name, call, EACCES)
     case "clone":
-      // CLONE_THREAD, SIGHAND, FILES, FS and VM: one that shares less would have limits of its own. No new namespace, and
-      // nothing in the high half.
       let isThread =
-        arguments.0 & ~0xffff_ffff == 0 && arguments.0 & 0x10f00 == 0x10f00 && arguments.0 & 0x7e02_0080 == 0
+        arguments.0 & Self.threadFlags == Self.threadFlags && arguments.0 & Self.foreignFlags == 0
       guard isThread else { return deny(name, call, EPERM) }
       let running = threads()
       return grants.threads(running: running, at: now) <= policy.limits.threads
         ? .grant(.thread(running: running, at: now)) : deny(name, call, EAGAIN, layer: "limits")
+    // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
+    // the runner has the id that the host sees. The kernel reads the low half.
+    case "tgkill":
+      let isOwn = runner > 0 && pid_t(truncatingIfNeeded: arguments.0) == runner
+      return isOwn ? .proceed : deny(name, call, EPERM)
     case let name?:
       let paths = SystemCalls.pathArguments(of: name)
       if !paths.isEmpty {
@@ -108,15 +118,16 @@ struct NotificationPolicy {
   private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {
     guard let argument = SystemCalls.modeArgument(of: name) else { return false }
     let values = [call.arguments.0, call.arguments.1, call.arguments.2, call.arguments.3]
-    return values[Int(argument)] & 0o6000 != 0 && SystemCalls.makesFile(name, flags: values[Int(argument) - 1])
+    return values[Int(argument)] & CallFlags.foreignRights != 0
+      && SystemCalls.makesFile(name, flags: values[Int(argument) - 1])
   }
 
   /// Code comes from files while the plugin is loaded, is never writable, and never huge or locked memory.
   private func map(length: UInt64, protection: UInt64, flags: UInt64, _ call: ol_notification) -> Decision {
-    if flags & 0x42000 != 0 { return deny("mmap", call, EPERM) }
-    let isAnonymous = flags & 0x20 != 0
+    if flags & CallFlags.lockedOrHuge != 0 { return deny("mmap", call, EPERM) }
+    let isAnonymous = flags & CallFlags.anonymous != 0
     let isWritable = protection & UInt64(PROT_WRITE) != 0
-    if isAnonymous, flags & 1 != 0, protection & UInt64(PROT_EXEC) == 0 {
+    if isAnonymous, flags & CallFlags.shared != 0, protection & UInt64(PROT_EXEC) == 0 {
       // Its pages outlive their mapping in part, so the whole counts from now on. Its size can't grow later.
       let left = UInt64(max(policy.limits.memory - grants.sharedMemory, 0))
       let pages = length / 4096 + (length % 4096 == 0 ? 0 : 1)
@@ -144,7 +155,7 @@ struct NotificationPolicy {
       case "clone", "unshare", "personality": [0]
       case "ioctl", "fcntl": [0, 1]
       case "prctl", "ptrace", "bpf": [0]
-      case "kill", "setns", "flock": [0, 1]
+      case "kill", "tgkill", "setns", "flock": [0, 1]
       case "prlimit64": [0, 1]
       default: []
       }

@@ -151,6 +151,7 @@ extension Run {
 
   /// Sends what the channels take. A runner that doesn't read keeps only itself waiting: its wall clock goes on.
   func flush() {
+    guard !isClosed else { return }
     while let (channel, bytes) = outbox.first {
       var sent = 0
       let code = bytes.withUnsafeBytes {
@@ -323,7 +324,7 @@ extension Run {
   }
 
   func schedule(_ download: Download) -> Int32 {
-    if case .call(.contentRequest, _) = waiting { return 50 }
+    if case .call(.contentRequest, _) = waiting { return ScheduledDownloads.Refusal.duringRequest }
     return scheduled.add(download)
   }
 }

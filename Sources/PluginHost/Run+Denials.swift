@@ -32,7 +32,7 @@ extension Run {
       return false
     }
     let decision = NotificationPolicy(
-      policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles,
+      policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles, runner: pid,
       threads: { self.meters?.threads() ?? Int.max },
       now: BootClock.now
     ).decide(call)

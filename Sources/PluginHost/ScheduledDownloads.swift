@@ -6,6 +6,14 @@ internal import HostProtocol
 /// and what it answered where the host has taken that on. They are kept in the host, so they are bounded in bytes as well as
 /// in number, and with them the answer that lists them.
 struct ScheduledDownloads {
+  /// What a plugin is told that may not have its way: raw values of `BAErrorCode`.
+  enum Refusal {
+    static let duringRequest: Int32 = 50
+    static let isScheduled: Int32 = 100
+    static let isUnknown: Int32 = 101
+    static let isTooMuch: Int32 = 102
+  }
+
   static let most = 10_000
   static let mostBytes = 1 << 20
 
@@ -24,14 +32,14 @@ struct ScheduledDownloads {
   /// 0, or the raw value of a `BAErrorCode`.
   mutating func add(_ download: Download) -> Int32 {
     if let rejection = DownloadRules(request: nil).objection(to: download) { return rejection.code }
-    if adoptedIdentifiers.contains(download.identifier) { return 100 }
+    if adoptedIdentifiers.contains(download.identifier) { return Refusal.isScheduled }
     let earlier = downloads.firstIndex { $0.identifier == download.identifier }
-    if earlier != nil, !over.contains(download.identifier) { return 100 }
+    if earlier != nil, !over.contains(download.identifier) { return Refusal.isScheduled }
     let waiting = Self.waiting(download)
     let size = Self.size(of: waiting)
     let freed = earlier.map { Self.size(of: downloads[$0]) } ?? 0
     guard downloads.count - (earlier == nil ? 0 : 1) < Self.most, bytes - freed + size <= Self.mostBytes else {
-      return 102
+      return Refusal.isTooMuch
     }
     if let earlier {
       downloads.remove(at: earlier)
@@ -42,11 +50,11 @@ struct ScheduledDownloads {
     return 0
   }
 
-  /// 0, or the raw value of a `BAErrorCode`. What is given back may be used again.
+  /// 0, or a refusal. What is given back may be used again.
   mutating func cancel(_ identifier: String) -> Int32 {
     if forgetAdopted(identifier) { return 0 }
     guard !over.contains(identifier), let index = downloads.firstIndex(where: { $0.identifier == identifier }) else {
-      return 101
+      return Refusal.isUnknown
     }
     bytes -= Self.size(of: downloads.remove(at: index))
     return 0

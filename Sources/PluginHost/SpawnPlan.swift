@@ -169,15 +169,18 @@ struct SpawnPlan {
     if open.contains(.rlimits) { return [] }
     let limits = policy.limits
     // Whoever has a lower one himself can't give more, and the plugin has no more for it.
-    func fixed(_ resource: Int32, _ value: UInt64) -> SpawnRequest.ResourceLimit {
-      let least = min(value, Files.hardLimit(resource))
-      return .init(resource: resource, soft: least, hard: least)
+    func fixed(_ resource: __rlimit_resource, _ value: UInt64) -> SpawnRequest.ResourceLimit {
+      let number = Int32(resource.rawValue)
+      let least = min(value, Files.hardLimit(number))
+      return .init(resource: number, soft: least, hard: least)
     }
     // A backstop only: the watchdog ends a run long before.
     let cpu = UInt64(max(limits.cpuTotal.inSeconds.rounded(.up), 1)) + 2
     return [
-      fixed(0, cpu), fixed(1, UInt64(limits.fileSize)), fixed(2, UInt64(max(4 << 30, limits.memory * 2))), fixed(4, 0),
-      fixed(7, UInt64(limits.openFiles)), fixed(8, 0), fixed(11, 256), fixed(12, 0), fixed(13, 0), fixed(14, 0),
+      fixed(RLIMIT_CPU, cpu), fixed(RLIMIT_FSIZE, UInt64(limits.fileSize)),
+      fixed(RLIMIT_DATA, UInt64(max(4 << 30, limits.memory * 2))), fixed(RLIMIT_CORE, 0),
+      fixed(RLIMIT_NOFILE, UInt64(limits.openFiles)), fixed(__RLIMIT_MEMLOCK, 0), fixed(__RLIMIT_SIGPENDING, 256),
+      fixed(__RLIMIT_MSGQUEUE, 0), fixed(__RLIMIT_NICE, 0), fixed(__RLIMIT_RTPRIO, 0),
     ]
   }
 
@@ -213,7 +216,8 @@ struct SpawnPlan {
     options.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     options.hidesFiles = machine.hidesFiles
     options.countsSharedMemory = !hasMemoryCgroup
-    options.isolatesProcesses = machine.isolatesProcesses || machine.landlockABI >= 6
+    options.isolatesProcesses =
+      machine.isolatesProcesses || machine.landlockABI >= LandlockRights.firstWithScopes && !open.contains(.landlock)
     return options
   }
 
@@ -234,8 +238,9 @@ struct SpawnPlan {
       .landlock: rights == 0
         ? WallState(.absent, "the kernel has no Landlock")
         : WallState(
-          rights >= 6 ? .full : .partial,
-          "ABI \(rights)" + (rights >= 6 ? "" : ": no scopes for signals and abstract sockets")),
+          rights >= LandlockRights.firstWithScopes ? .full : .partial,
+          "ABI \(rights)"
+            + (rights >= LandlockRights.firstWithScopes ? "" : ": no scopes for signals and abstract sockets")),
       .seccomp: WallState(
         machine.hasListener ? .full : .partial,
         machine.hasListener

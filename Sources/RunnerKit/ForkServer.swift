@@ -136,8 +136,7 @@ public struct ForkServer {
       var code: Int32 = 0
       var status: Int32 = 0
       var cpu: UInt64 = 0
-      var peak: UInt64 = 0
-      guard ol_reap(&pid, &code, &status, &cpu, &peak) == 0, pid != 0 else { return }
+      guard ol_reap(&pid, &code, &status, &cpu) == 0, pid != 0 else { return }
       if pid == spares?.spare?.pid, let gone = spares?.take() { forget(gone) }
       guard let (run, child) = children.first(where: { $0.value.pid == pid }) else { continue }
       _ = ol_epoll_remove(epoll, child.pidfd)
@@ -146,16 +145,19 @@ public struct ForkServer {
       Self.send(
         .exited(
           .init(
-            run: run, status: status, wasSignalled: code != Int32(CLD_EXITED), cpuNanoseconds: cpu,
-            peakResidentBytes: peak)))
+            run: run, status: status, wasSignalled: code != Int32(CLD_EXITED), cpuNanoseconds: cpu)))
     }
   }
 
   private mutating func receive() {
-    guard
-      let message = try? Sockets.receive(
+    let received: Sockets.Received?
+    do {
+      received = try Sockets.receive(
         Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
-    else { return endIfHostIsGone() }
+    } catch {
+      return end()
+    }
+    guard let message = received else { return }
     guard message.count > 0 else { return end() }
     guard !message.wasTruncated, let request = try? ServerRequest(decoding: inbox[0..<message.count]) else {
       return end()
@@ -194,10 +196,6 @@ public struct ForkServer {
     _ = ol_pidfd_signal(spare.pidfd, SIGKILL)
     _ = ol_epoll_remove(epoll, spare.pidfd)
     close(spare.pidfd)
-  }
-
-  private func endIfHostIsGone() {
-    if errno != EAGAIN && errno != 0 { end() }
   }
 
   private func end() {

@@ -109,7 +109,7 @@ enum Runner {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
     if !keepsOthers { try check("close_range", "") { ol_close_from(places.count > 4 ? Self.status + 1 : Self.status) } }
-    try check("sigaction", "") { ol_install_crash_handlers(Self.control, 70) }
+    try check("sigaction", "") { ol_install_crash_handlers(Self.control, RunnerMessage.crashedKind) }
     signal(SIGXFSZ, SIG_IGN)
     // A process that is killed has no last moment to write its lines in.
     ol_write_lines()

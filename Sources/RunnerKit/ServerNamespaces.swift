@@ -17,7 +17,6 @@ struct ServerNamespaces {
   /// /proc, opened before the server leaves the machine's root.
   private var proc: Int32 = -1
 
-  var hasMounts: Bool { template != nil }
   var hasProcesses: Bool { processes >= 0 }
 
   private mutating func note(_ step: String, _ code: Int32) {
@@ -90,15 +89,20 @@ struct ServerNamespaces {
       if ol_setns(templateRoot, ol_new_mount) != 0 { ol_exit_now(71) }
     }
     var mounts: [Int32] = []
-    for (path, device, inode) in wanted {
-      var mount: Int32 = -1
-      try check("open_tree", path) { ol_clone_mount(AT_FDCWD, path, 1, &mount) }
-      mounts.append(mount)
-      var status = stat()
-      fstat(mount, &status)
-      guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {
-        throw SystemCallError("open_tree", code: ESTALE, subject: "\(path) (replaced since the host opened it)")
+    do throws(SystemCallError) {
+      for (path, device, inode) in wanted {
+        var mount: Int32 = -1
+        try check("open_tree", path) { ol_clone_mount(AT_FDCWD, path, 1, &mount) }
+        mounts.append(mount)
+        var status = stat()
+        fstat(mount, &status)
+        guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {
+          throw SystemCallError("open_tree", code: ESTALE, subject: "\(path) (replaced since the host opened it)")
+        }
       }
+    } catch {
+      for mount in mounts { close(mount) }
+      throw error
     }
     return mounts
   }

@@ -13,6 +13,9 @@ public struct LandlockRights: Sendable, Equatable {
   /// Make char, socket, fifo and block: never granted.
   private static let specialFiles: UInt64 = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11
 
+  /// The first ABI that keeps signals and abstract sockets inside.
+  public static let firstWithScopes = 6
+
   public let filesystem: UInt64
   public let network: UInt64
   public let scoped: UInt64
@@ -25,7 +28,7 @@ public struct LandlockRights: Sendable, Equatable {
     if abi >= 5 { filesystem |= Self.deviceControl }
     self.filesystem = filesystem
     network = abi >= 4 ? 0b11 : 0
-    scoped = abi >= 6 ? 0b11 : 0
+    scoped = abi >= Self.firstWithScopes ? 0b11 : 0
   }
 
   /// Rights on a directory that may be read and loaded from.

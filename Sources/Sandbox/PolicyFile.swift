@@ -23,10 +23,6 @@ private struct PolicyReader {
   static let keys = ["version", "read", "write", "require", "onDenied", "limits"]
   static let limitKeys = ["wall", "cpu", "memory", "openFiles", "fileSize", "threads", "logBytes"]
   static let tags: Set = ["str", "int", "float", "bool", "null", "timestamp", "merge", "value", "seq", "map"]
-  /// The runner has some open itself, and the loader needs one.
-  static let fewestOpenFiles = 8
-  static let mostOpenFiles = 1 << 20
-  static let mostThreads = 1 << 15
 
   func policy(_ root: Node) throws(PolicyFileError) -> Policy {
     var policy = Policy()
@@ -101,9 +97,9 @@ private struct PolicyReader {
       case "wall": limits.wall = try duration(value, key)
       case "cpu": limits.cpu = try duration(value, key)
       case "memory": limits.memory = try bytes(value, key)
-      case "openFiles": limits.openFiles = try count(value, key, Self.fewestOpenFiles...Self.mostOpenFiles)
+      case "openFiles": limits.openFiles = try count(value, key, Limits.openFilesRange)
       case "fileSize": limits.fileSize = try bytes(value, key)
-      case "threads": limits.threads = try count(value, key, 0...Self.mostThreads)
+      case "threads": limits.threads = try count(value, key, Limits.threadsRange)
       default: limits.logBytes = try bytes(value, key)
       }
     }

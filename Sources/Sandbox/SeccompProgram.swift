@@ -44,11 +44,10 @@ public struct SeccompProgram: Sendable, Equatable {
       if !options.hidesFiles, SystemCalls.times.contains(name) { continue }
       // No file gets another user's rights for whoever runs it.
       let mode = SystemCalls.modeArgument(of: name)
-      try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: Builder.foreignRights, value: 0)] } ?? [])
+      try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: CallFlags.foreignRights, value: 0)] } ?? [])
     }
     if options.isolatesProcesses {
-      try builder.allow("kill")
-      try builder.allow("tkill")
+      for name in ["kill", "tkill", "tgkill"] { try builder.allow(name) }
     }
     try builder.arguments(options)
     bytes = try Self.export(context)
@@ -81,9 +80,6 @@ public struct SeccompProgram: Sendable, Equatable {
   private struct Builder {
     let context: scmp_filter_ctx
 
-    /// Set-user-id and set-group-id.
-    static let foreignRights: UInt64 = 0o6000
-
     /// `argument & mask == value`, with masks of 32 bits where the kernel reads no more.
     struct Test {
       var argument: UInt32
@@ -108,19 +104,19 @@ public struct SeccompProgram: Sendable, Equatable {
     mutating func arguments(_ options: Options) throws(CompileError) {
       let word: UInt64 = 0xffff_ffff
       let execute = UInt64(PROT_EXEC)
-      // Executable, locked (0x2000) and huge (0x40000) mappings are notified.
+      // Executable, locked and huge mappings are notified.
       let noCode = Test(argument: 2, mask: execute, value: 0)
       if options.countsSharedMemory {
-        // Not shared (1), or not anonymous (0x20).
-        for flag in [1, 0x20] as [UInt64] {
-          try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000 | flag, value: 0)])
+        // Not shared, or not anonymous.
+        for flag in [CallFlags.shared, CallFlags.anonymous] {
+          try allow("mmap", [noCode, Test(argument: 3, mask: CallFlags.lockedOrHuge | flag, value: 0)])
         }
         // EPOLL_CTL_DEL and EPOLL_CTL_MOD
         for operation in [2, 3] as [UInt64] {
           try allow("epoll_ctl", [Test(argument: 1, mask: word, value: operation)])
         }
       } else {
-        try allow("mmap", [noCode, Test(argument: 3, mask: 0x42000, value: 0)])
+        try allow("mmap", [noCode, Test(argument: 3, mask: CallFlags.lockedOrHuge, value: 0)])
       }
       // Not CLOSE_RANGE_UNSHARE (2): each thread would have descriptors of its own, and as many as all of them may have.
       try allow("close_range", [Test(argument: 2, mask: 2, value: 0)])
@@ -142,9 +138,13 @@ public struct SeccompProgram: Sendable, Equatable {
       }
       // Reading one's own limits: no process named, no new value given.
       try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
-      // Making oneself less urgent, which libdispatch does; more urgent is notified.
+      // Making oneself less urgent, which libdispatch does; more urgent, or another process, is notified.
       try allow(
-        "setpriority", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: 0x8000_0000, value: 0)])
+        "setpriority",
+        [
+          Test(argument: 0, mask: word, value: 0), Test(argument: 1, mask: word, value: 0),
+          Test(argument: 2, mask: 0x8000_0000, value: 0),
+        ])
       // Its urgent queues ask for a little more of it, and take no for an answer.
       if !options.killing.contains("setpriority") {
         for nice in -4...(-1) {
@@ -160,7 +160,7 @@ public struct SeccompProgram: Sendable, Equatable {
       if !options.killing.contains("socket") { try lookups() }
       if options.hidesFiles {
         for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)] {
-          try allow(name, [Test(argument: argument, mask: Self.foreignRights, value: 0)])
+          try allow(name, [Test(argument: argument, mask: CallFlags.foreignRights, value: 0)])
         }
       }
     }

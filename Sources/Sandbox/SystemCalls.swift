@@ -17,7 +17,7 @@ public enum SystemCalls {
     "munmap", "mremap", "brk", "madvise", "msync", "mincore", "membarrier",
     // Threads. clone is decided by argument.
     "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "futex", "exit", "exit_group", "gettid", "getpid",
-    "getppid", "tgkill", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
+    "getppid", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler",
     "sched_get_priority_max", "sched_get_priority_min", "sched_rr_get_interval", "getpriority", "getcpu",
     // Signals.
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait", "rt_sigsuspend",

@@ -39,6 +39,37 @@ import Testing
     #expect(await host.forkServerProcess() != server)
   }
 
+  /// A program may ask for any limit; a policy file can't.
+  @Test func limitsThatNoRunCanHave() async throws {
+    let host = try Workspace.host()
+    let numbers: [WritableKeyPath<Limits, Int>] = [
+      \.memory, \.openFiles, \.fileSize, \.threads, \.logBytes, \.frameBytes,
+    ]
+    for limit in numbers {
+      for value in [-1, .min, .max] {
+        var policy = Policy()
+        policy.limits[keyPath: limit] = value
+        let error = await #expect(throws: HostError.self) { try await host.load("libc.so.6", policy: policy) }
+        if case .usage? = error {} else { Issue.record("\(String(describing: error))") }
+      }
+    }
+    for limit in [\Limits.wall, \.cpu, \.cpuTotal] {
+      for value in [.zero, .seconds(-1), .seconds(Int64.max), .seconds(Int64.min)] as [Duration] {
+        var policy = Policy()
+        policy.limits[keyPath: limit] = value
+        let error = await #expect(throws: HostError.self) { try await host.load("libc.so.6", policy: policy) }
+        if case .usage? = error {} else { Issue.record("\(String(describing: error))") }
+      }
+    }
+    // The most of everything is nothing to stumble over.
+    var limits = Limits(wall: Limits.longestTime, cpu: Limits.longestTime, memory: Limits.mostBytes)
+    (limits.cpuTotal, limits.fileSize, limits.logBytes) = (Limits.longestTime, Limits.mostBytes, Limits.mostBytes)
+    (limits.threads, limits.frameBytes) = (Limits.threadsRange.upperBound, 1 << 30)
+    let plugin = try await host.load("libc.so.6", policy: Policy(limits: limits))
+    #expect(try await plugin.call("abs", "i32(i32)", -5).value == .signed(5))
+    #expect(await plugin.end().outcome.kind == .returned)
+  }
+
   /// A stopped host answers whoever still has something of it, and writes nowhere.
   @Test(.timeLimit(.minutes(1))) func aStoppedHostAnswers() async throws {
     for _ in 0..<8 {

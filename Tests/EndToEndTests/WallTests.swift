@@ -100,6 +100,37 @@ import Testing
     #expect(try await value { try await $0.call("setuid", "i32(u32)", 0) } == .signed(-1))
   }
 
+  /// Where no other wall keeps a signal from the user's other processes, the filter does.
+  @Test func signalsStayInside() async throws {
+    let host = try Workspace.host(withoutNamespaces: [.userNamespace])
+    var options = PluginHost.LoadOptions()
+    options.withoutWalls = [.landlock]
+    let other = try await host.load("libc.so.6")
+    // The kernel lets nobody renice who has more capabilities, as the host has where the tests are root's.
+    let neighbour = Int64(try #require(await other.runnerProcess()))
+    for open in [[], [.seccomp]] as [Set<Wall>] {
+      options.withoutWalls.formUnion(open)
+      let plugin = try await host.load("libc.so.6", options: options)
+      let stopped: CallValue = open.isEmpty ? .signed(-1) : .signed(0)
+      for process in [neighbour, Int64(getpid())] {
+        #expect(
+          try await plugin.call("tgkill", "i32(i32,i32,i32)", .integer(process), .integer(process), 0).value == stopped)
+      }
+      #expect(
+        try await plugin.call("setpriority", "i32(i32,u32,i32)", 0, .integer(neighbour), 1).value == stopped)
+      let runner = try #require(await plugin.runnerProcess())
+      #expect(try await plugin.call("raise", "i32(i32)", 0).value == .signed(0))
+      #expect(
+        try await plugin.call("tgkill", "i32(i32,i32,i32)", .integer(Int64(runner)), .integer(Int64(runner)), 0).value
+          == .signed(0))
+      await #expect(throws: HostError.self) { try await plugin.call("abort", "void()") }
+      let report = await plugin.end()
+      #expect(report.outcome.kind == .crashed && report.outcome.detail.contains("SIGABRT"), "\(report.outcome)")
+      #expect(Set(report.denials.map(\.operation)) == (open.isEmpty ? ["tgkill", "setpriority"] : []))
+    }
+    _ = await other.end()
+  }
+
   /// From outside, where each is seen to be another one, and the host's own when it alone is left out.
   @Test(arguments: [
     (Wall.userNamespace, "user"), (.networkNamespace, "net"), (.ipcNamespace, "ipc"), (.utsNamespace, "uts"),

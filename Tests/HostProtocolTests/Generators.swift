@@ -157,8 +157,7 @@ extension SeededGenerator {
     default:
       .exited(
         .init(
-          run: integer(), status: signed(), wasSignalled: chance(2), cpuNanoseconds: integer(),
-          peakResidentBytes: integer()))
+          run: integer(), status: signed(), wasSignalled: chance(2), cpuNanoseconds: integer()))
     }
   }
 }

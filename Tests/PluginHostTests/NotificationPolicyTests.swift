@@ -171,6 +171,26 @@ import Testing
     }
   }
 
+  /// Where a signal could reach another process.
+  @Test func aRunnerSignalsItself() throws {
+    func decide(_ process: UInt64, runner: pid_t) throws -> Int32? {
+      var call = ol_notification()
+      call.number = try #require(Self.numbers["tgkill"])
+      (call.arguments.0, call.arguments.1, call.arguments.2) = (process, 4711, UInt64(SIGKILL))
+      let policy = NotificationPolicy(
+        policy: .init(), grants: .init(), isLoading: false, runner: runner, threads: { 1 }, now: .zero)
+      let decision = policy.decide(call)
+      if decision != .proceed { #expect(errno(of: decision) != nil) }
+      return errno(of: decision)
+    }
+    #expect(try decide(4711, runner: 4711) == nil)
+    #expect(try decide(0xdead_beef_0000_1267, runner: 4711) == nil, "the kernel reads the low half")
+    for other in [0, 1, 4712, 0xffff_ffff, 4711 << 32] as [UInt64] {
+      #expect(try decide(other, runner: 4711) == EPERM)
+      #expect(try decide(other, runner: 0) == EPERM)
+    }
+  }
+
   @Test func pathsAreNoted() throws {
     var policy = Policy()
     policy.observesFiles = true

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LinuxSystem
 import Testing
 
@@ -48,5 +49,37 @@ import Testing
     #expect(cgroup.hasKilled)
     cgroup.lift()
     #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("-1"))
+  }
+
+  /// Version 1 limits memory alone and memory with swap; a kernel that was told not to count swap has but the one file.
+  @Test(arguments: [false, true]) func swapIsBounded(_ isCounted: Bool) throws {
+    let swap = isCounted ? "memory.memsw.limit_in_bytes" : "memory.swappiness"
+    let path = try Self.folder([
+      "memory.limit_in_bytes": "9223372036854771712\n", "memory.oom_control": "oom_kill 0\n", swap: "60\n",
+    ])
+    defer { Files.removeTree(path) }
+    let cgroup = RunCgroup(path: path, version: .one)
+    #expect(try cgroup.limit(25_576))
+    #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("25576"))
+    #expect(try Self.text("\(path)/\(swap)").hasPrefix(isCounted ? "25576" : "0"))
+    cgroup.lift()
+    if isCounted { #expect(try Self.text("\(path)/\(swap)").hasPrefix("-1")) }
+    #expect(try Files.names(in: path).count == 3)
+  }
+
+  /// The kernel wants the two limits set in one order and lifted in the other.
+  @Test func theKernelTakesBothLimits() throws {
+    guard geteuid() == 0 else { return }
+    var reason = ""
+    guard let cgroups = Cgroups(reason: &reason) else { return }
+    let cgroup = try cgroups.take()
+    let swap = "\(cgroup.path)/memory.memsw.limit_in_bytes"
+    for bytes in [8 << 20, 4 << 20, 16 << 20] {
+      #expect(try cgroup.limit(bytes))
+      if cgroup.version == .one, Files.exists(swap) { #expect(try Self.text(swap) == "\(bytes)\n") }
+      cgroup.lift()
+      if cgroup.version == .one, Files.exists(swap) { #expect(try Self.text(swap).count > 12) }
+    }
+    cgroups.giveBack(cgroup)
   }
 }

@@ -36,7 +36,7 @@ import Testing
     let machine = FilterMachine(try SeccompProgram(options).bytes)
     let byArgument = [
       "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill",
-      "setpriority", "close_range",
+      "tgkill", "setpriority", "close_range",
     ]
     let open = Set((SystemCalls.allowed + SystemCalls.paths + byArgument).compactMap(SystemCalls.number(of:)))
     for number in Int32(0)...700 {
@@ -70,6 +70,7 @@ import Testing
       ("personality", [0xffff_ffff]),
       ("chmod", [0, 0o755]), ("kill", []), ("openat", [0, 0, 0o100, 0o1777]), ("open", [0, 0o100, 0o777]),
       ("close_range", [3, 9, 0]), ("close_range", [3, 9, 4]), ("utimensat", []),
+      ("setpriority", [0, 0, 19]), ("setpriority", [garbage, garbage, 0]),
     ] as [(String, [UInt64])])
   func allows(_ name: String, _ arguments: [UInt64]) throws {
     #expect(try verdict(name, arguments) == .allow)
@@ -90,7 +91,8 @@ import Testing
       ("fcntl", [0, garbage | 6]), ("fcntl", [0, 1024]), ("prctl", [22]), ("prctl", [8]),
       ("prlimit64", [0, 7, 0xdead]), ("prlimit64", [1, 7, 0]), ("prlimit64", [0, 7, 0xdead_0000_0000]),
       ("personality", [0]),
-      ("setpriority", [0, 0, 0xffff_fff6]), ("setpriority", [1, 7, 5]), ("chmod", [0, 0o4755]),
+      ("setpriority", [0, 0, 0xffff_fff6]), ("setpriority", [1, 7, 5]), ("setpriority", [0, 7, 5]),
+      ("setpriority", [0, garbage | 7, 0]), ("chmod", [0, 0o4755]),
       ("fchmodat", [0, 0, 0o2755]),
       ("socket", [1, 1, 0]), ("socket", [2, 1, 0]), ("socket", [1, 0o2004001, 1]), ("socket", [40, 1, 0]),
       ("socketpair", [1, 1, 0]), ("connect", []), ("bind", []), ("unshare", []), ("setns", []), ("mount", []),
@@ -165,5 +167,6 @@ import Testing
     options.isolatesProcesses = false
     #expect(try verdict("kill", [], options) == .notify)
     #expect(try verdict("tkill", [], options) == .notify)
+    #expect(try verdict("tgkill", [], options) == .notify)
   }
 }

@@ -2,8 +2,8 @@
 #ifndef OL_LOADER_H
 #define OL_LOADER_H
 
-/* dlopen with RTLD_NOW and RTLD_LOCAL; `deep` binds the library's own symbols first (RTLD_DEEPBIND). NULL on failure:
-   ol_loader_message has the loader's own words. */
+/* dlopen with RTLD_NOW, and RTLD_LOCAL unless `global`; `deep` binds the library's own symbols first (RTLD_DEEPBIND). NULL
+   on failure: ol_loader_message has the loader's own words. */
 void *_Nullable ol_load(const char *_Nonnull path, int deep, int global);
 const char *_Nonnull ol_loader_message(void);
 

@@ -42,7 +42,5 @@ int ol_drop_bounding_set(void);
 /* Empties the permitted, effective, inheritable and ambient sets. */
 int ol_drop_capabilities(void);
 int ol_close_from(int first);
-/* Moves `from` to `to`, which survives exec; `from` is closed. */
-int ol_move_descriptor(int from, int to);
 
 #endif

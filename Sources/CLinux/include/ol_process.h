@@ -17,8 +17,7 @@ int ol_pidfd_release_memory(int pidfd);
 /* The pid that a pidfd names, as /proc/self/fdinfo shows it; ESRCH when it is gone. */
 int ol_pidfd_pid(int pidfd, pid_t *_Nonnull pid);
 /* waitid(2) on any child without blocking; pid 0 when none has changed. `code` is CLD_EXITED, CLD_KILLED or CLD_DUMPED. */
-int ol_reap(pid_t *_Nonnull pid, int *_Nonnull code, int *_Nonnull status, uint64_t *_Nonnull cpu_nanoseconds,
-            uint64_t *_Nonnull peak_bytes);
+int ol_reap(pid_t *_Nonnull pid, int *_Nonnull code, int *_Nonnull status, uint64_t *_Nonnull cpu_nanoseconds);
 /* waitid(2) for one child, blocking. */
 int ol_wait(pid_t pid, int *_Nonnull code, int *_Nonnull status);
 /* Nanoseconds of CPU that a process has used, all threads (clock_getcpuclockid(3)). */

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import Sandbox
+
+@Suite struct LimitsTests {
+  private static var numbers: [(String, WritableKeyPath<Limits, Int>, least: Int, most: Int)] {
+    [
+      ("memory", \.memory, 1, 9_000_000_000_000_000), ("openFiles", \.openFiles, 8, 1_048_576),
+      ("fileSize", \.fileSize, 0, 9_000_000_000_000_000), ("threads", \.threads, 0, 32_768),
+      ("logBytes", \.logBytes, 0, 9_000_000_000_000_000), ("frameBytes", \.frameBytes, 1, 1_073_741_824),
+    ]
+  }
+
+  @Test func numbersHaveRanges() {
+    #expect(Limits().objection == nil)
+    for (name, limit, least, most) in Self.numbers {
+      var limits = Limits()
+      for value in [least, most] {
+        limits[keyPath: limit] = value
+        #expect(limits.objection == nil, "\(name) \(value)")
+      }
+      for value in [least - 1, most + 1, -1, .min, .min + 1, .max, .max / 2 + 1] {
+        limits[keyPath: limit] = value
+        #expect(limits.objection?.hasPrefix("\(name) is \(value); ") == true, "\(name) \(value)")
+      }
+    }
+  }
+
+  @Test func timesHaveRanges() {
+    for (name, limit) in [("wall", \Limits.wall), ("cpu", \.cpu), ("cpuTotal", \.cpuTotal)] {
+      var limits = Limits()
+      for time in [.nanoseconds(1), .seconds(900_000_000)] as [Duration] {
+        limits[keyPath: limit] = time
+        #expect(limits.objection == nil, "\(name) \(time)")
+      }
+      let wrong: [Duration] = [
+        .zero, .nanoseconds(-1), .seconds(900_000_001), .seconds(Int64.max), .seconds(Int64.min),
+      ]
+      for time in wrong {
+        limits[keyPath: limit] = time
+        #expect(limits.objection?.hasPrefix("\(name) is ") == true, "\(name) \(time)")
+      }
+    }
+  }
+}
