@@ -320,7 +320,8 @@ extension EngineCore: TransportClient {
   private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
     noteRate(segment, of: job)
     release(segment, of: job)
-    guard !addSegment(job), job.next == nil else { return }
+    // Whoever sends everything is asked again when it is known what was wrong.
+    guard job.mayBeRangeless || !addSegment(job), job.next == nil else { return }
     finishChunksIfDone(job)
   }
 
