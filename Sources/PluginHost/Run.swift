@@ -16,7 +16,7 @@ final class Run {
   }
 
   enum Timer: UInt64, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing, server
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server, held
   }
 
   let id: UInt64
@@ -53,6 +53,8 @@ final class Run {
   var statuses: [RunReport.Status] = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
+  /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
+  var held: [(call: ol_notification, since: Duration)] = []
   var waiting: Waiting?
   /// Of the function that is called; nil for an entry point.
   var signature: CallSignature?
