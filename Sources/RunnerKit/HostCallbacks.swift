@@ -185,6 +185,12 @@ enum HostCallbacks {
     return String(decoding: UnsafeRawBufferPointer(start: bytes, count: min(string.length, limit)), as: UTF8.self)
   }
 
+  /// Bytes as they are; one more than there may be of a longer one, so that it is rejected.
+  private static func body(_ string: ba_string) -> [UInt8] {
+    guard let bytes = string.bytes, string.length > 0 else { return [] }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: min(string.length, DownloadRules.longestBody + 1)))
+  }
+
   private static func download(_ raw: UnsafePointer<ba_download>?) -> Download? {
     guard let raw, Int(raw.pointee.size) >= MemoryLayout<ba_download>.size else { return nil }
     let value = raw.pointee
@@ -196,7 +202,7 @@ enum HostCallbacks {
     }
     return Download(
       identifier: text(value.identifier), uniqueIdentifier: text(value.unique_identifier), url: text(value.url),
-      method: text(value.http_method), body: Array(text(value.http_body).utf8), headers: headers,
+      method: text(value.http_method), body: body(value.http_body), headers: headers,
       applicationGroupIdentifier: text(value.application_group_identifier),
       fileSize: value.flags & BA_DOWNLOAD_SIZE_UNKNOWN != 0 ? nil : value.file_size,
       isEssential: value.flags & BA_DOWNLOAD_ESSENTIAL != 0, priority: value.priority,

@@ -52,8 +52,10 @@ import Testing
         }
 
         private nonisolated func download(_ name: String, _ url: String = "https://e.example.com/") -> BADownload {
-          BAURLDownload(
-            identifier: name, request: URLRequest(url: URL(string: url)!), essential: false, fileSize: 12,
+          var request = URLRequest(url: URL(string: url)!)
+          request.httpBody = Data([0xff, 0xfe, 0, 0x80])
+          return BAURLDownload(
+            identifier: name, request: request, essential: false, fileSize: 12,
             applicationGroupIdentifier: "group.sample", priority: .default)
         }
       }
@@ -99,6 +101,15 @@ import Testing
   }
 
   private static func messages(_ report: RunReport) -> [String] { report.log.map(\.message) }
+
+  @Test func bodiesAreBytes() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let plugin = try await scene.load()
+    let verdict = try await plugin.contentRequest(.periodic)
+    #expect(!verdict.accepted.isEmpty && verdict.accepted.allSatisfy { $0.body == [0xff, 0xfe, 0, 0x80] })
+    _ = await plugin.end()
+  }
 
   @Test func tasksOfAnEntryPointComeToRest() async throws {
     let scene = try Scene()

@@ -103,6 +103,7 @@ typedef struct ba_download {
   ba_string url;
   /* Empty: GET. */
   ba_string http_method;
+  /* Bytes, not text. */
   ba_string http_body;
   const ba_header *http_headers;
   size_t http_header_count;
