@@ -196,7 +196,8 @@ enum HostCallbacks {
     let value = raw.pointee
     var headers: [Download.Header] = []
     if let list = value.http_headers {
-      for index in 0..<max(0, min(value.http_header_count, 64)) {
+      // One more than there may be: that many are rejected, and not cut down to what is allowed.
+      for index in 0..<max(0, min(value.http_header_count, DownloadRules.mostHeaders + 1)) {
         headers.append(.init(name: text(list[index].name), value: text(list[index].value)))
       }
     }

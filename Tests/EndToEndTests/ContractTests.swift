@@ -41,4 +41,11 @@ import Testing
     #expect(rejected.code == 102 && rejected.reason.contains("HTTP body"), "\(rejected)")
     #expect(report.log.contains { $0.message == "body ff fe 00 80" }, "\(report.log)")
   }
+
+  @Test func headersAreNotDropped() async throws {
+    let (verdict, _) = try await wake { _, _, _ in }
+    #expect(verdict.accepted.first { $0.identifier == "most-headers" }?.headers.count == 64)
+    let rejected = try #require(verdict.rejected.first { $0.identifier == "too-many-headers" })
+    #expect(rejected.code == 102 && rejected.reason.contains("headers"), "\(rejected)")
+  }
 }
