@@ -265,6 +265,7 @@ extension Run {
       if let cgroup, !(try cgroup.limit((cgroupBaseline ?? 0) + limit)) {
         return kill(Outcome(.memoryExceeded, "\(limit) bytes are less than what loading anything takes"))
       }
+      cgroup?.beginPeak()
       if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
     } catch {
       return failHost(error.description)
