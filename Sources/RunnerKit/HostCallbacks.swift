@@ -171,8 +171,11 @@ enum HostCallbacks {
     }
     guard let path else { return BA_CALLER_CONNECTION_NOT_ACCEPTED }
     let bytes = path.utf8CString
+    guard let buffer, capacity >= bytes.count else {
+      length?.pointee = bytes.count
+      return BA_FAILED
+    }
     length?.pointee = bytes.count - 1
-    guard let buffer, capacity >= bytes.count else { return BA_FAILED }
     bytes.withUnsafeBufferPointer { source in
       if let base = source.baseAddress { buffer.update(from: base, count: source.count) }
     }

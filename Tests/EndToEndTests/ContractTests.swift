@@ -48,4 +48,9 @@ import Testing
     let rejected = try #require(verdict.rejected.first { $0.identifier == "too-many-headers" })
     #expect(rejected.code == 102 && rejected.reason.contains("headers"), "\(rejected)")
   }
+
+  @Test func theRoomThatIsNeededIsEnough() async throws {
+    let (_, report) = try await wake { _, _, _ in }
+    #expect(report.log.contains { $0.message == "container 1" }, "\(report.log)")
+  }
 }

@@ -192,7 +192,8 @@ struct ba_host {
   void (*end_activity)(const ba_host *host);
 
   /* Writes the container directory of an app group, NUL-terminated, and its length without the NUL. Returns 55 when
-     the extension isn't a member of the group, -1 when the buffer is too small (length is then what is needed). */
+     the extension isn't a member of the group, -1 when the buffer is NULL or too small: `length` is then the capacity
+     that is needed, with the NUL. */
   ba_status (*container_path)(const ba_host *host, ba_string group, char *buffer, size_t capacity, size_t *length);
 };
 
