@@ -70,7 +70,7 @@ static inline ba_string ba_text(const char *text) {
 typedef struct ba_content_request {
   uint32_t size;
   int32_t kind;
-  /* A read-only file that is gone when content_request returns. */
+  /* A read-only file; valid until content_request returns. */
   ba_string manifest_path;
   /* Bytes that may still be scheduled, or BA_UNRESTRICTED. */
   int64_t restricted_download_size_remaining;
