@@ -69,6 +69,25 @@ import Testing
       70, "(ulimit -u, pids.max)", ["--nproc=\(most)", Workspace.outrider] + Self.abs, program: "/usr/bin/prlimit")
   }
 
+  /// What is remembered of the limits is too long for such a file, and leaves nothing behind; what others left goes.
+  @Test func aNoteThatCantBeWrittenLeavesNothing() throws {
+    let runtime = NSTemporaryDirectory() + "outrider-runtime-\(UUID().uuidString)"
+    let folder = runtime + "/outrider"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: runtime) }
+    func names(after limit: String) throws -> [String] {
+      let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+      let end = try Workspace.run(
+        ["-c", "\(limit); exec \(command)"], program: "/bin/sh", environment: ["XDG_RUNTIME_DIR": runtime])
+      #expect(end.status == 0 && end.output == "5\n", "\(end)")
+      return try FileManager.default.contentsOfDirectory(atPath: folder)
+    }
+    #expect(try names(after: "ulimit -f 1").isEmpty)
+    try Data().write(to: URL(fileURLWithPath: folder + "/limits-1"))
+    #expect(try names(after: "true") == ["limits"])
+  }
+
   /// A host that couldn't go on with the memory that it may have says so before it begins, and never hangs. `-d` counts the
   /// stacks of threads, `-v` what is only reserved as well.
   @Test(arguments: [
