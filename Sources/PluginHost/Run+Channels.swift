@@ -324,7 +324,8 @@ extension Run {
   }
 
   func schedule(_ download: Download) -> Int32 {
-    if case .call(.contentRequest, _) = waiting { return 50 }
+    // What it began may go on after it has returned. What it said before that counts as said in it.
+    if case .call(.contentRequest, _) = waiting, !isHeldResultDue { return 50 }
     return scheduled.add(download)
   }
 }

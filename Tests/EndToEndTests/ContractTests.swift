@@ -53,4 +53,11 @@ import Testing
     let (_, report) = try await wake { _, _, _ in }
     #expect(report.log.contains { $0.message == "container 1" }, "\(report.log)")
   }
+
+  /// The content request is over once it has returned, though what it began goes on.
+  @Test func whatGoesOnMaySchedule() async throws {
+    let (_, report) = try await wake { _, _, _ in }
+    #expect(report.log.contains { $0.message == "schedule 0" }, "\(report.log)")
+    #expect(report.scheduled.map(\.identifier) == ["later"])
+  }
 }

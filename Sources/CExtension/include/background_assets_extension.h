@@ -176,7 +176,7 @@ struct ba_host {
   /* Adds a download to the answer of the content request that is running; only then. Fails with -1 elsewhere. */
   ba_status (*answer)(const ba_host *host, const ba_download *download);
 
-  /* Queues a background download; not while content_request runs (50), never an essential one (109). */
+  /* Queues a background download; not before content_request has returned (50), never an essential one (109). */
   ba_status (*schedule)(const ba_host *host, const ba_download *download);
   ba_status (*cancel)(const ba_host *host, ba_string identifier);
   ba_status (*current_downloads)(const ba_host *host, ba_download_visitor visit, void *context);
