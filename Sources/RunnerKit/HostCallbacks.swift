@@ -61,6 +61,9 @@ enum HostCallbacks {
     host = table
   }
 
+  /// An entry point is called. Visitors that an earlier one jumped out of never returned.
+  static func beginCall() { answer.withLock { $0.depth = 0 } }
+
   static func beginAnswer() {
     answer.withLock {
       $0.isOpen = true
@@ -147,7 +150,7 @@ enum HostCallbacks {
       $0.depth += 1
       return $0.depth
     }
-    defer { answer.withLock { $0.depth -= 1 } }
+    defer { answer.withLock { $0.depth = max($0.depth - 1, 0) } }
     guard depth <= deepest else { return BA_FAILED }
     guard case .downloads(let downloads) = ask(.currentDownloads) else { return BA_CALLER_CONNECTION_INVALID }
     for download in downloads {

@@ -60,4 +60,15 @@ import Testing
     #expect(report.log.contains { $0.message == "schedule 0" }, "\(report.log)")
     #expect(report.scheduled.map(\.identifier) == ["later"])
   }
+
+  @Test func jumpsOutOfVisitorsHarmNoLaterCall() async throws {
+    let (verdict, report) = try await wake { plugin, verdict, _ in
+      plugin.adopt(verdict.accepted)
+      for _ in 1...2 { try await plugin.downloadFailed(verdict.accepted[0], error: Self.error) }
+    }
+    // Beside those that were answered, the one that was scheduled.
+    #expect(
+      report.log.map(\.message).filter { $0.hasPrefix("current") }
+        == Array(repeating: "current \(verdict.accepted.count + 1)", count: 2))
+  }
 }

@@ -179,6 +179,7 @@ struct ba_host {
   /* Queues a background download; not before content_request has returned (50), never an essential one (109). */
   ba_status (*schedule)(const ba_host *host, const ba_download *download);
   ba_status (*cancel)(const ba_host *host, ba_string identifier);
+  /* Calls `visit` for each download that is current. A visitor returns: no longjmp and no exception leaves it. */
   ba_status (*current_downloads)(const ba_host *host, ba_download_visitor visit, void *context);
 
   /* The advisory lock between an app and its extension. Waits at most `timeout_nanoseconds` (0: try once,
