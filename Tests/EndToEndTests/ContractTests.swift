@@ -71,4 +71,22 @@ import Testing
       report.log.map(\.message).filter { $0.hasPrefix("current") }
         == Array(repeating: "current \(verdict.accepted.count + 1)", count: 2))
   }
+
+  @Test func theEndIsAnnounced() async throws {
+    let (_, report) = try await wake { plugin, _, _ in try await plugin.willTerminate() }
+    #expect(report.log.last?.message == "will terminate", "\(report.log)")
+    #expect(report.outcome.kind == .returned)
+  }
+
+  /// By the command line too, after everything else.
+  @Test func runAnnouncesTheEnd() throws {
+    let manifest = try Workspace.temporaryFile(Workspace.manifest)
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let end = try Workspace.run([
+      "run", Self.library, "--request", "install", "--manifest", manifest, "--finished", "bytes=\(manifest)",
+    ])
+    #expect(end.status == 0, "\(end)")
+    let body = try #require(end.errors.range(of: "body ff fe 00 80"), "\(end)")
+    #expect(end.errors[body.upperBound...].contains("will terminate"), "\(end)")
+  }
 }

@@ -51,6 +51,8 @@ import Testing
           BADownloadManager.shared.withExclusiveControl { _, _ in UserDefaults.standard.set(40, forKey: "n") }
         }
 
+        nonisolated func extensionWillTerminate() { log.log("will terminate") }
+
         private nonisolated func download(_ name: String, _ url: String = "https://e.example.com/") -> BADownload {
           var request = URLRequest(url: URL(string: url)!)
           request.httpBody = Data([0xff, 0xfe, 0, 0x80])
@@ -109,6 +111,15 @@ import Testing
     let verdict = try await plugin.contentRequest(.periodic)
     #expect(!verdict.accepted.isEmpty && verdict.accepted.allSatisfy { $0.body == [0xff, 0xfe, 0, 0x80] })
     _ = await plugin.end()
+  }
+
+  @Test func theEndIsAnnounced() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let plugin = try await scene.load()
+    try await plugin.willTerminate()
+    let report = await plugin.end()
+    #expect(Self.messages(report).last == "will terminate" && report.outcome.kind == .returned, "\(report)")
   }
 
   @Test func tasksOfAnEntryPointComeToRest() async throws {

@@ -205,6 +205,7 @@ typedef ba_status (*ba_download_finished_function)(const ba_host *host, const ba
 typedef ba_status (*ba_download_failed_function)(const ba_host *host, const ba_download *download, const ba_error *error);
 typedef ba_status (*ba_authentication_challenge_function)(const ba_host *host, const ba_download *download,
                                                           const ba_challenge *challenge, ba_challenge_answer *answer);
+/* Advisory and deprecated: the extension is about to end. It may never be called. */
 typedef void (*ba_will_terminate_function)(const ba_host *host);
 
 #define BA_CONTENT_REQUEST "content_request"
