@@ -144,6 +144,42 @@ EXPORT int32_t h11_thread_bomb(void) {
   return code;
 }
 
+static void *ended_thread(void *unused) { return unused; }
+
+/* H11: one after the other, each joined before the next: never more than one beside the first. How many were refused. */
+EXPORT int32_t h11_one_by_one(void) {
+  int32_t refused = 0;
+  pthread_t thread;
+  for (int index = 0; index < 500; index++)
+    if (pthread_create(&thread, NULL, ended_thread, NULL)) refused++;
+    else pthread_join(thread, NULL);
+  return refused;
+}
+
+static int running;
+
+static void *counted_thread(void *unused) {
+  __atomic_add_fetch(&running, 1, __ATOMIC_SEQ_CST);
+  return waiting_thread(unused);
+}
+
+static void *making_thread(void *unused) {
+  pthread_t thread;
+  for (int index = 0; index < 50; index++)
+    if (pthread_create(&thread, NULL, counted_thread, NULL) == 0) pthread_detach(thread);
+  return unused;
+}
+
+/* H11: from eight threads at once, many more than there may be, none of which ends. How many there were. */
+EXPORT int32_t h11_most_at_once(void) {
+  pthread_t makers[8];
+  pthread_mutex_lock(&gate);
+  for (int index = 0; index < 8; index++) pthread_create(&makers[index], NULL, making_thread, NULL);
+  for (int index = 0; index < 8; index++) pthread_join(makers[index], NULL);
+  usleep(100000);
+  return __atomic_load_n(&running, __ATOMIC_SEQ_CST);
+}
+
 /* H12: a vfork child that sleeps stops its parent too. Bounded, so that a positive control ends. */
 EXPORT int32_t h12_vfork(void) {
   pid_t child = vfork();

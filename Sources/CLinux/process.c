@@ -160,20 +160,27 @@ static void *wait_for_end(void *pipe) {
   return NULL;
 }
 
-int ol_can_start_threads(int count) {
+int ol_can_start_threads(int count, size_t bytes) {
   enum { most = 64 };
   pthread_t threads[most];
-  pthread_attr_t attributes;
   int ends[2], started = 0;
+  struct rlimit space;
   if (count > most || pipe2(ends, O_CLOEXEC) != 0) return 0;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
-  while (started < count && pthread_create(&threads[started], &attributes, wait_for_end, &ends[0]) == 0) started++;
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+    /* The allocator would reserve 64 MiB of addresses for each thread, and take them from those that come later. */
+    mallopt(M_ARENA_MAX, 1);
+    /* Libraries and files that are mapped later count as well. */
+    bytes += 64 << 20;
+  }
+  /* With the stacks that they will have: RLIMIT_DATA and RLIMIT_AS count them. */
+  while (started < count && pthread_create(&threads[started], NULL, wait_for_end, &ends[0]) == 0) started++;
+  /* Who can't allocate beside them doesn't get far. */
+  void *rest = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (rest != MAP_FAILED) munmap(rest, bytes);
   close(ends[1]);
   for (int index = 0; index < started; index++) pthread_join(threads[index], NULL);
-  pthread_attr_destroy(&attributes);
   close(ends[0]);
-  return started == count;
+  return started == count && rest != MAP_FAILED;
 }
 
 void ol_exit_now(int status) { _exit(status); }

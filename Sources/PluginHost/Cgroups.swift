@@ -135,11 +135,16 @@ struct RunCgroup {
   let path: String
   let version: Cgroups.Version
   private let killsBefore: Int
+  /// Version 2 can't set it back.
+  private let peakBefore: Int
+  private let hitsBefore: Int
 
   init(path: String, version: Cgroups.Version) {
     self.path = path
     self.version = version
     killsBefore = Self.kills(path, version)
+    peakBefore = version == .one ? 0 : Self.number(in: path + "/memory.peak") ?? .max
+    hitsBefore = Self.hits(path, version)
   }
 
   func procs() throws(SystemCallError) -> OwnedDescriptor { try OwnedDescriptor.open(path + "/cgroup.procs", O_WRONLY) }
@@ -185,29 +190,60 @@ struct RunCgroup {
 
   /// Anonymous, shared and kernel memory; never page cache.
   func usage() -> Int {
-    let statistics = (try? Files.text(of: path + "/memory.stat")) ?? ""
-    // Some forty lines, of which three count: a wake waits for this.
-    let wanted = version == .one ? ["rss ", "shmem "] : ["anon ", "shmem ", "kernel "]
-    var total = 0
-    for line in statistics.utf8.split(separator: UInt8(ascii: "\n")) {
-      for name in wanted where line.starts(with: name.utf8) {
-        total += Int(Substring(line.dropFirst(name.utf8.count))) ?? 0
+    let kernel = version == .one ? Self.number(in: path + "/memory.kmem.usage_in_bytes") ?? 0 : 0
+    return statistics(version == .one ? ["rss ", "shmem "] : ["anon ", "shmem ", "kernel "]).reduce(kernel, +)
+  }
+
+  /// From now on the highest figure is this run's.
+  func beginPeak() {
+    if version == .one { try? Files.control(path + "/memory.max_usage_in_bytes", "0") }
+  }
+
+  /// The most that was used, as the limit counted it, without the page cache that is left; 0 where that isn't beyond
+  /// `floor`. Where page cache had to go, it may have been most of it, and in version 2 the figure may be an earlier run's:
+  /// then what is used now.
+  func peak(beyond floor: Int) -> Int {
+    let name = version == .one ? "/memory.max_usage_in_bytes" : "/memory.peak"
+    guard let most = Self.number(in: path + name) else { return usage() }
+    guard most > floor else { return 0 }
+    guard most > peakBefore, Self.hits(path, version) == hitsBefore else { return usage() }
+    // Both count shared memory as files.
+    let files = statistics(version == .one ? ["cache ", "shmem "] : ["file ", "shmem "])
+    return most - max(files[0] - files[1], 0)
+  }
+
+  /// What memory.stat says under these names, in their order. Some forty lines: a wake waits for this.
+  private func statistics(_ names: [String]) -> [Int] {
+    let text = (try? Files.text(of: path + "/memory.stat")) ?? ""
+    var values = names.map { _ in 0 }
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      for (index, name) in names.enumerated() where line.starts(with: name.utf8) {
+        values[index] = Int(Substring(line.dropFirst(name.utf8.count))) ?? 0
       }
     }
-    if version == .one, let kernel = try? Files.text(of: path + "/memory.kmem.usage_in_bytes") {
-      total += Int(kernel.filter(\.isNumber)) ?? 0
-    }
-    return total
+    return values
+  }
+
+  private static func number(in file: String) -> Int? {
+    (try? Files.text(of: file)).flatMap { Int($0.filter(\.isNumber)) }
   }
 
   /// Whether the kernel killed here because of the limit since this run began.
   var hasKilled: Bool { Self.kills(path, version) > killsBefore }
 
   private static func kills(_ path: String, _ version: Cgroups.Version) -> Int {
-    let file = version == .one ? "/memory.oom_control" : "/memory.events"
-    let text = (try? Files.text(of: path + file)) ?? ""
-    let line = text.split(separator: "\n").first { $0.hasPrefix("oom_kill ") }
-    return line.flatMap { Int($0.dropFirst("oom_kill ".count)) } ?? 0
+    event("oom_kill ", in: path + (version == .one ? "/memory.oom_control" : "/memory.events"))
+  }
+
+  /// How often more was wanted than the limit.
+  private static func hits(_ path: String, _ version: Cgroups.Version) -> Int {
+    version == .one ? number(in: path + "/memory.failcnt") ?? 0 : event("max ", in: path + "/memory.events")
+  }
+
+  private static func event(_ name: String, in file: String) -> Int {
+    let text = (try? Files.text(of: file)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+    return line.flatMap { Int($0.dropFirst(name.count)) } ?? 0
   }
 }
 

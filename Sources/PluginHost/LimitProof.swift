@@ -17,6 +17,11 @@ struct LimitProof {
   private let key: String
   private let folder: String
 
+  init(key: String, folder: String) {
+    self.key = key
+    self.folder = folder
+  }
+
   /// nil where there is no folder that belongs to this user alone.
   init?(machine: Machine, cgroup: WallState, runner: String) {
     guard let boot = try? Files.text(of: "/proc/sys/kernel/random/boot_id"), let folder = Self.folder() else {
@@ -40,10 +45,17 @@ struct LimitProof {
   func write(_ findings: [Canary.Finding]) {
     guard findings.allSatisfy(\.isInForce), let data = try? JSONEncoder().encode(Record(key: key, findings: findings))
     else { return }
+    sweep()
     // Whole or not at all: several hosts may write.
     let path = "\(folder)/limits-\(getpid())"
-    guard (try? data.write(to: URL(fileURLWithPath: path))) != nil else { return }
-    if rename(path, folder + "/limits") != 0 { unlink(path) }
+    let isWritten = (try? data.write(to: URL(fileURLWithPath: path))) != nil
+    if !isWritten || rename(path, folder + "/limits") != 0 { unlink(path) }
+  }
+
+  /// Removes what hosts left that were killed while they wrote. One that writes just now loses its own, and nothing by it:
+  /// what this one writes says the same.
+  private func sweep() {
+    for name in (try? Files.names(in: folder)) ?? [] where name.hasPrefix("limits-") { unlink("\(folder)/\(name)") }
   }
 
   private static func folder() -> String? {

@@ -51,13 +51,24 @@ struct Meters: ~Copyable {
 
   /// Whether the process is on its way out or gone: no thread is left that isn't (PF_EXITING of the flags, field 9 of
   /// proc_pid_stat(5)).
-  func isExiting() -> Bool {
-    threadNames().allSatisfy { thread in
-      guard let text = try? Files.text(of: "/proc/\(pid)/task/\(thread)/stat"), let end = text.lastIndex(of: ")")
-      else { return true }
-      let fields = text[text.index(after: end)...].split(separator: " ")
-      guard fields.count > 6, let flags = UInt64(fields[6]) else { return true }
-      return flags & 0x4 != 0 || fields[0] == "Z"
+  func isExiting() -> Bool { threadNames().allSatisfy { isExiting($0) } }
+
+  /// Whether a thread other than the first, which stays until the others have ended, is on its way out. True where this
+  /// user sees no threads.
+  func isAnyThreadEnding() -> Bool {
+    let threads = threadNames()
+    return threads.isEmpty || threads.contains { $0 != "\(pid)" && isExiting($0) }
+  }
+
+  private func isExiting(_ thread: String) -> Bool {
+    guard let file = try? OwnedDescriptor.open("/proc/\(pid)/task/\(thread)/stat", O_RDONLY) else { return true }
+    return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
+      let count = pread(file.number, buffer.baseAddress, buffer.count, 0)
+      guard count > 0, let end = buffer[..<count].lastIndex(of: UInt8(ascii: ")")) else { return true }
+      let fields = buffer[(end + 1)..<count].split(separator: UInt8(ascii: " "), maxSplits: 7)
+      guard fields.count > 6 else { return true }
+      let flags = fields[6].reduce(0) { $0 * 10 + UInt64($1 &- 0x30) }
+      return flags & 0x4 != 0 || fields[0].elementsEqual("Z".utf8)
     }
   }
 

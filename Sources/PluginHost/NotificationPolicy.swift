@@ -12,6 +12,8 @@ struct NotificationPolicy {
     /// The kernel decides; the paths are noted.
     case note(String, paths: [SystemCalls.PathArgument])
     case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
+    /// Can't be told yet, and is to be decided again a little later.
+    case hold
   }
 
   /// Kernel objects that no counter of the process shows: the host grants them up to a limit. A memory cgroup charges
@@ -20,8 +22,8 @@ struct NotificationPolicy {
     case sharedMemory(bytes: Int)
     case fileLock
     case watch
-    /// `running`: threads when it was wanted.
-    case thread(running: Int, at: Duration)
+    /// `asker`: the thread that makes it.
+    case thread(asker: UInt32, at: Duration)
   }
 
   /// What was granted in a run so far. Nothing is given back: the host doesn't see what is unmapped or unlocked.
@@ -35,30 +37,26 @@ struct NotificationPolicy {
     var sharedMemory = 0
     var fileLocks = 0
     var watches = 0
-    /// Threads at a moment, and how many more were granted since: many may ask at once, and each is to know of the others.
-    private var counted = Count()
-
-    private struct Count: Equatable {
-      var threads = 0
-      var since = Duration.zero
-      var granted = 0
-    }
+    /// Threads that were granted and may not have begun, by who makes them: many may ask at once, and each is to know of
+    /// the others.
+    private var starting: [UInt32: Duration] = [:]
 
     mutating func add(_ grant: Grant) {
       switch grant {
       case .sharedMemory(let bytes): sharedMemory += bytes
       case .fileLock: fileLocks += 1
       case .watch: watches += 1
-      case .thread(let running, let now):
-        if now - counted.since >= Self.longestStart { counted = Count(threads: running, since: now) }
-        counted.granted += 1
+      case .thread(let asker, let now):
+        starting = starting.filter { now - $0.value < Self.longestStart }
+        starting[asker] = now
       }
     }
 
-    /// Those that run, or as many as there will be when all that were granted have begun.
-    func threads(running: Int, at now: Duration) -> Int {
-      now - counted.since >= Self.longestStart ? running : max(running, counted.threads + counted.granted)
-    }
+    /// A thread that makes a system call has made the thread that it wanted before.
+    mutating func heard(from asker: UInt32) { starting[asker] = nil }
+
+    /// How many were granted and may not have begun.
+    func starting(at now: Duration) -> Int { starting.values.count { now - $0 < Self.longestStart } }
   }
 
   let policy: Policy
@@ -71,6 +69,8 @@ struct NotificationPolicy {
   var runner: pid_t = 0
   /// Threads that the runner has now; asked only when it wants another.
   let threads: () -> Int
+  /// Whether one of them has ended and is still counted; asked only when there seem to be too many.
+  var isAnyEnding: () -> Bool = { false }
   let now: Duration
 
   /// CLONE_THREAD, SIGHAND, FILES, FS and VM: one that shares less would have limits of its own.
@@ -94,9 +94,12 @@ struct NotificationPolicy {
       let isThread =
         arguments.0 & Self.threadFlags == Self.threadFlags && arguments.0 & Self.foreignFlags == 0
       guard isThread else { return deny(name, call, EPERM) }
-      let running = threads()
-      return grants.threads(running: running, at: now) <= policy.limits.threads
-        ? .grant(.thread(running: running, at: now)) : deny(name, call, EAGAIN, layer: "limits")
+      let starting = grants.starting(at: now)
+      if threads() + starting <= policy.limits.threads { return .grant(.thread(asker: call.pid, at: now)) }
+      // One that has begun counts twice for a moment, and one that was joined is still there for another, or was at the
+      // first look.
+      return starting > 0 || isAnyEnding() || threads() <= policy.limits.threads
+        ? .hold : deny(name, call, EAGAIN, layer: "limits")
     // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
     // the runner has the id that the host sees. The kernel reads the low half.
     case "tgkill":

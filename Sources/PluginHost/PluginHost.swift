@@ -175,6 +175,10 @@ public final class Plugin: Sendable {
     _ = try await core.call(run, .downloadFailed(download, error))
   }
 
+  /// Tells the extension that it is about to end: a call like the others, with their limits. Advisory and deprecated: a host
+  /// may end a plugin without it. One that has no such entry point ends as `entryPointMissing`; `image.entryPoints` says.
+  public func willTerminate() async throws(HostError) { _ = try await core.call(run, .willTerminate) }
+
   /// Takes on what the extension answered: until they finish, they are among its current downloads. A host that doesn't do
   /// the transfers of an answer has no need of it.
   public func adopt(_ downloads: [Download]) {

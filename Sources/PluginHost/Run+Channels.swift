@@ -266,6 +266,7 @@ extension Run {
       if let cgroup, !(try cgroup.limit((cgroupBaseline ?? 0) + limit)) {
         return kill(Outcome(.memoryExceeded, "\(limit) bytes are less than what loading anything takes"))
       }
+      cgroup?.beginPeak()
       if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
     } catch {
       return failHost(error.description)
@@ -324,7 +325,8 @@ extension Run {
   }
 
   func schedule(_ download: Download) -> Int32 {
-    if case .call(.contentRequest, _) = waiting { return ScheduledDownloads.Refusal.duringRequest }
+    // What it began may go on after it has returned. What it said before that counts as said in it.
+    if case .call(.contentRequest, _) = waiting, !isHeldResultDue { return ScheduledDownloads.Refusal.duringRequest }
     return scheduled.add(download)
   }
 }

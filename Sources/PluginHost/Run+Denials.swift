@@ -31,13 +31,28 @@ extension Run {
       // Hung up: nobody is left to ask.
       return false
     }
-    let decision = NotificationPolicy(
-      policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles, runner: pid,
-      threads: { self.meters?.threads() ?? Int.max },
-      now: BootClock.now
-    ).decide(call)
+    grants.heard(from: call.pid)
+    // A signal took it out of the call that waited, and it asks anew.
+    held.removeAll { $0.call.pid == call.pid }
+    answer(call, since: BootClock.now) { true }
+    return true
+  }
+
+  /// `since`: when it was asked.
+  private func answer(_ call: ol_notification, since: Duration, isAnyEnding: () -> Bool) {
+    // Before the threads are counted: what counts as begun by then is among them.
+    let now = BootClock.now
+    let decision = withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
+      NotificationPolicy(
+        policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles, runner: pid,
+        threads: { self.meters?.threads() ?? Int.max },
+        isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
+        now: now
+      ).decide(call)
+    }
     switch decision {
     case .proceed: break
+    case .hold: return hold(call, since: since, at: now)
     case .grant(let grant): grants.add(grant)
     case .note(let name, let paths): for argument in paths { note(name, path(of: call, argument)) }
     case .deny(let layer, let name, let target, _, let kills):
@@ -47,7 +62,35 @@ extension Run {
     var code: Int32 = 0
     if case .deny(_, _, _, let error, _) = decision { code = error }
     _ = ol_seccomp_answer(listener, call.id, code)
-    return true
+  }
+
+  /// A thread that has been joined is gone by then, whatever else this machine does.
+  private static let longestEnd = Duration.milliseconds(100)
+  private static let soonestLook = Duration.microseconds(100)
+  private static let latestLook = Duration.milliseconds(2)
+  /// Looking at every thread takes as long as many other calls' answers: most are gone before that.
+  private static let soonestSearch = Duration.microseconds(500)
+
+  /// The thread waits in its call, and the deadlines go on. Each look is about as far from the last as the whole wait has
+  /// been long.
+  private func hold(_ call: ol_notification, since: Duration, at now: Duration) {
+    held.append((call, since))
+    let pause = min(max(now - since, Self.soonestLook), Self.latestLook)
+    loop.setTimer(key(.held), at: now + pause) { [weak self] in self?.answerHeld() }
+  }
+
+  private func answerHeld() {
+    guard listener >= 0, report == nil else { return }
+    // All of these were asked before, so that one search does for all.
+    var found: Bool?
+    for (call, since) in exchange(&held, with: []) where ol_seccomp_is_valid(listener, call.id) == 0 {
+      answer(call, since: since) {
+        guard BootClock.now - since >= Self.soonestSearch else { return true }
+        let isAnyEnding = found ?? meters?.isAnyThreadEnding() ?? false
+        found = isAnyEnding
+        return isAnyEnding
+      }
+    }
   }
 
   /// A path that the plugin named: refused by the mount namespace or by Landlock unless it lies in what was granted.

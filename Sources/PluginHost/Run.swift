@@ -16,7 +16,7 @@ final class Run {
   }
 
   enum Timer: UInt64, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing, server
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server, held
   }
 
   let id: UInt64
@@ -53,6 +53,8 @@ final class Run {
   var statuses: [RunReport.Status] = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
+  /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
+  var held: [(call: ol_notification, since: Duration)] = []
   var waiting: Waiting?
   /// Of the function that is called; nil for an entry point.
   var signature: CallSignature?
@@ -286,6 +288,14 @@ final class Run {
     return cgroup == nil ? used : used.map { min($0, plan.policy.limits.memory) }
   }
 
+  /// What the samples missed: what came and went between two of them, and what no process shows. What the kernel charges in
+  /// advance, 64 pages for each core, is no reason to look closer.
+  private func peakInCgroup() -> Int {
+    guard let cgroup, let cgroupBaseline, meters != nil else { return 0 }
+    let peak = cgroup.peak(beyond: cgroupBaseline + watchdog.peakMemory + 512 << 10)
+    return min(max(peak - cgroupBaseline, 0), plan.policy.limits.memory)
+  }
+
   // MARK: The end
 
   func violate(_ what: String) { kill(Outcome(.protocolViolation, Printable.text(what, limit: 300))) }
@@ -346,7 +356,7 @@ final class Run {
     let now = BootClock.now
     watchdog.end(at: now)
     usage.wallSeconds = watchdog.wall.inSeconds
-    usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory)
+    usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory, peakInCgroup())
     // The kernel's two clocks differ by less than a tick, and neither runs backwards for a reader of one.
     if let exit { usage.cpuSeconds = max(Double(exit.cpuNanoseconds) / 1e9 - cpuBefore.inSeconds, 0) }
     if let killedAt { usage.goneSeconds = (now - killedAt).inSeconds }

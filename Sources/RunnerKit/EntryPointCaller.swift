@@ -48,6 +48,7 @@ struct EntryPointCaller {
   /// Every entry point takes the host first.
   private func invoke(_ name: String, _ arguments: (inout ForeignMemory) -> [CallValue]) -> RunnerMessage {
     guard let entry = plugin.entryPoints.first(where: { $0.name == name }) else { return .entryPointMissing }
+    HostCallbacks.beginCall()
     var memory = ForeignMemory()
     defer { memory.release() }
     let host = CallValue.pointer(UInt64(UInt(bitPattern: HostCallbacks.host)))

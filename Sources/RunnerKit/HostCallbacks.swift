@@ -61,6 +61,9 @@ enum HostCallbacks {
     host = table
   }
 
+  /// An entry point is called. Visitors that an earlier one jumped out of never returned.
+  static func beginCall() { answer.withLock { $0.depth = 0 } }
+
   static func beginAnswer() {
     answer.withLock {
       $0.isOpen = true
@@ -147,7 +150,7 @@ enum HostCallbacks {
       $0.depth += 1
       return $0.depth
     }
-    defer { answer.withLock { $0.depth -= 1 } }
+    defer { answer.withLock { $0.depth = max($0.depth - 1, 0) } }
     guard depth <= deepest else { return BA_FAILED }
     guard case .downloads(let downloads) = ask(.currentDownloads) else { return BA_CALLER_CONNECTION_INVALID }
     for download in downloads {
@@ -171,8 +174,11 @@ enum HostCallbacks {
     }
     guard let path else { return BA_CALLER_CONNECTION_NOT_ACCEPTED }
     let bytes = path.utf8CString
+    guard let buffer, capacity >= bytes.count else {
+      length?.pointee = bytes.count
+      return BA_FAILED
+    }
     length?.pointee = bytes.count - 1
-    guard let buffer, capacity >= bytes.count else { return BA_FAILED }
     bytes.withUnsafeBufferPointer { source in
       if let base = source.baseAddress { buffer.update(from: base, count: source.count) }
     }
@@ -185,18 +191,25 @@ enum HostCallbacks {
     return String(decoding: UnsafeRawBufferPointer(start: bytes, count: min(string.length, limit)), as: UTF8.self)
   }
 
+  /// Bytes as they are; one more than there may be of a longer one, so that it is rejected.
+  private static func body(_ string: ba_string) -> [UInt8] {
+    guard let bytes = string.bytes, string.length > 0 else { return [] }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: min(string.length, DownloadRules.longestBody + 1)))
+  }
+
   private static func download(_ raw: UnsafePointer<ba_download>?) -> Download? {
     guard let raw, Int(raw.pointee.size) >= MemoryLayout<ba_download>.size else { return nil }
     let value = raw.pointee
     var headers: [Download.Header] = []
     if let list = value.http_headers {
-      for index in 0..<max(0, min(value.http_header_count, 64)) {
+      // One more than there may be: that many are rejected, and not cut down to what is allowed.
+      for index in 0..<max(0, min(value.http_header_count, DownloadRules.mostHeaders + 1)) {
         headers.append(.init(name: text(list[index].name), value: text(list[index].value)))
       }
     }
     return Download(
       identifier: text(value.identifier), uniqueIdentifier: text(value.unique_identifier), url: text(value.url),
-      method: text(value.http_method), body: Array(text(value.http_body).utf8), headers: headers,
+      method: text(value.http_method), body: body(value.http_body), headers: headers,
       applicationGroupIdentifier: text(value.application_group_identifier),
       fileSize: value.flags & BA_DOWNLOAD_SIZE_UNKNOWN != 0 ? nil : value.file_size,
       isEssential: value.flags & BA_DOWNLOAD_ESSENTIAL != 0, priority: value.priority,

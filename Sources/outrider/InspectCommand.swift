@@ -42,6 +42,8 @@ struct InspectCommand: AsyncParsableCommand {
         kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
         runpath: image.elf?.runpath ?? [], exports: image.elf?.exports.count ?? 0,
         problem: image.formatError.map { "the file \($0)" })
+      // Nothing is known of it but that.
+      if !json, image.elf == nil { Exit.leave(Outcome.Kind.loadFailed.exitStatus, facts.problem) }
       var status: Int32 = 0
       if image.elf?.exports.contains("background_assets_extension") == true {
         facts.kind = "extension"

@@ -33,8 +33,11 @@ struct Outrider: AsyncParsableCommand {
   static func main() async {
     // Workers of the executors, the watchdog, and the processes that a plugin takes.
     let threads: Int32 = 10
-    guard Threads.canStart(threads) else {
-      Exit.leave(70, "this user may not start the \(threads) threads and processes that it takes (ulimit -u, pids.max)")
+    guard Threads.canStart(threads, besides: 16 << 20) else {
+      Exit.leave(
+        70,
+        "this user may not start the \(threads) threads and processes that it takes (ulimit -u, pids.max), or not with the memory for them (ulimit -d, -v)"
+      )
     }
     let descriptors = 28
     guard Descriptors.canOpen(descriptors) else {

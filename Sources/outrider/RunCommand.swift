@@ -28,7 +28,8 @@ struct RunCommand: AsyncParsableCommand {
       EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control
       is granted, what the extension schedules is listed. The downloads that it answers are current until --finished or
       --failed names them; nothing is transferred. The first 64 that are rejected are then handed to its function for
-      failed downloads, with the BAErrorDomain code, if it has one.
+      failed downloads, with the BAErrorDomain code, if it has one. Last it is told that it is about to end,
+      if it has a function for that.
 
       EXAMPLES
         outrider run SessionsDownloader.appex --request install --manifest sessions.json
@@ -109,6 +110,7 @@ struct RunCommand: AsyncParsableCommand {
           error: ErrorDescription(
             domain: "NSURLErrorDomain", code: code, description: "the download failed with \(code)"))
       }
+      if Self.has("will_terminate", plugin) { try await plugin.willTerminate() }
     } catch {
       failure = error
     }
@@ -118,7 +120,7 @@ struct RunCommand: AsyncParsableCommand {
 
   /// Nobody else tells an extension that what it asked for won't come.
   private func reportRejected(_ verdict: DownloadRules.Verdict, to plugin: Plugin) async throws(HostError) {
-    guard plugin.image.entryPoints.contains(where: { $0.name == "download_failed" }) else { return }
+    guard Self.has("download_failed", plugin) else { return }
     for (rejected, download) in zip(verdict.rejected, verdict.rejectedDownloads).prefix(Self.mostRejectedReported) {
       var download = download
       download.state = -1
@@ -126,6 +128,10 @@ struct RunCommand: AsyncParsableCommand {
         download,
         error: ErrorDescription(domain: "BAErrorDomain", code: Int64(rejected.code), description: rejected.reason))
     }
+  }
+
+  private static func has(_ entryPoint: String, _ plugin: Plugin) -> Bool {
+    plugin.image.entryPoints.contains { $0.name == entryPoint }
   }
 
   /// An extension whose answer is wrong throughout is told so often enough.

@@ -76,8 +76,9 @@ final class FakeHost: Sendable {
           guard let path = FakeHost.of(host).state.withLock({ $0.containers[group.text] }) else {
             return BA_CALLER_CONNECTION_NOT_ACCEPTED
           }
-          length?.pointee = path.utf8.count
-          guard path.utf8.count < capacity else { return BA_FAILED }
+          let fits = path.utf8.count < capacity
+          length?.pointee = path.utf8.count + (fits ? 0 : 1)
+          guard fits else { return BA_FAILED }
           if let buffer { strcpy(buffer, path) }
           return BA_OK
         }))

@@ -69,6 +69,38 @@ import Testing
       70, "(ulimit -u, pids.max)", ["--nproc=\(most)", Workspace.outrider] + Self.abs, program: "/usr/bin/prlimit")
   }
 
+  /// What is remembered of the limits is too long for such a file, and leaves nothing behind; what others left goes.
+  @Test func aNoteThatCantBeWrittenLeavesNothing() throws {
+    let runtime = NSTemporaryDirectory() + "outrider-runtime-\(UUID().uuidString)"
+    let folder = runtime + "/outrider"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: runtime) }
+    func names(after limit: String) throws -> [String] {
+      let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+      let end = try Workspace.run(
+        ["-c", "\(limit); exec \(command)"], program: "/bin/sh", environment: ["XDG_RUNTIME_DIR": runtime])
+      #expect(end.status == 0 && end.output == "5\n", "\(end)")
+      return try FileManager.default.contentsOfDirectory(atPath: folder)
+    }
+    #expect(try names(after: "ulimit -f 1").isEmpty)
+    try Data().write(to: URL(fileURLWithPath: folder + "/limits-1"))
+    #expect(try names(after: "true") == ["limits"])
+  }
+
+  /// A host that couldn't go on with the memory that it may have says so before it begins, and never hangs. `-d` counts the
+  /// stacks of threads, `-v` what is only reserved as well.
+  @Test(arguments: [
+    "-d 30000", "-d 50000", "-d 70000", "-d 90000", "-d 110000", "-d 130000", "-d 200000", "-v 200000", "-v 250000",
+    "-v 300000", "-v 500000", "-v 1000000",
+  ])
+  func lessMemoryThanTheHostTakes(limit: String) throws {
+    let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+    let end = try Workspace.run(["-c", "ulimit \(limit); exec timeout -s KILL 20 \(command)"], program: "/bin/sh")
+    #expect(end.status == 0 && end.output == "5\n" || end.status == 70 && end.output.isEmpty, "\(end)")
+    #expect(end.status == 0 || end.errors.split(separator: "\n").count == 1, "\(end)")
+  }
+
   /// Its relocations alone write a dozen pages.
   @Test(arguments: ["4KiB", "16KiB"]) func lessMemoryThanLoadingTakes(memory: String) throws {
     let library = Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so"

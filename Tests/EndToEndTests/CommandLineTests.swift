@@ -54,6 +54,14 @@ import Testing
     #expect(!finished.errors.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
   }
 
+  /// Of what can't be loaded nothing is said as if it could.
+  @Test func inspectsNothingThatIsNoLibrary() throws {
+    let text = try Workspace.run(["inspect", "/etc/hostname"])
+    #expect(text.status == 10 && text.output.isEmpty && text.errors.contains("isn't an ELF file"), "\(text)")
+    let json = try Workspace.run(["inspect", "/etc/hostname", "--json"])
+    #expect(json.status == 10 && json.output.contains("isn't an ELF file"), "\(json)")
+  }
+
   @Test func namesWhatIsMissing() throws {
     let symbol = try Workspace.run(["call", "libc.so.6", "", "i32()"])
     #expect(symbol.errors.contains("symbol is missing"), "\(symbol.errors)")

@@ -51,9 +51,13 @@ import Testing
           BADownloadManager.shared.withExclusiveControl { _, _ in UserDefaults.standard.set(40, forKey: "n") }
         }
 
+        nonisolated func extensionWillTerminate() { log.log("will terminate") }
+
         private nonisolated func download(_ name: String, _ url: String = "https://e.example.com/") -> BADownload {
-          BAURLDownload(
-            identifier: name, request: URLRequest(url: URL(string: url)!), essential: false, fileSize: 12,
+          var request = URLRequest(url: URL(string: url)!)
+          request.httpBody = Data([0xff, 0xfe, 0, 0x80])
+          return BAURLDownload(
+            identifier: name, request: request, essential: false, fileSize: 12,
             applicationGroupIdentifier: "group.sample", priority: .default)
         }
       }
@@ -99,6 +103,24 @@ import Testing
   }
 
   private static func messages(_ report: RunReport) -> [String] { report.log.map(\.message) }
+
+  @Test func bodiesAreBytes() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let plugin = try await scene.load()
+    let verdict = try await plugin.contentRequest(.periodic)
+    #expect(!verdict.accepted.isEmpty && verdict.accepted.allSatisfy { $0.body == [0xff, 0xfe, 0, 0x80] })
+    _ = await plugin.end()
+  }
+
+  @Test func theEndIsAnnounced() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let plugin = try await scene.load()
+    try await plugin.willTerminate()
+    let report = await plugin.end()
+    #expect(Self.messages(report).last == "will terminate" && report.outcome.kind == .returned, "\(report)")
+  }
 
   @Test func tasksOfAnEntryPointComeToRest() async throws {
     let scene = try Scene()

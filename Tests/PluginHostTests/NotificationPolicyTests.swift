@@ -17,14 +17,16 @@ import Testing
 
   private func decide(
     _ name: String, _ arguments: [UInt64] = [], loading: Bool = false, threads: Int = 1, policy: Policy = .init(),
-    grants: NotificationPolicy.Grants = .init(), now: Duration = .seconds(1)
+    grants: NotificationPolicy.Grants = .init(), now: Duration = .seconds(1), asker: UInt32 = 1, isEnding: Bool = false
   ) throws -> NotificationPolicy.Decision {
     var call = ol_notification()
+    call.pid = asker
     call.number = try #require(Self.numbers[name])
     let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
     call.arguments = (padded[0], padded[1], padded[2], padded[3], padded[4], padded[5])
-    return NotificationPolicy(policy: policy, grants: grants, isLoading: loading, threads: { threads }, now: now)
-      .decide(call)
+    return NotificationPolicy(
+      policy: policy, grants: grants, isLoading: loading, threads: { threads }, isAnyEnding: { isEnding }, now: now
+    ).decide(call)
   }
 
   private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
@@ -97,10 +99,11 @@ import Testing
     policy.limits.threads = 2
     #expect(
       try decide("clone", [Self.threadFlags], threads: 2, policy: policy)
-        == .grant(.thread(running: 2, at: .seconds(1))))
+        == .grant(.thread(asker: 1, at: .seconds(1))))
     #expect(
       try decide("clone", [Self.threadFlags], threads: 3, policy: policy)
         == .deny(layer: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
+    #expect(try decide("clone", [Self.threadFlags], threads: 3, policy: policy, isEnding: true) == .hold)
   }
 
   @Test(
@@ -139,15 +142,16 @@ import Testing
     var policy = Policy()
     policy.limits.threads = 64
     var grants = NotificationPolicy.Grants()
-    func ask(running: Int, after microseconds: Int) throws -> Bool {
+    func ask(running: Int, after microseconds: Int, asker: Int = 1) throws -> Bool {
+      grants.heard(from: UInt32(asker))
       let decision = try decide(
         "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants,
-        now: .seconds(1) + .microseconds(microseconds))
+        now: .seconds(1) + .microseconds(microseconds), asker: UInt32(asker))
       guard case .grant(let grant) = decision else { return false }
       grants.add(grant)
       return true
     }
-    let granted = try (0..<30).filter { try ask(running: 50, after: $0) }.count
+    let granted = try (0..<30).filter { try ask(running: 50, after: $0, asker: 100 + $0) }.count
     #expect(granted == 15, "fifty, fifteen more, and the first one beside the limit")
     #expect(try !ask(running: 64, after: 1000))
     // They ended meanwhile.
@@ -156,6 +160,30 @@ import Testing
     grants = .init()
     for running in 1...64 { #expect(try ask(running: running, after: 50_000 + running * 20)) }
     #expect(try !ask(running: 65, after: 52_000))
+  }
+
+  /// One thread that makes another, waits for its end and makes the next has never more than one.
+  @Test func threadsThatHaveEndedDontCount() throws {
+    var policy = Policy()
+    policy.limits.threads = 1
+    var grants = NotificationPolicy.Grants()
+    for index in 0..<200 {
+      grants.heard(from: 7)
+      let now = Duration.seconds(1) + .microseconds(index * 20)
+      let decision = try decide(
+        "clone", [Self.threadFlags], policy: policy, grants: grants, now: now, asker: 7)
+      #expect(decision == .grant(.thread(asker: 7, at: now)))
+      if case .grant(let grant) = decision { grants.add(grant) }
+    }
+    // Another thread doesn't know how far that is: it waits until the last one must have begun, and is counted then.
+    func ask(_ milliseconds: Int, running: Int) throws -> NotificationPolicy.Decision {
+      try decide(
+        "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants,
+        now: .seconds(1) + .milliseconds(milliseconds), asker: 8)
+    }
+    #expect(try ask(5, running: 1) == .hold)
+    #expect(try ask(20, running: 1) == .grant(.thread(asker: 8, at: .seconds(1) + .milliseconds(20))))
+    #expect(errno(of: try ask(20, running: 2)) == EAGAIN)
   }
 
   @Test func timesAreChangedOnlyOfWhatIsTheRuns() throws {

@@ -82,4 +82,32 @@ import Testing
     }
     cgroups.giveBack(cgroup)
   }
+
+  /// The highest figure counts page cache; what of that is left is taken off.
+  @Test func peaks() throws {
+    let first = try Self.folder([
+      "memory.stat": "cache 40960\nrss 0\nshmem 8192\n", "memory.max_usage_in_bytes": "1000000\n",
+      "memory.failcnt": "0\n",
+    ])
+    let second = try Self.folder([
+      "memory.stat": "anon 0\nfile 40960\nshmem 8192\n", "memory.peak": "1000000\n", "memory.events": "max 3\n",
+    ])
+    defer { for path in [first, second] { Files.removeTree(path) } }
+    let cgroup = RunCgroup(path: first, version: .one)
+    #expect(cgroup.peak(beyond: 999_999) == 967_232)
+    #expect(cgroup.peak(beyond: 1_000_000) == 0)
+    cgroup.beginPeak()
+    #expect(try Self.text("\(first)/memory.max_usage_in_bytes").hasPrefix("0"))
+    try "1000000\n".write(toFile: "\(first)/memory.max_usage_in_bytes", atomically: false, encoding: .utf8)
+    // An earlier run's, which version 2 can't set back.
+    let again = RunCgroup(path: second, version: .two)
+    again.beginPeak()
+    #expect(again.peak(beyond: 0) == 8192)
+    try "2000000\n".write(toFile: "\(second)/memory.peak", atomically: false, encoding: .utf8)
+    #expect(again.peak(beyond: 0) == 1_967_232)
+    // Page cache was made to go.
+    try "4\n".write(toFile: "\(first)/memory.failcnt", atomically: false, encoding: .utf8)
+    try "max 4\n".write(toFile: "\(second)/memory.events", atomically: false, encoding: .utf8)
+    #expect(cgroup.peak(beyond: 0) == 8192 && again.peak(beyond: 0) == 8192)
+  }
 }

@@ -12,7 +12,7 @@ public protocol BADownloaderExtension: AppExtension {
   ///
   /// - Parameters:
   ///   - request: Why the service asks. Only for `install` and `update` may the answer hold essential downloads.
-  ///   - manifestURL: The app's manifest: a read-only file that is deleted when this returns.
+  ///   - manifestURL: The app's manifest: a read-only file, valid until this returns.
   ///   - extensionInfo: What may still be downloaded before the app's first launch.
   /// - Returns: The downloads. An invalid one is rejected alone, through `backgroundDownload(_:failedWithError:)`.
   func downloads(

@@ -71,8 +71,8 @@ struct Host: @unchecked Sendable {
         return status == BA_OK && length < capacity ? ba_string(bytes: buffer.baseAddress, length: length).text : nil
       }
       if let path { return path }
-      guard status == BA_FAILED, length >= capacity, length < 1 << 20 else { return nil }
-      capacity = length + 1
+      guard status == BA_FAILED, length > capacity, length < 1 << 20 else { return nil }
+      capacity = length
     }
     return nil
   }

@@ -70,7 +70,7 @@ static inline ba_string ba_text(const char *text) {
 typedef struct ba_content_request {
   uint32_t size;
   int32_t kind;
-  /* A read-only file that is gone when content_request returns. */
+  /* A read-only file; valid until content_request returns. */
   ba_string manifest_path;
   /* Bytes that may still be scheduled, or BA_UNRESTRICTED. */
   int64_t restricted_download_size_remaining;
@@ -103,6 +103,7 @@ typedef struct ba_download {
   ba_string url;
   /* Empty: GET. */
   ba_string http_method;
+  /* Bytes, not text. */
   ba_string http_body;
   const ba_header *http_headers;
   size_t http_header_count;
@@ -175,9 +176,10 @@ struct ba_host {
   /* Adds a download to the answer of the content request that is running; only then. Fails with -1 elsewhere. */
   ba_status (*answer)(const ba_host *host, const ba_download *download);
 
-  /* Queues a background download; not while content_request runs (50), never an essential one (109). */
+  /* Queues a background download; not before content_request has returned (50), never an essential one (109). */
   ba_status (*schedule)(const ba_host *host, const ba_download *download);
   ba_status (*cancel)(const ba_host *host, ba_string identifier);
+  /* Calls `visit` for each download that is current. A visitor returns: no longjmp and no exception leaves it. */
   ba_status (*current_downloads)(const ba_host *host, ba_download_visitor visit, void *context);
 
   /* The advisory lock between an app and its extension. Waits at most `timeout_nanoseconds` (0: try once,
@@ -191,7 +193,8 @@ struct ba_host {
   void (*end_activity)(const ba_host *host);
 
   /* Writes the container directory of an app group, NUL-terminated, and its length without the NUL. Returns 55 when
-     the extension isn't a member of the group, -1 when the buffer is too small (length is then what is needed). */
+     the extension isn't a member of the group, -1 when the buffer is NULL or too small: `length` is then the capacity
+     that is needed, with the NUL. */
   ba_status (*container_path)(const ba_host *host, ba_string group, char *buffer, size_t capacity, size_t *length);
 };
 
@@ -202,6 +205,7 @@ typedef ba_status (*ba_download_finished_function)(const ba_host *host, const ba
 typedef ba_status (*ba_download_failed_function)(const ba_host *host, const ba_download *download, const ba_error *error);
 typedef ba_status (*ba_authentication_challenge_function)(const ba_host *host, const ba_download *download,
                                                           const ba_challenge *challenge, ba_challenge_answer *answer);
+/* Advisory and deprecated: the extension is about to end. It may never be called. */
 typedef void (*ba_will_terminate_function)(const ba_host *host);
 
 #define BA_CONTENT_REQUEST "content_request"

@@ -1,0 +1,92 @@
+import AssetModel
+import Foundation
+import PluginHost
+import Sandbox
+import Testing
+
+/// What the extensions' header promises, as an extension in C sees it (`Plugins/hostile/contract.c`).
+@Suite struct ContractTests {
+  static let library = Workspace.hostile + "/contract.so"
+
+  private static func load(_ host: PluginHost, _ manifest: String) async throws -> Plugin {
+    var options = PluginHost.LoadOptions()
+    options.manifest = manifest
+    options.isExtension = true
+    return try await host.load(library, options: options)
+  }
+
+  private func wake(
+    _ body: (Plugin, DownloadRules.Verdict, String) async throws -> Void
+  ) async throws -> (verdict: DownloadRules.Verdict, report: RunReport) {
+    let manifest = try Workspace.temporaryFile(Workspace.manifest)
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let host = try Workspace.host()
+    let plugin = try await Self.load(host, manifest)
+    let verdict = try await plugin.contentRequest(.install)
+    try await body(plugin, verdict, manifest)
+    return (verdict, await plugin.end())
+  }
+
+  private static let error = ErrorDescription(domain: "NSURLErrorDomain", code: -1001, description: "timed out")
+
+  /// A body is bytes, not text: it arrives, and comes back, as it was.
+  @Test func bodiesAreBytes() async throws {
+    let (verdict, report) = try await wake { plugin, verdict, file in
+      let download = try #require(verdict.accepted.first { $0.identifier == "bytes" })
+      #expect(download.body == [0xff, 0xfe, 0, 0x80])
+      try await plugin.downloadFinished(download, file: file)
+    }
+    #expect(verdict.accepted.first { $0.identifier == "most-bytes" }?.body == Array(repeating: 0xfe, count: 65_536))
+    let rejected = try #require(verdict.rejected.first { $0.identifier == "too-many-bytes" })
+    #expect(rejected.code == 102 && rejected.reason.contains("HTTP body"), "\(rejected)")
+    #expect(report.log.contains { $0.message == "body ff fe 00 80" }, "\(report.log)")
+  }
+
+  @Test func headersAreNotDropped() async throws {
+    let (verdict, _) = try await wake { _, _, _ in }
+    #expect(verdict.accepted.first { $0.identifier == "most-headers" }?.headers.count == 64)
+    let rejected = try #require(verdict.rejected.first { $0.identifier == "too-many-headers" })
+    #expect(rejected.code == 102 && rejected.reason.contains("headers"), "\(rejected)")
+  }
+
+  @Test func theRoomThatIsNeededIsEnough() async throws {
+    let (_, report) = try await wake { _, _, _ in }
+    #expect(report.log.contains { $0.message == "container 1" }, "\(report.log)")
+  }
+
+  /// The content request is over once it has returned, though what it began goes on.
+  @Test func whatGoesOnMaySchedule() async throws {
+    let (_, report) = try await wake { _, _, _ in }
+    #expect(report.log.contains { $0.message == "schedule 0" }, "\(report.log)")
+    #expect(report.scheduled.map(\.identifier) == ["later"])
+  }
+
+  @Test func jumpsOutOfVisitorsHarmNoLaterCall() async throws {
+    let (verdict, report) = try await wake { plugin, verdict, _ in
+      plugin.adopt(verdict.accepted)
+      for _ in 1...2 { try await plugin.downloadFailed(verdict.accepted[0], error: Self.error) }
+    }
+    // Beside those that were answered, the one that was scheduled.
+    #expect(
+      report.log.map(\.message).filter { $0.hasPrefix("current") }
+        == Array(repeating: "current \(verdict.accepted.count + 1)", count: 2))
+  }
+
+  @Test func theEndIsAnnounced() async throws {
+    let (_, report) = try await wake { plugin, _, _ in try await plugin.willTerminate() }
+    #expect(report.log.last?.message == "will terminate", "\(report.log)")
+    #expect(report.outcome.kind == .returned)
+  }
+
+  /// By the command line too, after everything else.
+  @Test func runAnnouncesTheEnd() throws {
+    let manifest = try Workspace.temporaryFile(Workspace.manifest)
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let end = try Workspace.run([
+      "run", Self.library, "--request", "install", "--manifest", manifest, "--finished", "bytes=\(manifest)",
+    ])
+    #expect(end.status == 0, "\(end)")
+    let body = try #require(end.errors.range(of: "body ff fe 00 80"), "\(end)")
+    #expect(end.errors[body.upperBound...].contains("will terminate"), "\(end)")
+  }
+}
