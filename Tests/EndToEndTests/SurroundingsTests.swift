@@ -50,4 +50,10 @@ import Testing
     #expect(
       try messages(environment: ["TZ": "Asia/Tokyo"], options).first == "Asia/Tokyo 1970-01-01 09:00:00")
   }
+
+  @Test func aRejectedAddressHasItsReasonUnderneath() throws {
+    let message = try #require(try messages().last)
+    #expect(message.hasPrefix("102 NSURLErrorDomain -1002 "), "\(message)")
+    #expect(message.contains("serve the file over https"), "\(message)")
+  }
 }
