@@ -51,6 +51,10 @@ import Testing
       try messages(environment: ["TZ": "Asia/Tokyo"], options).first == "Asia/Tokyo 1970-01-01 09:00:00")
   }
 
+  @Test func theRunnersOwnPathStaysHidden() throws {
+    #expect(try messages().dropFirst().first == "libSample.so /bundle/libSample.so")
+  }
+
   @Test func aRejectedAddressHasItsReasonUnderneath() throws {
     let message = try #require(try messages().last)
     #expect(message.hasPrefix("102 NSURLErrorDomain -1002 "), "\(message)")
