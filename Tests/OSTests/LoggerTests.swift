@@ -97,6 +97,8 @@ import Testing
     #expect(FormattedMessage.text("%{time_t}d", [86400 * 365]).hasPrefix("197"))
   }
 
+  @Test func memoryThatIsLeft() { #expect(os_proc_available_memory() > 0) }
+
   @Test func textBehindPointers() {
     let long = String(repeating: "x", count: 5000)
     "héllo".withCString { #expect(FormattedMessage.text("%{public}s|%.1s", [$0, $0]) == "héllo|h") }
