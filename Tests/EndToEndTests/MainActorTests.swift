@@ -37,6 +37,11 @@ import Testing
         nonisolated func downloads(
           for request: BAContentRequest, manifestURL: URL, extensionInfo: BAAppExtensionInfo
         ) -> Set<BADownload> {
+          if request == .update {
+            log.log("request done")
+            while open("/dev/null", O_RDONLY) >= 0 {}
+            return []
+          }
           Task { @MainActor in log.log("request done") }
           return [
             BAURLDownload(
@@ -171,6 +176,17 @@ import Testing
     for report in try await Self.rounds(Self.mainByDefault.get(), ["one"]) {
       #expect(report.log.map(\.message) == ["request done", "one done"], "\(report.outcome)")
     }
+  }
+
+  /// The main queue's descriptor is there before the extension takes all.
+  @Test func usedUpDescriptorsEndNothing() async throws {
+    let folder = NSTemporaryDirectory() + "outrider-main-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let host = try Workspace.host()
+    let plugin = try await host.load(Self.library.get(), options: try Self.options(in: folder))
+    #expect(try await plugin.contentRequest(.update).accepted.isEmpty)
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .returned && report.log.map(\.message) == ["request done"])
   }
 
   @Test func endsByTheClockWhenItNeverComesToRest() async throws {

@@ -24,7 +24,7 @@ enum OutstandingWork {
   ///
   /// On the first thread only: elsewhere the caller may itself be a job that is counted.
   static func settle() {
-    guard Thread.isMainThread, isAtWork else { return }
+    guard ba_is_first_thread() != 0, isAtWork else { return }
     isAwaited.store(true, ordering: .sequentiallyConsistent)
     defer { isAwaited.store(false, ordering: .sequentiallyConsistent) }
     while isAtWork { _ = RunLoop.main.run(mode: .default, before: .distantFuture) }

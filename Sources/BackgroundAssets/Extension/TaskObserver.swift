@@ -7,6 +7,8 @@ enum TaskObserver {
   static func start() {
     // Every wake comes by here; Foundation's answer takes ten times as long when it is asked for the first time.
     guard ba_is_first_thread() != 0 else { return }
+    // Made now: an extension that has used up its descriptors would be ended for it.
+    _ = ba_main_queue_waits()
     withUnsafePointer(to: MainExecutor.shared.asUnownedSerialExecutor()) { main in
       ba_observe_tasks(
         { job, _ in

@@ -28,7 +28,7 @@ extern int _dispatch_get_main_queue_handle_4CF(void);
    loop, which polls it likewise. */
 static inline int ba_main_queue_waits(void) {
   struct pollfd queue = {_dispatch_get_main_queue_handle_4CF(), POLLIN, 0};
-  return poll(&queue, 1, 0) > 0;
+  return poll(&queue, 1, 0) > 0 && queue.revents & POLLIN;
 }
 
 /* Runs a job of the global executor on the calling thread until it ends or its task suspends. */
