@@ -109,7 +109,7 @@ public struct DownloadRules: Sendable {
     if url.utf8.count > longestURL { return "the URL has \(url.utf8.count) bytes; at most \(longestURL) are allowed" }
     if url.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) { return "the URL isn't one: \(Printable.text(url))" }
     guard url.lowercased().hasPrefix("https://") else {
-      return "the URL isn't https: \(Printable.text(url))"
+      return "the URL isn't https: \(Printable.text(url)); serve the file over https"
     }
     let authority = url.dropFirst("https://".count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     // Neither a user nor a port is a host.

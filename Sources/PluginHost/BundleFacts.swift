@@ -21,6 +21,11 @@ public struct BundleFacts: Sendable {
       guard try file.identity().isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: path) }
       bytes = try file.readAll(limit: Self.longest + 1)
     } catch {
+      if error.code == ENOENT, (try? Files.identity(of: bundle + "/Contents/Info.plist")) != nil {
+        throw .input(
+          "\(path): not there; this bundle has the layout of macOS, and what is in Contents, Contents/MacOS and Contents/Resources must lie at the top, as on iOS"
+        )
+      }
       throw .input("\(path): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
     }
     guard bytes.count <= Self.longest else { throw .input("\(path): more than 1 MiB") }

@@ -93,9 +93,10 @@ final class ForkServerClient: @unchecked Sendable {
     let executable = "CFProcessPath=\(RunnerView.bundle)/executable"
     // Foundation reads it once, when it is loaded: preferences lie in it.
     let home = "HOME=\(RunnerView.container)"
-    var environment: [UnsafeMutablePointer<CChar>?] = [
-      strdup("LANG=C.UTF-8"), strdup("SWIFT_BACKTRACE=enable=no"), strdup(executable), strdup(home), nil,
-    ]
+    // A zone, too: without it the runner's C library and its Foundation would have two.
+    let entries = ["LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no", executable, home] + SpawnPlan.zone
+    var environment = entries.map { strdup($0) }
+    environment.append(nil)
     defer {
       for pointer in argv { free(pointer) }
       for pointer in environment { free(pointer) }

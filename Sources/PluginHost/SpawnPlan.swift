@@ -188,16 +188,18 @@ struct SpawnPlan {
 
   var environment: [String] {
     if open.contains(.environment) { return Self.hostEnvironment }
-    var entries = [
+    let entries = [
       "HOME=\(view.container)", "TMPDIR=\(view.temporary)", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
       // As many arenas as threads would each reserve, and touch, memory of their own.
       "MALLOC_ARENA_MAX=4",
     ]
-    // The longest rule that tzset(3) takes has some fifty bytes; what is longer is none.
-    if let zone = getenv("TZ"), strnlen(zone, Self.longestZone + 1) <= Self.longestZone {
-      entries.append("TZ=\(String(cString: zone))")
-    }
-    return entries
+    return entries + Self.zone
+  }
+
+  /// The longest rule that tzset(3) takes has some fifty bytes; what is longer is none.
+  static var zone: [String] {
+    guard let zone = getenv("TZ"), strnlen(zone, longestZone + 1) <= longestZone else { return [] }
+    return ["TZ=\(String(cString: zone))"]
   }
 
   private static var hostEnvironment: [String] {

@@ -40,6 +40,7 @@ struct LoadedPlugin {
     } else {
       throw LoadError(message: "\(request.path) isn't there")
     }
+    CommandLine.setArguments([request.path])
     guard let library = ol_load(request.path, deep ? 1 : 0, 0) else {
       throw LoadError(message: String(cString: ol_loader_message()))
     }

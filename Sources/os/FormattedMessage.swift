@@ -3,7 +3,8 @@
 /// Nothing reaches the C library but a number with a conversion that fits it, so a wrong format can't read wrong memory:
 /// a conversion without an argument stays in the message as it is, and one that doesn't fit is written by description.
 enum FormattedMessage {
-  static func text(_ format: String, _ arguments: [Any?]) -> String {
+  /// `code`: errno at the call, which `%m` writes.
+  static func text(_ format: String, _ arguments: [Any?], code: Int32 = 0) -> String {
     var result = ""
     var rest = format[...]
     var arguments = arguments[...]
@@ -15,7 +16,7 @@ enum FormattedMessage {
         rest = rest.dropFirst()
         continue
       }
-      result += specification.text(taking: &arguments) ?? String(specification.source)
+      result += specification.text(taking: &arguments, code: code) ?? String(specification.source)
     }
     return result + rest
   }
@@ -54,8 +55,9 @@ private struct Specification {
   }
 
   /// The text of the next argument, of which those for the stars come first; nil if there are too few.
-  func text(taking arguments: inout ArraySlice<Any?>) -> String? {
+  func text(taking arguments: inout ArraySlice<Any?>, code: Int32) -> String? {
     if conversion == "%" { return "%" }
+    if conversion == "m" { return String(cString: strerror(code)) }
     var flags = ""
     for character in self.flags {
       guard character == "*" else {
@@ -95,9 +97,23 @@ private struct Specification {
     return String(describing: argument)
   }
 
+  /// The formats that a logger's interpolations have, by the names that `os_log` gives them.
+  private static let measures: [Substring: OSLogIntExtendedFormat] = [
+    "bytes": .byteCount, "iec-bytes": .byteCountIEC, "bitrate": .bitrate, "iec-bitrate": .bitrateIEC,
+    "time_t": .secondsSince1970,
+  ]
+  private static let systems: [Substring: OSLogInt32ExtendedFormat] = [
+    "errno": .darwinErrno, "darwin.errno": .darwinErrno, "darwin.mode": .darwinMode, "darwin.signal": .darwinSignal,
+    "network:in_addr": .ipv4Address,
+  ]
+
   private func text(ofInteger number: some BinaryInteger, _ flags: String) -> String {
     if options.contains("bool") { return number == 0 ? "false" : "true" }
     if options.contains("BOOL") { return number == 0 ? "NO" : "YES" }
+    for option in options {
+      if let format = Self.measures[option] { return format.text(of: number) }
+      if let format = Self.systems[option] { return format.text(of: Int32(truncatingIfNeeded: number)) }
+    }
     // As many bits as C would look at, but never fewer of a type's own: `%d` doesn't cut an `Int`.
     let unused =
       switch length {

@@ -17,7 +17,8 @@ public func os_log(
   _ message: StaticString, dso: UnsafeRawPointer? = nil, log: OSLog = .default, type: OSLogType = .default,
   _ args: Any?...
 ) {
-  log.write(type, FormattedMessage.text(message.description, args))
+  let code = errno
+  log.write(type, FormattedMessage.text(message.description, args, code: code))
 }
 
 /// As above, with the level first.
@@ -25,5 +26,6 @@ public func os_log(
 public func os_log(
   _ type: OSLogType, dso: UnsafeRawPointer? = nil, log: OSLog = .default, _ message: StaticString, _ args: Any?...
 ) {
-  log.write(type, FormattedMessage.text(message.description, args))
+  let code = errno
+  log.write(type, FormattedMessage.text(message.description, args, code: code))
 }

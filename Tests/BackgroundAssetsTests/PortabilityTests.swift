@@ -18,6 +18,28 @@ import Testing
     #expect(!request.assumesHTTP3Capable)
   }
 
+  @Test func inertPropertiesOfNewerSystems() {
+    var request = URLRequest(url: URL(string: "https://e.com/a")!)
+    request.attribution = .user
+    request.requiresDNSSECValidation = true
+    request.allowsPersistentDNS = true
+    request.allowsUltraConstrainedNetworkAccess = false
+    #expect(request.attribution == .developer && request.allowsUltraConstrainedNetworkAccess)
+    #expect(!request.requiresDNSSECValidation && !request.allowsPersistentDNS)
+    let error = URLError(.cancelled)
+    #expect(error.downloadTaskResumeData == nil && error.backgroundTaskCancelledReason == nil)
+  }
+
+  @Test func inertActivities() {
+    let process = ProcessInfo.processInfo
+    let activity = process.beginActivity(options: [.background, .idleSystemSleepDisabled], reason: "unpacking")
+    process.endActivity(activity)
+    var hasRun = false
+    process.performActivity(options: .userInitiated, reason: "unpacking") { hasRun = true }
+    #expect(hasRun && !process.isMacCatalystApp && !process.isiOSAppOnMac)
+    #expect(ProcessInfo.thermalStateDidChangeNotification != .NSProcessInfoPowerStateDidChange)
+  }
+
   @Test func poolOfAutoreleasedObjects() throws {
     autoreleasepool {}
     #expect(autoreleasepool { 1 } == 1)

@@ -3,7 +3,9 @@ import Testing
 
 /// Swift sources as one extension, linked against what `swift build` has made.
 enum SwiftExtension {
-  static func build(_ sources: [String: String], mode: String = "6", optimized: Bool = false) throws -> String {
+  static func build(
+    _ sources: [String: String], mode: String = "6", optimized: Bool = false, options: String = ""
+  ) throws -> String {
     let folder = NSTemporaryDirectory() + "outrider-extension-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for (name, text) in sources {
@@ -21,7 +23,7 @@ enum SwiftExtension {
         "-c",
         """
         cd '\(folder)' && swiftc -emit-library -parse-as-library -module-name Sample -swift-version \(mode) \
-        \(optimized ? "-O -wmo" : "-Onone") -I '\(products)/Modules' \(modules.joined(separator: " ")) *.swift \
+        \(optimized ? "-O -wmo" : "-Onone") \(options) -I '\(products)/Modules' \(modules.joined(separator: " ")) *.swift \
         \(objects.joined(separator: " ")) -o libSample.so
         """,
       ], program: "/bin/bash")

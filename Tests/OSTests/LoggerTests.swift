@@ -83,11 +83,21 @@ import Testing
       ("%d %hhd %hhu %hx", [5_000_000_000, 300, 300, -1], "5000000000 44 44 ffff"),
       ("%c%c %p", [65, Int32(66), 255], "AB 0xff"), ("%5s|%-3s|%.2s", ["a", "b", "text"], "    a|b  |te"),
       ("%{bool}d %{BOOL}d %d %@", [1, 0, true, true], "true NO 1 true"),
+      ("%{errno}d %{public, darwin.errno}d", [2, 13], "[2: No such file or directory] [13: Permission denied]"),
+      ("%{bytes}d %{iec-bytes}llu %{bitrate}d", [4720, 4720, 123_000], "4.72 kB 4.61 KiB 123 kbps"),
+      ("%{darwin.mode}d %{darwin.signal}d", [0o40755, 11], "drwxr-xr-x [11: Segmentation fault]"),
       ("%", [], "%"), ("%999999999d", [1], "%999999999d"), ("%*d", [1], "%*d"), ("%{public", [], "%{public"),
     ] as [(String, [any Sendable], String)])
   func formats(format: String, arguments: [any Sendable], expected: String) {
     #expect(FormattedMessage.text(format, arguments) == expected)
   }
+
+  @Test func errorOfTheCallTakesNoArgument() {
+    #expect(FormattedMessage.text("open: %m (%d)", [7], code: ENOENT) == "open: No such file or directory (7)")
+    #expect(FormattedMessage.text("%{time_t}d", [86400 * 365]).hasPrefix("197"))
+  }
+
+  @Test func memoryThatIsLeft() { #expect(os_proc_available_memory() > 0) }
 
   @Test func textBehindPointers() {
     let long = String(repeating: "x", count: 5000)

@@ -35,6 +35,16 @@ import Testing
     #expect(text.hasSuffix("more than 1 MiB"), "\(text)")
   }
 
+  @Test func theLayoutOfMacOSIsNamed() throws {
+    let text = try refusal {
+      let contents = ($0 as NSString).deletingLastPathComponent + "/Contents"
+      try FileManager.default.createDirectory(atPath: contents, withIntermediateDirectories: false)
+      try Data("<plist/>".utf8).write(to: URL(fileURLWithPath: contents + "/Info.plist"))
+    }
+    #expect(text.contains("layout of macOS"), "\(text)")
+    #expect(try refusal { _ in }.hasSuffix("No such file or directory"))
+  }
+
   /// As many arrays within each other as there are objects, each with the next one twice.
   private func nested(_ levels: Int, last: [UInt8]) -> [UInt8] {
     var bytes = Array("bplist00".utf8)

@@ -20,6 +20,15 @@ extension DownloadRecord {
     URLComponents(string: url)?.scheme?.lowercased() == "https" ? nil : unsupportedURL
   }
 
+  /// A host's refusal to start the download is a number and a text; what lies under it is known here.
+  func explaining(_ error: any Error) -> any Error {
+    let refusal = error as NSError
+    guard refusal.domain == BAErrorDomain, refusal.code == BAErrorCode.downloadFailedToStart.rawValue else {
+      return error
+    }
+    return violation ?? reasonNotToStart ?? error
+  }
+
   private var unsupportedURL: NSError {
     rejection(
       "its URL '\(url)' isn't https; serve the file over https",

@@ -40,7 +40,7 @@ enum EntryPoints {
     guard let download = copied(download, state: .failed), let error,
       error.pointee.size >= UInt32(MemoryLayout<ba_error>.size), let (target, _) = begin(host)
     else { return BA_FAILED }
-    target.backgroundDownload(download, failedWithError: error.pointee.value)
+    target.backgroundDownload(download, failedWithError: download.record.explaining(error.pointee.value))
     finish()
     return BA_OK
   }

@@ -7,23 +7,25 @@ enum TaskObserver {
   static func start() {
     // Every wake comes by here; Foundation's answer takes ten times as long when it is asked for the first time.
     guard ba_is_first_thread() != 0 else { return }
-    ba_observe_tasks(
-      { job, _ in
-        guard let job else { return }
-        OutstandingWork.begin()
-        let ready = ReadyJob(job: job)
-        // As the runtime itself does it, which wouldn't say when the job is over.
-        DispatchQueue.global(qos: ready.quality).async {
-          ba_run_job(ready.job)
-          OutstandingWork.end()
-        }
-      },
-      { job, original in
-        OutstandingWork.begin()
-        ba_enqueue_job(job, original)
-        // The main queue is serial: this follows the job.
-        DispatchQueue.main.async { OutstandingWork.end() }
-      })
+    // Made now: an extension that has used up its descriptors would be ended for it.
+    _ = ba_main_queue_waits()
+    withUnsafePointer(to: MainExecutor.shared.asUnownedSerialExecutor()) { main in
+      ba_observe_tasks(
+        { job, _ in
+          guard let job else { return }
+          OutstandingWork.begin()
+          let ready = ReadyJob(job: job)
+          // As the runtime itself does it, which wouldn't say when the job is over.
+          DispatchQueue.global(qos: ready.quality).async {
+            ba_run_job(ready.job)
+            OutstandingWork.end()
+          }
+        },
+        { job, _ in
+          guard let job else { return }
+          MainExecutor.shared.enqueue(unsafeBitCast(job, to: UnownedJob.self))
+        }, main)
+    }
   }
 }
 

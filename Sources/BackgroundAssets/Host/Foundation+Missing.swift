@@ -8,6 +8,18 @@ extension ProcessInfo {
 
   /// Always nominal.
   public var thermalState: ThermalState { .nominal }
+
+  /// Never posted.
+  public static let thermalStateDidChangeNotification = Notification.Name(
+    "NSProcessInfoThermalStateDidChangeNotification")
+
+  public var isMacCatalystApp: Bool { false }
+  public var isiOSAppOnMac: Bool { false }
+}
+
+extension Notification.Name {
+  /// Never posted.
+  public static let NSProcessInfoPowerStateDidChange = Notification.Name("NSProcessInfoPowerStateDidChangeNotification")
 }
 
 extension NSError {
@@ -20,4 +32,14 @@ extension URLError {
 
   /// Always nil: which network is used is the host's affair.
   public var networkUnavailableReason: NetworkUnavailableReason? { nil }
+
+  /// Always nil: the host keeps what it has received, and resumes by itself.
+  public var downloadTaskResumeData: Data? { nil }
+
+  public enum BackgroundTaskCancelledReason: Int, Sendable {
+    case userForceQuitApplication, backgroundUpdatesDisabled, insufficientSystemResources
+  }
+
+  /// Always nil.
+  public var backgroundTaskCancelledReason: BackgroundTaskCancelledReason? { nil }
 }

@@ -18,4 +18,30 @@ extension URLRequest {
     get { false }
     set {}
   }
+
+  /// Always true; setting it has no effect.
+  public var allowsUltraConstrainedNetworkAccess: Bool {
+    get { true }
+    set {}
+  }
+
+  /// Always false; setting it has no effect.
+  public var requiresDNSSECValidation: Bool {
+    get { false }
+    set {}
+  }
+
+  /// Always false; setting it has no effect.
+  public var allowsPersistentDNS: Bool {
+    get { false }
+    set {}
+  }
+
+  public enum Attribution: Int, Sendable { case developer, user }
+
+  /// Always the developer; setting it has no effect.
+  public var attribution: Attribution {
+    get { .developer }
+    set {}
+  }
 }

@@ -2,6 +2,7 @@
 #ifndef BA_TASKS_H
 #define BA_TASKS_H
 
+#include <poll.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,24 +11,25 @@
 
 #define BA_SWIFT __attribute__((swiftcall))
 
-typedef BA_SWIFT void (*ba_enqueue)(void *job);
 typedef void (*ba_enqueued)(void *job, void *original);
 
-extern void *swift_task_enqueueGlobal_hook;
-extern void *swift_task_enqueueMainExecutor_hook;
 extern BA_SWIFT void swift_job_run(void *job, uintptr_t executor, uintptr_t implementation);
 
-/* Both are called from any thread in the place of what the runtime does. With two words and no context, Swift's calling
-   convention is C's. */
-static inline void ba_observe_tasks(ba_enqueued global, ba_enqueued main) {
-  swift_task_enqueueGlobal_hook = (void *)global;
-  swift_task_enqueueMainExecutor_hook = (void *)main;
-}
+/* `global` and `main` are called from any thread in the place of what the runtime does. With two words and no context,
+   Swift's calling convention is C's. `executor` is an UnownedSerialExecutor for the main actor, whose jobs the runtime
+   would otherwise put on the main queue without a word. */
+void ba_observe_tasks(ba_enqueued global, ba_enqueued main, const void *executor);
 
 static inline int ba_is_first_thread(void) { return syscall(SYS_gettid) == getpid(); }
 
-/* Does what the runtime would have done. */
-static inline void ba_enqueue_job(void *job, void *original) { ((ba_enqueue)original)(job); }
+extern int _dispatch_get_main_queue_handle_4CF(void);
+
+/* Whether the main queue has something to do: its descriptor can be read from then until it is empty. It belongs to the run
+   loop, which polls it likewise. */
+static inline int ba_main_queue_waits(void) {
+  struct pollfd queue = {_dispatch_get_main_queue_handle_4CF(), POLLIN, 0};
+  return poll(&queue, 1, 0) > 0 && queue.revents & POLLIN;
+}
 
 /* Runs a job of the global executor on the calling thread until it ends or its task suspends. */
 static inline void ba_run_job(void *job) { swift_job_run(job, 0, 0); }
