@@ -4,6 +4,7 @@ internal import LinuxSystem
 
 /// What the host reads of an extension's `Info.plist` (spec, section 3.2).
 public struct BundleFacts: Sendable {
+  /// From the bundle's folder.
   public let executable: String
   public let identifier: String
   public let extensionPoint: String?
@@ -13,7 +14,11 @@ public struct BundleFacts: Sendable {
   private static let longest = 1 << 20
 
   public init(readingFrom bundle: String) throws(HostError) {
-    let path = bundle + "/Info.plist"
+    // As on iOS, or as on macOS; a bundle that has both is taken for the former.
+    let isDeep =
+      (try? Files.identity(of: bundle + "/Info.plist")) == nil
+      && (try? Files.identity(of: bundle + "/Contents/Info.plist")) != nil
+    let path = bundle + (isDeep ? "/Contents/Info.plist" : "/Info.plist")
     let bytes: [UInt8]
     do throws(SystemCallError) {
       // The bundle is anyone's: a FIFO in its place would keep the host waiting.
@@ -21,11 +26,6 @@ public struct BundleFacts: Sendable {
       guard try file.identity().isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: path) }
       bytes = try file.readAll(limit: Self.longest + 1)
     } catch {
-      if error.code == ENOENT, (try? Files.identity(of: bundle + "/Contents/Info.plist")) != nil {
-        throw .input(
-          "\(path): not there; this bundle has the layout of macOS, and what is in Contents, Contents/MacOS and Contents/Resources must lie at the top, as on iOS"
-        )
-      }
       throw .input("\(path): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
     }
     guard bytes.count <= Self.longest else { throw .input("\(path): more than 1 MiB") }
@@ -41,7 +41,7 @@ public struct BundleFacts: Sendable {
     guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
       throw .input("\(path): CFBundleExecutable must name the extension's .so")
     }
-    self.executable = executable
+    self.executable = isDeep ? "Contents/MacOS/" + executable : executable
     identifier = plist["CFBundleIdentifier"] as? String ?? ""
     extensionPoint = (plist["EXAppExtensionAttributes"] as? [String: Any])?["EXExtensionPointIdentifier"] as? String
     if let extensionPoint, extensionPoint != Self.requiredExtensionPoint {

@@ -73,17 +73,19 @@ import Testing
   }
 
   /// As Foundation has it inside the extension.
-  @Test func theMainBundleIsTheExtension() async throws {
+  @Test(arguments: [("", ""), ("/Contents", "/MacOS")])
+  func theMainBundleIsTheExtension(contents: String, programs: String) async throws {
     let folder = NSTemporaryDirectory() + "outrider-\(UUID().uuidString)"
     let bundle = folder + "/Sessions.appex"
-    try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: bundle + contents + programs, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try FileManager.default.copyItem(atPath: Self.extensions[0], toPath: bundle + "/libSessionsDownloader.so")
+    try FileManager.default.copyItem(
+      atPath: Self.extensions[0], toPath: bundle + contents + programs + "/libSessionsDownloader.so")
     let facts = [
       "CFBundleExecutable": "libSessionsDownloader.so", "CFBundleIdentifier": "com.example.sessions.downloader",
     ]
     try PropertyListSerialization.data(fromPropertyList: facts, format: .xml, options: 0)
-      .write(to: URL(fileURLWithPath: bundle + "/Info.plist"))
+      .write(to: URL(fileURLWithPath: bundle + contents + "/Info.plist"))
     let host = try Workspace.host()
     let plugin = try await host.load(bundle)
     guard case .pointer(let main) = try await plugin.call("CFBundleGetMainBundle", "pointer()").value,

@@ -35,14 +35,24 @@ import Testing
     #expect(text.hasSuffix("more than 1 MiB"), "\(text)")
   }
 
-  @Test func theLayoutOfMacOSIsNamed() throws {
-    let text = try refusal {
-      let contents = ($0 as NSString).deletingLastPathComponent + "/Contents"
-      try FileManager.default.createDirectory(atPath: contents, withIntermediateDirectories: false)
-      try Data("<plist/>".utf8).write(to: URL(fileURLWithPath: contents + "/Info.plist"))
+  @Test func theLayoutOfMacOSIsReadAsStrictly() throws {
+    func contents(_ flat: String) throws -> String {
+      let folder = (flat as NSString).deletingLastPathComponent + "/Contents"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      return folder + "/Info.plist"
     }
-    #expect(text.contains("layout of macOS"), "\(text)")
-    #expect(try refusal { _ in }.hasSuffix("No such file or directory"))
+    let none = try refusal { try Data("<plist/>".utf8).write(to: URL(fileURLWithPath: try contents($0))) }
+    #expect(none.hasSuffix("Contents/Info.plist: not a property list"), "\(none)")
+    let device = try refusal { symlink("/dev/zero", try contents($0)) }
+    #expect(device.hasSuffix("Contents/Info.plist: not a regular file"), "\(device)")
+    let neither = try refusal { _ = try contents($0) }
+    #expect(neither.hasSuffix(".appex/Info.plist: No such file or directory"), "\(neither)")
+    let both = try refusal {
+      let list = Data("<plist><dict><key>CFBundleExecutable</key><string>a</string></dict></plist>".utf8)
+      try list.write(to: URL(fileURLWithPath: $0))
+      try Data().write(to: URL(fileURLWithPath: try contents($0)))
+    }
+    #expect(both.isEmpty, "\(both)")
   }
 
   /// As many arrays within each other as there are objects, each with the next one twice.
