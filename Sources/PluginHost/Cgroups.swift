@@ -121,7 +121,9 @@ final class Cgroups {
     serial += 1
     let path = "\(directory)/\(serial)"
     guard mkdir(path, 0o755) == 0 else { throw SystemCallError("mkdir", code: errno, subject: path) }
-    return RunCgroup(path: path, version: version)
+    let cgroup = RunCgroup(path: path, version: version)
+    cgroup.keepFromSwap()
+    return cgroup
   }
 
   /// Takes one back, empty and without a limit.
@@ -154,18 +156,8 @@ struct RunCgroup {
     let most = "\(bytes)"
     do throws(SystemCallError) {
       switch version {
-      case .one:
-        try Files.control(path + "/memory.limit_in_bytes", most)
-        // Swap isn't part of that. Together they can't be less than memory alone, and a kernel that doesn't count it may
-        // still leave this group's memory where it is.
-        if Files.exists(swapLimit) {
-          try Files.control(swapLimit, most)
-        } else {
-          try? Files.control(path + "/memory.swappiness", "0")
-        }
-      case .two:
-        try? Files.control(path + "/memory.swap.max", "0")
-        try Files.control(path + "/memory.max", most)
+      case .one: try Files.control(path + "/memory.limit_in_bytes", most)
+      case .two: try Files.control(path + "/memory.max", most)
       }
       return true
     } catch {
@@ -175,15 +167,16 @@ struct RunCgroup {
     }
   }
 
-  /// Of memory and swap together, version 1.
-  private var swapLimit: String { path + "/memory.memsw.limit_in_bytes" }
+  /// Swap isn't part of the limit: what lies there would be beyond it. Once for all runs of the group, and a machine without
+  /// swap may have no such file.
+  func keepFromSwap() {
+    try? Files.control(path + (version == .one ? "/memory.swappiness" : "/memory.swap.max"), "0")
+  }
 
   func lift() {
     switch version {
     // Page cache that stays charged here is reclaimed under the next limit; emptying it now would cost milliseconds.
-    case .one:
-      if Files.exists(swapLimit) { try? Files.control(swapLimit, "-1") }
-      try? Files.control(path + "/memory.limit_in_bytes", "-1")
+    case .one: try? Files.control(path + "/memory.limit_in_bytes", "-1")
     case .two: try? Files.control(path + "/memory.max", "max")
     }
   }

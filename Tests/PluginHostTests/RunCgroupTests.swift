@@ -18,7 +18,7 @@ import Testing
   @Test func secondVersion() throws {
     let path = try Self.folder([
       "memory.stat": "anon 4096\nfile 999999\nkernel 8192\nkernel_stack 16384\nshmem 12288\nanon_thp 77\n",
-      "memory.max": "max\n", "memory.swap.max": "max\n",
+      "memory.max": "max\n",
       "memory.events": "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\noom_group_kill 0\n",
     ])
     defer { Files.removeTree(path) }
@@ -26,7 +26,6 @@ import Testing
     #expect(cgroup.usage() == 24_576)
     #expect(try cgroup.limit(cgroup.usage() + 1000))
     #expect(try Self.text("\(path)/memory.max").hasPrefix("25576"))
-    #expect(try Self.text("\(path)/memory.swap.max").hasPrefix("0"))
     #expect(!cgroup.hasKilled)
     try "oom 2\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
     #expect(cgroup.hasKilled)
@@ -51,35 +50,26 @@ import Testing
     #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("-1"))
   }
 
-  /// Version 1 limits memory alone and memory with swap; a kernel that was told not to count swap has but the one file.
-  @Test(arguments: [false, true]) func swapIsBounded(_ isCounted: Bool) throws {
-    let swap = isCounted ? "memory.memsw.limit_in_bytes" : "memory.swappiness"
-    let path = try Self.folder([
-      "memory.limit_in_bytes": "9223372036854771712\n", "memory.oom_control": "oom_kill 0\n", swap: "60\n",
-    ])
+  /// What is limited isn't swapped out instead.
+  @Test(arguments: [Cgroups.Version.one, .two]) func swapIsBounded(_ version: Cgroups.Version) throws {
+    let swap = version == .one ? "memory.swappiness" : "memory.swap.max"
+    let path = try Self.folder([swap: "60\n"])
     defer { Files.removeTree(path) }
-    let cgroup = RunCgroup(path: path, version: .one)
-    #expect(try cgroup.limit(25_576))
-    #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("25576"))
-    #expect(try Self.text("\(path)/\(swap)").hasPrefix(isCounted ? "25576" : "0"))
-    cgroup.lift()
-    if isCounted { #expect(try Self.text("\(path)/\(swap)").hasPrefix("-1")) }
-    #expect(try Files.names(in: path).count == 3)
+    RunCgroup(path: path, version: version).keepFromSwap()
+    #expect(try Self.text("\(path)/\(swap)").hasPrefix("0"))
   }
 
-  /// The kernel wants the two limits set in one order and lifted in the other.
-  @Test func theKernelTakesBothLimits() throws {
+  @Test func theKernelTakesIt() throws {
     guard geteuid() == 0 else { return }
     var reason = ""
     guard let cgroups = Cgroups(reason: &reason) else { return }
     let cgroup = try cgroups.take()
-    let swap = "\(cgroup.path)/memory.memsw.limit_in_bytes"
     for bytes in [8 << 20, 4 << 20, 16 << 20] {
       #expect(try cgroup.limit(bytes))
-      if cgroup.version == .one, Files.exists(swap) { #expect(try Self.text(swap) == "\(bytes)\n") }
       cgroup.lift()
-      if cgroup.version == .one, Files.exists(swap) { #expect(try Self.text(swap).count > 12) }
     }
+    let swap = cgroup.path + (cgroup.version == .one ? "/memory.swappiness" : "/memory.swap.max")
+    if Files.exists(swap) { #expect(try Self.text(swap) == "0\n") }
     cgroups.giveBack(cgroup)
   }
 

@@ -119,6 +119,7 @@ extension EngineCore {
     job.phase = .transferring
     if let chunks = job.chunks {
       if chunks.isComplete { return settle(job, .verify) }
+      if origins[job.origin].rangelessUntil != nil { job.mayBeRangeless = true }
       guard addSegment(job) else { return }
       return
     }
