@@ -19,6 +19,7 @@ extension ProcessInfo {
 
 extension Notification.Name {
   /// Never posted.
+  // swift-format-ignore: AlwaysUseLowerCamelCase
   public static let NSProcessInfoPowerStateDidChange = Notification.Name("NSProcessInfoPowerStateDidChangeNotification")
 }
 
