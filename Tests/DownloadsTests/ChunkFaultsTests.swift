@@ -188,6 +188,27 @@ import Testing
     for time in outcome.times.dropFirst(index + 1) { #expect(time >= outcome.times[index] + .seconds(30)) }
   }
 
+  @Test("F-25 the probe of a closed road may have a chunk list") func probe() async throws {
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, nth in nth <= 12 ? .status(500) : nil }
+    }
+    defer { origin.stop() }
+    let harness = try Harness()
+    let events = harness.engine.events
+    let ids = try await harness.engine.add(
+      (1...3).map { harness.specification(origin.url(Trial.path), name: "\($0)", .visible, chunks: Trial.chunks) }
+    ).compactMap(\.job)
+    var finished = 0
+    for await event in events {
+      if case .finished = event { finished += 1 }
+      if case .failed(_, let failure) = event { Issue.record("\(failure)") }
+      if finished == ids.count { break }
+    }
+    await harness.engine.close()
+    #expect(ids.count == 3 && origin.requests.count >= 15)
+  }
+
   @Test("F-27 a slow connection doesn't hold the file up while others could go on") func slowest() async throws {
     let outcome = try await Self.fetch(Self.huge, Self.hugeChunks, bytesPerSecond: 8 << 20) { _, nth in
       nth == 2

@@ -24,7 +24,7 @@ extension EngineCore {
   func addSegment(_ job: ActiveJob) -> Bool {
     guard let url = judgedURL(job.record.specification, job) else { return false }
     // Whom the server asked to wait, waits with all connections.
-    if origins.isBlocked(job.origin, now: clock.boot), job.chunks?.missingBytes != 0 {
+    if origins.asksToWait(job.origin, now: clock.boot), job.chunks?.missingBytes != 0 {
       if job.segments.isEmpty { settle(job, .yield) }
       return false
     }

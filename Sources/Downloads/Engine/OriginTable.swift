@@ -41,10 +41,11 @@ struct OriginTable {
     set { states[Int(number)] = newValue }
   }
 
+  /// Whether the origin said when it may be asked again.
+  func asksToWait(_ number: UInt32, now: Duration) -> Bool { states[Int(number)].retryAfter.map { $0 > now } ?? false }
+
   func isBlocked(_ number: UInt32, now: Duration) -> Bool {
-    let state = states[Int(number)]
-    if let until = state.retryAfter, until > now { return true }
-    return !state.breaker.permits(now: now)
+    asksToWait(number, now: now) || !states[Int(number)].breaker.permits(now: now)
   }
 
   mutating func started(_ number: UInt32, job: JobID, now: Duration) {
