@@ -138,15 +138,13 @@ struct RunCgroup {
   let version: Cgroups.Version
   private let killsBefore: Int
   /// Version 2 can't set it back.
-  private let peakBefore: Int
-  private let hitsBefore: Int
+  private var peakBefore = 0
+  private var hitsBefore = 0
 
   init(path: String, version: Cgroups.Version) {
     self.path = path
     self.version = version
     killsBefore = Self.kills(path, version)
-    peakBefore = version == .one ? 0 : Self.number(in: path + "/memory.peak") ?? .max
-    hitsBefore = Self.hits(path, version)
   }
 
   func procs() throws(SystemCallError) -> OwnedDescriptor { try OwnedDescriptor.open(path + "/cgroup.procs", O_WRONLY) }
@@ -188,8 +186,13 @@ struct RunCgroup {
   }
 
   /// From now on the highest figure is this run's.
-  func beginPeak() {
-    if version == .one { try? Files.control(path + "/memory.max_usage_in_bytes", "0") }
+  mutating func beginPeak() {
+    if version == .one {
+      try? Files.control(path + "/memory.max_usage_in_bytes", "0")
+    } else {
+      peakBefore = Self.number(in: path + "/memory.peak") ?? .max
+    }
+    hitsBefore = Self.hits(path, version)
   }
 
   /// The most that was used, as the limit counted it, without the page cache that is left; 0 where that isn't beyond

@@ -22,7 +22,7 @@ final class Run {
   let id: UInt64
   let plan: SpawnPlan
   let loop: EventLoop
-  let cgroup: RunCgroup?
+  var cgroup: RunCgroup?
   let requested: Duration
   let control: Int32
   let service: Int32

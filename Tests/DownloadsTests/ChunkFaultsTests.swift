@@ -209,6 +209,74 @@ import Testing
     #expect(ids.count == 3 && origin.requests.count >= 15)
   }
 
+  @Test("what is sent again and isn't wanted is received all the same") func countsWhatIsSkipped() async throws {
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, nth in nth == 1 ? Self.everything(wrong: [40]) : .with { $0.range = .ignored } }
+    }
+    defer { origin.stop() }
+    let harness = try Harness()
+    let end = try await harness.fetch(harness.specification(origin.url(Trial.path), chunks: Trial.chunks))
+    let record = try #require(try harness.journal.job(app: "app", identifier: "file"))
+    await harness.engine.close()
+    #expect(end.isFinished && origin.requests.count == 2, "\(end)")
+    // Not to its end: after the chunk that was missing the second one is given up.
+    let least = Int64(Trial.size + 41 * Trial.chunkSize)
+    #expect((least...Int64(2 * Trial.size)).contains(record.receivedBytes), "\(record.receivedBytes)")
+  }
+
+  @Test("F-47 an odd answer, and then a volume that fails: it waits, and goes on") func oddAndBroken() async throws {
+    let files = FaultyFiles(.synchronizeData, 1, EIO)
+    let clock = TestClock()
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Content.bytes(Array(Self.largeData)))
+      $0.handler = { _, nth in
+        switch nth {
+        case 1: .with { $0.ending = .init(.close, after: .byte(12 << 20)) }
+        case 2: .with { $0.range = .shifted(start: 1, end: 0, total: 0) }
+        case 3: .with { $0.range = .shifted(start: 0, end: -1, total: 0) }
+        default: nil
+        }
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(clock: clock, files: files)
+    let end = try await harness.fetch(
+      harness.specification(origin.url(Trial.path), .visible, chunks: Self.largeChunks))
+    await harness.engine.close()
+    #expect(end.isFinished && harness.contents() == Self.largeData, "\(end)")
+  }
+
+  @Test("the engine is closed while an odd answer is looked at: nothing more is fetched") func closed() async throws {
+    let gate = Latch()
+    // The first piece is still being judged when the answer for the second one comes.
+    let files = FaultyFiles { kind, _ in
+      if kind == .read { gate.wait() }
+      return nil
+    }
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Content.bytes(Array(Self.largeData)))
+      $0.handler = { _, nth in nth == 2 ? .with { $0.range = .shifted(start: 1, end: 0, total: 0) } : nil }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: files)
+    let events = harness.engine.events
+    let id = try #require(
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), chunks: Self.largeChunks)])[0].job)
+    for await event in events { if case .note(_, let text) = event, text.contains("206") { break } }
+    let closing = Task { await harness.engine.close() }
+    try await until {
+      do { _ = try await harness.engine.add([harness.specification("not a URL", name: "probe", .prefetch)]) } catch {
+        return error is EngineClosed
+      }
+      return false
+    }
+    gate.open()
+    await closing.value
+    #expect(origin.requests.count == 2)
+    #expect(try harness.journal.job(id)?.state == .open)
+  }
+
   @Test("F-27 a slow connection doesn't hold the file up while others could go on") func slowest() async throws {
     let outcome = try await Self.fetch(Self.huge, Self.hugeChunks, bytesPerSecond: 8 << 20) { _, nth in
       nth == 2

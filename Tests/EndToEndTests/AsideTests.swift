@@ -115,7 +115,7 @@ import Testing
     _ = await (try await host.load("libc.so.6")).end()
     let server = try #require(await host.forkServerProcess())
     let before = await host.inventory().descriptors
-    let count = 40
+    let count = 200
     let failed = Mutex(0)
     await withCheckedContinuation { continuation in
       host.core.loop.submit { [core = host.core] in
@@ -133,7 +133,11 @@ import Testing
         }
       }
     }
-    // Other suites open some at the same time.
+    // Other suites open some at the same time, and close them.
+    let end = ContinuousClock.now + .seconds(60)
+    while await host.inventory().descriptors >= before + count, ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(50))
+    }
     #expect(await host.inventory().descriptors < before + count)
     _ = await (try await host.load("libc.so.6")).end()
   }

@@ -83,14 +83,14 @@ import Testing
       "memory.stat": "anon 0\nfile 40960\nshmem 8192\n", "memory.peak": "1000000\n", "memory.events": "max 3\n",
     ])
     defer { for path in [first, second] { Files.removeTree(path) } }
-    let cgroup = RunCgroup(path: first, version: .one)
+    var cgroup = RunCgroup(path: first, version: .one)
     #expect(cgroup.peak(beyond: 999_999) == 967_232)
     #expect(cgroup.peak(beyond: 1_000_000) == 0)
     cgroup.beginPeak()
     #expect(try Self.text("\(first)/memory.max_usage_in_bytes").hasPrefix("0"))
     try "1000000\n".write(toFile: "\(first)/memory.max_usage_in_bytes", atomically: false, encoding: .utf8)
     // An earlier run's, which version 2 can't set back.
-    let again = RunCgroup(path: second, version: .two)
+    var again = RunCgroup(path: second, version: .two)
     again.beginPeak()
     #expect(again.peak(beyond: 0) == 8192)
     try "2000000\n".write(toFile: "\(second)/memory.peak", atomically: false, encoding: .utf8)

@@ -95,6 +95,8 @@ final class ActiveJob {
   var allowance: Int64?
   var isExtending = false
   var mayBeRangeless = false
+  /// Over HTTP/2 its server gave no length.
+  var avoidsHTTP2 = false
   /// Times that everything was given up because a server refused the rest, in this activation.
   var restarts = 0
   var speed: SpeedGauge

@@ -71,10 +71,12 @@ extension EngineCore: TransportClient {
     if let total = ResumePolicy.total(of: head), total > DownloadSpecification.largestSize {
       return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), own: nil)
     }
-    if job.chunks != nil, head.first("accept-ranges")?.lowercased() == "none" { job.mayBeRangeless = true }
+    if job.chunks != nil, head.status == 200, head.first("accept-ranges")?.lowercased() == "none" {
+      job.mayBeRangeless = true
+    }
     let isRangeless = ResumePolicy.provesRangeless(ask: segment.ask, head: head)
     // One of many answers may be an odd one.
-    if isRangeless, segment.chunks == nil ? segment.start > 0 : job.mayBeRangeless {
+    if isRangeless, segment.chunks == nil ? segment.start > 0 : job.mayBeRangeless && head.status == 200 {
       origins[originNumber(segment.url)].rangelessUntil = clock.boot + .seconds(24 * 3600)
     }
     let decision = ResumePolicy.decide(
@@ -153,9 +155,9 @@ extension EngineCore: TransportClient {
       let isOdd = !job.mayBeRangeless
       job.mayBeRangeless = true
       if isOdd, job.arrivedBytes > ResumePolicy.worthABareRange { return .again(segment.ask, .bareRange) }
-      if job.segments.count > 1 { return .next(.other("the server has no ranges")) }
     }
     job.mayBeRangeless = true
+    if job.segments.count > 1 { return .next(.other("the server has no ranges")) }
     job.chunks?.release(segment.chunks ?? 0..<0, at: segment.start)
     segment.chunks = 0..<list.count
     accept(job, segment, entity, head, from: 0, wanted: job.chunks?.claimAll())
@@ -263,7 +265,7 @@ extension EngineCore: TransportClient {
     case .bareRange: job.record.history.triedBareRange = true
     case .endless:
       // The older protocol shows where a body of unknown length ends.
-      origins[originNumber(segment.url)].leavesHTTP2Until = clock.boot + Self.timeWithoutHTTP2
+      job.avoidsHTTP2 = true
       events.send(.note(job.id, "\(segment.url.origin) gave no length over HTTP/2; it is asked over HTTP/1.1"))
     case .elsewhere: events.send(.note(job.id, "the redirects lead elsewhere now: \(segment.url.origin)"))
     case .stale: job.record.history.digestMismatches += 1
@@ -272,7 +274,8 @@ extension EngineCore: TransportClient {
       segment.wantsNoTransform = true
     case .probe: break
     }
-    segment.ask = ask
+    // A part of a file in chunks stays that part.
+    if job.chunks == nil { segment.ask = ask }
     requestAgain(job, segment)
   }
 

@@ -17,7 +17,9 @@ extension EngineCore {
       segment.stall.pausedByUs(at: now)
       return .pause
     }
+    let skipped = writer.skipped
     let verdict = writer.append(bytes)
+    if writer.skipped > skipped, let job = active[segment.job] { charge(job, writer.skipped - skipped) }
     switch verdict {
     case .taken:
       if let job = active[segment.job], let left = job.allowance { job.allowance = left - Int64(bytes.count) }
@@ -96,7 +98,7 @@ extension EngineCore {
     if job.chunks != nil { finishChunksIfDone(job) }
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
-    if !job.isPreallocated { holdIfShort(job) }
+    if !job.isPreallocated, job.phase == .transferring { holdIfShort(job) }
     tellProgress(job, now)
     continueSettling(job)
   }
@@ -339,6 +341,7 @@ extension EngineCore {
         job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
         job.record.partial?.verifiedChunks = committed.partial?.verifiedChunks ?? []
         job.record.history.fruitlessAttempts = committed.history.fruitlessAttempts
+        job.record.history.serverFaults = committed.history.serverFaults
         job.record.history.highWater = committed.history.highWater
         job.record.lastProgress = committed.lastProgress
         if let bits { job.chunks?.journalled(bits) }
@@ -354,6 +357,8 @@ extension EngineCore {
     let durable = record.durableBytes
     guard RetryPolicy.isProgress(durable: durable, highWater: record.history.highWater, total: total) else { return }
     record.history.fruitlessAttempts = 0
+    // With chunks nothing that was right is lost by them.
+    if record.specification.chunks != nil { record.history.serverFaults = 0 }
     record.history.highWater = durable
     record.lastProgress = clock.now
   }

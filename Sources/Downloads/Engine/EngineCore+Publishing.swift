@@ -196,8 +196,12 @@ extension EngineCore {
       synchronisationFailed(job, error)
     case .failure(.unnamed(let record, let error)):
       keepVerified(job, record)
-      job.phase = .settling
-      fileFailed(job, error)
+      switch error.code {
+      case ENOSPC, EDQUOT, EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM:
+        job.phase = .settling
+        fileFailed(job, error)
+      default: failForWantOfPlace(job, TransferFailure(.volume, errno: error.code, detail: "\(error)"))
+      }
     case .failure(.journal(let error, let record)):
       if let record { keepVerified(job, record) }
       job.phase = .settling

@@ -47,6 +47,7 @@ extension EngineCore {
   func considerSegment(_ job: ActiveJob, _ now: Duration) {
     guard job.phase == .transferring, job.next == nil, job.record.partial != nil, let chunks = job.chunks,
       job.segments.count < mostSegments(job), scheduler.permitsConnection(of: job.id),
+      !job.mayBeRangeless || job.pendingChunkHashes == 0,
       chunks.missingBytes >= 16 << 20 || job.segments.isEmpty
     else { return }
     if !job.hasSeveral {
@@ -71,11 +72,13 @@ extension EngineCore {
   /// rest is asked for on a new one.
   func relieveSlowest(_ job: ActiveJob, _ now: Duration) {
     guard job.phase == .transferring, job.next == nil, job.reliefs < Self.mostReliefs, !buckets.isLimited,
+      !job.mayBeRangeless,
       let chunks = job.chunks, chunks.missingBytes == 0 || job.segments.count == 1
     else { return }
     for segment in job.segments {
       guard let writer = segment.writer, let range = segment.chunks, let began = segment.began,
-        now - began >= Self.timeToBeJudged
+        now - began >= Self.timeToBeJudged, segment.window.limit == nil, !segment.isWaitingForAllowance,
+        !writer.isPaused
       else { continue }
       let rate = Double(segment.received) / (now - began).inSeconds
       let rest = Double(chunks.list.range(of: range.upperBound - 1).upperBound - writer.offset)

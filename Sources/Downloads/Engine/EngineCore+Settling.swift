@@ -7,7 +7,7 @@ internal import LinuxSystem
 extension EngineCore {
   /// Ends all transfers of a job. The first reason wins, but a wish to pause, cancel or close comes before another try.
   func settle(_ job: ActiveJob, _ next: ActiveJob.Next) {
-    guard job.next == nil else { return }
+    guard job.next.map({ Self.gives(wayTo: next, $0) }) ?? true else { return }
     job.next = next
     let keepsBytes = Self.keepsBytes(next) && job.ioError == nil
     for segment in job.segments {
@@ -18,6 +18,15 @@ extension EngineCore {
     job.segments = []
     if job.phase == .transferring { job.phase = .settling }
     continueSettling(job)
+  }
+
+  /// What goes on at once would go on against somebody's wish, or, with what is there, against a file that fails.
+  private static func gives(wayTo next: ActiveJob.Next, _ now: ActiveJob.Next) -> Bool {
+    switch (now, next) {
+    case (.other, .pause), (.other, .cancel), (.other, .rest), (.other, .hold), (.other, .fail): true
+    case (.restart, .pause), (.restart, .cancel), (.restart, .rest): true
+    default: false
+    }
   }
 
   private static func keepsBytes(_ next: ActiveJob.Next) -> Bool {

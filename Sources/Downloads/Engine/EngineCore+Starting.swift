@@ -112,6 +112,7 @@ extension EngineCore {
   }
 
   func begin(_ job: ActiveJob) {
+    if isClosing { return settle(job, .rest) }
     let specification = job.record.specification
     // A gate may have closed while the partial was looked at.
     if conditions.gate(for: job.record.transferClass, now: clock.boot) != nil { return settle(job, .yield) }
@@ -190,7 +191,7 @@ extension EngineCore {
     request.clientCertificate = job.identities[segment.url.origin]
     request.address = edge(for: job, segment.url)
     let rest = job.total.map { $0 - job.arrivedBytes }
-    request.isLarge = (rest ?? 0) >= 8 << 20 || avoidsHTTP2(segment.url)
+    request.isLarge = (rest ?? 0) >= 8 << 20 || job.avoidsHTTP2 || avoidsHTTP2(segment.url)
     request.needsFreshConnection = segment.timesTooLate > 0
     segment.hasOwnConnection = request.isLarge
     segment.window = ReceiveWindow()

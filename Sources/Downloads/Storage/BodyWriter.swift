@@ -41,6 +41,8 @@ final class BodyWriter {
 
   /// A surplus byte was offered: the peer sends more than it may.
   private(set) var overflowed = false
+  /// Bytes that came and weren't wanted.
+  private(set) var skipped: Int64 = 0
   /// Nothing more is wanted, though more may come.
   var isSatisfied: Bool { wanted?.last.map { offset >= $0.upperBound } ?? (wanted != nil) }
   /// The body ended before all of it was here.
@@ -62,6 +64,7 @@ final class BodyWriter {
       if wanted != nil {
         let (skipped, most) = nextWanted(of: rest.count)
         offset += Int64(skipped)
+        self.skipped += Int64(skipped)
         rest = UnsafeRawBufferPointer(rebasing: rest[skipped...])
         if most == 0 { continue }
         piece = UnsafeRawBufferPointer(rebasing: rest[..<most])

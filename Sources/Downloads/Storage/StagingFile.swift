@@ -133,29 +133,38 @@ final class StagingFile: @unchecked Sendable {
   func salvage(_ list: ChunkList, others: [String]) throws(SystemCallError) -> ChunkMap.Found? {
     close()
     isNameDurable = false
-    for candidate in [name] + others {
-      guard try take(candidate), case let found = try find(list), found != ChunkMap.Found() else {
-        close()
-        continue
-      }
-      if candidate != name {
-        let directory = destination.staging.number
-        do {
-          try files.rename(candidate, in: directory, to: name, in: directory)
-        } catch {
-          guard error.code == EEXIST else { throw error }
-          // Under the own name lies what was of no use.
-          try files.remove(name, in: directory)
-          try files.rename(candidate, in: directory, to: name, in: directory)
-        }
-      }
-      // What lies beyond the end belongs to no chunk, and would be handed over with them.
-      let number = try open()
-      if try files.status(of: number).size > list.totalSize { try files.truncate(number, to: list.totalSize) }
-      try synchronizeData()
-      return found
+    var begun: String?
+    for candidate in [name] + others where try take(candidate) {
+      let found = try find(list)
+      if !found.verified.isEmpty { return try adopt(candidate, found, list) }
+      if begun == nil, !found.prefixes.isEmpty { begun = candidate }
     }
-    return nil
+    guard let begun, try take(begun) else {
+      close()
+      return nil
+    }
+    return try adopt(begun, try find(list), list)
+  }
+
+  private func adopt(
+    _ candidate: String, _ found: ChunkMap.Found, _ list: ChunkList
+  ) throws(SystemCallError) -> ChunkMap.Found {
+    if candidate != name {
+      let directory = destination.staging.number
+      do {
+        try files.rename(candidate, in: directory, to: name, in: directory)
+      } catch {
+        guard error.code == EEXIST else { throw error }
+        // Under the own name lies what was of no use.
+        try files.remove(name, in: directory)
+        try files.rename(candidate, in: directory, to: name, in: directory)
+      }
+    }
+    // What lies beyond the end belongs to no chunk, and would be handed over with them.
+    let number = try open()
+    if try files.status(of: number).size > list.totalSize { try files.truncate(number, to: list.totalSize) }
+    try synchronizeData()
+    return found
   }
 
   /// Opens `candidate` if it can be a staging file: a regular file of ours that has no second name.
