@@ -39,15 +39,12 @@ import Testing
       fails.withLock { $0 = true }
       return .code(ENOSPC)
     }
-    let journal = MemoryJournal { _ in
-      let isToFail = fails.withLock { fails in
+    try await Self.fetchesOnce(size, files) {
+      fails.withLock { fails in
         defer { fails = false }
         return fails
       }
-      if isToFail { throw MemoryJournal.Failing() }
     }
-    let trial = try await Trial.run(content: Self.content(size), journal: journal, files: files) { _, _ in nil }
-    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
   }
 
   @Test("F-41 it has its name, and the journal can't be told: it isn't fetched again", arguments: sizes)
@@ -57,14 +54,20 @@ import Testing
       if kind == .rename, nth == 1 { fails.withLock { $0 = true } }
       return nil
     }
-    let journal = MemoryJournal { _ in
-      let isToFail = fails.withLock { fails in
+    try await Self.fetchesOnce(size, files) {
+      fails.withLock { fails in
         defer { fails = false }
         return fails
       }
-      if isToFail { throw MemoryJournal.Failing() }
     }
-    let trial = try await Trial.run(content: Self.content(size), journal: journal, files: files) { _, _ in nil }
+  }
+
+  /// One fetch, of which one commit fails whenever `isToFail` says so: it ends well, and nothing is asked for again.
+  private static func fetchesOnce(
+    _ size: Int, _ files: FaultyFiles, _ isToFail: @escaping @Sendable () -> Bool
+  ) async throws {
+    let journal = MemoryJournal { _ in if isToFail() { throw MemoryJournal.Failing() } }
+    let trial = try await Trial.run(content: content(size), journal: journal, files: files) { _, _ in nil }
     #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
   }
 
