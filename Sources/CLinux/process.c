@@ -185,10 +185,12 @@ int ol_can_start_threads(int count, size_t bytes) {
 
 void ol_exit_now(int status) { _exit(status); }
 
+void ol_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
+
 void ol_keep_memory_small(void) {
-  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_ARENA_MAX, 4);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
-  mallopt(M_TRIM_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
 void ol_look_up_names_in_files(void) {

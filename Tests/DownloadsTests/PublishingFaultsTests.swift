@@ -176,4 +176,37 @@ import Testing
       await second.engine.close()
     }
   }
+
+  @Test("F-54 cancelled while only its name is missing, and when it has that already", arguments: [false, true])
+  func cancelVerified(hasName: Bool) async throws {
+    let fails = Mutex(true)
+    let files = FaultyFiles { kind, nth in
+      // The target's directory is synchronised after the rename; the first synchronisation is the file's own.
+      let isMeant = hasName ? kind == .synchronize && nth >= 2 : kind == .rename
+      return isMeant && fails.withLock { $0 } ? .code(EROFS) : nil
+    }
+    let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: files)
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
+    try await until { await harness.engine.explain(id)?.code == .volume }
+    #expect(try harness.journal.job(id)?.state == .verified)
+    fails.withLock { $0 = false }
+    harness.engine.cancel(id)
+    if hasName {
+      // Too late: whoever looks at the volume again finds it finished.
+      try await until {
+        harness.engine.resume(id)
+        return try harness.journal.job(id)?.state == .finished
+      }
+      #expect(harness.contents() == Trial.bytes)
+    } else {
+      #expect(try await harness.end(of: id, in: events) == .cancelled)
+      try await until { harness.staged.isEmpty }
+      #expect(harness.contents() == nil)
+    }
+    #expect(origin.requests.count == 1)
+    await harness.engine.close()
+  }
 }

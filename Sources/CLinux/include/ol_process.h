@@ -40,6 +40,8 @@ int ol_make_code_huge(uintptr_t start, size_t bytes);
 int ol_can_start_threads(int count, size_t bytes);
 _Noreturn void ol_exit_now(int status);
 
+/* Of the calling thread, as debuggers show it; at most 15 bytes (PR_SET_NAME, prctl(2)). */
+void ol_name_thread(const char *_Nonnull name);
 /* Tells malloc(3) to share its arenas between threads, and to give back what is free. Before other threads start.
    By default each thread has an arena that others don't use, and the largest block that was ever freed raises the size
    from which memory is returned at once. */

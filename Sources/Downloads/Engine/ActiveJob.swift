@@ -81,6 +81,10 @@ final class ActiveJob {
   var checkpointedBytes: Int64 = 0
   /// Bytes of the file that arrived and were written, in this activation.
   var writtenBytes: Int64 = 0
+  /// Buffers that its lane has to write, or has written without this thread having heard.
+  var writesInLane = 0
+  /// A write kept the network thread waiting.
+  var isSlowToWrite = false
   var pendingChunkHashes = 0
   /// Buffers that the hashing lane holds.
   var hashBacklog = 0

@@ -134,6 +134,7 @@ private final class EngineThread: @unchecked Sendable {
       { raw in
         guard let raw else { return nil }
         let thread = Unmanaged<EngineThread>.fromOpaque(raw).takeRetainedValue()
+        ThreadName.set("outrider.net")
         thread.core.run()
         for letter in thread.core.mailbox.close() { letter(thread.core) }
         thread.core.closed()

@@ -3,7 +3,7 @@ internal import Crypto
 internal import Dispatch
 internal import LinuxSystem
 
-/// Bytes on their way: from the socket to buffers, to the file, to the digest, to the journal.
+/// Bytes on their way: from the socket to buffers, to the digest, to the journal. To the file: `EngineCore+Writing`.
 extension EngineCore {
   func transfer(_ id: TransferID, received bytes: UnsafeRawBufferPointer) -> DataVerdict {
     guard let segment = segments[id], let writer = segment.writer else { return .abort }
@@ -12,20 +12,21 @@ extension EngineCore {
       segment.stall.pausedByUs(at: now)
       return .pause
     }
-    if let job = active[segment.job], !mayReceive(Int64(bytes.count), job) {
+    let job = active[segment.job]
+    if let job, !mayReceive(Int64(bytes.count), job) {
       segment.isWaitingForAllowance = true
       segment.stall.pausedByUs(at: now)
       return .pause
     }
     let skipped = writer.skipped
     let verdict = writer.append(bytes)
-    if writer.skipped > skipped, let job = active[segment.job] { charge(job, writer.skipped - skipped) }
+    if writer.skipped > skipped, let job { charge(job, writer.skipped - skipped) }
     switch verdict {
     case .taken:
-      if let job = active[segment.job], let left = job.allowance { job.allowance = left - Int64(bytes.count) }
+      if let job, let left = job.allowance { job.allowance = left - Int64(bytes.count) }
       segment.received += Int64(bytes.count)
       segment.stall.received(bytes.count, at: now)
-      if buckets.isLimited, let job = active[segment.job] {
+      if buckets.isLimited, let job {
         let wait = buckets.take(bytes.count, job.record.transferClass, at: now)
         if wait > .zero { paced[id] = now + wait }
       }
@@ -43,7 +44,7 @@ extension EngineCore {
     }
   }
 
-  private func resume(_ id: TransferID, _ now: Duration) {
+  func resume(_ id: TransferID, _ now: Duration) {
     guard let segment = segments[id] else { return }
     segment.stall.resumed(at: now)
     transport.resume(id)
@@ -52,83 +53,6 @@ extension EngineCore {
   func charge(_ job: ActiveJob, _ bytes: Int64) {
     job.record.receivedBytes += bytes
     scheduler.received(bytes, by: job.id)
-  }
-
-  // MARK: The file
-
-  func write(_ buffer: TransferBuffer, from writer: BodyWriter, of job: ActiveJob) {
-    guard let file = job.file else { return }
-    charge(job, Int64(buffer.count))
-    let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
-    let check = writer.check
-    job.lane.async {
-      let result = Result { () throws(SystemCallError) in try file.write(buffer) }
-      check?.take(buffer.bytes)
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        core.wrote(buffer, number, job, result)
-      }
-    }
-  }
-
-  private func wrote(
-    _ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob, _ result: Result<Void, SystemCallError>
-  ) {
-    let now = clock.boot
-    if case .failure(let error) = result {
-      giveRoom(number, job)
-      return fileFailed(job, error)
-    }
-    guard job.ioError == nil else {
-      giveRoom(number, job)
-      return continueSettling(job)
-    }
-    var waitsForDigest = false
-    job.writtenBytes += Int64(buffer.count)
-    job.speed.add(Int64(buffer.count), at: now)
-    if job.chunks == nil {
-      job.writtenOffset = max(job.writtenOffset, buffer.end)
-      waitsForDigest = hash(buffer, number, job)
-      journalIdentity(job)
-    } else {
-      hashChunks(endingIn: buffer, job)
-    }
-    if !waitsForDigest { giveRoom(number, job) }
-    // The last bytes of an answer may be of chunks that nobody waits for.
-    if job.chunks != nil { finishChunksIfDone(job) }
-    checkpointIfDue(job, now)
-    // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
-    if !job.isPreallocated, job.phase == .transferring { holdIfShort(job) }
-    tellProgress(job, now)
-    continueSettling(job)
-  }
-
-  private func holdIfShort(_ job: ActiveJob) {
-    let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
-    if job.next == nil, let shortage = shortage(for: rest, of: job, starts: false) {
-      settle(job, .hold(.disk(shortage), nil))
-    }
-  }
-
-  /// A buffer is done with: its transfer may receive another one.
-  private func giveRoom(_ number: UInt64, _ job: ActiveJob) {
-    guard let writer = job.writers[number] else { return }
-    let goesOn = writer.written()
-    let segment = job.segments.first { $0.writer === writer }
-    if writer.inFlight == 0, segment == nil { job.writers[number] = nil }
-    if goesOn, let segment { resume(segment.transfer, clock.boot) }
-  }
-
-  private func tellProgress(_ job: ActiveJob, _ now: Duration) {
-    guard now - job.lastProgressEvent >= .milliseconds(250) else { return }
-    job.lastProgressEvent = now
-    events.send(.progress(job.id, progress(job, now)))
-  }
-
-  func progress(_ job: ActiveJob, _ now: Duration) -> DownloadProgress {
-    DownloadProgress(
-      received: job.arrivedBytes, durable: job.durableBytes, total: job.total,
-      bytesPerSecond: job.speed.bytesPerSecond(at: now), connections: job.segments.count)
   }
 
   // MARK: Digests
@@ -149,7 +73,7 @@ extension EngineCore {
 
   /// Whether the transfer has to wait until this buffer is hashed. Read from the file later it would take more of the
   /// processor than hashing it does; only what a resumed transfer is ahead of its old bytes' digest is read so.
-  private func hash(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) -> Bool {
+  func hash(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) -> Bool {
     guard let hasher = job.hasher else { return false }
     let isBehind = job.hashBacklog >= Self.mostHashBacklog
     // More than all buffers hold: the digest is still at what was there before.
@@ -171,7 +95,7 @@ extension EngineCore {
     return isBehind
   }
 
-  private func hashChunks(endingIn buffer: TransferBuffer, _ job: ActiveJob) {
+  func hashChunks(endingIn buffer: TransferBuffer, _ job: ActiveJob) {
     guard let list = job.chunks?.list, let file = job.file else { return }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     for index in Int(buffer.offset / list.chunkSize)...Int((buffer.end - 1) / list.chunkSize) {
@@ -218,7 +142,7 @@ extension EngineCore {
   // MARK: The journal
 
   /// Before a file grows beyond what a killed service may lose, the journal learns how to find it again.
-  private func journalIdentity(_ job: ActiveJob) {
+  func journalIdentity(_ job: ActiveJob) {
     guard !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.next == nil, let file = job.file else { return }
     // A size that is only a guess bounds nothing.
     let total = job.record.specification.exactSize ?? job.record.partial?.entity.total
@@ -285,7 +209,7 @@ extension EngineCore {
     { job in (job.chunks?.verifiedBytes ?? job.writtenOffset) - job.checkpointedBytes }
   }
 
-  private func checkpointIfDue(_ job: ActiveJob, _ now: Duration) {
+  func checkpointIfDue(_ job: ActiveJob, _ now: Duration) {
     guard !job.checkpointInFlight, job.next == nil, now - job.lastCheckpoint >= Self.checkpointInterval,
       unsynchronised(job) >= Self.checkpointBytes
     else { return }

@@ -106,10 +106,32 @@ extension EngineCore {
       guard job.phase != .publishing else { return job.wishes.append { $0.cancel(id) } }
       return settle(job, .cancel)
     }
-    guard let record = openRecord(id) else { return removeLeftover(of: id) }
+    guard let record = try? journal.journal.job(id), !record.state.isSettled else { return removeLeftover(of: id) }
+    if record.state == .verified { return cancelUnlessNamed(record) }
+    cancel(record)
+  }
+
+  private func cancel(_ record: JobRecord) {
     removeStaging(of: record)
-    proxyHealth.forget(id)
+    proxyHealth.forget(record.id)
     take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
+  }
+
+  /// Of a verified file only the name may be missing. Where an earlier run gave it that already, cancelling is too late.
+  private func cancelUnlessNamed(_ record: JobRecord) {
+    forget(record.id)
+    let (files, mailbox, specification) = (files, mailbox, record.specification)
+    io.async {
+      let destination = try? Destination(specification.directory, app: specification.app, files: files)
+      let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
+      mailbox.post { core in
+        let isActive = core.active[record.id] != nil
+        if !isNamed { return isActive ? core.cancel(record.id) : core.cancel(record) }
+        if isActive || core.scheduler.isWaiting(record.id) { return }
+        core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
+        core.needsSchedule = true
+      }
+    }
   }
 
   private func removeLeftover(of id: JobID) {

@@ -151,7 +151,10 @@ extension EngineCore {
   func hostRules(_ specification: DownloadSpecification) -> HostRules {
     var rules = options.transport.hosts
     rules.ownDomains = specification.allowedDomains
-    rules.proxiedExcept = options.transport.proxy == nil ? nil : options.transport.noProxy
+    if options.transport.proxy != nil {
+      rules.proxiedExcept = options.transport.noProxy
+      rules.namesLoopback = (try? ParsedURL(specification.url)).map { HostRules.isLoopback($0.host) } ?? false
+    }
     return rules
   }
 

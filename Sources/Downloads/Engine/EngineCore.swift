@@ -36,6 +36,8 @@ final class EngineCore {
   /// By device number; those that have room and work aren't in it.
   var volumes: [UInt64: Volume] = [:]
   var buckets: RateBuckets
+  /// It wrote without its lane; what follows of that waits until the transport has returned.
+  var writtenInPlace: ActiveJob?
   /// Transfers that wait for their share of the rate.
   var paced: [TransferID: Duration] = [:]
   var random: SplitMix
@@ -85,6 +87,7 @@ final class EngineCore {
   func run() {
     while true {
       events.gather()
+      followWritesInPlace()
       for letter in mailbox.take() { letter(self) }
       let now = clock.boot
       // After the time was read: what was under way isn't judged by time that was slept through.

@@ -15,8 +15,10 @@ struct TimedQuestion<Answer: Sendable>: Sendable {
     }
     Task {
       try? await Task.sleep(for: timeout)
+      // Decided before it is cancelled: what somebody answers because they are told to stop isn't an answer.
+      let isLate = first.claim()
       asking.cancel()
-      if first.claim() { completion(otherwise) }
+      if isLate { completion(otherwise) }
     }
   }
 }

@@ -16,6 +16,9 @@ public struct HostRules: Sendable, Equatable {
   /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to whatever address it
   /// is given, and nobody could judge that.
   var proxiedExcept: String?
+  /// Behind a proxy: the download itself names a loopback host, which is then the proxy's own. A server that leads there
+  /// would have the proxy ask itself.
+  var namesLoopback = false
 
   /// A download's own list; both bind.
   var ownDomains: [String]?
@@ -37,12 +40,14 @@ public struct HostRules: Sendable, Equatable {
     }
     if let objection = Self.objection(toHost: url.host) { return objection }
     if url.hasUserInfo { return "the URL of \(shown) contains a user name; give credentials when they are asked for" }
-    let isLoopback = Self.isLoopback(url.host)
+    let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host))
     switch url.scheme {
     case "https": break
     case "http" where allowsPlainHTTPToLoopback && isLoopback: return nil
     case "http" where allowsPlainHTTPToLoopback:
-      return "plain http goes to loopback hosts only, not to \(shown); use https"
+      return Self.isLoopback(url.host)
+        ? "\(shown) would be the proxy's own, and a server led there; only a download that names it asks it"
+        : "plain http goes to loopback hosts only, not to \(shown); use https"
     default: return "\(shown) is to be asked by \(Printable.text(url.scheme, limit: 40)), and only https is; use https"
     }
     if isLoopback, allowsPlainHTTPToLoopback { return nil }
@@ -61,15 +66,20 @@ public struct HostRules: Sendable, Equatable {
   private func objection(toListed host: String, _ shown: String) -> String? {
     let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
     if let address = Self.address(host) {
-      let isSeen = proxiedExcept.map { ProxyRules.isDirect(host, noProxy: $0) } ?? true
       let isNamed =
-        isListed == true || allowsAddressLiterals && isSeen || listedAddresses.contains { Self.address($0) == address }
+        isListed == true || allowsAddressLiterals && isSeen(host)
+        || listedAddresses.contains { Self.address($0) == address }
       if !isNamed { return "\(shown) is an address, and only names are asked; have the policy list it" }
     }
     guard isListed == false else { return nil }
     let wide = domains?.first { $0.utf8.starts(with: "*".utf8) && !Self.isNarrow($0) }
     let hint = wide.map { ", and \(Printable.text($0, limit: 60)) is too wide to mean anything" } ?? ""
     return "\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))\(hint); add it to the list"
+  }
+
+  /// Asked without a proxy, so that the address policy sees where it leads.
+  private func isSeen(_ host: String) -> Bool {
+    proxiedExcept.map { ProxyRules.isDirect(host, noProxy: $0) } ?? true
   }
 
   private static func list(_ domains: [String]) -> String {

@@ -62,5 +62,30 @@ final class Destination: Sendable {
     return directory
   }
 
+  /// Whether a name in the target leads to the file that the journal calls verified.
+  func holds(_ record: JobRecord, under name: String) throws(SystemCallError) -> Bool {
+    try holds(record, under: name, in: target)
+  }
+
+  /// Likewise among the files that aren't published yet.
+  func stages(_ record: JobRecord, under name: String) throws(SystemCallError) -> Bool {
+    try holds(record, under: name, in: staging)
+  }
+
+  private func holds(
+    _ record: JobRecord, under name: String, in directory: borrowing OwnedDescriptor
+  ) throws(SystemCallError) -> Bool {
+    do throws(SystemCallError) {
+      let identity = try files.open(name, in: directory.number, O_RDONLY | O_NONBLOCK, mode: 0).identity()
+      return identity.isRegularFile && identity.inode == record.publishedInode && identity.size == record.finalSize
+    } catch {
+      switch error.code {
+      // None there, or what nobody calls a file.
+      case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, EACCES: return false
+      default: throw error
+      }
+    }
+  }
+
   func removeStaging(_ name: String) { try? files.remove(name, in: staging.number) }
 }

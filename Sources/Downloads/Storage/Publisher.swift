@@ -162,34 +162,18 @@ final class Publisher: Sendable {
   private func name(_ item: Item) throws(Failure) {
     let destination = item.file.destination
     let name = item.job.specification.fileName
-    if item.isReplay, try !isVerified(item.file.name, in: destination.staging.number, item) {
-      // An earlier run had renamed it, and died before it could say so. Whatever else lies there is nothing to publish.
-      guard try isVerified(name, in: destination.target.number, item) else { throw .lost }
-      return
-    }
     do throws(SystemCallError) {
+      if item.isReplay, try !destination.stages(item.job, under: item.file.name) {
+        // An earlier run had renamed it, and died before it could say so. Whatever else lies there is nothing to publish.
+        if try destination.holds(item.job, under: name) { return }
+        throw SystemCallError("open", code: ENOENT, subject: name)
+      }
       try destination.files.rename(
         item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
     } catch {
       switch error.code {
       case EEXIST: throw .occupied(name)
       case ENOENT: throw .lost
-      default: throw .unnamed(item.job, error)
-      }
-    }
-  }
-
-  /// Whether a name leads to the file that the journal calls verified.
-  private func isVerified(_ name: String, in directory: Int32, _ item: Item) throws(Failure) -> Bool {
-    do throws(SystemCallError) {
-      let found = try item.file.destination.files.open(name, in: directory, O_RDONLY | O_NONBLOCK, mode: 0)
-      let identity = try found.identity()
-      return identity.isRegularFile && identity.inode == item.job.publishedInode && identity.size == item.job.finalSize
-    } catch {
-      switch error.code {
-      // None there, or what nobody calls a file.
-      case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, EACCES: return false
-      // Anything else may pass: no reason to fetch it again.
       default: throw .unnamed(item.job, error)
       }
     }

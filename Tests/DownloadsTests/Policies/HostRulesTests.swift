@@ -135,4 +135,23 @@ import Testing
       #expect((try? ParsedURL(url.text)) == url, "seed \(seed): \(text)")
     }
   }
+
+  @Test(
+    "behind a proxy a loopback address is the proxy's own: nobody is led there",
+    arguments: [
+      "http://127.0.0.1/", "https://127.0.0.1/", "http://localhost/", "https://[::1]/",
+    ])
+  func loopbackBehindAProxy(url: String) throws {
+    var rules = Self.rules(loopback: true)
+    rules.allowsAnyPort = true
+    rules.allowsAddressLiterals = true
+    #expect(Self.objection(url, rules) == nil)
+    rules.proxiedExcept = ""
+    #expect(Self.objection(url, rules) != nil)
+    rules.namesLoopback = true
+    #expect(Self.objection(url, rules) == nil)
+    rules.namesLoopback = false
+    rules.proxiedExcept = "127.0.0.1,localhost,::1"
+    #expect(Self.objection(url, rules) == nil)
+  }
 }

@@ -1,0 +1,132 @@
+internal import AssetModel
+internal import Dispatch
+internal import LinuxSystem
+
+/// Received bytes on their way to the file.
+extension EngineCore {
+  func write(_ buffer: TransferBuffer, from writer: BodyWriter, of job: ActiveJob) {
+    guard let file = job.file else { return }
+    charge(job, Int64(buffer.count))
+    if mayWriteInPlace(job, writer) { return writeInPlace(buffer, to: file, from: writer, of: job) }
+    job.writesInLane += 1
+    let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
+    let check = writer.check
+    job.lane.async {
+      let result = Result { () throws(SystemCallError) in try file.write(buffer) }
+      check?.take(buffer.bytes)
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.wroteInLane(buffer, number, job, result)
+      }
+    }
+  }
+
+  private func wroteInLane(
+    _ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob, _ result: Result<Void, SystemCallError>
+  ) {
+    job.writesInLane -= 1
+    if case .failure(let error) = result {
+      giveRoom(number, job)
+      return fileFailed(job, error)
+    }
+    guard job.ioError == nil else {
+      giveRoom(number, job)
+      return continueSettling(job)
+    }
+    wrote(buffer, number, job)
+    followWrites(of: job)
+  }
+
+  // MARK: In place
+
+  /// A job that has the network thread for itself writes where it receives: its bytes stay in one processor's cache, and
+  /// nobody else waits for its disk. Its lane has to be empty, and its disk quick.
+  private func mayWriteInPlace(_ job: ActiveJob, _ writer: BodyWriter) -> Bool {
+    active.count == 1 && job.phase == .transferring && job.next == nil && !job.isSlowToWrite && job.writesInLane == 0
+      && !job.isIdentityOnItsWay && !job.checkpointInFlight && writer.check == nil
+  }
+
+  /// Called by the transport, which can't be told anything meanwhile: what follows waits until it has returned.
+  private func writeInPlace(
+    _ buffer: TransferBuffer, to file: StagingFile, from writer: BodyWriter, of job: ActiveJob
+  ) {
+    let began = clock.boot
+    do throws(SystemCallError) {
+      try file.write(buffer)
+      wrote(buffer, writer.number, job)
+      writtenInPlace = job
+    } catch {
+      job.writesInLane += 1
+      let (id, run, number) = (job.id, job.run, writer.number)
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.wroteInLane(buffer, number, job, .failure(error))
+      }
+    }
+    if clock.boot - began >= Self.slowWrite { job.isSlowToWrite = true }
+  }
+
+  /// As long as pausing, cancelling and everybody's timers may wait for a disk, once.
+  private static let slowWrite: Duration = .milliseconds(50)
+
+  func followWritesInPlace() {
+    guard let job = writtenInPlace else { return }
+    writtenInPlace = nil
+    // Its body may have ended meanwhile; then all of that is done.
+    if active[job.id] === job, job.phase == .transferring { followWrites(of: job) }
+  }
+
+  // MARK: What is on the file
+
+  private func wrote(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) {
+    var waitsForDigest = false
+    job.writtenBytes += Int64(buffer.count)
+    job.speed.add(Int64(buffer.count), at: clock.boot)
+    if job.chunks == nil {
+      job.writtenOffset = max(job.writtenOffset, buffer.end)
+      waitsForDigest = hash(buffer, number, job)
+    } else {
+      hashChunks(endingIn: buffer, job)
+    }
+    if !waitsForDigest { giveRoom(number, job) }
+  }
+
+  private func followWrites(of job: ActiveJob) {
+    // The last bytes of an answer may be of chunks that nobody waits for.
+    if job.chunks == nil { journalIdentity(job) } else { finishChunksIfDone(job) }
+    let now = clock.boot
+    checkpointIfDue(job, now)
+    // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
+    if !job.isPreallocated, job.phase == .transferring { holdIfShort(job) }
+    tellProgress(job, now)
+    continueSettling(job)
+  }
+
+  func holdIfShort(_ job: ActiveJob) {
+    let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
+    if job.next == nil, let shortage = shortage(for: rest, of: job, starts: false) {
+      settle(job, .hold(.disk(shortage), nil))
+    }
+  }
+
+  /// A buffer is done with: its transfer may receive another one.
+  func giveRoom(_ number: UInt64, _ job: ActiveJob) {
+    guard let writer = job.writers[number] else { return }
+    let goesOn = writer.written()
+    let segment = job.segments.first { $0.writer === writer }
+    if writer.inFlight == 0, segment == nil { job.writers[number] = nil }
+    if goesOn, let segment { resume(segment.transfer, clock.boot) }
+  }
+
+  private func tellProgress(_ job: ActiveJob, _ now: Duration) {
+    guard now - job.lastProgressEvent >= .milliseconds(250) else { return }
+    job.lastProgressEvent = now
+    events.send(.progress(job.id, progress(job, now)))
+  }
+
+  func progress(_ job: ActiveJob, _ now: Duration) -> DownloadProgress {
+    DownloadProgress(
+      received: job.arrivedBytes, durable: job.durableBytes, total: job.total,
+      bytesPerSecond: job.speed.bytesPerSecond(at: now), connections: job.segments.count)
+  }
+}
