@@ -49,6 +49,33 @@ import Testing
     if faults.isEmpty { #expect(trial.isFinished, "seed \(seed): \(trial.end)") }
     if trial.isFinished, knowsDigest { #expect(trial.data?.count == current.count, "seed \(seed)") }
     #expect(trial.requests.count <= 40, "seed \(seed): \(trial.requests.count) requests")
+    // The charge: all that a finished file has, and no more than was asked for; heads are below 4 KiB here.
+    let charge = trial.record.receivedBytes
+    let most = Int64(trial.requests.count) * Int64(max(count, second.count) * 101 / 100 + 4096)
+    #expect(charge <= most && charge >= (trial.data?.count ?? 0), "seed \(seed): charged \(charge) of \(most)")
+    if let reason = trial.failure {
+      let isLawful = Self.mayEnd(
+        reason, faults, isExact: isExact, knowsDigest: knowsDigest,
+        hasOther: second.count != count && hasSecondVersion)
+      #expect(isLawful, "seed \(seed): \(trial.end) after \(faults)")
+    }
+  }
+
+  /// What a script may come to, but for the file: everything else in it passes within the attempts that there are.
+  private static func mayEnd(
+    _ reason: TransferFailure.Reason, _ faults: [Reply], isExact: Bool, knowsDigest: Bool, hasOther: Bool
+  ) -> Bool {
+    faults.contains { fault in
+      switch reason {
+      case .refused: fault.redirect == .loop || fault.framing == .untilClose
+      case .sizeMismatch: isExact && (hasOther || fault.length != nil || fault.isGzipped)
+      case .digestMismatch:
+        fault.digest != nil && fault.digest != .unknownAlgorithm || fault.length == .off(by: -5)
+          || knowsDigest && fault.entity?.version == 1
+      case .hostileResponse: fault.isGzipped
+      default: false
+      }
+    }
   }
 
   private static func fault(_ random: inout SplitMix, _ count: Int, _ versions: Int) -> Reply {

@@ -283,6 +283,19 @@ import Testing
     if isRight { #expect(trial.requests.count == 2) } else { #expect(trial.failure == .digestMismatch) }
   }
 
+  @Test("F-26 a digest that came with a part in the middle isn't forgotten", arguments: [true, false])
+  func digestInTheMiddle(isRight: Bool) async throws {
+    let trial = try await Trial.run { _, nth in
+      .with {
+        if nth % 3 != 2 { $0.removedHeaders = ["Repr-Digest"] } else if !isRight { $0.digest = .wrong }
+        // Of what is sent, and each brings a third.
+        if nth % 3 != 0 { $0.ending = .init(.close, after: .byte(1 << 20)) }
+      }
+    }
+    #expect(trial.isFinished == isRight, "\(trial.end)")
+    if isRight { #expect(trial.requests.count >= 3) } else { #expect(trial.failure == .digestMismatch) }
+  }
+
   @Test("F-26 another digest with the rest: both have to hold") func secondDigestWithTheRest() async throws {
     let trial = try await Trial.run { _, nth in
       if nth == 1 { return .half }

@@ -123,6 +123,7 @@ extension JobRecord {
 
   /// Bytes of the file that would survive a power cut.
   public var durableBytes: Int64 {
+    if state == .finished { return finalSize ?? 0 }
     guard let partial else { return 0 }
     guard let chunks = specification.chunks else { return partial.durableOffset }
     var bytes: Int64 = 0
