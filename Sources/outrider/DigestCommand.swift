@@ -41,6 +41,7 @@ struct DigestCommand: ParsableCommand {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       Output.line(String(decoding: try encoder.encode(list), as: UTF8.self))
+      Exit.leave(0)
     } catch {
       Exit.with(error)
     }

@@ -110,6 +110,7 @@ struct ExplainCommand: AsyncParsableCommand {
         if let holder = report.holder { Output.line("  process \(holder) has it in hand") }
         Output.line("  what ends it: \(report.remedy)")
       }
+      Exit.leave(0)
     } catch {
       Exit.with(error)
     }

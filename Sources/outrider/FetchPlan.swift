@@ -57,7 +57,11 @@ struct FetchPlan: Sendable {
       let place = entry.place.map { "\($0): " } ?? ""
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
-        throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)")
+        throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)\(remedy(entry.url))")
+      }
+      if url.hasUserInfo {
+        throw Failure(
+          64, "\(place)the URL of \(url.host) contains a user name; leave it out, and give --user NAME:PASSWORD")
       }
       schemes.insert(url.scheme)
       let name = SafeFileName.from(url: url)
@@ -70,6 +74,12 @@ struct FetchPlan: Sendable {
       return Target(url: entry.url, name: name)
     }
     return (targets, schemes)
+  }
+
+  /// What people write who are used to more patient programs.
+  private static func remedy(_ text: String) -> String {
+    if text.contains(where: \.isWhitespace) { return "; write blanks as %20" }
+    return text.contains("://") ? "" : "; write https:// before the host"
   }
 
   func path(_ target: Target) -> String { "\(directory)/\(target.name)" }

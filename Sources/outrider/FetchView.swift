@@ -56,6 +56,17 @@ final class FetchView: Sendable {
     var told: Set<String> = []
     var drawn = 0
     var done = 0
+    /// Those whose number was told.
+    var named: Set<JobID> = []
+    /// When a line last said how far it is, where no terminal shows it.
+    var toldTotal = ContinuousClock.now
+
+    /// One line for all.
+    var total: String {
+      let bytes = lines.reduce(0) { $0 + $1.bytes }
+      let rate = moving.values.reduce(0) { $0 + ($1.progress?.bytesPerSecond ?? 0) }
+      return "\(done) of \(lines.count) files, \(FetchWords.size(bytes)), \(FetchWords.size(Int64(rate)))/s"
+    }
 
     subscript(id: JobID) -> Line? { places[id].map { lines[Int($0)] } }
 
@@ -142,8 +153,15 @@ final class FetchView: Sendable {
   func show(_ event: DownloadEvent) {
     switch event {
     case .started(let id):
-      state.withLock { $0.moving[id]?.note = nil }
-    case .progress(let id, let progress): state.withLock { $0.progress(id, progress) }
+      let isFirst = state.withLock { state in
+        state.moving[id]?.note = nil
+        // Of very many, a line for each that ends is enough.
+        return state.lines.count <= Self.mostNamed && state.named.insert(id).inserted
+      }
+      if isFirst { say(id, "begins") }
+    case .progress(let id, let progress):
+      state.withLock { $0.progress(id, progress) }
+      tellTotal()
     case .restarted(let id, let reason): say(id, "starts again: \(reason)")
     case .waiting(let id, let explanation):
       // What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop
@@ -181,6 +199,19 @@ final class FetchView: Sendable {
     draw()
   }
 
+  /// In logs a long fetch shows that it moves.
+  private func tellTotal() {
+    guard !isTerminal, !isJSON else { return }
+    let total = state.withLock { state -> String? in
+      guard ContinuousClock.now - state.toldTotal >= Self.totalInterval else { return nil }
+      state.toldTotal = .now
+      return state.total
+    }
+    if let total { Output.note(total) }
+  }
+
+  private static let totalInterval: Duration = .seconds(30)
+
   private func tell(_ text: String) {
     erase()
     if !isJSON { Output.note(text) }
@@ -211,11 +242,7 @@ final class FetchView: Sendable {
       var rows = moving.prefix(max(0, min(Self.mostRows, height - 2))).compactMap { id, moving in
         state[id].map { FetchRow.text($0.name, moving.progress, note: moving.note, columns: room) }
       }
-      let bytes = state.lines.reduce(0) { $0 + $1.bytes }
-      let rate = moving.reduce(0) { $0 + ($1.value.progress?.bytesPerSecond ?? 0) }
-      let total =
-        "\(state.done) of \(state.lines.count) files, \(FetchWords.size(bytes)), \(FetchWords.size(Int64(rate)))/s"
-      rows.append(FetchRow.fit(total, room))
+      rows.append(FetchRow.fit(state.total, room))
       defer { state.drawn = rows.count }
       return Self.up(state.drawn) + rows.map { "\u{1b}[2K\($0)\n" }.joined() + "\u{1b}[J"
     }
@@ -265,7 +292,7 @@ final class FetchView: Sendable {
     }
   }
 
-  private static let mostNamed = 100
+  private static let mostNamed = 20
 
   private static func left(_ left: Int, of all: Int) -> String {
     "\(left) of \(all) downloads are left; the same command goes on where they are"

@@ -24,11 +24,21 @@ enum FetchWords {
     case .volume:
       let why = explanation.data["message"] ?? ""
       return "stops: its volume fails (\(why)): when it works again, the same command goes on"
+    case .retrying:
+      let error = explanation.data["lastError"] ?? ""
+      return "waits\(time(explanation)), then tries again\(error.isEmpty ? "" : ": \(error)")"
+    case .publication:
+      return
+        "waits\(time(explanation)), then asks again (\(explanation.data["retest"] ?? "")): the server answered 404, "
+        + "and a new file may take its time"
     default:
       let data = explanation.data.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-      let time = explanation.endsIn.map { String(format: " for %.0f s", $0) } ?? ""
-      return "waits\(time): \(explanation.code.rawValue)\(data.isEmpty ? "" : " (\(data))")"
+      return "waits\(time(explanation)): \(explanation.code.rawValue)\(data.isEmpty ? "" : " (\(data))")"
     }
+  }
+
+  private static func time(_ explanation: Explanation) -> String {
+    explanation.endsIn.map { String(format: " for %.0f s", $0) } ?? ""
   }
 
   static func size(_ bytes: Int64) -> String {

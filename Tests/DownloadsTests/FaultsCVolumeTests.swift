@@ -145,7 +145,8 @@ import Testing
 final class Latch: Sendable {
   private let state = Mutex(false)
 
-  func wait() { while !state.withLock({ $0 }) { usleep(500) } }
+  func wait() { while !isOpen { usleep(500) } }
+  var isOpen: Bool { state.withLock { $0 } }
   func open() { state.withLock { $0 = true } }
   func close() { state.withLock { $0 = false } }
 }

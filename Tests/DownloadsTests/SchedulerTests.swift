@@ -181,4 +181,58 @@ import Testing
         "seed \(seed), step \(step)")
     }
   }
+
+  @Test func aPrefetchThatWaitsIsPromotedAfterADay() {
+    var scheduler = Scheduler()
+    scheduler.limits.background = 1
+    scheduler.limits.small = 0
+    scheduler.enqueue(Self.entry(1, rest: 0), now: .zero)
+    #expect(Self.started(&scheduler) == [1])
+    scheduler.enqueue(Self.entry(2, .prefetch, rest: 0), now: .zero)
+    let day: Duration = .seconds(25 * 3600)
+    scheduler.enqueue(Self.entry(3, rest: 0, since: day), now: day)
+    scheduler.remove(JobID(1))
+    // Of one class now, the older one goes first.
+    #expect(Self.started(&scheduler, now: day) == [2])
+  }
+
+  @Test func whoCannotMakeRoomIsPassedOver() {
+    var scheduler = Scheduler()
+    scheduler.limits.transfers = 2
+    for number in 1...2 { scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number), rest: 1), now: .zero) }
+    #expect(Self.started(&scheduler).count == 2)
+    scheduler.enqueue(Self.entry(9, origin: 9, .foreground, rest: 1), now: .zero)
+    guard case .yield(let first)? = Self.next(&scheduler) else { return #expect(Bool(false)) }
+    #expect(Self.next(&scheduler) == nil, "one at a time")
+    scheduler.keepsSlot(first)
+    guard case .yield(let second)? = Self.next(&scheduler) else { return #expect(Bool(false)) }
+    #expect(second != first)
+    scheduler.transfers(first)
+    scheduler.remove(second)
+    #expect(Self.started(&scheduler) == [9])
+  }
+
+  @Test func eightToOneOriginAreForForegroundOnly() {
+    for (transferClass, most) in [(TransferClass.foreground, 8), (.essential, 4)] {
+      var scheduler = Scheduler()
+      scheduler.enqueue(Self.entry(1, transferClass), now: .zero)
+      #expect(Self.started(&scheduler) == [1])
+      var count = 1
+      while scheduler.permitsConnection(of: JobID(1)), count < 20 {
+        count += 1
+        scheduler.setConnections(count, of: JobID(1))
+      }
+      #expect(count == most, "\(transferClass)")
+    }
+  }
+
+  @Test(arguments: [TransferClass.foreground, .essential]) func largeOnesLeaveASlot(transferClass: TransferClass) {
+    var scheduler = Scheduler()
+    for number in 1...30 {
+      scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number), transferClass), now: .zero)
+    }
+    #expect(Self.started(&scheduler).count == scheduler.limits.transfers - 1)
+    scheduler.enqueue(Self.entry(99, origin: 99, transferClass, rest: 1 << 20), now: .zero)
+    #expect(Self.started(&scheduler) == [99])
+  }
 }

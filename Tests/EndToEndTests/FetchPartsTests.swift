@@ -98,7 +98,7 @@ import Testing
     let inodes = FetchWords.wait(Explanation(.disk, data: ["volume": "/v", "inodes": "none left"], remedy: ""))
     #expect(inodes.contains("inode") && !inodes.contains(" 0 B"), "\(inodes)")
     let retry = Explanation(.retrying, data: ["lastError": "x"], endsIn: 5, remedy: "")
-    #expect(FetchWords.wait(retry) == "waits for 5 s: retrying (lastError x)")
+    #expect(FetchWords.wait(retry) == "waits for 5 s, then tries again: x")
   }
 
   @Test func whatHeldADownloadIsRemembered() throws {

@@ -121,6 +121,14 @@ extension JobRecord {
     specification.chunks = later.chunks
   }
 
+  /// Of the time without progress only attempts and the waits between them count: what was spent in queues, behind gates
+  /// and paused passes as if it hadn't been. `idle`: nanoseconds of it, in this boot.
+  public mutating func forgiveWaiting(_ idle: Int64, now: StoredMoment) {
+    guard idle > 0, lastProgress.bootIdentifier == now.bootIdentifier else { return }
+    let (boot, overflow) = lastProgress.boot.addingReportingOverflow(idle)
+    lastProgress.boot = overflow ? now.boot : min(boot, now.boot)
+  }
+
   /// Bytes of the file that would survive a power cut.
   public var durableBytes: Int64 {
     if state == .finished { return finalSize ?? 0 }

@@ -57,6 +57,8 @@ final class ActiveJob {
   var contentCheck: ContentCheck?
   /// What the server says of the whole file (`Repr-Digest`).
   var toldDigests: [ContentDigest] = []
+  /// A chunk came wrong: a cache on the way may have it so.
+  var hadBadChunk = false
   /// What was said of a file that came out otherwise.
   var unfulfilled: Unfulfilled?
   var phase = Phase.opening
@@ -79,8 +81,9 @@ final class ActiveJob {
   private let receivedBefore: Int64
   /// Bytes on the file at the last checkpoint.
   var checkpointedBytes: Int64 = 0
-  /// Bytes of the file that arrived and were written, in this activation.
+  /// Bytes of the file that arrived and were written, in this activation, and how many of them before the last checkpoint.
   var writtenBytes: Int64 = 0
+  var synchronisedBytes: Int64 = 0
   /// Buffers that its lane has to write, or has written without this thread having heard.
   var writesInLane = 0
   /// A write kept the network thread waiting.
@@ -111,11 +114,10 @@ final class ActiveJob {
   /// Whether it was decided how many connections it starts with.
   var hasSeveral = false
   var lastProgressEvent: Duration = .zero
-  /// By origin, in memory only; never a weaker scheme than one that was offered.
+  /// By origin, in memory only.
   var credentials: [String: Authorization.Session] = [:]
   /// Client certificates, likewise.
   var identities: [String: ClientCertificate] = [:]
-  var strongestOffered: [String: Challenge.Strength] = [:]
   var staleNonces = 0
   var trustedKeys: [String: String] = [:]
 
@@ -179,7 +181,6 @@ final class Segment {
   var url: ParsedURL
   var visited: [ParsedURL] = []
   var dropsCredentials = false
-  var wantsNoTransform = false
   var writer: BodyWriter?
   var plan: Plan?
   /// No connection, and then no complete head by then: the request is given up.
@@ -188,8 +189,8 @@ final class Segment {
   /// Its answer may come, or came, by HTTP/2.
   var mayBeHTTP2 = false
   var stall: StallWindow
-  /// Somebody is asked for a credential or for trust; no transfer is under way.
-  var isWaitingForAnswer = false
+  /// Somebody is asked for a credential or for trust, and until when; no transfer is under way.
+  var question: (challenge: AuthenticationChallenge, until: Duration)?
   /// More of an allowance is being asked for; its transfer is paused.
   var isWaitingForAllowance = false
   /// Why the certificate wasn't accepted.
@@ -226,6 +227,14 @@ struct Hold {
     case paused(String)
     case journal(String, isOfVolume: Bool)
 
+    /// The time counts as one without progress: an attempt failed, and the next one is near.
+    var isPartOfTrying: Bool {
+      switch self {
+      case .retry, .publication: true
+      default: false
+      }
+    }
+
     static func journal(_ error: any Error) -> Self {
       .journal("\(error)", isOfVolume: (error as? any JournalObstacle)?.isOfVolume ?? false)
     }
@@ -247,6 +256,7 @@ struct Hold {
 
   var entry: Scheduler.Entry
   var reason: Reason
+  var since: Duration
   /// Boot time at which it is looked at again; nil: when someone says so.
   var until: Duration?
   var serial: UInt64

@@ -7,6 +7,15 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     case serverTrust(chain: [String], problem: String)
     /// The server wants to see a client certificate; `isCertain` is false where its handshake failed without saying why.
     case clientCertificate(isCertain: Bool)
+
+    /// For `explain`.
+    var name: String {
+      switch self {
+      case .credentials(let scheme, _, let isProxy): isProxy ? "proxy \(scheme)" : scheme
+      case .serverTrust: "server trust"
+      case .clientCertificate: "client certificate"
+      }
+    }
   }
 
   public var kind: Kind

@@ -77,7 +77,10 @@ extension EngineCore: TransportClient {
     let isRangeless = ResumePolicy.provesRangeless(ask: segment.ask, head: head)
     // One of many answers may be an odd one.
     if isRangeless, segment.chunks == nil ? segment.start > 0 : job.mayBeRangeless && head.status == 200 {
-      origins[originNumber(segment.url)].rangelessUntil = clock.boot + .seconds(24 * 3600)
+      let number = originNumber(segment.url)
+      let isNews = origins[number].rangelessUntil == nil
+      origins[number].rangelessUntil = clock.boot + .seconds(24 * 3600)
+      if isNews { journalOrigin(number) }
     }
     let decision = ResumePolicy.decide(
       job.record, offset: job.chunks == nil ? job.writtenOffset : segment.start, ask: segment.ask, head: head,
@@ -102,11 +105,13 @@ extension EngineCore: TransportClient {
           ResumePolicy.knownDigest(job.record) == nil
         {
           // The next attempt has nothing to compare with, and may find it settled.
-          startAfresh(job, reason: "the file changed on the server")
+          startAfresh(job, reason: "the file changed on the server", isAnother: true)
           return .problem(.protocolFault("its file changes with every request"), own: nil)
         }
       }
-      startAfresh(job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it")
+      startAfresh(
+        job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it",
+        isAnother: validatorChanged)
       hear(head, job)
       let known = job.unfulfilled?.digests(for: entity) ?? []
       job.toldDigests += known
@@ -231,6 +236,10 @@ extension EngineCore: TransportClient {
       if drops, !segment.dropsCredentials, !job.record.specification.headers.isEmpty {
         events.send(.note(job.id, "custom headers were dropped on the way to \(url.origin)"))
       }
+      // Wherever it was said: who asked to be left alone is, also by those whom others lead there.
+      if let until = origins[originNumber(url)].retryAfter, until > clock.boot {
+        return settle(job, .hold(.retry("\(url.origin) asked to be left alone"), until - clock.boot))
+      }
       segment.visited.append(segment.url)
       segment.dropsCredentials = segment.dropsCredentials || drops
       segment.url = url
@@ -238,7 +247,7 @@ extension EngineCore: TransportClient {
     case .again(let ask, let fault):
       askAgain(job, segment, ask, fault)
     case .next(let next):
-      origins[originNumber(segment.url)].breaker.succeeded()
+      isReachable(segment, of: job)
       settle(job, next)
     case .problem(let problem, let own):
       attemptFailed(job, segment, problem, own: own)
@@ -247,6 +256,12 @@ extension EngineCore: TransportClient {
     case .complete:
       settle(job, .verify)
     }
+  }
+
+  /// The road is free to where it was asked at last, and to where it was asked first: failures count there.
+  private func isReachable(_ segment: Segment, of job: ActiveJob) {
+    origins[originNumber(segment.url)].breaker.succeeded()
+    origins[job.origin].breaker.succeeded()
   }
 
   private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
@@ -271,7 +286,6 @@ extension EngineCore: TransportClient {
     case .stale: job.record.history.digestMismatches += 1
     case .coded:
       job.record.history.triedNoTransform = true
-      segment.wantsNoTransform = true
     case .probe: break
     }
     // A part of a file in chunks stays that part.
@@ -282,7 +296,7 @@ extension EngineCore: TransportClient {
   private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
     // Nothing said where its bytes belong.
     guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
-    origins[originNumber(segment.url)].breaker.succeeded()
+    isReachable(segment, of: job)
     if job.chunks != nil, !writer.isShort {
       writer.flush()
       return pieceEnded(job, segment)
@@ -392,10 +406,19 @@ extension EngineCore: TransportClient {
     if origins[number].retryAfter.map({ $0 < until }) ?? true {
       origins[number].retryAfter = until
       origins[number].retryAfterValue = Printable.text(value, limit: 40)
-      let record = OriginRecord(
-        origin: url.origin, retryAfter: StoredWait(since: clock.now, length: wait.inNanoseconds),
-        retryAfterValue: Printable.text(value, limit: 40))
-      journal.commit([.origin(record)]) { _ in }
+      journalOrigin(number)
     }
+  }
+
+  /// What another run has to know of it.
+  private func journalOrigin(_ number: UInt32) {
+    let (state, now) = (origins[number], clock.now)
+    func wait(_ until: Duration?) -> StoredWait? {
+      until.map { StoredWait(since: now, length: ($0 - clock.boot).inNanoseconds) }
+    }
+    let record = OriginRecord(
+      origin: origins.name(of: number), rangeless: wait(state.rangelessUntil), retryAfter: wait(state.retryAfter),
+      retryAfterValue: state.retryAfterValue)
+    journal.commit([.origin(record)]) { _ in }
   }
 }

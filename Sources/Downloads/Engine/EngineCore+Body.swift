@@ -120,7 +120,10 @@ extension EngineCore {
   private func chunkHashed(_ index: Int, isRight: Bool, _ job: ActiveJob) {
     job.pendingChunkHashes -= 1
     let isWorthwhile = job.chunks?.verified(index, isRight: isRight) ?? true
-    if !isRight { events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again")) }
+    if !isRight {
+      job.hadBadChunk = true
+      events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again"))
+    }
     if !isWorthwhile, job.next == nil {
       return settle(
         job,
@@ -205,8 +208,9 @@ extension EngineCore {
   static let checkpointBytes: Int64 = 8 << 20
   static let checkpointInterval: Duration = .seconds(2)
 
-  private var unsynchronised: (ActiveJob) -> Int64 {
-    { job in (job.chunks?.verifiedBytes ?? job.writtenOffset) - job.checkpointedBytes }
+  /// Also of chunks that aren't whole yet: what the disk has of them is found by their digests.
+  private func unsynchronised(_ job: ActiveJob) -> Int64 {
+    job.chunks == nil ? job.writtenOffset - job.checkpointedBytes : job.writtenBytes - job.synchronisedBytes
   }
 
   func checkpointIfDue(_ job: ActiveJob, _ now: Duration) {
@@ -224,6 +228,7 @@ extension EngineCore {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     let offset = job.writtenOffset
     let bits = job.chunks?.bits
+    job.synchronisedBytes = job.writtenBytes
     job.lane.async {
       let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
         if bits == nil { return (try file.checkpoint(at: offset), try file.identity()) }

@@ -38,11 +38,12 @@ extension EngineCore {
     guard let best = offered.filter(Authorization.isSupported).max(by: { $0.strength < $1.strength }) else {
       return fail("\(peer) asks for a credential by no scheme that is known")
     }
-    if let strongest = job.strongestOffered[origin], best.strength < strongest {
+    let peerNumber = origins.number(of: isProxy ? proxyName : origin)
+    if let strongest = origins[peerNumber].strongestOffered, best.strength < strongest {
       return fail(
         "\(peer) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
     }
-    job.strongestOffered[origin] = best.strength
+    origins[peerNumber].strongestOffered = best.strength
     if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true",
       job.staleNonces < Self.mostStaleNonces
     {
@@ -70,7 +71,7 @@ extension EngineCore {
   func authenticate(_ job: ActiveJob, _ segment: Segment, _ asked: Asked) {
     guard let answer = options.answerChallenge else { return }
     job.record.history.challenges += 1
-    segment.isWaitingForAnswer = true
+    segment.question = (asked.challenge, clock.boot + options.challengeTimeout)
     let (id, run, mailbox, transfer) = (job.id, job.run, mailbox, segment.transfer)
     let question = TimedQuestion(timeout: options.challengeTimeout, otherwise: ChallengeAnswer.performDefaultHandling) {
       await answer(asked.challenge)
@@ -80,7 +81,7 @@ extension EngineCore {
         guard let job = core.job(id, run), job.next == nil,
           let segment = job.segments.first(where: { $0.transfer == transfer })
         else { return }
-        segment.isWaitingForAnswer = false
+        segment.question = nil
         core.answered(job, segment, asked, reply)
       }
     }

@@ -80,7 +80,10 @@ extension EngineCore {
       let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
       // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
       if added.count < EngineCore.mostAdded, specification.budget == nil, generation == 1 { added[id] = record }
-      scheduler.enqueue(entry(of: record), now: clock.boot)
+      let entry = entry(of: record)
+      // A person waits: whether the road is free is found out now.
+      if entry.transferClass == .foreground { origins[entry.origin].breaker.hurry(now: clock.boot) }
+      scheduler.enqueue(entry, now: clock.boot)
     case .alreadyScheduled(let id):
       // It may be expected to have other bytes from now on; in the meantime it may have begun.
       added[id] = nil
@@ -171,7 +174,10 @@ extension EngineCore {
     } else if active[id] != nil || scheduler.isWaiting(id) {
       return
     }
-    guard let record = try? journal.journal.job(id), !record.state.isSettled else { return }
+    guard var record = try? journal.journal.job(id), !record.state.isSettled else { return }
+    if let hold = holds[id] {
+      record.forgiveWaiting(max(.zero, clock.boot - hold.since).inNanoseconds, now: clock.now)
+    }
     if record.state == .verified {
       scheduler.enqueue(entry(of: record), now: clock.boot)
       needsSchedule = true
@@ -194,6 +200,7 @@ extension EngineCore {
     let keepsHold = transferClass != .foreground
     take(record, record.state) { core, record in
       let entry = core.entry(of: record)
+      if !keepsHold { core.origins[entry.origin].breaker.hurry(now: core.clock.boot) }
       if let wasHeld, keepsHold || record.state == .paused {
         core.hold(entry, wasHeld.reason, until: wasHeld.until)
       } else {
@@ -252,6 +259,7 @@ extension EngineCore {
     for (id, hold) in holds {
       if case .retry = hold.reason { release(id) }
     }
+    origins.hurry(now: clock.boot)
     needsSchedule = true
   }
 

@@ -23,6 +23,11 @@ extension EngineCore {
       return Explanation(.verifying, data: ["bytes": "\(job.writtenOffset)"], remedy: "the digest is computed")
     case .publishing: return Explanation(.delivering, remedy: "the disk has to say that everything is on it")
     case .opening, .settling, .transferring:
+      if let question = job.segments.compactMap(\.question).first, !job.segments.contains(where: { $0.writer != nil }) {
+        return Explanation(
+          .challenge, data: ["origin": question.challenge.origin, "kind": question.challenge.kind.name],
+          endsIn: max(0, (question.until - clock.boot).inSeconds), remedy: "whoever answers for the app does")
+      }
       return Explanation(
         .transferring, data: ["received": "\(job.arrivedBytes)", "total": job.total.map { "\($0)" } ?? "unknown"],
         remedy: "it moves")

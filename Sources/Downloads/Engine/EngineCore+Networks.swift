@@ -26,8 +26,9 @@ extension EngineCore {
   /// No connection or no head came in time, or the rest of an answer that nobody wants: then what it says is enough.
   func giveUp(_ segment: Segment) {
     if segment.plan != nil {
-      transport.cancel(segment.transfer)
-      return transfer(segment.transfer, ended: TransportEnd())
+      var end = TransportEnd()
+      end.receivedBytes = transport.cancel(segment.transfer)
+      return transfer(segment.transfer, ended: end)
     }
     guard !segment.isConnected else { return fail(segment, .headTimeout) }
     let (text, isProxied) = ("no connection in time", isProxied(segment.url))

@@ -11,7 +11,11 @@ extension EngineCore {
     job.next = next
     let keepsBytes = Self.keepsBytes(next) && job.ioError == nil
     for segment in job.segments {
-      if keepsBytes { segment.writer?.flush() } else { segment.writer?.dropCurrent() }
+      if keepsBytes {
+        segment.writer?.flush()
+      } else if let writer = segment.writer {
+        charge(job, writer.dropCurrent())
+      }
       releaseChunks(segment, of: job)
       drop(segment)
     }
@@ -49,7 +53,9 @@ extension EngineCore {
 
   private func needsCheckpoint(_ job: ActiveJob, _ next: ActiveJob.Next) -> Bool {
     guard job.file != nil, job.record.partial != nil else { return false }
-    if let chunks = job.chunks { return chunks.verifiedBytes > chunks.journalledBytes }
+    if let chunks = job.chunks {
+      return chunks.verifiedBytes > chunks.journalledBytes || job.writtenBytes > job.synchronisedBytes
+    }
     let fresh = job.writtenOffset - job.checkpointedBytes
     // Publishing synchronises by itself; only what takes long to verify is made safe before.
     if case .verify = next { return fresh > Self.checkpointBytes }
@@ -87,7 +93,7 @@ extension EngineCore {
       }
     case .fail(let failure): fail(job, failure)
     case .restart(let reason):
-      startAfresh(job, reason: reason)
+      startAfresh(job, reason: reason, isAnother: true)
       reopen(job)
     case .other(let reason):
       job.restarts += 1
@@ -155,11 +161,17 @@ extension EngineCore {
     for wish in wishes { wish(self) }
   }
 
-  /// A new generation with a new, empty file. The old one lies there until the new one is certain.
-  func startAfresh(_ job: ActiveJob, reason: String) {
+  /// A new generation with a new, empty file. The old one lies there until the new one is certain; those before it go.
+  /// `isAnother`: of another version, for which nothing counts that was fetched of the old one.
+  func startAfresh(_ job: ActiveJob, reason: String, isAnother: Bool = false) {
     guard let destination = job.destination else { return }
     let hadBytes = job.record.partial != nil || job.writtenOffset > 0
+    if isAnother { job.record.history.highWater = 0 }
     if hadBytes {
+      if job.record.generation > 1 {
+        let outdated = stagingName(job.record.specification, job.record.generation - 1)
+        job.lane.async { destination.removeStaging(outdated) }
+      }
       job.record.generation += 1
       events.send(.restarted(job.id, reason: reason))
     }
@@ -264,7 +276,8 @@ extension EngineCore {
       }
       let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
       if let url { origins[originNumber(url)].breaker.failed(job: job.id, now: clock.boot, delay: delay) }
-      wait(job, .retry(problem.description), delay, attempt)
+      let asked = own.map { " and asks to be left alone for \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
+      wait(job, .retry(problem.description + asked), delay, attempt)
     }
   }
 

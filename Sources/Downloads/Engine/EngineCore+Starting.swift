@@ -118,6 +118,7 @@ extension EngineCore {
     if conditions.gate(for: job.record.transferClass, now: clock.boot) != nil { return settle(job, .yield) }
     events.send(.started(job.id))
     job.phase = .transferring
+    scheduler.transfers(job.id)
     if let chunks = job.chunks {
       if chunks.isComplete { return settle(job, .verify) }
       if origins[job.origin].rangelessUntil != nil { job.mayBeRangeless = true }
@@ -182,8 +183,10 @@ extension EngineCore {
     if !segment.dropsCredentials { headers += specification.headers.filter { Self.mayBeSent($0.name) } }
     headers += segment.ask.headers
     headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
-    if segment.wantsNoTransform { headers.append(Download.Header(name: "Cache-Control", value: "no-transform")) }
-    if job.record.history.digestMismatches > 0 {
+    if job.record.history.triedNoTransform {
+      headers.append(Download.Header(name: "Cache-Control", value: "no-transform"))
+    }
+    if job.record.history.digestMismatches > 0 || job.hadBadChunk {
       headers.append(Download.Header(name: "Cache-Control", value: "no-cache"))
     }
     headers += authorization(job, segment.url)

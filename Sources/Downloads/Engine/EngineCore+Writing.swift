@@ -55,6 +55,7 @@ extension EngineCore {
       try file.write(buffer)
       wrote(buffer, writer.number, job)
       writtenInPlace = job
+      inPlace.bytes += Int64(buffer.count)
     } catch {
       job.writesInLane += 1
       let (id, run, number) = (job.id, job.run, writer.number)
@@ -63,17 +64,33 @@ extension EngineCore {
         core.wroteInLane(buffer, number, job, .failure(error))
       }
     }
-    if clock.boot - began >= Self.slowWrite { job.isSlowToWrite = true }
+    let took = clock.boot - began
+    inPlace.time += took
+    if took >= Self.slowWrite { job.isSlowToWrite = true }
+    // One call of the transport may bring very much.
+    if inPlace.time >= Self.turn || inPlace.bytes >= Self.worthALook && !job.isPreallocated && lacksRoom(job) {
+      writer.waitsForTurn = true
+    }
+    if inPlace.bytes >= Self.worthALook { inPlace.bytes = 0 }
   }
 
-  /// As long as pausing, cancelling and everybody's timers may wait for a disk, once.
+  /// As long as pausing, cancelling and everybody's timers may wait for a disk: once for one write, and else in all.
   private static let slowWrite: Duration = .milliseconds(50)
+  private static let turn: Duration = .milliseconds(20)
+  /// Bytes after which it is seen whether enough of the volume stays free.
+  private static let worthALook: Int64 = 1 << 20
 
   func followWritesInPlace() {
     guard let job = writtenInPlace else { return }
     writtenInPlace = nil
+    inPlace = (0, .zero)
+    guard active[job.id] === job else { return }
+    for writer in job.writers.values { writer.waitsForTurn = false }
     // Its body may have ended meanwhile; then all of that is done.
-    if active[job.id] === job, job.phase == .transferring { followWrites(of: job) }
+    if job.phase == .transferring { followWrites(of: job) }
+    for segment in job.segments where segment.writer?.takeResumption() == true {
+      resume(segment.transfer, clock.boot)
+    }
   }
 
   // MARK: What is on the file
@@ -103,10 +120,14 @@ extension EngineCore {
   }
 
   func holdIfShort(_ job: ActiveJob) {
+    if job.next == nil, let shortage = shortageOfRest(job) { settle(job, .hold(.disk(shortage), nil)) }
+  }
+
+  private func lacksRoom(_ job: ActiveJob) -> Bool { shortageOfRest(job) != nil }
+
+  private func shortageOfRest(_ job: ActiveJob) -> SpaceShortage? {
     let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
-    if job.next == nil, let shortage = shortage(for: rest, of: job, starts: false) {
-      settle(job, .hold(.disk(shortage), nil))
-    }
+    return shortage(for: rest, of: job, starts: false)
   }
 
   /// A buffer is done with: its transfer may receive another one.

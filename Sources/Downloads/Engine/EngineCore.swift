@@ -38,6 +38,8 @@ final class EngineCore {
   var buckets: RateBuckets
   /// It wrote without its lane; what follows of that waits until the transport has returned.
   var writtenInPlace: ActiveJob?
+  /// Since the transport was called: how much was written so, and how long that took.
+  var inPlace: (bytes: Int64, time: Duration) = (0, .zero)
   /// Transfers that wait for their share of the rate.
   var paced: [TransferID: Duration] = [:]
   var random: SplitMix
@@ -99,12 +101,12 @@ final class EngineCore {
       if needsSchedule { schedule(now) }
       events.flush()
       if isClosing, active.isEmpty, pendingAdditions == 0 { return }
-      let deadline = nextDeadline()
-      if active.isEmpty, let deadline { clock.idles(until: deadline) }
-      let wait = deadline.map { max(.zero, $0 - clock.boot) } ?? .seconds(60)
-      transport.poll(atMost: needsSchedule ? .zero : wait)
+      if active.isEmpty, let deadline = nextDeadline() { clock.idles(until: deadline) }
+      transport.poll { needsSchedule || writtenInPlace != nil ? .zero : timeLeft() }
     }
   }
+
+  private func timeLeft() -> Duration { nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60) }
 
   private func nextDeadline() -> Duration? {
     var earliest = due.first?.until
@@ -148,14 +150,15 @@ final class EngineCore {
 
   /// Ends a hold: the job may be scheduled again.
   func release(_ id: JobID) {
-    guard let hold = holds.removeValue(forKey: id) else { return }
+    guard var hold = holds.removeValue(forKey: id) else { return }
+    if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
     scheduler.enqueue(hold.entry, now: clock.boot)
     needsSchedule = true
   }
 
   func hold(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
     let serial = number()
-    holds[entry.id] = Hold(entry: entry, reason: reason, until: until, serial: serial)
+    holds[entry.id] = Hold(entry: entry, reason: reason, since: clock.boot, until: until, serial: serial)
     if let until { due.push((until, entry.id, serial)) }
     if let explanation = explain(entry.id) { events.send(.waiting(entry.id, explanation)) }
   }
@@ -179,7 +182,14 @@ final class EngineCore {
   }
 
   func drop(_ segment: Segment) {
-    transport.cancel(segment.transfer)
+    let received = transport.cancel(segment.transfer)
+    // Its head, and bodies that nobody wanted; what was wanted is charged as it goes to the file.
+    if let job = active[segment.job], received > segment.received {
+      // Never beyond what was reserved: it is given up because there is no more.
+      let besides = min(received - segment.received, job.allowance.map { max(0, $0) } ?? .max)
+      charge(job, besides)
+      if let left = job.allowance { job.allowance = left - besides }
+    }
     segments[segment.transfer] = nil
     paced[segment.transfer] = nil
   }
@@ -197,8 +207,12 @@ final class EngineCore {
       switch decision {
       case .start(let entry): start(entry, now)
       case .yield(let id):
-        guard let job = active[id], job.phase == .transferring || job.phase == .opening else { return }
-        settle(job, .yield)
+        if let job = active[id], job.phase == .transferring || job.phase == .opening {
+          settle(job, .yield)
+        } else {
+          // It is about to give its slot back, or looks at what it has, which may take long: others make room.
+          scheduler.keepsSlot(id)
+        }
       }
     }
     for job in segmented.values {
@@ -208,7 +222,9 @@ final class EngineCore {
   }
 
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {
-    let record: JobRecord
+    var entry = entry
+    entry.idle += max(.zero, now - entry.enqueuedAt)
+    var record: JobRecord
     do {
       if added[entry.id] == nil { try readAhead(of: entry) }
       guard let found = added.removeValue(forKey: entry.id), !found.state.isSettled else {
@@ -226,6 +242,7 @@ final class EngineCore {
       return hold(entry, standing.reason, until: standing.until)
     }
     origins.started(entry.origin, job: entry.id, now: now)
+    record.forgiveWaiting(entry.idle.inNanoseconds, now: clock.now)
     let job = ActiveJob(record, origin: entry.origin, run: number(), io: io, hashing: hashing, now: now)
     active[entry.id] = job
     open(job)

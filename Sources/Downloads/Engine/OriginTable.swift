@@ -14,6 +14,8 @@ struct OriginTable {
     var calmings = 0
     /// Until then it has fewer connections at once.
     var calmUntil: Duration?
+    /// Never is a weaker scheme answered than one that was offered; a proxy has an entry of its own.
+    var strongestOffered: Challenge.Strength?
     /// Its HTTP/2 isn't trusted before.
     var leavesHTTP2Until: Duration?
   }
@@ -53,6 +55,9 @@ struct OriginTable {
   }
 
   mutating func ended(_ number: UInt32, job: JobID) { states[Int(number)].breaker.ended(job: job) }
+
+  /// The network changed: every closed road is tried.
+  mutating func hurry(now: Duration) { for index in states.indices { states[index].breaker.hurry(now: now) } }
 
   /// Moments at which a blocked origin may be asked again.
   var reopenings: [Duration] {

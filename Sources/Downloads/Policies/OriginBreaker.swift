@@ -37,6 +37,13 @@ struct OriginBreaker: Sendable {
     }
   }
 
+  /// Something changed that may have been the reason: the probe needn't wait any longer.
+  mutating func hurry(now: Duration) {
+    guard let opensAt, opensAt > now else { return }
+    self.opensAt = now
+    isHalfOpen = false
+  }
+
   mutating func succeeded() { self = OriginBreaker() }
 
   /// Once, when the time for a probe has come.

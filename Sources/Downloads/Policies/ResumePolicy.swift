@@ -136,7 +136,7 @@ enum ResumePolicy {
     let wanted: (from: Int64, to: Int64?)
     switch ask {
     case .whole: return fault("206 although no range was asked for")
-    case .probe: return probed(job, offset, range)
+    case .probe: return probed(job, offset, range, entity)
     case .range(let from, let to, _): wanted = (from, to)
     }
     let expected = job.specification.exactSize ?? job.partial?.entity.total
@@ -185,10 +185,17 @@ enum ResumePolicy {
   }
 
   private static func probed(
-    _ job: JobRecord, _ offset: Int64, _ range: (first: Int64, last: Int64, total: Int64?)
+    _ job: JobRecord, _ offset: Int64, _ range: (first: Int64, last: Int64, total: Int64?), _ entity: Entity
   ) -> Decision {
     guard range.first == 0, range.last == 0, let total = range.total else {
       return .again(.whole, .server("206 to a probe without the length"))
+    }
+    // That all is there is shown by a length which comes with the validator of what is there.
+    if job.specification.exactSize == nil, let kept = job.partial?.entity, kept.total == nil, total == offset,
+      let tag = kept.strongTag, tag == entity.strongTag, kept.coding == entity.coding,
+      isSamePlace(kept.finalURL, entity.finalURL)
+    {
+      return .complete
     }
     return judge(total: total, job, offset)
   }
@@ -209,6 +216,12 @@ enum ResumePolicy {
     guard values.count == 1, case .unsatisfied(let total)? = ContentRange(values[0]), let total else {
       // 416 alone is never success. To a probe there is nothing left to ask.
       return ask == .probe || ask == .whole ? .restart : .again(.probe, .probe)
+    }
+    // Nobody has named a length yet: the first byte comes with it, and with the validators.
+    if total == offset, ask != .probe, ask != .whole, job.specification.exactSize == nil,
+      job.partial?.entity.total == nil, job.partial?.entity.strongTag != nil, knownDigest(job) == nil
+    {
+      return .again(.probe, .probe)
     }
     return judge(total: total, job, offset)
   }

@@ -36,6 +36,10 @@ package struct Scheduler {
     var rest: Int64
     /// Boot time of its enqueueing.
     var since: Duration
+    /// Boot time at which it was enqueued last, and time before that which no attempt was made in, for reasons that aren't its
+    /// own.
+    fileprivate(set) var enqueuedAt: Duration = .zero
+    var idle: Duration = .zero
     /// The step of aging that it was enqueued in, so that the order of waiting jobs never changes.
     fileprivate var rank: Int64 = 0
     /// Tells this enqueueing from an earlier one that was taken back.
@@ -66,6 +70,8 @@ package struct Scheduler {
     /// Connections that it uses: more than one when it is segmented.
     var connections = 1
     var isYielding = false
+    /// It can't make room now.
+    var keepsSlot = false
   }
 
   package enum Decision: Equatable {
@@ -83,6 +89,8 @@ package struct Scheduler {
   private var turn: UInt64 = 0
   private var serial: UInt64 = 0
   private var lastTurn: [AppClass: UInt64] = [:]
+  /// Prefetches that wait, by when they have waited long enough to count as more.
+  private var promotions = Heap<Promotion> { $0.at < $1.at }
   /// Origins that asked for fewer requests, and by what their limits are divided.
   private var divisors: [UInt32: Int] = [:]
 
@@ -91,6 +99,11 @@ package struct Scheduler {
   private struct AppClass: Hashable {
     var app: UInt32
     var transferClass: TransferClass
+  }
+
+  private struct Promotion {
+    var at: Duration
+    var entry: Entry
   }
 
   private struct Waiting {
@@ -119,7 +132,9 @@ package struct Scheduler {
     guard waiting[entry.id] == nil, running[entry.id] == nil else { return }
     serial += 1
     entry.serial = serial
+    entry.enqueuedAt = now
     waiting[entry.id] = Waiting(key: key, serial: serial)
+    if entry.transferClass == .prefetch { promotions.push(Promotion(at: entry.since + limits.promotion, entry: entry)) }
     if queues[key] == nil,
       !running.values.contains(where: { $0.entry.app == key.app && $0.entry.transferClass == key.transferClass })
     {
@@ -150,8 +165,10 @@ package struct Scheduler {
   /// Whether a running job may open one more connection.
   func permitsConnection(of id: JobID) -> Bool {
     guard let job = running[id] else { return false }
-    return connections(nil) < limits.transfers
-      && connections(job.entry.origin) < limits.perOriginSegmented / divisor(job.entry.origin)
+    let (origin, transferClass) = (job.entry.origin, job.entry.transferClass)
+    let most =
+      transferClass == .foreground ? limits.perOriginSegmented / divisor(origin) : originLimit(origin, transferClass)
+    return connections(nil) < limits.transfers && connections(origin) < most
   }
 
   private func connections(_ origin: UInt32?) -> Int {
@@ -163,6 +180,7 @@ package struct Scheduler {
   package mutating func next(
     now: Duration, isClassBlocked: (TransferClass) -> Bool, isOriginBlocked: (UInt32, TransferClass) -> Bool
   ) -> Decision? {
+    promote(now)
     for transferClass in TransferClass.allCases where !isClassBlocked(transferClass) {
       let candidates = queues.keys.filter { $0.transferClass == transferClass }
       guard !candidates.isEmpty else { continue }
@@ -200,10 +218,28 @@ package struct Scheduler {
     return nil
   }
 
+  private mutating func promote(_ now: Duration) {
+    while let first = promotions.first, first.at <= now {
+      promotions.pop()
+      if isStale(first.entry) { continue }
+      remove(first.entry.id)
+      enqueue(first.entry, now: now)
+    }
+  }
+
   private mutating func yield(_ victim: JobID) -> Decision {
     running[victim]?.isYielding = true
     return .yield(victim)
   }
+
+  /// A job that was to make room has nothing left to transfer: somebody else is chosen.
+  mutating func keepsSlot(_ id: JobID) {
+    running[id]?.isYielding = false
+    running[id]?.keepsSlot = true
+  }
+
+  /// It transfers again.
+  mutating func transfers(_ id: JobID) { if running[id]?.keepsSlot == true { running[id]?.keepsSlot = false } }
 
   /// Who has to make room so that the first of those that wait can start although there are slots: a job of a lower class
   /// at its origin, where that has as many as it may; or a large one in the background, where the last slot is kept for
@@ -245,7 +281,10 @@ package struct Scheduler {
   private func room(for transferClass: TransferClass) -> Room {
     let all = connections(nil)
     guard all < limits.transfers else { return .none }
-    guard transferClass.isBackground else { return .any }
+    guard transferClass.isBackground else {
+      let large = running.values.reduce(0) { $1.entry.rest > limits.small ? $0 + $1.connections : $0 }
+      return large < limits.transfers - 1 ? .any : .small
+    }
     let background = running.values.filter { $0.entry.transferClass.isBackground }
     guard background.count < limits.background else { return .none }
     let large = background.filter { $0.entry.rest > limits.small }.count
@@ -258,7 +297,7 @@ package struct Scheduler {
   ) -> JobID? {
     // One at a time: its slot isn't free before its checkpoint.
     if running.values.contains(where: \.isYielding) { return nil }
-    let candidates = running.values.filter { isCandidate($0.entry) }
+    let candidates = running.values.filter { !$0.keepsSlot && isCandidate($0.entry) }
     let lower = candidates.filter { $0.entry.transferClass > transferClass }
     if let victim = lower.max(by: { ($0.entry.transferClass, $0.started) < ($1.entry.transferClass, $1.started) }) {
       return victim.entry.id

@@ -14,6 +14,8 @@ final class BodyWriter {
   private(set) var inFlight = 0
   /// Bytes that may be written before the journal knows the file; nil: it does.
   var holdAt: Int64?
+  /// What was written has to be looked at before more comes.
+  var waitsForTurn = false
   /// Of a body that brings everything: what is wanted of it and hasn't come yet, in order; nil: all of it.
   private var wanted: ArraySlice<Range<Int64>>?
   /// The transport was told to pause, and has to be told when there is room.
@@ -96,6 +98,7 @@ final class BodyWriter {
   }
 
   private var hasRoom: Bool {
+    if waitsForTurn { return false }
     if let holdAt, offset >= holdAt { return false }
     // What is in the hand has room for one receive; a new buffer is needed only after that.
     return inFlight < Self.mostInFlight && !(pool.isExhausted && inFlight > 0)
@@ -116,11 +119,12 @@ final class BodyWriter {
     return buffer
   }
 
-  /// Throws away what wasn't handed over.
-  func dropCurrent() {
-    guard let buffer = current else { return }
+  /// Throws away what wasn't handed over, and says how many bytes that was.
+  func dropCurrent() -> Int64 {
+    guard let buffer = current else { return 0 }
     offset -= Int64(buffer.count)
     current = nil
+    return Int64(buffer.count)
   }
 
   /// A buffer is on the file. Whether the transport should go on.

@@ -80,6 +80,8 @@ final class Publisher: Sendable {
       for item in named { tell(item) }
       items = items.filter { rename($0) }
       synchronizeDirectories(&items)
+      // Before the journal says that all is done: who dies in between comes back here.
+      for item in items { removeOlderGenerations(item) }
       named = items
     }
   }
@@ -92,7 +94,6 @@ final class Publisher: Sendable {
   }
 
   private func tell(_ item: Item) {
-    removeOlderGenerations(item)
     item.file.close()
     item.completion(.success(item.job))
   }

@@ -85,7 +85,8 @@ final class StagingFile: @unchecked Sendable {
     if let chunks, !partial.verifiedChunks.isEmpty {
       guard isSameFile, try holds(partial, chunks, size: identity.size, isIntact: isIntact) else { return nil }
       if identity.size > chunks.totalSize { try files.truncate(number, to: chunks.totalSize) }
-      let found = isIntact ? try find(chunks, besides: partial.verifiedChunks) : ChunkMap.Found()
+      // After another boot as well: whatever the disk has kept, the digests say whether it is right.
+      let found = try find(chunks, besides: partial.verifiedChunks)
       return Kept(certain: min(identity.size, chunks.totalSize), found: found)
     }
     var certain: Int64 = 0

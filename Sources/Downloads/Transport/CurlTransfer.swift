@@ -229,9 +229,12 @@ final class CurlTransfer {
 
   // MARK: The end
 
+  /// Of heads and bodies, wanted or not.
+  var receivedBytes: Int64 { headerBytes + bodyBytes }
+
   func end(_ result: CURLcode) -> TransportEnd {
     var end = TransportEnd()
-    end.receivedBytes = headerBytes + bodyBytes
+    end.receivedBytes = receivedBytes
     var text: UnsafeMutablePointer<CChar>?
     if oc_get_string(easy, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text {
       end.remoteAddress = String(cString: text)

@@ -58,11 +58,12 @@ final class CurlTransport: Transport {
     curl_easy_pause(transfer.easy, CURLPAUSE_CONT)
   }
 
-  func cancel(_ id: TransferID) {
-    guard let transfer = transfers.removeValue(forKey: id) else { return }
+  func cancel(_ id: TransferID) -> Int64 {
+    guard let transfer = transfers.removeValue(forKey: id) else { return 0 }
     byHandle[transfer.easy] = nil
     transfer.isCancelled = true
     curl_multi_remove_handle(multi.handle, transfer.easy)
+    return transfer.receivedBytes
   }
 
   func receiveSample(of id: TransferID) -> ReceiveWindow.Sample? {
@@ -75,10 +76,12 @@ final class CurlTransport: Transport {
     ReceiveSocket.limit(socket, to: bytes)
   }
 
-  func poll(atMost limit: Duration) {
+  func poll(atMost limit: () -> Duration) {
     var running: Int32 = 0
     curl_multi_perform(multi.handle, &running)
     if !reap() {
+      // What came just now may have changed how long there is time.
+      let limit = limit()
       let milliseconds = Int32(min(max(0, (limit.inNanoseconds + 999_999) / 1_000_000), 60_000))
       curl_multi_poll(multi.handle, nil, 0, milliseconds, nil)
       curl_multi_perform(multi.handle, &running)

@@ -95,13 +95,14 @@ protocol Transport: AnyObject {
   /// Goes on after `.pause`.
   func resume(_ id: TransferID)
   /// The transfer is gone at once and its end isn't told; the connection is closed unless the message was complete.
-  func cancel(_ id: TransferID)
+  func cancel(_ id: TransferID) -> Int64
   /// What the kernel knows of a transfer's connection; nil: it has none, or there is nothing to know.
   func receiveSample(of id: TransferID) -> ReceiveWindow.Sample?
   /// Bytes that the peer may send ahead on a transfer's connection. Ends with the transfer.
   func limitWindow(of id: TransferID, to bytes: Int)
-  /// Works until something happened, `wake` was called, or the time is over.
-  func poll(atMost limit: Duration)
+  /// Works until something happened, `wake` was called, or the time is over: how long that is, is asked when nothing is left
+  /// to do.
+  func poll(atMost limit: () -> Duration)
   /// Requests that start from now on follow these.
   func follow(_ options: TransportOptions)
   /// Forgets connections and addresses: the network changed, or the machine slept.

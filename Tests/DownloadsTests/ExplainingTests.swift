@@ -1,0 +1,80 @@
+import AssetModel
+import DevelopmentOrigin
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Downloads
+
+/// Every wait and every end says why.
+@Suite struct ExplainingTests {
+  @Test(arguments: TransferFailure.Reason.allCases) func terminal(reason: TransferFailure.Reason) {
+    let failure = TransferFailure(reason, status: 418, errno: 5, detail: "so it was")
+    let explanation = Explanation(of: failure)
+    #expect(explanation.code.rawValue == reason.rawValue)
+    #expect(explanation.data == ["detail": "so it was", "status": "418", "errno": "5"])
+    #expect(!explanation.remedy.isEmpty && explanation.endsIn == nil)
+  }
+
+  @Test func publication() async throws {
+    let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false))
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url("/none"))])[0].job)
+    let explanation = try await events.waiting(id)
+    #expect(explanation.code == .publication && explanation.data["retest"] == "1 of 2" && explanation.endsIn != nil)
+    await harness.engine.close()
+  }
+
+  @Test("a question that nobody has answered yet, and whom it is for") func challenge() async throws {
+    let gate = Latch()
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.authentication = .basic(user: "user", password: "pass")
+    }
+    defer { origin.stop() }
+    let harness = try Harness {
+      $0.challengeTimeout = .seconds(600)
+      $0.answerChallenge = { _ in
+        while !gate.isOpen { try? await Task.sleep(for: .milliseconds(2)) }
+        return .credential(user: "user", password: "pass")
+      }
+    }
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
+    try await until { await harness.engine.explain(id)?.code == .challenge }
+    let explanation = await harness.engine.explain(id)
+    #expect(explanation?.data["kind"] == "basic" && explanation?.endsIn.map { (0...600).contains($0) } == true)
+    gate.open()
+    #expect(try await harness.end(of: id, in: events).isFinished)
+    await harness.engine.close()
+  }
+
+  @Test("F-23 a closed road is named, and a change of network opens it for one") func originBackoff() async throws {
+    let fails = Mutex(true)
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, _ in
+        fails.withLock { $0 } ? .status(500) : .with { $0.body = .resource(Trial.path) }
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false))
+    let events = harness.engine.events
+    let names = (0..<5).map { "file \($0)" }
+    let ids = try await harness.engine.add(
+      names.map { harness.specification(origin.url("/\($0.last ?? "0")"), name: $0, .prefetch) }
+    ).compactMap(\.job)
+    for id in ids { try await until { await harness.engine.explain(id)?.code == .retrying } }
+    let late = try #require(
+      try await harness.engine.add([harness.specification(origin.url("/late"), name: "late", .prefetch)])[0].job)
+    try await until { await harness.engine.explain(late)?.code == .originBackoff }
+    let explanation = await harness.engine.explain(late)
+    #expect(explanation?.data["failures"] == "5" && (explanation?.endsIn ?? 0) > 0)
+    fails.withLock { $0 = false }
+    harness.engine.networkChanged()
+    #expect(try await harness.end(of: late, in: events).isFinished)
+    await harness.engine.close()
+  }
+}
