@@ -235,4 +235,14 @@ import Testing
     scheduler.enqueue(Self.entry(99, origin: 99, transferClass, rest: 1 << 20), now: .zero)
     #expect(Self.started(&scheduler) == [99])
   }
+
+  @Test func whoComesBackAgainAndAgainIsKeptOnce() {
+    var scheduler = Scheduler()
+    scheduler.limits.background = 0
+    for _ in 0..<10_000 {
+      scheduler.enqueue(Self.entry(1, .prefetch), now: .zero)
+      scheduler.remove(JobID(1))
+    }
+    #expect(scheduler.keptPromotions < 100)
+  }
 }

@@ -118,6 +118,8 @@ package struct Scheduler {
   }
 
   var waitingCount: Int { waiting.count }
+  /// What is kept of prefetches that wait, or waited, to be promoted.
+  var keptPromotions: Int { promotions.elements.count }
 
   func isWaiting(_ id: JobID) -> Bool { waiting[id] != nil }
 
@@ -134,7 +136,7 @@ package struct Scheduler {
     entry.serial = serial
     entry.enqueuedAt = now
     waiting[entry.id] = Waiting(key: key, serial: serial)
-    if entry.transferClass == .prefetch { promotions.push(Promotion(at: entry.since + limits.promotion, entry: entry)) }
+    if entry.transferClass == .prefetch { awaitPromotion(of: entry) }
     if queues[key] == nil,
       !running.values.contains(where: { $0.entry.app == key.app && $0.entry.transferClass == key.transferClass })
     {
@@ -222,9 +224,20 @@ package struct Scheduler {
     while let first = promotions.first, first.at <= now {
       promotions.pop()
       if isStale(first.entry) { continue }
-      remove(first.entry.id)
-      enqueue(first.entry, now: now)
+      var entry = first.entry
+      entry.idle += max(.zero, now - entry.enqueuedAt)
+      remove(entry.id)
+      enqueue(entry, now: now)
     }
+  }
+
+  /// Those that left the queue stay in the heap until their day is over: with many, it is made anew.
+  private mutating func awaitPromotion(of entry: Entry) {
+    promotions.push(Promotion(at: entry.since + limits.promotion, entry: entry))
+    guard promotions.elements.count > 2 * waiting.count + 64 else { return }
+    let live = promotions.elements.filter { !isStale($0.entry) }
+    promotions = Heap { $0.at < $1.at }
+    for promotion in live { promotions.push(promotion) }
   }
 
   private mutating func yield(_ victim: JobID) -> Decision {
