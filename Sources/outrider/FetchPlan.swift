@@ -59,10 +59,6 @@ struct FetchPlan: Sendable {
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)\(remedy(entry.url))")
       }
-      if url.hasUserInfo {
-        throw Failure(
-          64, "\(place)the URL of \(url.host) contains a user name; leave it out, and give --user NAME:PASSWORD")
-      }
       schemes.insert(url.scheme)
       let name = SafeFileName.from(url: url)
       if let other = names.updateValue(entry.url, forKey: Spelling(text: name)) {
