@@ -22,7 +22,9 @@ struct FetchCommand: AsyncParsableCommand {
         outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
 
       EXIT STATUS
-        0 all complete   1 some failed, each named   64 usage   66 a file that isn't there   75 stopped with work left that the same command resumes
+        0 all complete   1 some failed, each named   64 usage   66 a file or directory that isn't there
+        70 too few threads, open files or memory are allowed   73 the state folder can't be used
+        74 standard output didn't take the result   75 stopped with work left that the same command resumes
         130 interrupted, likewise resumable
       """)
 

@@ -17,6 +17,23 @@ import Testing
     #expect(finished.errors.contains("write standard output"), "\(finished.errors)")
   }
 
+  /// A chunk list that a full disk has cut would be believed, and a wait that nobody reads explains nothing.
+  @Test(arguments: [">/dev/full", ">&-"])
+  func saysThatAListOrAReasonWasLost(_ redirection: String) throws {
+    let script = """
+      D=$(mktemp -d); trap 'rm -rf "$D"' EXIT; mkdir "$D/to"
+      $O fetch http://127.0.0.1:1/x --to "$D/to" --state "$D/state" 2>"$D/log" & P=$!
+      until grep -q 'waits for' "$D/log"; do kill -0 $P || exit 1; done
+      kill $P; wait $P
+      for words in "digest $O" "explain 1 --state $D/state" "explain 1 --json --state $D/state"; do
+        $O $words \(redirection); echo "status $?" >&2
+      done
+      """
+    let errors = try Self.shell(script).errors
+    #expect(errors.split(separator: "\n").filter { $0.hasPrefix("status") } == Array(repeating: "status 74", count: 3))
+    #expect(errors.contains("write standard output"), "\(errors)")
+  }
+
   @Test(arguments: ["2>/dev/full", "2>&-"])
   func needsNobodyToHearItsErrors(_ redirection: String) throws {
     #expect(try Self.shell("$O \(Self.abs) \(redirection)").output == "5\n")
