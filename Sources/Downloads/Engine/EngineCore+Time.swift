@@ -31,7 +31,8 @@ extension EngineCore {
     if !changes.isEmpty { try? journal.journal.commit(changes) }
   }
 
-  /// How long the job has had no progress, gates, pauses and queues not counted (`JobRecord.forgiveWaiting`), in machines' running time: what a machine was switched off doesn't count.
+  /// How long the job has had no progress, gates, pauses and queues not counted (`JobRecord.forgiveWaiting`), in machines'
+  /// running time: what a machine was switched off doesn't count.
   func timeWithoutProgress(_ job: ActiveJob) -> Duration {
     let now = clock.now
     if job.record.lastProgress.bootIdentifier != now.bootIdentifier {

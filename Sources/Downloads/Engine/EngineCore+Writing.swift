@@ -68,7 +68,9 @@ extension EngineCore {
     inPlace.time += took
     if took >= Self.slowWrite { job.isSlowToWrite = true }
     // One call of the transport may bring very much.
-    if inPlace.time >= Self.turn || inPlace.bytes >= Self.worthALook && !job.isPreallocated && lacksRoom(job) {
+    if inPlace.time >= Self.turn
+      || inPlace.bytes >= Self.worthALook && !job.isPreallocated && shortageOfRest(job) != nil
+    {
       writer.waitsForTurn = true
     }
     if inPlace.bytes >= Self.worthALook { inPlace.bytes = 0 }
@@ -122,8 +124,6 @@ extension EngineCore {
   func holdIfShort(_ job: ActiveJob) {
     if job.next == nil, let shortage = shortageOfRest(job) { settle(job, .hold(.disk(shortage), nil)) }
   }
-
-  private func lacksRoom(_ job: ActiveJob) -> Bool { shortageOfRest(job) != nil }
 
   private func shortageOfRest(_ job: ActiveJob) -> SpaceShortage? {
     let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
