@@ -295,6 +295,7 @@ enum JobRow {
       history.serverFaults, history.challenges, history.triedBareRange ? 1 : 0, history.triedNoTransform ? 1 : 0,
     ] { packer.append(Int64(number)) }
     packer.append(history.highWater)
+    packer.append(history.heededRedirect ? 1 : 0)
     return packer.bytes
   }
 
@@ -309,6 +310,8 @@ enum JobRow {
     history.triedBareRange = try unpacker.number() != 0
     history.triedNoTransform = try unpacker.number() != 0
     history.highWater = try unpacker.number()
+    // Rows of before don't have it.
+    if !unpacker.isAtEnd { history.heededRedirect = try unpacker.number() != 0 }
     try unpacker.end()
   }
 

@@ -43,7 +43,9 @@ struct Unpacker {
     return text
   }
 
-  func end() throws(Unreadable) { if !rest.isEmpty { throw Unreadable() } }
+  var isAtEnd: Bool { rest.isEmpty }
+
+  func end() throws(Unreadable) { if !isAtEnd { throw Unreadable() } }
 
   /// A row that this program didn't write like that.
   struct Unreadable: Error {}

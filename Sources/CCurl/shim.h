@@ -15,6 +15,9 @@ static inline CURLcode oc_set_string(CURL *easy, CURLoption option, const char *
 static inline CURLcode oc_set_pointer(CURL *easy, CURLoption option, void *value) {
     return curl_easy_setopt(easy, option, value);
 }
+static inline CURLcode oc_set_url(CURL *easy, CURLU *value) {
+    return curl_easy_setopt(easy, CURLOPT_CURLU, value);
+}
 static inline CURLcode oc_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(easy, option, value);
 }

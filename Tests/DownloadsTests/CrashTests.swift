@@ -37,34 +37,73 @@ import Testing
   func everywhere(manner: String) async throws {
     let origin = try Origin { $0.resources["/file"] = Resource(Self.content) }
     defer { origin.stop() }
-    let url = origin.url("/file")
     var number = 0
     var wasKilled = true
     while wasKilled {
       number += 1
-      let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-crash-")
-      defer { Files.removeTree(folder) }
-      try FileManager.default.createDirectory(
-        atPath: "\(folder)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-      let first = try await Self.run(folder, url, number, manner)
-      wasKilled = first.status & 0x7f == SIGKILL
-      #expect(wasKilled || first.status == 0, "operation \(number): \(first.output)")
-      let before = FileManager.default.contents(atPath: "\(folder)/file")
-      #expect(
-        before == nil || before?.count == Self.content.count, "never half a file at its place, operation \(number)")
-      origin.reset()
-      let second = try await Self.run(folder, url, 0, manner)
-      #expect(second.status == 0, "operation \(number), \(manner): \(second.output)")
-      #expect(
-        FileManager.default.contents(atPath: "\(folder)/file") == Data(Self.content.bytes(in: 0..<Self.content.count)),
-        "operation \(number)")
-      let staged = try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/.outrider")
-      #expect(staged.allSatisfy { !$0.contains("/") }, "nothing is left behind, operation \(number): \(staged)")
-      let store = try AssetStore(opening: "\(folder)/state")
-      #expect(try store.deliveries().count == 1, "one callback, operation \(number)")
-      #expect(try store.job(JobID(2)) == nil)
-      try store.close()
+      wasKilled = try await Self.interrupt([number], origin, manner) == 1
     }
     #expect(number > 30, "there was something to kill")
+  }
+
+  /// Recovering is a run like any other, of which nothing is left but what the one before it left: so the second is
+  /// killed at each of its operations as well, after a first one that ended in the middle, or with all of it there.
+  @Test("F-41 F-43 killed again at every operation of the recovery", arguments: Stage.allCases)
+  func recovery(stage: Stage) async throws {
+    let origin = try Origin { $0.resources["/file"] = Resource(Self.content) }
+    defer { origin.stop() }
+    let all = try await Self.operations(origin)
+    let first =
+      switch stage {
+      case .received: all / 2
+      case .whole: all - 6
+      case .named: all - 1
+      }
+    var number = 0
+    var kills = 2
+    while kills == 2 {
+      number += 1
+      kills = try await Self.interrupt([first, number], origin, "after")
+      try #require(kills >= 1, "\(stage), operation \(first) of \(all)")
+    }
+    #expect(number > 8, "there was something to kill")
+  }
+
+  enum Stage: CaseIterable, Sendable { case received, whole, named }
+
+  /// How many a run has.
+  private static func operations(_ origin: Origin) async throws -> Int {
+    var number = 0
+    repeat { number += 8 } while try await interrupt([number], origin, "after") == 1
+    repeat { number -= 1 } while try await interrupt([number], origin, "after") == 0
+    return number
+  }
+
+  /// Kills a run after the other at these of their operations, and checks what the one after them leaves. How many were
+  /// killed.
+  private static func interrupt(_ numbers: [Int], _ origin: Origin, _ manner: String) async throws -> Int {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-crash-")
+    defer { Files.removeTree(folder) }
+    try FileManager.default.createDirectory(
+      atPath: "\(folder)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    let what = "operations \(numbers), \(manner)"
+    let whole = Data(content.bytes(in: 0..<content.count))
+    var kills = 0
+    // The last one isn't interrupted.
+    for number in numbers + [0] {
+      let (status, output) = try await run(folder, origin.url("/file"), number, manner)
+      let wasKilled = status & 0x7f == SIGKILL
+      #expect(wasKilled || status == 0, "\(what): \(output)")
+      let there = FileManager.default.contents(atPath: "\(folder)/file")
+      #expect(there == whole || wasKilled && there == nil, "never half a file at its place, \(what)")
+      if wasKilled { kills += 1 }
+    }
+    let staged = try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/.outrider")
+    #expect(staged.allSatisfy { !$0.contains("/") }, "nothing is left behind, \(what): \(staged)")
+    let store = try AssetStore(opening: "\(folder)/state")
+    #expect(try store.deliveries().count == 1, "one callback, \(what)")
+    #expect(try store.job(JobID(2)) == nil)
+    try store.close()
+    return kills
   }
 }

@@ -241,6 +241,26 @@ import Testing
     }
   }
 
+  /// Said again each time: whoever heeded it always would never get there.
+  @Test("F-22 Retry-After on a redirect: what it leads to waits, once", arguments: [301, 302, 307])
+  func retryAfterOfARedirect(status: Int) async throws {
+    let clock = TestClock()
+    let trial = try await Trial.run(
+      clock: clock,
+      configure: { $0.resources["/other"] = Resource(Trial.content) }
+    ) { request, nth in
+      request.path == Trial.path
+        ? .with {
+          $0.redirect = .to("/other", status: status)
+          $0.retryAfter = .seconds(120)
+        } : .with { if nth == 1 { $0.ending = .init(.close, after: .byte(1 << 20)) } }
+    }
+    #expect(trial.isFinished, "\(trial.end)")
+    #expect(trial.requests.map(\.path) == ["/file", "/file", "/other", "/file", "/other"])
+    let waits = clock.jumps.withLock { $0.map { $0 / .seconds(1) }.filter { $0 > 60 } }
+    #expect(waits.count == 1 && waits.allSatisfy { (119...121).contains($0) }, "\(waits)")
+  }
+
   @Test("F-23 a storm of 500 and 503") func storm() async throws {
     let clock = TestClock()
     let trial = try await Trial.run(clock: clock) { _, nth in nth <= 5 ? .status(nth % 2 == 0 ? 500 : 503) : nil }

@@ -27,7 +27,7 @@ import Testing
     clock.advance(by: .seconds(40 * 24 * 3600))
     harness.engine.resume(id)
     try await until { origin.requests.count >= 2 }
-    try await until { await harness.engine.explain(id)?.code != .transferring }
+    try await until { await ![.transferring, .queued].contains(harness.engine.explain(id)?.code) }
     #expect(await harness.engine.explain(id)?.code == .retrying)
     harness.engine.resume(id)
     #expect(try await harness.end(of: id, in: events).isFinished)

@@ -6,8 +6,7 @@ import LinuxSystem
 import Synchronization
 
 /// Fetches one file and dies by SIGKILL at the nth operation that leaves a trace. Its arguments: the folder, the URL, the
-/// number (0: never), and whether the operation itself is still
-/// done (`after`) or not (`before`; half of a write is).
+/// number (0: never), and whether the operation itself is still done (`after`) or not (`before`; half of a write is).
 @main
 enum InterruptedFetch {
   static func main() async throws {
@@ -67,9 +66,9 @@ final class Fuse: Sendable {
       half()
       kill(getpid(), SIGKILL)
     }
-    let result = try operation()
-    if isIt { kill(getpid(), SIGKILL) }
-    return result
+    // One that fails is over as well.
+    defer { if isIt { kill(getpid(), SIGKILL) } }
+    return try operation()
   }
 }
 

@@ -46,6 +46,8 @@ public struct JobHistory: Sendable, Equatable {
   public var triedBareRange = false
   /// Asked once with `no-transform`.
   public var triedNoTransform = false
+  /// Waited once because a redirect asked for it (`Retry-After`): the next one would ask again.
+  public var heededRedirect = false
   /// The most bytes that were ever durable: progress is measured from here.
   public var highWater: Int64 = 0
 

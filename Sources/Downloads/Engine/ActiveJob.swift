@@ -12,6 +12,11 @@ final class ActiveJob {
     case settling
     case verifying
     case publishing
+    /// How it ended is on its way to the journal.
+    case retiring
+
+    /// Nothing can be asked of it before its slot is free.
+    var isEnding: Bool { self == .publishing || self == .retiring }
   }
 
   /// What follows when everything received is safe.

@@ -46,7 +46,13 @@ extension EngineCore: TransportClient {
         status: head.status, location: head.values("location"), from: segment.url, visited: segment.visited,
         rules: hostRules(job.record.specification))
       switch decision {
-      case .follow(let url, let drops): return .follow(url, dropsCredentials: drops)
+      case .follow(let url, let drops):
+        // It is the redirected request that has to wait (RFC 9110, 10.2.3).
+        if !job.record.history.heededRedirect, let asked = waitAsked(head), asked > .zero {
+          job.record.history.heededRedirect = true
+          leaveAlone(url, for: asked, value: head.first("retry-after") ?? "")
+        }
+        return .follow(url, dropsCredentials: drops)
       case .refuse(var failure):
         failure.hop = segment.visited.count
         return .next(.fail(failure))
@@ -58,7 +64,7 @@ extension EngineCore: TransportClient {
       if !job.credentials.isEmpty || !job.identities.isEmpty { job.record.history.challenges = 0 }
       return resumePlan(job, segment, head)
     case 429, 503:
-      let asked = head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }
+      let asked = waitAsked(head)
       if let asked { leaveAlone(segment.url, for: asked, value: head.first("retry-after") ?? "") }
       return .problem(.status(head.status), own: asked)
     default:
@@ -398,6 +404,10 @@ extension EngineCore: TransportClient {
     case .protocolFault: .protocolFault(text)
     case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)
     }
+  }
+
+  private func waitAsked(_ head: ResponseHead) -> Duration? {
+    head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }
   }
 
   private func leaveAlone(_ url: ParsedURL, for wait: Duration, value: String) {

@@ -42,7 +42,7 @@ extension EngineCore {
     guard !isClosing else { return completion(self, .failure(EngineClosed())) }
     if let job = active[id] {
       job.wishes.append { $0.takeOver(id, specification, completion) }
-      if job.phase != .publishing { settle(job, .yield) }
+      if !job.phase.isEnding { settle(job, .yield) }
       return
     }
     guard var record = openRecord(id) else { return add(specification, inheriting: nil, completion) }

@@ -94,7 +94,7 @@ extension EngineCore {
 
   func pause(_ id: JobID) {
     if let job = active[id] {
-      guard job.phase != .publishing else { return job.wishes.append { $0.pause(id) } }
+      guard !job.phase.isEnding else { return job.wishes.append { $0.pause(id) } }
       return settle(job, .pause)
     }
     guard let record = openRecord(id), record.state == .open else { return }
@@ -106,7 +106,7 @@ extension EngineCore {
 
   func cancel(_ id: JobID) {
     if let job = active[id] {
-      guard job.phase != .publishing else { return job.wishes.append { $0.cancel(id) } }
+      guard !job.phase.isEnding else { return job.wishes.append { $0.cancel(id) } }
       return settle(job, .cancel)
     }
     guard let record = try? journal.journal.job(id), !record.state.isSettled else { return removeLeftover(of: id) }
@@ -189,7 +189,7 @@ extension EngineCore {
   func setClass(_ transferClass: TransferClass, of id: JobID) {
     if let job = active[id] {
       guard job.record.transferClass != transferClass else { return }
-      guard job.phase != .publishing else { return job.wishes.append { $0.setClass(transferClass, of: id) } }
+      guard !job.phase.isEnding else { return job.wishes.append { $0.setClass(transferClass, of: id) } }
       job.record.transferClass = transferClass
       return settle(job, .yield)
     }

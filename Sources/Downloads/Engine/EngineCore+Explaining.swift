@@ -22,7 +22,7 @@ extension EngineCore {
     case .verifying:
       return Explanation(.verifying, data: ["bytes": "\(job.writtenOffset)"], remedy: "the digest is computed")
     case .publishing: return Explanation(.delivering, remedy: "the disk has to say that everything is on it")
-    case .opening, .settling, .transferring:
+    case .opening, .settling, .transferring, .retiring:
       if let question = job.segments.compactMap(\.question).first, !job.segments.contains(where: { $0.writer != nil }) {
         return Explanation(
           .challenge, data: ["origin": question.challenge.origin, "kind": question.challenge.kind.name],

@@ -43,7 +43,7 @@ extension EngineCore {
     else { return false }
     job.hasLookedForPortal = true
     // Wishes wait until the slot is free.
-    job.phase = .publishing
+    job.phase = .retiring
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     TimedQuestion(timeout: options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
       mailbox.post { core in

@@ -127,7 +127,7 @@ extension EngineCore {
     _ job: ActiveJob, _ work: @escaping @Sendable () -> Void,
     _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
   ) {
-    job.phase = .publishing
+    job.phase = .retiring
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.lane.async {
       work()
@@ -209,7 +209,7 @@ extension EngineCore {
   func commitAndRetire(
     _ job: ActiveJob, attempt: Attempt? = nil, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
   ) {
-    job.phase = .publishing
+    job.phase = .retiring
     let (id, run, mailbox, record) = (job.id, job.run, mailbox, job.record)
     journal.commit([.job(record)] + (attempt.map { [.attempt($0, id)] } ?? [])) { failure in
       mailbox.post { core in

@@ -25,20 +25,23 @@ public struct ParsedURL: Sendable, Hashable {
   public init(_ text: String, relativeTo base: ParsedURL? = nil) throws(Failure) {
     // libcurl reads C strings, and would end at a NUL.
     if text.utf8.contains(0) { throw .malformed("it contains a NUL byte") }
-    guard let handle = curl_url() else { throw .malformed("out of memory") }
-    defer { curl_url_cleanup(handle) }
-    if let base { try Self.check(curl_url_set(handle, CURLUPART_URL, base.text, 0)) }
-    // Schemes that can't be asked are for the policy to refuse by name, not for the parser.
-    try Self.check(curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME)))
-    scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() ?? ""
-    var host = Self.part(handle, CURLUPART_HOST, UInt32(CURLU_PUNYCODE))
-    if host == nil { host = Self.part(handle, CURLUPART_HOST) }
+    let handle = try CurlURL()
+    if let base { try handle.set(base.text) }
+    try handle.set(text)
+    self.init(handle)
+  }
+
+  /// What libcurl understood.
+  init(_ handle: borrowing CurlURL) {
+    scheme = handle.part(CURLUPART_SCHEME)?.lowercased() ?? ""
+    var host = handle.part(CURLUPART_HOST, UInt32(CURLU_PUNYCODE))
+    if host == nil { host = handle.part(CURLUPART_HOST) }
     // Debian 12's libcurl leaves IDN to the connection; a host that isn't ASCII here has no punycode.
     self.host = (host ?? "").lowercased()
-    port = Self.part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
-    path = Self.part(handle, CURLUPART_PATH) ?? "/"
-    query = Self.part(handle, CURLUPART_QUERY)
-    hasUserInfo = Self.part(handle, CURLUPART_USER) != nil || Self.part(handle, CURLUPART_PASSWORD) != nil
+    port = handle.part(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } ?? 0
+    path = handle.part(CURLUPART_PATH) ?? "/"
+    query = handle.part(CURLUPART_QUERY)
+    hasUserInfo = handle.part(CURLUPART_USER) != nil || handle.part(CURLUPART_PASSWORD) != nil
   }
 
   /// `scheme://host:port`: what breakers, caps and credentials are bound to.
@@ -54,15 +57,38 @@ public struct ParsedURL: Sendable, Hashable {
     let usual = scheme == "https" ? 443 : scheme == "http" ? 80 : 0
     return "\(scheme)://\(host)\(port == usual ? "" : ":\(port)")"
   }
+}
 
-  private static func part(_ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+/// Owns a URL handle of libcurl.
+struct CurlURL: ~Copyable {
+  let handle: OpaquePointer
+
+  init() throws(ParsedURL.Failure) {
+    guard let handle = curl_url() else { throw .malformed("out of memory") }
+    self.handle = handle
+  }
+
+  /// What a transfer is given: the handle whose parts are those that were judged, or none. A text that is read once more
+  /// may be read otherwise.
+  static func of(_ url: ParsedURL) throws(ParsedURL.Failure) -> CurlURL {
+    let handle = try CurlURL()
+    try handle.set(url.text)
+    guard ParsedURL(handle) == url else { throw .malformed("it reads otherwise than when it was judged") }
+    return handle
+  }
+
+  deinit { curl_url_cleanup(handle) }
+
+  func set(_ text: String) throws(ParsedURL.Failure) {
+    // Schemes that can't be asked are for the policy to refuse by name, not for the parser.
+    let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME))
+    if code != CURLUE_OK { throw .malformed(String(cString: curl_url_strerror(code))) }
+  }
+
+  func part(_ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
     defer { curl_free(text) }
     return String(cString: text)
-  }
-
-  private static func check(_ code: CURLUcode) throws(Failure) {
-    if code != CURLUE_OK { throw .malformed(String(cString: curl_url_strerror(code))) }
   }
 }

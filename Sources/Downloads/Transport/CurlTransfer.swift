@@ -14,6 +14,8 @@ final class CurlTransfer {
   var hasLimitedWindow = false
 
   private let request: TransportRequest
+  /// libcurl copies it when the transfer begins; it isn't read again as a text.
+  private let url: CurlURL
   private let addresses: AddressPolicy
   private let usesProxy: Bool
   private let client: () -> (any TransportClient)?
@@ -37,11 +39,12 @@ final class CurlTransfer {
   static let receiveBuffer = 112 << 10
 
   init(
-    id: TransferID, on handle: CurlHandle, request: TransportRequest, options: TransportOptions, resolve: CurlList,
-    client: @escaping () -> (any TransportClient)?
+    id: TransferID, on handle: CurlHandle, request: TransportRequest, of url: consuming CurlURL,
+    options: TransportOptions, resolve: CurlList, client: @escaping () -> (any TransportClient)?
   ) {
     self.id = id
     self.handle = handle
+    self.url = url
     self.request = request
     self.client = client
     addresses = options.addresses
@@ -62,7 +65,9 @@ final class CurlTransfer {
   private func configureRequest() {
     let context = Unmanaged.passUnretained(self).toOpaque()
     handle.errorText.pointee = 0
-    oc_set_string(easy, CURLOPT_URL, request.url.text)
+    // A handle that is used again keeps its last URL otherwise (libcurl before 8).
+    oc_set_string(easy, CURLOPT_URL, nil)
+    oc_set_url(easy, url.handle)
     oc_set_string(easy, CURLOPT_PROTOCOLS_STR, request.url.scheme == "http" ? "http" : "https")
     oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
     oc_set_long(

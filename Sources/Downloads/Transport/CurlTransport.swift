@@ -46,8 +46,14 @@ final class CurlTransport: Transport {
       client?.transfer(id, ended: TransportEnd(problem: .other, message: "curl_easy_init failed"))
       return
     }
+    let url: CurlURL
+    do throws(ParsedURL.Failure) { url = try CurlURL.of(request.url) } catch {
+      client?.transfer(id, ended: TransportEnd(problem: .other, message: "\(error)"))
+      return
+    }
     let transfer = CurlTransfer(
-      id: id, on: handle, request: request, options: options, resolve: resolve, client: { [unowned self] in client })
+      id: id, on: handle, request: request, of: url, options: options, resolve: resolve,
+      client: { [unowned self] in client })
     transfers[id] = transfer
     byHandle[transfer.easy] = transfer
     curl_multi_add_handle(multi.handle, transfer.easy)
