@@ -8,26 +8,33 @@ import Testing
 
 /// What may take long doesn't keep the watchdog's thread from other plugins.
 @Suite(.serialized) struct AsideTests {
-  /// How long `work` takes, and the longest that the thread let anyone wait meanwhile.
+  /// How long `work` takes, and the longest that the watchdog's thread let a thread wait meanwhile. Tasks would wait for the
+  /// other tests, too.
   private static func watch(
     _ host: PluginHost, during work: @escaping @Sendable () async throws -> Void
   ) async throws -> (all: Duration, longest: Duration) {
     let isOver = Mutex(false)
     let clock = ContinuousClock()
     let start = clock.now
-    async let all = {
-      defer { isOver.withLock { $0 = true } }
-      try await work()
-      return start.duration(to: clock.now)
-    }()
-    var longest = Duration.zero
-    while !isOver.withLock({ $0 }) {
-      let asked = clock.now
-      _ = await host.isPrepared()
-      longest = max(longest, asked.duration(to: clock.now))
-      try await Task.sleep(for: .milliseconds(1))
+    async let longest = withCheckedContinuation { continuation in
+      Thread.detachNewThread { [loop = host.core.loop] in
+        let answered = DispatchSemaphore(value: 0)
+        var longest = Duration.zero
+        while !isOver.withLock({ $0 }) {
+          let asked = clock.now
+          loop.submit { answered.signal() }
+          answered.wait()
+          longest = max(longest, asked.duration(to: clock.now))
+          usleep(1000)
+        }
+        continuation.resume(returning: longest)
+      }
     }
-    return (try await all, longest)
+    defer { isOver.withLock { $0 = true } }
+    try await work()
+    let all = start.duration(to: clock.now)
+    isOver.withLock { $0 = true }
+    return (all, await longest)
   }
 
   @Test func aFullFolderIsRemoved() async throws {
