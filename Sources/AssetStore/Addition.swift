@@ -75,6 +75,10 @@ struct Addition {
     guard var known = try JobRow.find(id, database), known.specification.isExactly(specification) else {
       return .conflict(id)
     }
+    if known.specification.mirrors != specification.mirrors, known.state != .verified {
+      known.take(mirrors: specification.mirrors)
+      try JobRow.setMirrors(database, known)
+    }
     if !known.specification.expectsTheSame(as: specification) {
       // It was judged by what was expected of it before.
       guard known.state != .verified else { return .conflict(id) }

@@ -21,8 +21,8 @@ enum JobRow {
   static let insertion = """
     INSERT INTO jobs (app, identifier, url, origin, headers, requestedClass, isEssential, priority, declaredSize, digest,
       chunkSize, chunkTotal, chunks, directory, fileName, allowedDomains, budget, class, generation, state, history, received, rest,
-      enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall, isManifest, reserved, volume)
-    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,0,?,?,?,?,?,?,?,?,?,?)
+      enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall, isManifest, reserved, volume, mirrors)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,0,?,?,?,?,?,?,?,?,?,?,?)
     """
 
   static func insertionArguments(
@@ -40,6 +40,7 @@ enum JobRow {
       blob(history(JobHistory())), job.exactSize ?? job.declaredSize, now.bootIdentifier, now.boot, now.wall,
       now.bootIdentifier,
       now.boot, now.wall, job.isManifest, reserved, volume.map { Int64(bitPattern: $0) },
+      job.mirrors.isEmpty ? nil : blob(texts(job.mirrors)),
     ]
   }
 
@@ -69,6 +70,13 @@ enum JobRow {
     let list = job.specification.chunks
     try database.query("UPDATE jobs SET digest = ?, chunkSize = ?, chunkTotal = ?, chunks = ? WHERE id = ?")
       .bind(job.specification.digest?.bytes).bind(list?.chunkSize).bind(list?.totalSize).bind(list?.digests)
+      .bind(job.id.number).run()
+    try update(database, job)
+  }
+
+  static func setMirrors(_ database: Database, _ job: JobRecord) throws {
+    let mirrors = job.specification.mirrors
+    try database.query("UPDATE jobs SET mirrors = ? WHERE id = ?").bind(mirrors.isEmpty ? nil : texts(mirrors))
       .bind(job.id.number).run()
     try update(database, job)
   }
@@ -105,7 +113,7 @@ enum JobRow {
   /// What `record` reads, in its order.
   static let columns = """
     id, app, identifier, url, headers, requestedClass, isEssential, priority, declaredSize, digest, chunkSize, chunkTotal,
-    chunks, directory, fileName, allowedDomains, budget, isManifest, class, generation, state, failureReason, failureStatus,
+    chunks, directory, fileName, allowedDomains, budget, isManifest, mirrors, class, generation, state, failureReason, failureStatus,
     failureHop, failureErrno, failureDetail, stagingName, strongTag, weakTag, lastModified, total, coding, finalURL, reprDigest,
     checkpoints, verifiedChunks, partialBoot, device, inode, history, received, reserved, enqueuedBoot, enqueuedAt, enqueuedWall,
     waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, publishedInode, finalSize
@@ -135,13 +143,15 @@ enum JobRow {
   }
 
   private static func specification(_ row: Query) throws -> DownloadSpecification {
-    DownloadSpecification(
+    var specification = DownloadSpecification(
       app: try name(row), identifier: try name(row), url: row.text(), headers: try readHeaders(Unpacker(row.blob())),
       transferClass: try transferClass(row.int()), isEssential: row.bool(), priority: row.int(),
       declaredSize: size(row.optionalInt64()), digest: digest(row.optionalBlob()), chunks: try chunks(row),
       directory: try name(row), fileName: try name(row),
       allowedDomains: try row.optionalBlob().map { try readTexts(Unpacker($0)) }, budget: row.optionalText(),
       isManifest: row.bool())
+    specification.mirrors = try row.optionalBlob().map { try readTexts(Unpacker($0)) } ?? []
+    return specification
   }
 
   /// Sizes are added and subtracted: one that a damaged page made up must not end the process.
@@ -296,6 +306,7 @@ enum JobRow {
     ] { packer.append(Int64(number)) }
     packer.append(history.highWater)
     packer.append(history.heededRedirect ? 1 : 0)
+    packer.append(Int64(bitPattern: history.bannedSources))
     return packer.bytes
   }
 
@@ -310,8 +321,11 @@ enum JobRow {
     history.triedBareRange = try unpacker.number() != 0
     history.triedNoTransform = try unpacker.number() != 0
     history.highWater = try unpacker.number()
-    // Rows of before don't have it.
-    if !unpacker.isAtEnd { history.heededRedirect = try unpacker.number() != 0 }
+    // Rows of before don't have these.
+    if !unpacker.isAtEnd {
+      history.heededRedirect = try unpacker.number() != 0
+      history.bannedSources = UInt64(bitPattern: try unpacker.number())
+    }
     try unpacker.end()
   }
 

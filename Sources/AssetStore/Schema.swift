@@ -51,6 +51,7 @@ enum Schema {
     migrator.registerMigration("3: weak entity tags") {
       try $0.execute(sql: "ALTER TABLE jobs ADD COLUMN weakTag TEXT")
     }
+    migrator.registerMigration("4: mirrors") { try $0.execute(sql: "ALTER TABLE jobs ADD COLUMN mirrors BLOB") }
     return migrator
   }
 

@@ -10,13 +10,15 @@ struct FetchCommand: AsyncParsableCommand {
     commandName: "fetch",
     abstract: "Downloads files with the engine that serves apps, and resumes what was interrupted.",
     discussion: """
-      The file's name is the last part of the URL's path, made safe; a file that is there already is never replaced. Plain
+      The file's name is the last part of the URL's path, made safe, or --output; a file that is there already is never replaced. Plain
       http works to loopback hosts only. Interrupted in any way, the same command goes on where it was.
 
       EXAMPLES
         outrider fetch https://example.com/talk.mp4 --to ~/Talks
+        outrider fetch 'https://example.com/get?id=7' -o talk.mp4
         outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
         outrider fetch --from urls.txt --to packs
+        outrider fetch https://a.example/x.iso --mirror https://b.example/x.iso --chunks x.chunks --foreground
         outrider fetch https://files.example/a.bin --cert me.pem --key me-key.pem
         outrider fetch https://files.example/a.bin --token-file token
         outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
@@ -34,7 +36,12 @@ struct FetchCommand: AsyncParsableCommand {
       "Further URLs, one a line; - reads standard input. Several lists are read in their order.", valueName: "file"),
     completion: .file())
   var from: [String] = []
-  @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir")) var to = "."
+  @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir"), completion: .directory)
+  var to = "."
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file's name in --to, for one URL; otherwise its URL says it.", valueName: "name"))
+  var output: String?
   @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256:
     [String] = []
   @Option(
@@ -42,6 +49,11 @@ struct FetchCommand: AsyncParsableCommand {
       "The chunk list that the file has to fit, as `outrider digest` prints it; for one URL.", valueName: "file"),
     completion: .file())
   var chunks: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "Another URL of the same file, which --chunks tells right from wrong; may be given several times.",
+      valueName: "URL"))
+  var mirror: [String] = []
   @Option(help: ArgumentHelp("Bytes per second in all, for example 2MB.", valueName: "rate")) var limitRate: String?
   @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.")
   var foreground = false
@@ -95,6 +107,23 @@ struct FetchCommand: AsyncParsableCommand {
     if sha256.count > 1 || chunks.count > 1 { throw ValidationError("--sha256 and --chunks are given once.") }
     if !sha256.isEmpty || !chunks.isEmpty, urls.count != 1 || !from.isEmpty {
       throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
+    }
+    if let output {
+      if urls.count != 1 || !from.isEmpty {
+        throw ValidationError("--output is for one URL; give each its own command.")
+      }
+      if output.isEmpty || output == "." || output == ".." || output.utf8.count > 255 {
+        throw ValidationError("--output names no file.")
+      }
+      if output.utf8.contains(UInt8(ascii: "/")) {
+        throw ValidationError("--output is a name; the directory goes with --to.")
+      }
+    }
+    if !mirror.isEmpty, chunks.isEmpty {
+      throw ValidationError("--mirror goes with --chunks, which says whose bytes are right.")
+    }
+    if mirror.count > DownloadSpecification.mostMirrors {
+      throw ValidationError("At most \(DownloadSpecification.mostMirrors) mirrors are asked.")
     }
     if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }
     if state?.isEmpty == true { throw ValidationError("--state names no folder.") }

@@ -18,6 +18,7 @@ struct FetchPlan: Sendable {
   private let transferClass: TransferClass
   private var digest: ContentDigest?
   private let chunks: ChunkList?
+  let mirrors: [String]
 
   init(_ command: FetchCommand) throws {
     directory = try FetchPath.absolute(command.to, "--to \(command.to)")
@@ -33,7 +34,15 @@ struct FetchPlan: Sendable {
       digest = parsed
     }
     chunks = try command.chunks.first.map(ChunkListFile.read)
-    (targets, schemes) = try Self.targets(try command.allURLs())
+    let (targets, schemes) = try Self.targets(try command.allURLs(), output: command.output)
+    mirrors = command.mirror
+    self.targets = targets
+    self.schemes = schemes.union(
+      try mirrors.map { mirror in
+        do throws(ParsedURL.Failure) { return try ParsedURL(mirror).scheme } catch {
+          throw Failure(64, "--mirror '\(mirror)' isn't a URL: \(error)\(Self.remedy(mirror))")
+        }
+      })
   }
 
   /// A string by its bytes: to a server and to a directory two spellings of the same character are two things.
@@ -49,7 +58,7 @@ struct FetchPlan: Sendable {
   }
 
   private static func targets(
-    _ entries: [FetchList.Entry]
+    _ entries: [FetchList.Entry], output: String?
   ) throws -> (targets: [Target], schemes: Set<String>) {
     var names: [Spelling: String] = [:]
     var schemes: Set<String> = []
@@ -60,7 +69,7 @@ struct FetchPlan: Sendable {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)\(remedy(entry.url))")
       }
       schemes.insert(url.scheme)
-      let name = SafeFileName.from(url: url)
+      let name = output ?? SafeFileName.from(url: url)
       if let other = names.updateValue(entry.url, forKey: Spelling(text: name)) {
         // Whoever lists a file twice wants it once.
         if other.utf8.elementsEqual(entry.url.utf8) { return nil }
@@ -83,6 +92,6 @@ struct FetchPlan: Sendable {
   func specification(_ target: Target) -> DownloadSpecification {
     DownloadSpecification(
       app: Self.app, identifier: path(target), url: target.url, transferClass: transferClass, digest: digest,
-      chunks: chunks, directory: directory, fileName: target.name)
+      chunks: chunks, mirrors: mirrors, directory: directory, fileName: target.name)
   }
 }

@@ -20,7 +20,7 @@ final class FetchSession: Sendable {
     self.plan = plan
     let directory = try FetchState.directory(command.state)
     // What is wrong with the command is said before anything is made.
-    let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
+    let identity = try FetchIdentity(command, urls: plan.targets.map(\.url) + plan.mirrors)
     var engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
     var advice = identity?.advice ?? FetchAdvice()
     advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
@@ -121,7 +121,7 @@ final class FetchSession: Sendable {
       let wanted = plan.specification(plan.targets[index])
       switch FetchedFile.judge(record, for: wanted, modified: modified, finished: finished) {
       case .intact:
-        view.alreadyComplete(record)
+        view.alreadyComplete(record.id, record.specification, bytes: record.finalSize ?? 0)
         complete.insert(index)
       case .damaged(let why): damaged[index] = why
       case .another: break
@@ -152,6 +152,12 @@ final class FetchSession: Sendable {
       let target = plan.targets[index]
       guard !named.contains(index), let refusal = refusal(of: target, damage: damaged[index]) else {
         return true
+      }
+      // Whoever knows the digest knows the file, whatever brought it there.
+      let specification = plan.specification(target)
+      if damaged[index] == nil, let size = FetchedFile.size(ofFileThatFits: specification) {
+        view.alreadyComplete(nil, specification, bytes: size)
+        return false
       }
       view.refuse(target.name, target.url, refusal)
       return false

@@ -138,14 +138,15 @@ final class FetchView: Sendable {
     Output.error("\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))")
   }
 
-  func alreadyComplete(_ record: JobRecord) {
-    let path = "\(record.specification.directory)/\(record.specification.fileName)"
+  /// `id`: the download that brought it; nil: something else did.
+  func alreadyComplete(_ id: JobID?, _ specification: DownloadSpecification, bytes: Int64) {
+    let path = "\(specification.directory)/\(specification.fileName)"
     let isKept = isJSON || isTerminal
     state.withLock { state in
       state.add(
         Line(
-          id: record.id, name: record.specification.fileName, url: record.specification.url, outcome: .finished,
-          bytes: record.finalSize ?? 0, path: isKept ? path : nil))
+          id: id, name: specification.fileName, url: specification.url, outcome: .finished, bytes: bytes,
+          path: isKept ? path : nil))
     }
     if !isJSON { Output.line(path) }
   }

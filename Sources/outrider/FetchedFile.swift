@@ -51,6 +51,15 @@ enum FetchedFile {
     identity.inode == record.publishedInode && identity.size == record.finalSize
   }
 
+  /// Bytes of the file at its place, if that has the digest and the chunks that are wanted; nil also where none are.
+  static func size(ofFileThatFits wanted: DownloadSpecification) -> Int64? {
+    let path = "\(wanted.directory)/\(wanted.fileName)"
+    guard wanted.digest != nil || wanted.chunks != nil, let identity = try? Files.identity(of: path),
+      identity.isRegularFile, holds(path, wanted.digest, wanted.chunks)
+    else { return nil }
+    return identity.size
+  }
+
   private static func holds(_ path: String, _ digest: ContentDigest?, _ chunks: ChunkList?) -> Bool {
     guard let file = FileHandle(forReadingAtPath: path) else { return false }
     var (sha256, sha512) = (SHA256(), SHA512())

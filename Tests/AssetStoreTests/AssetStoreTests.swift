@@ -25,7 +25,7 @@ import Testing
       isEssential: true, priority: -7, declaredSize: 123_456_789_012,
       digest: ContentDigest(.sha512, bytes: [UInt8](repeating: 9, count: 64)),
       chunks: ChunkList(chunkSize: 4 << 20, totalSize: 9 << 20, digests: [UInt8](repeating: 3, count: 96)),
-      directory: "/a/b",
+      mirrors: ["https://b.example/file", "https://c.example/ü"], directory: "/a/b",
       fileName: "c", allowedDomains: ["*.example.com", "b"], budget: nil)
   }
 
@@ -53,6 +53,8 @@ import Testing
       job.history.fruitlessAttempts = 4
       job.history.triedBareRange = true
       job.history.highWater = 1 << 40
+      job.history.heededRedirect = true
+      job.history.bannedSources = 1 << 63 | 2
       job.receivedBytes = 99
       job.wait = StoredWait(since: Self.moment(6), length: 77)
       job.lastProgress = Self.moment(7)
@@ -100,6 +102,27 @@ import Testing
     #expect(
       try store.add([Self.specification(url: "https://b.example/")], now: Self.moment())[0].job != nil,
       "a settled one is no duplicate")
+  }
+
+  @Test func whoElseHasAFileMayChange() throws {
+    let folder = try Folder()
+    let store = try AssetStore(opening: folder.path)
+    var specification = Self.specification()
+    let id = try #require(try store.add([specification], now: Self.moment())[0].job)
+    var job = try #require(try store.job(id))
+    job.history.bannedSources = 2
+    try store.commit([.job(job)])
+    #expect(try store.add([specification], now: Self.moment())[0] == .alreadyScheduled(id))
+    #expect(try store.job(id)?.history.bannedSources == 2)
+    specification.mirrors = ["https://d.example/"]
+    #expect(try store.add([specification], now: Self.moment())[0] == .alreadyScheduled(id))
+    #expect(try store.job(id)?.specification == specification)
+    #expect(try store.job(id)?.history.bannedSources == 0, "it was said of another one")
+    specification.mirrors = Array(repeating: "https://d.example/", count: 17)
+    guard case .invalid = try store.add([specification], now: Self.moment())[0] else {
+      Issue.record("seventeen mirrors")
+      return
+    }
   }
 
   @Test func anOlderGenerationAndASettledJobStayAsTheyAre() throws {

@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  private static func fault(_ random: inout SplitMix, _ count: Int, _ versions: Int) -> Reply {
+  static func fault(_ random: inout SplitMix, _ count: Int, _ versions: Int) -> Reply {
     var reply = Reply()
     if versions > 1, random.next() % 2 == 0 {
       reply.entity = .init(

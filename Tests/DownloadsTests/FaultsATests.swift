@@ -245,10 +245,7 @@ import Testing
   @Test("F-22 Retry-After on a redirect: what it leads to waits, once", arguments: [301, 302, 307])
   func retryAfterOfARedirect(status: Int) async throws {
     let clock = TestClock()
-    let trial = try await Trial.run(
-      clock: clock,
-      configure: { $0.resources["/other"] = Resource(Trial.content) }
-    ) { request, nth in
+    let trial = try await Trial.run(clock: clock, configure: FaultsBRedirectTests.withOther) { request, nth in
       request.path == Trial.path
         ? .with {
           $0.redirect = .to("/other", status: status)

@@ -80,4 +80,38 @@ import Testing
     let result = try place.fetch(url)
     #expect(result.status == 1 && result.errors.contains("was changed after it was fetched"), "\(result.errors)")
   }
+
+  @Test func aNameOfOnesOwn() throws {
+    let place = try Place()
+    let url = place.origin.url("/b.bin?token=1")
+    let result = try place.fetch(url, "-o", "other ü.bin")
+    #expect(result.status == 0 && place.data("other ü.bin") == Data("hello".utf8), "\(result.errors)")
+    #expect(result.output == "\(place.folder)/other ü.bin\n" && place.data("b.bin") == nil)
+    for name in ["", ".", "..", "a/b", "/a", String(repeating: "x", count: 256)] {
+      #expect(try place.fetch(url, "--output", name).status == 64, "\(name)")
+    }
+    #expect(try place.fetch(url, place.origin.url("/a.bin"), "-o", "x").status == 64)
+    // The hidden folder's name.
+    let reserved = try place.fetch(url, "-o", ".outrider")
+    #expect(reserved.status == 1 && reserved.errors.contains(".outrider"), "\(reserved.errors)")
+  }
+
+  /// Something else brought it, or the journal is another one.
+  @Test func aFileThatIsRightIsComplete() throws {
+    let place = try Place()
+    let (path, url) = ("\(place.folder)/b.bin", place.origin.url("/b.bin"))
+    try "hello".write(toFile: path, atomically: false, encoding: .utf8)
+    let digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    let result = try place.fetch(url, "--sha256", digest)
+    #expect(result.status == 0 && result.output == "\(path)\n", "\(result.errors)")
+    #expect(place.origin.requests.isEmpty)
+    let json = try place.fetch(url, "--sha256", digest, "--json")
+    #expect(json.status == 0 && json.output.contains(path), "\(json.output)")
+    #expect(try place.fetch(url).status == 1, "without a digest nobody knows")
+    try "HELLO".write(toFile: path, atomically: false, encoding: .utf8)
+    #expect(try place.fetch(url, "--sha256", digest).status == 1)
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/zero")
+    #expect(try place.fetch(url, "--sha256", digest).status == 1, "a link is no file")
+  }
 }

@@ -109,6 +109,25 @@ import Testing
     #expect(place.origin.requests.count == 1)
   }
 
+  @Test func mirrorsTakeOver() throws {
+    let (wrong, right) = (
+      try Place { $0.resources["/a.bin"] = Resource(.repeating([1], count: 5_000_000)) }, try Place()
+    )
+    let list = "\(right.folder)/list"
+    try Data(FetchTests.whole).write(to: URL(fileURLWithPath: "\(right.folder)/whole"))
+    try Workspace.run(["digest", "\(right.folder)/whole", "--chunk-size", "1MiB"]).output
+      .write(toFile: list, atomically: false, encoding: .utf8)
+    let (url, mirror) = (wrong.origin.url("/a.bin"), right.origin.url("/a.bin"))
+    let result = try wrong.fetch(url, "--mirror", mirror, "--chunks", list)
+    #expect(result.status == 0 && wrong.data("a.bin") == Data(FetchTests.whole), "\(result.errors)")
+    #expect(result.errors.contains("\(url) sent a wrong chunk"), "\(result.errors)")
+    #expect(try wrong.fetch(url, "--mirror", mirror).status == 64, "nothing tells right from wrong")
+    let none = try wrong.fetch(url, "--mirror", "not a url", "--chunks", list)
+    #expect(none.status == 64 && none.errors.contains("--mirror 'not a url'"), "\(none.errors)")
+    let many = (0...16).flatMap { ["--mirror", "\(mirror)?\($0)"] }
+    #expect(try Workspace.run(["fetch", url, "--chunks", list] + wrong.base + many).status == 64)
+  }
+
   @Test func outlivesItsTerminal() throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
     let (process, terminal) = try place.fetch(columns: 80, place.origin.url("/a.bin"))

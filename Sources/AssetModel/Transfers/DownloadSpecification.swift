@@ -13,6 +13,9 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var declaredSize: Int64?
   public var digest: ContentDigest?
   public var chunks: ChunkList?
+  /// Other URLs of the same bytes, at most `mostMirrors`. They need a chunk list, which says who sent what was wrong, and
+  /// get none of the headers.
+  public var mirrors: [String]
   /// An absolute path: the directory in which the finished file appears. Staging lies on the same filesystem.
   public var directory: String
   /// The finished file's name in `directory`; chosen here, never by the network.
@@ -27,8 +30,8 @@ public struct DownloadSpecification: Sendable, Equatable {
   public init(
     app: String, identifier: String, url: String, headers: [Download.Header] = [], transferClass: TransferClass,
     isEssential: Bool = false, priority: Int = 0, declaredSize: Int64? = nil, digest: ContentDigest? = nil,
-    chunks: ChunkList? = nil, directory: String, fileName: String, allowedDomains: [String]? = nil,
-    budget: String? = nil, isManifest: Bool = false
+    chunks: ChunkList? = nil, mirrors: [String] = [], directory: String, fileName: String,
+    allowedDomains: [String]? = nil, budget: String? = nil, isManifest: Bool = false
   ) {
     self.app = app
     self.identifier = identifier
@@ -40,6 +43,7 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.declaredSize = declaredSize
     self.digest = digest
     self.chunks = chunks
+    self.mirrors = mirrors
     self.directory = directory
     self.fileName = fileName
     self.allowedDomains = allowedDomains
@@ -47,12 +51,13 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.isManifest = isManifest
   }
 
-  /// Whether both ask for the same file at the same place. How urgent it is may differ, and one may expect something of
-  /// its bytes of which the other says nothing.
+  /// Whether both ask for the same file at the same place. How urgent it is and who else has it may differ, and one may
+  /// expect something of its bytes of which the other says nothing.
   public func asksForTheSame(as other: Self) -> Bool {
     var other = other
     other.transferClass = transferClass
     other.priority = priority
+    other.mirrors = mirrors
     if digest == nil || other.digest == nil { other.digest = digest }
     if chunks == nil || other.chunks == nil { other.chunks = chunks }
     return self == other
@@ -64,6 +69,8 @@ public struct DownloadSpecification: Sendable, Equatable {
   /// Bytes that a file may have: far more than a volume holds, and few enough that sums of them are numbers.
   public static let largestSize: Int64 = 1 << 50
 
+  public static let mostMirrors = 16
+
   /// Why no journal takes it, whatever its app may do; nil: nothing is wrong with its numbers.
   public var objection: String? {
     if let size = declaredSize, !(0...Self.largestSize).contains(size) {
@@ -71,6 +78,11 @@ public struct DownloadSpecification: Sendable, Equatable {
     }
     if let chunks, chunks.totalSize > Self.largestSize {
       return "the chunk list is for \(chunks.totalSize) bytes; at most \(Self.largestSize) are possible"
+    }
+    if !mirrors.isEmpty, chunks == nil { return "it has mirrors, but no chunk list to judge by what they send" }
+    if mirrors.count > Self.mostMirrors { return "it has \(mirrors.count) mirrors; at most \(Self.mostMirrors) do" }
+    if let mirror = mirrors.first(where: { $0.utf8.count > DownloadRules.longestURL }) {
+      return "a mirror's URL has \(mirror.utf8.count) bytes; at most \(DownloadRules.longestURL) do"
     }
     if !(-100...100).contains(priority) { return "priority \(priority) is outside -100...100" }
     return nil

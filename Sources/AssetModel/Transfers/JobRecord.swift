@@ -48,6 +48,8 @@ public struct JobHistory: Sendable, Equatable {
   public var triedNoTransform = false
   /// Waited once because a redirect asked for it (`Retry-After`): the next one would ask again.
   public var heededRedirect = false
+  /// One bit for each source that sent wrong chunks: its URL, then its mirrors.
+  public var bannedSources: UInt64 = 0
   /// The most bytes that were ever durable: progress is measured from here.
   public var highWater: Int64 = 0
 
@@ -121,6 +123,13 @@ extension JobRecord {
     if let list = specification.chunks, later.chunks == nil { partial?.forgetChunks(list) }
     specification.digest = later.digest
     specification.chunks = later.chunks
+  }
+
+  /// Takes over who else has the file. Whom it was wrong of before is another question then.
+  public mutating func take(mirrors: [String]) {
+    guard specification.mirrors != mirrors else { return }
+    specification.mirrors = mirrors
+    history.bannedSources = 0
   }
 
   /// Of the time without progress only attempts and the waits between them count: what was spent in queues, behind gates

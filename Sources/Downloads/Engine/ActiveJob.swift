@@ -74,6 +74,7 @@ final class ActiveJob {
   /// Also those of segments that ended, until their last buffer is on the file.
   var writers: [UInt64: BodyWriter] = [:]
   var chunks: ChunkMap?
+  var sources: SourceTable
 
   /// The first byte that isn't on the file, in a job without chunks.
   var writtenOffset: Int64 = 0
@@ -133,6 +134,8 @@ final class ActiveJob {
     self.io = io
     self.hashing = hashing
     firstHistory = record.history
+    sources = SourceTable(
+      url: record.specification.url, mirrors: record.specification.mirrors, banned: record.history.bannedSources)
     firstGeneration = record.generation
     lastCheckpoint = now
     began = now
@@ -183,6 +186,8 @@ final class Segment {
   /// Chunks that it fetches, where the job has a chunk list.
   var chunks: Range<Int>?
   var start: Int64
+  /// Who is asked: the job's URL, or one of its mirrors.
+  let source: Int
   var url: ParsedURL
   var visited: [ParsedURL] = []
   var dropsCredentials = false
@@ -209,8 +214,12 @@ final class Segment {
   var received: Int64 = 0
   var began: Duration?
 
-  init(job: JobID, transfer: TransferID, ask: ResumePolicy.Ask, url: ParsedURL, start: Int64, stall: StallWindow) {
+  init(
+    job: JobID, transfer: TransferID, ask: ResumePolicy.Ask, source: Int = 0, url: ParsedURL, start: Int64,
+    stall: StallWindow
+  ) {
     self.job = job
+    self.source = source
     self.transfer = transfer
     self.ask = ask
     self.url = url

@@ -77,6 +77,9 @@ extension EngineCore: TransportClient {
     if let total = ResumePolicy.total(of: head), total > DownloadSpecification.largestSize {
       return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), own: nil)
     }
+    if job.chunks != nil, head.status == 200, segment.ask != .whole, job.sources.hasOther(than: segment.source) {
+      return .problem(.protocolFault("\(segment.url.origin) has no ranges"), own: nil)
+    }
     if job.chunks != nil, head.status == 200, head.first("accept-ranges")?.lowercased() == "none" {
       job.mayBeRangeless = true
     }
@@ -171,7 +174,7 @@ extension EngineCore: TransportClient {
     if job.segments.count > 1 { return .next(.other("the server has no ranges")) }
     job.chunks?.release(segment.chunks ?? 0..<0, at: segment.start)
     segment.chunks = 0..<list.count
-    accept(job, segment, entity, head, from: 0, wanted: job.chunks?.claimAll())
+    accept(job, segment, entity, head, from: 0, wanted: job.chunks?.claimAll(of: segment.source))
     return nil
   }
 
@@ -244,7 +247,9 @@ extension EngineCore: TransportClient {
       }
       // Wherever it was said: who asked to be left alone is, also by those whom others lead there.
       if let until = origins[originNumber(url)].retryAfter, until > clock.boot {
-        return settle(job, .hold(.retry("\(url.origin) asked to be left alone"), until - clock.boot))
+        let why = "\(url.origin) asked to be left alone"
+        if turnsElsewhere(job, segment, why, nil) { return }
+        return settle(job, .hold(.retry(why), until - clock.boot))
       }
       segment.visited.append(segment.url)
       segment.dropsCredentials = segment.dropsCredentials || drops
@@ -253,8 +258,8 @@ extension EngineCore: TransportClient {
     case .again(let ask, let fault):
       askAgain(job, segment, ask, fault)
     case .next(let next):
-      isReachable(segment, of: job)
-      settle(job, next)
+      isReachable(segment)
+      judge(job, segment, next)
     case .problem(let problem, let own):
       attemptFailed(job, segment, problem, own: own)
     case .authenticate(let asked):
@@ -265,13 +270,14 @@ extension EngineCore: TransportClient {
   }
 
   /// The road is free to where it was asked at last, and to where it was asked first: failures count there.
-  private func isReachable(_ segment: Segment, of job: ActiveJob) {
+  private func isReachable(_ segment: Segment) {
     origins[originNumber(segment.url)].breaker.succeeded()
-    origins[job.origin].breaker.succeeded()
+    if let first = segment.visited.first { origins[originNumber(first)].breaker.succeeded() }
   }
 
   private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
     switch fault {
+    case .server(let what) where turnsElsewhere(job, segment, "\(segment.url.origin): \(what)", nil): return
     case .server(let what):
       job.record.history.serverFaults += 1
       events.send(.note(job.id, "\(segment.url.origin): \(what)"))
@@ -302,7 +308,7 @@ extension EngineCore: TransportClient {
   private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
     // Nothing said where its bytes belong.
     guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
-    isReachable(segment, of: job)
+    isReachable(segment)
     if job.chunks != nil, !writer.isShort {
       writer.flush()
       return pieceEnded(job, segment)
@@ -342,6 +348,7 @@ extension EngineCore: TransportClient {
 
   private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
     noteRate(segment, of: job)
+    job.sources.succeeded(segment.source)
     release(segment, of: job)
     // Whoever sends everything is asked again when it is known what was wrong.
     guard job.mayBeRangeless || !addSegment(job), job.next == nil else { return }
@@ -364,8 +371,8 @@ extension EngineCore: TransportClient {
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
     let text = "\(problem == .proxy ? proxyName : segment.url.origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
-      return settle(
-        job,
+      return judge(
+        job, segment,
         .fail(
           TransferFailure(
             .sizeMismatch,
@@ -373,8 +380,9 @@ extension EngineCore: TransportClient {
     }
     switch problem {
     case .refusedAddress(let why):
-      settle(
-        job, .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
+      judge(
+        job, segment,
+        .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
     case .untrusted(let fault): untrusted(job, segment, end, fault)
     case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
     case .aborted:

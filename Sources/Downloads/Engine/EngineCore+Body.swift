@@ -119,9 +119,10 @@ extension EngineCore {
 
   private func chunkHashed(_ index: Int, isRight: Bool, _ job: ActiveJob) {
     job.pendingChunkHashes -= 1
-    let isWorthwhile = job.chunks?.verified(index, isRight: isRight) ?? true
+    let isBlamed = !isRight && job.next == nil && bansSender(ofChunk: index, job)
+    let isWorthwhile = job.chunks?.verified(index, isRight: isRight, isBlamed: isBlamed) ?? true
     if !isRight {
-      job.hadBadChunk = true
+      job.hadBadChunk = job.hadBadChunk || !isBlamed
       events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again"))
     }
     if !isWorthwhile, job.next == nil {

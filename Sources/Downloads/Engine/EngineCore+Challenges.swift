@@ -99,11 +99,11 @@ extension EngineCore {
       job.trustedKeys[segment.url.host] = key
       return requestAgain(job, segment)
     default:
-      return settle(job, .fail(unanswered(job, segment, asked)))
+      return judge(job, segment, .fail(unanswered(job, segment, asked)))
     }
     guard job.credentials[origin] != nil else {
-      return settle(
-        job,
+      return judge(
+        job, segment,
         .fail(
           TransferFailure(
             .challenge,
@@ -161,8 +161,9 @@ extension EngineCore {
       job.trustedKeys[segment.url.host] == nil,
       options.transport.pins[segment.url.host] == nil, job.record.history.challenges < Self.mostChallenges
     else {
-      return settle(
-        job, .fail(TransferFailure(.trust, hop: segment.visited.count, detail: "\(segment.url.origin): \(problem)")))
+      return judge(
+        job, segment,
+        .fail(TransferFailure(.trust, hop: segment.visited.count, detail: "\(segment.url.origin): \(problem)")))
     }
     segment.trustProblem = problem
     segment.plan = nil
@@ -177,8 +178,8 @@ extension EngineCore {
 
   func chainShown(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
     guard let problem = segment.trustProblem, let leaf = end.chain.first, let key = LeafKey.pin(ofPEM: leaf) else {
-      return settle(
-        job,
+      return judge(
+        job, segment,
         .fail(
           TransferFailure(.trust, detail: "\(segment.url.origin): its certificate isn't trusted, and it showed none")))
     }

@@ -69,7 +69,8 @@ extension EngineCore {
     return specifications.map { specification in
       running[specification.identifier]?.first {
         let own = $0.record.specification
-        return own.app == specification.app && !own.expectsTheSame(as: specification)
+        return own.app == specification.app
+          && !(own.expectsTheSame(as: specification) && own.mirrors == specification.mirrors)
       }?.id
     }
   }

@@ -14,12 +14,12 @@ extension EngineCore {
       ? failure("\(origin) asks for a client certificate, and nobody gave one that it takes")
       : .retry(.tls(text), own: nil)
     if demand == .unusable {
-      return settle(job, failure("the client certificate for \(text)"))
+      return judge(job, segment, failure("the client certificate for \(text)"))
     }
-    guard options.answerChallenge != nil else { return settle(job, otherwise) }
+    guard options.answerChallenge != nil else { return judge(job, segment, otherwise) }
     guard job.record.history.challenges < Self.mostChallenges else {
-      return settle(
-        job, isCertain ? failure("\(origin) refused \(Self.mostChallenges) client certificates") : otherwise)
+      return judge(
+        job, segment, isCertain ? failure("\(origin) refused \(Self.mostChallenges) client certificates") : otherwise)
     }
     let challenge = AuthenticationChallenge(
       kind: .clientCertificate(isCertain: isCertain), origin: origin, app: job.record.specification.app,
@@ -30,7 +30,7 @@ extension EngineCore {
   func identityAnswered(
     _ job: ActiveJob, _ segment: Segment, _ asked: Asked, _ answer: ChallengeAnswer, _ otherwise: ActiveJob.Next
   ) {
-    guard case .clientCertificate(let identity) = answer else { return settle(job, otherwise) }
+    guard case .clientCertificate(let identity) = answer else { return judge(job, segment, otherwise) }
     job.identities[asked.challenge.origin] = identity
     requestAgain(job, segment)
   }

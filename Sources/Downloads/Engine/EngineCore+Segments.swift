@@ -22,21 +22,28 @@ extension EngineCore {
   /// Starts a connection on the next missing chunks. Whether there was anything to start.
   @discardableResult
   func addSegment(_ job: ActiveJob) -> Bool {
-    guard let url = judgedURL(job.record.specification, job) else { return false }
+    guard let (source, url) = nextSource(job) else { return false }
+    let origin = originNumber(url)
     // Whom the server asked to wait, waits with all connections.
-    if origins.asksToWait(job.origin, now: clock.boot), job.chunks?.missingBytes != 0 {
-      if job.segments.isEmpty { settle(job, .yield) }
+    if origins.asksToWait(origin, now: clock.boot), job.chunks?.missingBytes != 0 {
+      if job.segments.isEmpty { settle(job, rest(job, url)) }
       return false
     }
+    if job.segments.isEmpty, origins[origin].rangelessUntil != nil { job.mayBeRangeless = true }
     let piece = pieceSize(job)
-    guard let (run, first) = job.chunks?.claim(atMost: piece), let list = job.chunks?.list else { return false }
+    guard let (run, first) = job.chunks?.claim(atMost: piece, of: source), let list = job.chunks?.list else {
+      return false
+    }
     let last = list.range(of: run.upperBound - 1).upperBound - 1
     // Without a condition: the digests of the chunks say whether it is the same file, and edges with tags of their own do.
     let segment = Segment(
       job: job.id, transfer: TransferID(number: number()),
-      ask: job.mayBeRangeless ? .whole : .range(from: first, to: last, condition: nil), url: url, start: first,
+      ask: job.mayBeRangeless ? .whole : .range(from: first, to: last, condition: nil), source: source, url: url,
+      start: first,
       stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
     segment.chunks = run
+    // What is for the first is for nobody else.
+    segment.dropsCredentials = url.origin != Self.origin(of: job.record.specification.url)
     job.segments.append(segment)
     scheduler.setConnections(job.segments.count, of: job.id)
     request(job, segment)

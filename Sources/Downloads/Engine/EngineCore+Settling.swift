@@ -230,11 +230,15 @@ extension EngineCore {
   /// One segment of several is given up quietly; the last one ends the attempt.
   func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, own: Duration?) {
     guard job.next == nil else { return }
+    let setback = SourceTable.Setback(problem: problem, own: own)
+    if turnsElsewhere(job, segment, problem.description, setback) { return }
+    job.sources.failed(segment.source, with: setback)
     if job.chunks != nil, job.segments.count > 1 {
       segment.writer?.flush()
       return release(segment, of: job)
     }
-    settle(job, .retry(problem, own: own))
+    let best = job.sources.setback ?? setback
+    settle(job, .retry(best.problem, own: best.own))
   }
 
   func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ own: Duration?) {

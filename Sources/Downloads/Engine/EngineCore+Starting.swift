@@ -121,15 +121,17 @@ extension EngineCore {
     scheduler.transfers(job.id)
     if let chunks = job.chunks {
       if chunks.isComplete { return settle(job, .verify) }
-      if origins[job.origin].rangelessUntil != nil { job.mayBeRangeless = true }
-      guard addSegment(job) else { return }
+      addSegment(job)
       return
     }
     // At the known end there is nothing to ask: what is there is judged here.
     if let total = specification.exactSize ?? job.record.partial?.entity.total, job.writtenOffset == total, total > 0 {
       return settle(job, .verify)
     }
-    guard let url = judgedURL(specification, job) else { return }
+    let url: ParsedURL
+    do throws(Objection) { url = try judged(specification.url, specification) } catch {
+      return settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
+    }
     let isRangeless = origins[originNumber(url)].rangelessUntil != nil
     let ask = ResumePolicy.ask(job.record, offset: job.writtenOffset, originIsRangeless: isRangeless)
     let segment = Segment(
@@ -159,18 +161,19 @@ extension EngineCore {
     return rules
   }
 
-  /// The job's URL, or nil after the job was failed because it isn't allowed.
-  func judgedURL(_ specification: DownloadSpecification, _ job: ActiveJob) -> ParsedURL? {
-    let objection: String
-    do throws(ParsedURL.Failure) {
-      let url = try ParsedURL(specification.url)
-      guard let found = hostRules(specification).objection(to: url) else { return url }
-      objection = found
-    } catch {
-      objection = "\(Printable.text(specification.url)) isn't a URL: \(error)"
+  /// Why a URL isn't asked.
+  struct Objection: Error {
+    var text: String
+  }
+
+  /// One of a job's URLs, as it is asked.
+  func judged(_ text: String, _ specification: DownloadSpecification) throws(Objection) -> ParsedURL {
+    let url: ParsedURL
+    do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch {
+      throw Objection(text: "\(Printable.text(text)) isn't a URL: \(error)")
     }
-    settle(job, .fail(TransferFailure(.notAllowed, detail: objection)))
-    return nil
+    if let objection = hostRules(specification).objection(to: url) { throw Objection(text: objection) }
+    return url
   }
 
   // MARK: Requests

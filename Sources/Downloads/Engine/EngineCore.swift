@@ -254,7 +254,7 @@ final class EngineCore {
     let total = specification.exactSize ?? record.partial?.entity.total ?? specification.declaredSize
     return Scheduler.Entry(
       id: record.id, app: apps.number(of: specification.app),
-      origin: origins.number(of: Self.origin(of: specification.url)),
+      origin: queueOrigin(of: record),
       transferClass: record.transferClass, priority: specification.priority,
       rest: total.map { max(0, $0 - record.durableBytes) },
       since: Self.sinceBoot(record.enqueued, clock))

@@ -21,6 +21,8 @@ struct ChunkMap {
   /// Chunks of which some bytes were there before: that they are wrong is no fault of any server's.
   private var inherited: Set<Int>
   private var mismatches: [Int: Int] = [:]
+  /// Who sent each, counted from 1; 0 where that is nobody's business, or not one alone.
+  private var senders: [UInt8]
 
   /// Wrong digests of one chunk after which the file is given up.
   static let mostMismatches = 2
@@ -37,6 +39,7 @@ struct ChunkMap {
       prefixes[index] = count
     }
     inherited = Set(prefixes.keys)
+    senders = Array(repeating: 0, count: list.count)
   }
 
   static func isSet(_ index: Int, _ bits: [UInt8]) -> Bool {
@@ -70,25 +73,30 @@ struct ChunkMap {
   }
 
   /// Claims the first run of missing chunks, at most `bytes` long but at least one chunk, and says where its first missing
-  /// byte is.
-  mutating func claim(atMost bytes: Int64) -> (chunks: Range<Int>, from: Int64)? {
+  /// byte is. `source`: who is asked for them.
+  mutating func claim(atMost bytes: Int64, of source: Int = 0) -> (chunks: Range<Int>, from: Int64)? {
     guard let first = states.firstIndex(of: .missing) else { return nil }
     let most = max(1, Int(bytes / list.chunkSize))
-    let from = list.range(of: first).lowerBound + (prefixes.removeValue(forKey: first) ?? 0)
+    let prefix = prefixes.removeValue(forKey: first)
+    let from = list.range(of: first).lowerBound + (prefix ?? 0)
+    let sender = UInt8(source + 1)
+    if prefix == nil || senders[first] != sender { senders[first] = prefix == nil ? sender : 0 }
     var end = first
     // A chunk of which there is something begins a run of its own.
     while end < states.count, end - first < most, states[end] == .missing, prefixes[end] == nil {
       states[end] = .claimed
+      if end > first { senders[end] = sender }
       end += 1
     }
     return (first..<end, from)
   }
 
   /// Claims all that is missing, for a body that brings everything: where the bytes are that are wanted of it.
-  mutating func claimAll() -> [Range<Int64>] {
+  mutating func claimAll(of source: Int = 0) -> [Range<Int64>] {
     var wanted: [Range<Int64>] = []
     for index in states.indices where states[index] == .missing {
       states[index] = .claimed
+      senders[index] = UInt8(source + 1)
       let range = list.range(of: index)
       if let last = wanted.last, last.upperBound == range.lowerBound {
         wanted[wanted.count - 1] = last.lowerBound..<range.upperBound
@@ -122,11 +130,20 @@ struct ChunkMap {
 
   mutating func written(_ index: Int) { if states[index] == .claimed { states[index] = .written } }
 
-  /// The digest of a written chunk was computed. Whether the file is still worth fetching.
-  mutating func verified(_ index: Int, isRight: Bool) -> Bool {
+  /// Who sent all of it, if that was one alone.
+  func sender(of index: Int) -> Int? { senders[index] == 0 ? nil : Int(senders[index]) - 1 }
+
+  /// Beginnings of chunks that a source sent are worth nothing any more.
+  mutating func forgetBeginnings(from source: Int) {
+    prefixes = prefixes.filter { senders[$0.key] != UInt8(source + 1) }
+  }
+
+  /// The digest of a written chunk was computed. Whether the file is still worth fetching. `isBlamed`: the fault is somebody's
+  /// who isn't asked again.
+  mutating func verified(_ index: Int, isRight: Bool, isBlamed: Bool = false) -> Bool {
     guard states[index] == .written else { return true }
     states[index] = isRight ? .verified : .missing
-    if isRight || inherited.remove(index) != nil { return true }
+    if isRight || inherited.remove(index) != nil || isBlamed || senders[index] == 0 { return true }
     mismatches[index, default: 0] += 1
     return mismatches[index, default: 0] < Self.mostMismatches
   }

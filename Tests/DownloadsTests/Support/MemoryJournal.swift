@@ -37,6 +37,7 @@ final class MemoryJournal: DownloadJournal {
         }
         if let same {
           guard same.specification.asksForTheSame(as: specification) else { return .conflict(same.id) }
+          state.jobs[same.id]?.take(mirrors: specification.mirrors)
           state.jobs[same.id]?.expect(specification)
           return .alreadyScheduled(same.id)
         }

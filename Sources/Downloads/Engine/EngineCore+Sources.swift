@@ -1,0 +1,91 @@
+internal import AssetModel
+
+/// Mirrors: whoever fails, or sends what is wrong, is left for another that has the same bytes.
+extension EngineCore {
+  /// Whom to ask for the next piece; nil: nobody may be asked, and the job was failed for it.
+  func nextSource(_ job: ActiveJob) -> (number: Int, url: ParsedURL)? {
+    while true {
+      let urls = job.sources.urls
+      let source = job.sources.next { source in
+        guard urls.count > 1, let url = try? ParsedURL(urls[source]) else { return SourceTable.Burden() }
+        let origin = originNumber(url)
+        return SourceTable.Burden(
+          isResting: origins.asksToWait(origin, now: clock.boot), isRangeless: origins[origin].rangelessUntil != nil,
+          transfers: job.segments.count { $0.source == source })
+      }
+      let objection: String
+      do throws(Objection) { return (source, try judged(urls[source], job.record.specification)) } catch {
+        objection = error.text
+      }
+      guard job.sources.hasOther(than: source) else {
+        settle(job, .fail(TransferFailure(.notAllowed, detail: objection)))
+        return nil
+      }
+      job.sources.failed(source, with: nil)
+      events.send(.note(job.id, "a mirror isn't asked: \(objection)"))
+    }
+  }
+
+  /// Where the queue counts a job: with whoever may be asked first.
+  func queueOrigin(of record: JobRecord) -> UInt32 {
+    let specification = record.specification
+    guard !specification.mirrors.isEmpty else { return origins.number(of: Self.origin(of: specification.url)) }
+    let table = SourceTable(
+      url: specification.url, mirrors: specification.mirrors, banned: record.history.bannedSources)
+    let now = clock.boot
+    let waits = table.urls.indices.filter { !table.isBanned($0) }.map { source in
+      let origin = origins.number(of: Self.origin(of: table.urls[source]))
+      let until = max(origins[origin].retryAfter ?? now, origins[origin].breaker.opensAt ?? now)
+      return (origin, wait: max(.zero, until - now))
+    }
+    return waits.min { $0.wait < $1.wait }?.0 ?? origins.number(of: Self.origin(of: specification.url))
+  }
+
+  /// What follows when whoever might be asked wants to be left alone.
+  func rest(_ job: ActiveJob, _ url: ParsedURL) -> ActiveJob.Next {
+    if job.sources.urls.count == 1 { return .yield }
+    // The queue knows of the first one only.
+    if let setback = job.sources.setback { return .retry(setback.problem, own: setback.own) }
+    let until = origins[originNumber(url)].retryAfter ?? clock.boot
+    return .hold(.retry("\(url.origin) asked to be left alone"), max(.zero, until - clock.boot))
+  }
+
+  /// What this source did ends its part in the file, but not the file, if another one has it. Whether that is so.
+  func turnsElsewhere(_ job: ActiveJob, _ segment: Segment, _ why: String, _ setback: SourceTable.Setback?) -> Bool {
+    guard job.next == nil, job.chunks != nil, job.sources.hasOther(than: segment.source) else { return false }
+    job.sources.failed(segment.source, with: setback)
+    events.send(.note(job.id, "another source is asked: \(why)"))
+    // That this one has no ranges says nothing of the next.
+    job.mayBeRangeless = false
+    giveUp(segment, of: job)
+    if job.segments.isEmpty, !addSegment(job) { finishChunksIfDone(job) }
+    return true
+  }
+
+  /// A judgement that ends the job, unless somebody else has the file, or had it a moment ago.
+  func judge(_ job: ActiveJob, _ segment: Segment, _ next: ActiveJob.Next) {
+    guard case .fail(let failure) = next else { return settle(job, next) }
+    if turnsElsewhere(job, segment, failure.detail, nil) { return }
+    if let setback = job.sources.setback { return settle(job, .retry(setback.problem, own: setback.own)) }
+    settle(job, next)
+  }
+
+  /// Who sent a wrong chunk sends no other of this file. Whether somebody was found out.
+  func bansSender(ofChunk index: Int, _ job: ActiveJob) -> Bool {
+    guard let source = job.chunks?.sender(of: index) else { return false }
+    if job.sources.isBanned(source) { return true }
+    guard job.sources.ban(source) else { return false }
+    job.record.history.bannedSources = job.sources.banned
+    let name = (try? ParsedURL(job.sources.urls[source]))?.redacted ?? ""
+    events.send(.note(job.id, "\(Printable.text(name)) sent a wrong chunk (\(index)) and isn't asked any more"))
+    for segment in job.segments where segment.source == source { giveUp(segment, of: job) }
+    job.chunks?.forgetBeginnings(from: source)
+    return true
+  }
+
+  private func giveUp(_ segment: Segment, of job: ActiveJob) {
+    drop(segment)
+    segment.writer?.flush()
+    release(segment, of: job)
+  }
+}

@@ -1,0 +1,85 @@
+/// Where the same bytes are to be had: a download's URL (number 0) and its mirrors, and whom to ask next. Only with a chunk
+/// list are there mirrors: its digests say who sent what was wrong. A pure value.
+struct SourceTable {
+  /// What a source failed with, and how long it asked to be left alone.
+  struct Setback {
+    var problem: TransferProblem
+    var own: Duration?
+
+    fileprivate func isBetter(than other: Setback) -> Bool {
+      (problem.hope, other.own ?? .zero) > (other.problem.hope, own ?? .zero)
+    }
+  }
+
+  /// What speaks against asking a source now.
+  struct Burden {
+    /// It asked to be left alone.
+    var isResting = false
+    var isRangeless = false
+    /// Transfers that it serves already.
+    var transfers = 0
+  }
+
+  let urls: [String]
+  /// One bit for each that sent wrong bytes.
+  private(set) var banned: UInt64
+  /// Those that failed since they last brought anything, in this activation.
+  private var failed: Set<Int> = []
+  /// Of those: the one that is worth another attempt most.
+  private(set) var setback: Setback?
+
+  init(url: String, mirrors: [String], banned: UInt64) {
+    urls = [url] + mirrors
+    self.banned = banned
+    // What a journal says may be anything; nobody left to be asked helps nobody.
+    if urls.indices.allSatisfy(isBanned) { self.banned = 0 }
+  }
+
+  func isBanned(_ source: Int) -> Bool { banned & 1 << UInt64(source) != 0 }
+
+  /// Whether another one may have what this one hasn't.
+  func hasOther(than source: Int) -> Bool {
+    urls.indices.contains { $0 != source && !isBanned($0) && !failed.contains($0) }
+  }
+
+  func next(_ burden: (Int) -> Burden) -> Int {
+    func rank(_ source: Int) -> (Int, Int, Int, Int, Int) {
+      let burden = burden(source)
+      return (
+        failed.contains(source) ? 1 : 0, burden.isResting ? 1 : 0, burden.isRangeless ? 1 : 0, burden.transfers, source
+      )
+    }
+    return urls.indices.filter { !isBanned($0) }.min { rank($0) < rank($1) } ?? 0
+  }
+
+  mutating func failed(_ source: Int, with setback: Setback?) {
+    guard urls.count > 1 else { return }
+    failed.insert(source)
+    guard let setback else { return }
+    if self.setback.map({ setback.isBetter(than: $0) }) ?? true { self.setback = setback }
+  }
+
+  mutating func succeeded(_ source: Int) {
+    failed.remove(source)
+    if failed.isEmpty { setback = nil }
+  }
+
+  /// Nothing of it is taken any more, unless there is nobody else. Whether that is so.
+  mutating func ban(_ source: Int) -> Bool {
+    guard urls.indices.contains(where: { $0 != source && !isBanned($0) }) else { return false }
+    banned |= 1 << UInt64(source)
+    return true
+  }
+}
+
+extension TransferProblem {
+  /// How likely another attempt is to end better.
+  fileprivate var hope: Int {
+    switch classification {
+    case .transient: 3
+    case .notAnAttempt: 2
+    case .publication: 1
+    case .permanent: 0
+    }
+  }
+}
