@@ -89,4 +89,17 @@ package enum Files {
     guard made else { throw SystemCallError("mkdtemp", code: errno, subject: parent) }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
+
+  /// Where the volume of a path is mounted, as far as device numbers tell (a bind mount of the same volume has none of its
+  /// own); nil: nothing is at that path.
+  package static func mountPoint(of path: String) -> String? {
+    guard var place = try? real(path), let device = try? identity(of: place).device else { return nil }
+    while place != "/" {
+      let end = place.utf8.lastIndex(of: UInt8(ascii: "/")) ?? place.startIndex
+      let parent = end == place.startIndex ? "/" : String(place[..<end])
+      guard let above = try? identity(of: parent).device, above == device else { break }
+      place = parent
+    }
+    return place
+  }
 }

@@ -27,6 +27,7 @@ struct ExplainCommand: AsyncParsableCommand {
     var url: String
     var code: String
     var data: [String: String]
+    var sinceSeconds: Double?
     var endsInSeconds: Double?
     var remedy: String
     var durableBytes: Int64
@@ -91,7 +92,7 @@ struct ExplainCommand: AsyncParsableCommand {
       }
       let report = Report(
         id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
-        endsInSeconds: explanation.endsIn,
+        sinceSeconds: explanation.since, endsInSeconds: explanation.endsIn,
         remedy: explanation.remedy, durableBytes: job.durableBytes,
         attempts: lines, holder: holder?.pid)
       if json {
@@ -101,6 +102,7 @@ struct ExplainCommand: AsyncParsableCommand {
         for (key, value) in report.data.sorted(by: { $0.key < $1.key }) {
           Output.line("  \(key): \(Printable.text(value))")
         }
+        if let seconds = report.sinceSeconds { Output.line(String(format: "  for %.0f s", seconds)) }
         if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }
         Output.line("  durable: \(report.durableBytes) bytes")
         for attempt in report.attempts {

@@ -2,6 +2,7 @@ internal import AssetModel
 internal import AssetStore
 internal import Downloads
 internal import Foundation
+internal import LinuxSystem
 
 /// Why a download was left, as the journal's events keep it: its row knows only until when it waits.
 enum FetchHold {
@@ -26,6 +27,7 @@ enum FetchHold {
       let data = try? JSONDecoder().decode([String: String].self, from: Data(event.detail.utf8))
     else { return nil }
     var explanation = Explanation(code, data: data, remedy: "the same fetch, run again when that has ended")
+    explanation.since = max(0, Double(SystemClock().wall - event.wall) / 1e9)
     if let error = job.lastError { explanation.data["lastError"] = Printable.text(error) }
     return explanation
   }

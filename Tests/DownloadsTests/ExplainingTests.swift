@@ -24,7 +24,46 @@ import Testing
     let id = try #require(try await harness.engine.add([harness.specification(origin.url("/none"))])[0].job)
     let explanation = try await events.waiting(id)
     #expect(explanation.code == .publication && explanation.data["retest"] == "1 of 2" && explanation.endsIn != nil)
+    try await until { await harness.engine.explain(id)?.since != nil }
+    // Of the journal alone, as after a kill.
+    let record = try #require(try harness.journal.job(id))
+    let stored = Explanation(
+      of: record, now: StoredMoment(bootIdentifier: "test-boot", boot: record.wait?.since.boot ?? 0, wall: 0))
+    #expect(stored.code == .publication && stored.data["retest"] == "1 of 2" && stored.since == 0)
+    #expect(stored.endsIn == explanation.endsIn)
     await harness.engine.close()
+  }
+
+  @Test("how long it has been so, and which attempt it was") func since() async throws {
+    let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in nth == 1 ? .status(500) : nil }
+    #expect(try await scene.isWaiting().code == .retrying)
+    try await until { await scene.engine.explain(scene.id)?.code == .retrying }
+    await scene.advance(by: .milliseconds(250))
+    let explanation = try #require(await scene.engine.explain(scene.id))
+    #expect(explanation.data["attempt"] == "1 of 6" && explanation.since.map { abs($0 - 0.25) < 0.01 } == true)
+    scene.engine.resume(scene.id)
+    #expect(try await scene.end().isFinished)
+    _ = try await scene.close()
+  }
+
+  @Test("gates say what they are made of") func gates() async throws {
+    var conditions = MachineConditions()
+    conditions.isOnline = false
+    conditions.interface = "wlan0\u{1b}[2J"
+    let scene = try await Scene(.visible, size: 7, clock: TestClock(jumpsWhenIdle: false), conditions: conditions) {
+      _, _ in nil
+    }
+    try await scene.engine.isHeld(scene.id, by: .offline)
+    let offline = try #require(await scene.engine.explain(scene.id))
+    #expect(offline.data["interface"] == "wlan0\\u{1b}[2J" && offline.since == 0, "\(offline)")
+    conditions.isOnline = true
+    conditions.isMetered = true
+    scene.engine.setConditions(conditions)
+    try await scene.engine.isHeld(scene.id, by: .metered)
+    #expect(await scene.engine.explain(scene.id)?.data["bytes"] == "7")
+    scene.engine.setConditions(MachineConditions())
+    #expect(try await scene.end().isFinished)
+    _ = try await scene.close()
   }
 
   @Test("a question that nobody has answered yet, and whom it is for") func challenge() async throws {

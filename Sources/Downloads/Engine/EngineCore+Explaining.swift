@@ -6,8 +6,16 @@ extension EngineCore {
   func explain(_ id: JobID) -> Explanation? {
     let now = clock.boot
     if let job = active[id] { return explain(active: job) }
-    if let hold = holds[id] { return explain(hold, now) }
-    if scheduler.isWaiting(id) { return explainQueued(id, now) }
+    if let hold = holds[id] {
+      var explanation = explain(hold, now)
+      explanation.since = max(0, (now - hold.since).inSeconds)
+      return explanation
+    }
+    if let place = scheduler.place(of: id) {
+      var explanation = explainQueued(id, now, place.place, place.waiting)
+      explanation.since = max(0, (now - place.since).inSeconds)
+      return explanation
+    }
     guard let record = try? journal.journal.job(id) else { return nil }
     switch record.state {
     case .finished: return Explanation(.finished, remedy: "nothing: the file is at its place")
@@ -20,12 +28,18 @@ extension EngineCore {
   private func explain(active job: ActiveJob) -> Explanation {
     switch job.phase {
     case .verifying:
-      return Explanation(.verifying, data: ["bytes": "\(job.writtenOffset)"], remedy: "the digest is computed")
-    case .publishing: return Explanation(.delivering, remedy: "the disk has to say that everything is on it")
+      return Explanation(
+        .verifying, data: ["hashed": "\(job.hashedOffset)", "total": "\(job.writtenOffset)"],
+        remedy: "the digest is computed")
+    case .publishing:
+      return Explanation(
+        .delivering, data: ["generation": "\(job.record.generation)"],
+        remedy: "the disk has to say that everything is on it")
     case .opening, .settling, .transferring, .retiring:
       if let question = job.segments.compactMap(\.question).first, !job.segments.contains(where: { $0.writer != nil }) {
         return Explanation(
           .challenge, data: ["origin": question.challenge.origin, "kind": question.challenge.kind.name],
+          since: max(0, (options.challengeTimeout - (question.until - clock.boot)).inSeconds),
           endsIn: max(0, (question.until - clock.boot).inSeconds), remedy: "whoever answers for the app does")
       }
       return Explanation(
@@ -39,7 +53,8 @@ extension EngineCore {
     switch hold.reason {
     case .retry(let error):
       return Explanation(
-        .retrying, data: ["lastError": Printable.text(error)], endsIn: rest, remedy: "time, or resume it",
+        .retrying, data: ["lastError": Printable.text(error)].merging(attempts(hold)) { $1 }, endsIn: rest,
+        remedy: "time, or resume it",
         others: otherCodes(hold.entry, now))
     case .clock(let doubt, _):
       return Explanation(
@@ -66,8 +81,13 @@ extension EngineCore {
         .allowance, data: ["budget": Printable.text(budget), "missing": "\(missing)"], endsIn: rest,
         remedy: "a larger allowance, or other downloads of it end")
     case .volume(let code):
+      let directory = (try? journal.journal.job(hold.entry.id))?.specification.directory ?? ""
       return Explanation(
-        .volume, data: ["errno": "\(code)", "message": SystemCallError.message(code)], endsIn: rest,
+        .volume,
+        data: [
+          "errno": "\(code)", "message": SystemCallError.message(code),
+          "mount": Printable.text(Files.mountPoint(of: directory) ?? directory),
+        ], endsIn: rest,
         remedy: "the volume works again")
     case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
     case .journal(let what, isOfVolume: true):
@@ -80,6 +100,15 @@ extension EngineCore {
     }
   }
 
+  /// Those that brought nothing, of those after which it fails.
+  private func attempts(_ hold: Hold) -> [String: String] {
+    guard let count = (try? journal.journal.job(hold.entry.id))?.history.fruitlessAttempts, count > 0 else {
+      return [:]
+    }
+    let limit = RetryPolicy(transferClass: hold.entry.transferClass, appIdleForWeek: false).attemptLimit
+    return ["attempt": limit.map { "\(count) of \($0)" } ?? "\(count)"]
+  }
+
   private func otherCodes(_ entry: Scheduler.Entry, _ now: Duration) -> [Explanation.Code] {
     [conditions.gate(for: entry.transferClass, now: now), originCode(entry.origin, now)].compactMap { $0 }
   }
@@ -89,7 +118,7 @@ extension EngineCore {
     return origins[origin].retryAfter.map { $0 > now } ?? false ? .retryAfter : .originBackoff
   }
 
-  private func explainQueued(_ id: JobID, _ now: Duration) -> Explanation {
+  private func explainQueued(_ id: JobID, _ now: Duration, _ place: Int, _ waiting: Int) -> Explanation {
     guard let record = try? journal.journal.job(id) else { return Explanation(.queued, remedy: "a slot") }
     let entry = entry(of: record)
     let gate = conditions.gate(for: entry.transferClass, now: now)
@@ -97,7 +126,8 @@ extension EngineCore {
     let others = [blocked, .queued].compactMap { $0 }
     if let gate {
       return Explanation(
-        gate, data: ["class": entry.transferClass.name].merging(conditions.data(of: gate)) { $1 },
+        gate,
+        data: ["class": entry.transferClass.name].merging(conditions.data(of: gate, rest: entry.rest)) { $1 },
         endsIn: gate == .window ? conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil,
         remedy: Self.remedy(gate),
         others: others)
@@ -116,13 +146,9 @@ extension EngineCore {
         endsIn: state.breaker.opensAt.map { max(0, ($0 - now).inSeconds) }, remedy: "one download to it succeeds",
         others: [.queued])
     }
-    let place = scheduler.place(of: id)
     return Explanation(
-      .queued,
-      data: [
-        "class": entry.transferClass.name, "place": place.map { "\($0.place)" } ?? "",
-        "waiting": place.map { "\($0.waiting)" } ?? "",
-      ], remedy: "the downloads before it end")
+      .queued, data: ["class": entry.transferClass.name, "place": "\(place)", "waiting": "\(waiting)"],
+      remedy: "the downloads before it end")
   }
 
   private static func remedy(_ gate: Explanation.Code) -> String {
@@ -151,8 +177,14 @@ extension Explanation {
       var data: [String: String] = [:]
       if let error = job.lastError { data["lastError"] = Printable.text(error) }
       if let wait = job.wait, wait.remaining(at: now) > 0 {
-        self.init(
-          .retrying, data: data, endsIn: Double(wait.remaining(at: now)) / 1e9, remedy: "time, or fetch it again")
+        let (since, endsIn) = (Double(wait.since.elapsed(until: now)) / 1e9, Double(wait.remaining(at: now)) / 1e9)
+        if job.history.publicationRetests > 0, job.lastError == TransferProblem.status(404).description {
+          data["retest"] = "\(job.history.publicationRetests) of 2"
+          self.init(.publication, data: data, since: since, endsIn: endsIn, remedy: "the server publishes the file")
+        } else {
+          if job.history.fruitlessAttempts > 0 { data["attempt"] = "\(job.history.fruitlessAttempts)" }
+          self.init(.retrying, data: data, since: since, endsIn: endsIn, remedy: "time, or fetch it again")
+        }
       } else {
         data["class"] = job.transferClass.name
         self.init(.queued, data: data, remedy: "an engine takes it up: the same fetch, run again")

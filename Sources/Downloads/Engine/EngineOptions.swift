@@ -37,6 +37,8 @@ public struct EngineOptions: Sendable {
 /// What the machine is like at the moment; the service tells it at every change.
 public struct MachineConditions: Sendable, Equatable {
   public var isOnline = true
+  /// The network interface in use, or the one that should be, for those who ask why nothing moves.
+  public var interface: String?
   /// Every byte costs.
   public var isMetered = false
   public var isSavingPower = false
@@ -79,8 +81,11 @@ public struct MachineConditions: Sendable, Equatable {
   }
 
   /// What `explain` tells beside the code.
-  func data(of gate: Explanation.Code) -> [String: String] {
+  func data(of gate: Explanation.Code, rest: Int64?) -> [String: String] {
     switch gate {
+    case .offline, .captivePortal: interface.map { ["interface": Printable.text($0, limit: 60)] } ?? [:]
+    case .metered:
+      ["essentialMayBeMetered": "\(essentialMayBeMetered)"].merging(rest.map { ["bytes": "\($0)"] } ?? [:]) { $1 }
     case .battery: battery.map { ["level": "\($0.level)", "threshold": "\($0.threshold)"] } ?? [:]
     case .upgrading: upgradeStep.map { ["step": Printable.text($0, limit: 60)] } ?? [:]
     default: [:]

@@ -14,6 +14,8 @@ public struct Explanation: Sendable, Equatable {
   public var code: Code
   /// For example `origin`, `failures`, `place`; values are fit for a terminal.
   public var data: [String: String]
+  /// Seconds that it has been so, where that is known.
+  public var since: Double?
   /// Seconds until it may end by itself, where that is known.
   public var endsIn: Double?
   /// What ends it.
@@ -21,9 +23,13 @@ public struct Explanation: Sendable, Equatable {
   /// Reasons that would hold it if the leading one went.
   public var others: [Code]
 
-  public init(_ code: Code, data: [String: String] = [:], endsIn: Double? = nil, remedy: String, others: [Code] = []) {
+  public init(
+    _ code: Code, data: [String: String] = [:], since: Double? = nil, endsIn: Double? = nil, remedy: String,
+    others: [Code] = []
+  ) {
     self.code = code
     self.data = data
+    self.since = since
     self.endsIn = endsIn
     self.remedy = remedy
     self.others = others
