@@ -133,7 +133,7 @@ import Testing
       let expected =
         switch reason {
         case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused, .notAllowed: true
-        case .noProgress, .challenge, .volume, .allowance: false
+        case .noProgress, .challenge, .volume, .allowance, .offline: false
         }
       #expect(EngineCore.mayBePortals(TransferFailure(reason, detail: "")) == expected, "\(reason)")
     }

@@ -4,7 +4,7 @@ internal import Glibc
 public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Reason: String, Sendable, CaseIterable {
     case noProgress, sizeMismatch, digestMismatch, hostileResponse, notAllowed, trust, gone, challenge, refused, volume
-    case allowance
+    case allowance, offline
   }
 
   public var reason: Reason

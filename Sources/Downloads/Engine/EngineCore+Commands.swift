@@ -246,6 +246,7 @@ extension EngineCore {
   func setConditions(_ conditions: MachineConditions) {
     self.conditions = conditions
     let now = clock.boot
+    offlineSince = conditions.isOnline ? nil : offlineSince ?? now
     for job in Array(active.values)
     where job.phase == .transferring && conditions.gate(for: job.record.transferClass, now: now) != nil {
       settle(job, .yield)

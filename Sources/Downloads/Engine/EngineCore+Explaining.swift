@@ -210,6 +210,7 @@ extension Explanation {
       case .volume: .volume
       case .allowance: .allowance
       case .refused: .refused
+      case .offline: .offline
       }
     self.init(
       code, data: data,

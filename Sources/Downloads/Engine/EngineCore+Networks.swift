@@ -35,6 +35,25 @@ extension EngineCore {
     fail(segment, isProxied ? .proxy("\(proxyName): \(text)") : .connect("\(segment.url.origin): \(text)"))
   }
 
+  /// Somebody wants to know soon that there is no network. What is verified needs none.
+  func failWithoutNetwork(_ now: Duration) {
+    patienceEndsAt = nil
+    guard let offlineSince else { return }
+    for (transferClass, patience) in options.connectivityPatience {
+      for (id, since) in scheduler.waiting(in: transferClass) {
+        let end = max(since, offlineSince) + patience
+        if end > now {
+          patienceEndsAt = min(end, patienceEndsAt ?? end)
+        } else if let record = openRecord(id), record.state == .open {
+          let failure = TransferFailure(.offline, detail: "there is no network")
+          proxyHealth.forget(id)
+          removeStaging(of: record)
+          take(record, .failed(failure)) { core, record in core.events.send(.failed(record.id, failure)) }
+        }
+      }
+    }
+  }
+
   // MARK: Portals
 
   /// Whether the failure waits for an answer: a login page may have come instead of the file, its server or its certificate.
@@ -58,7 +77,7 @@ extension EngineCore {
     switch failure.reason {
     // A redirect, or an address, may be the portal's.
     case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused, .notAllowed: failure.errno == nil
-    case .noProgress, .challenge, .volume, .allowance: false
+    case .noProgress, .challenge, .volume, .allowance, .offline: false
     }
   }
 

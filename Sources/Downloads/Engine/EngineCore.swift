@@ -47,6 +47,9 @@ final class EngineCore {
   var lastSlept: Duration
   /// When a portal that was found is looked for again.
   var portalCheckAt: Duration?
+  /// Boot time since which there is no network, and at which a download has waited for one long enough.
+  var offlineSince: Duration?
+  var patienceEndsAt: Duration?
   var proxyHealth = ProxyHealth()
   var isClosing = false
   /// Additions that the journal has in hand: somebody waits for each.
@@ -122,6 +125,7 @@ final class EngineCore {
     for moment in paced.values { consider(moment) }
     for moment in origins.reopenings { consider(moment) }
     consider(portalCheckAt)
+    consider(patienceEndsAt)
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
@@ -142,6 +146,7 @@ final class EngineCore {
     if origins.reopen(now) { needsSchedule = true }
     for origin in origins.takeCalmed() { scheduler.restore(origin) }
     checkPortal(now)
+    if let end = patienceEndsAt, end <= now { needsSchedule = true }
     if let opening = conditions.windowOpensAt, opening <= now {
       conditions.windowOpensAt = nil
       needsSchedule = true
@@ -200,6 +205,7 @@ final class EngineCore {
     needsSchedule = false
     lastSchedule = now
     guard !isClosing else { return }
+    failWithoutNetwork(now)
     while let decision = scheduler.next(
       now: now, isClassBlocked: { conditions.gate(for: $0, now: now) != nil },
       isOriginBlocked: { origin, _ in origins.isBlocked(origin, now: now) })

@@ -20,6 +20,8 @@ public struct EngineOptions: Sendable {
   /// Connections of one job that has a chunk list.
   public var mostSegments = 8
   public var mostEssentialSegments = 4
+  /// How long downloads of a class wait for a network before they fail; one that isn't named waits as long as it takes.
+  public var connectivityPatience: [TransferClass: Duration] = [:]
   /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.
   public var answerChallenge: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)?
   public var challengeTimeout: Duration = .seconds(10)

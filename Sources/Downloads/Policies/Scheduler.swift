@@ -368,6 +368,12 @@ package struct Scheduler {
     return heap.elements.prefix(2 * count).filter { !isStale($0) }.sorted { $0.goesBefore($1) }.prefix(count).map(\.id)
   }
 
+  /// The waiting jobs of a class, and since when each is in the queue.
+  func waiting(in transferClass: TransferClass) -> [(id: JobID, since: Duration)] {
+    queues.filter { $0.key.transferClass == transferClass }.flatMap { $0.value.byOrigin.values.flatMap(\.elements) }
+      .filter { !isStale($0) }.map { ($0.id, $0.enqueuedAt) }
+  }
+
   /// A waiting job's place within its app, from 1, and how many wait in its class; for `explain`.
   func place(of id: JobID) -> (place: Int, waiting: Int, since: Duration)? {
     guard let key = waiting[id]?.key, let queue = queues[key] else { return nil }

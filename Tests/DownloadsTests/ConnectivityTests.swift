@@ -1,0 +1,68 @@
+import AssetModel
+import DevelopmentOrigin
+import Downloads
+import Foundation
+import Testing
+
+/// L11: who wants to know soon that there is no network is told so; the others wait.
+@Suite struct ConnectivityTests {
+  private static func scene(
+    _ transferClass: TransferClass, isOnline: Bool = true,
+    reply: @escaping @Sendable (RecordedRequest, Int) -> Reply? = { _, _ in nil }
+  ) async throws -> Scene {
+    var conditions = MachineConditions()
+    conditions.isOnline = isOnline
+    return try await Scene(
+      transferClass, clock: TestClock(jumpsWhenIdle: false), conditions: conditions,
+      options: { $0.connectivityPatience = [.foreground: .zero, .essential: .seconds(10)] }, reply: reply)
+  }
+
+  private static let offline = {
+    var conditions = MachineConditions()
+    conditions.isOnline = false
+    return conditions
+  }()
+
+  @Test func aForegroundDownloadFailsAtOnce() async throws {
+    let scene = try await Self.scene(.foreground, isOnline: false)
+    let end = try await scene.end()
+    #expect(end.reason == .offline, "\(end)")
+    #expect(await scene.engine.explain(scene.id)?.code == .offline)
+    let record = try await scene.close()
+    #expect(record.state == .failed(TransferFailure(.offline, detail: "there is no network")))
+    #expect(scene.origin.requests.isEmpty && scene.harness.staged.isEmpty)
+    #expect(scene.harness.journal.state.withLock { $0.deliveries } == [scene.id])
+  }
+
+  @Test("an essential one has ten seconds, from when the network went", arguments: [true, false])
+  func essential(comesBack: Bool) async throws {
+    let scene = try await Self.scene(.essential) { _, nth in
+      nth == 1 ? .cut(after: .byte(1 << 20), .silence) : nil
+    }
+    try await scene.engine.received(scene.id, 1 << 20)
+    scene.clock.advance(by: .seconds(30))
+    scene.engine.setConditions(Self.offline)
+    try await scene.engine.isHeld(scene.id, by: .offline)
+    await scene.advance(by: .milliseconds(9900))
+    #expect(await scene.engine.explain(scene.id)?.code == .offline)
+    if comesBack {
+      scene.engine.setConditions(MachineConditions())
+    } else {
+      await scene.advance(by: .milliseconds(200))
+    }
+    let end = try await scene.end()
+    #expect(comesBack ? end.isFinished : end.reason == .offline, "\(end)")
+    _ = try await scene.close()
+    #expect(scene.harness.staged.isEmpty && scene.isWhole == comesBack)
+  }
+
+  @Test func othersWait() async throws {
+    let scene = try await Self.scene(.visible, isOnline: false)
+    try await scene.engine.isHeld(scene.id, by: .offline)
+    await scene.advance(by: .seconds(13 * 24 * 3600))
+    #expect(await scene.engine.explain(scene.id)?.code == .offline)
+    scene.engine.setConditions(MachineConditions())
+    #expect(try await scene.end().isFinished)
+    _ = try await scene.close()
+  }
+}
