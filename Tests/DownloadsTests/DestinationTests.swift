@@ -37,6 +37,55 @@ import Testing
     #expect(try harness.journal.job(JobID(1))?.state == .failed(failure))
   }
 
+  /// In a container an app makes what it likes.
+  @Test("F-51 links beneath a container lead nowhere", arguments: ["files", "files/deep", "app/../../x"])
+  func links(path: String) async throws {
+    let root = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-root-")
+    let elsewhere = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-elsewhere-")
+    defer { for folder in [root, elsewhere] { Files.removeTree(folder) } }
+    let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
+    defer { origin.stop() }
+    #expect(mkdir("\(elsewhere)/deep", 0o755) == 0 && mkdir("\(root)/app", 0o755) == 0)
+    #expect(symlink(elsewhere, "\(root)/files") == 0)
+    let harness = try Harness { $0.containerRoots = ["/nowhere", root] }
+    var specification = harness.specification(origin.url(Trial.path))
+    specification.directory = "\(root)/\(path)"
+    let failure = try #require(try await harness.fetch(specification).failure)
+    #expect(failure.reason == .volume, "\(failure)")
+    #expect(path.contains("..") || failure.detail.contains("a link is on the way"), "\(failure)")
+    #expect(try Files.names(in: elsewhere) == ["deep"] && Files.names(in: "\(elsewhere)/deep").isEmpty)
+    #expect(origin.requests.isEmpty)
+    await harness.engine.close()
+  }
+
+  @Test("F-51 a directory beneath a container that becomes a link meanwhile") func becomesALink() async throws {
+    let root = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-root-")
+    let elsewhere = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-elsewhere-")
+    defer { for folder in [root, elsewhere] { Files.removeTree(folder) } }
+    let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
+    defer { origin.stop() }
+    #expect(mkdir("\(root)/app", 0o755) == 0 && mkdir("\(root)/app/files", 0o755) == 0)
+    let latch = Latch()
+    let files = FaultyFiles { kind, _ in
+      if kind == .rename { latch.wait() }
+      return nil
+    }
+    let harness = try Harness(files: files) { $0.containerRoots = [root] }
+    var specification = harness.specification(origin.url(Trial.path))
+    specification.directory = "\(root)/app/files"
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([specification])[0].job)
+    try await until { try !Files.names(in: "\(root)/app/files").isEmpty }
+    try await until { await harness.engine.explain(id)?.code == .delivering }
+    #expect(rename("\(root)/app/files", "\(root)/app/moved") == 0 && symlink(elsewhere, "\(root)/app/files") == 0)
+    latch.open()
+    let failure = try #require(try await harness.end(of: id, in: events).failure)
+    #expect(failure.detail.contains("was moved or replaced"), "\(failure)")
+    #expect(try Files.names(in: elsewhere).isEmpty)
+    #expect(FileManager.default.contents(atPath: "\(root)/app/moved/file") == Trial.bytes)
+    await harness.engine.close()
+  }
+
   @Test func theLeaseFollowsItsDirectory() throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-moved-")
     let there = "\(folder)-there"

@@ -124,9 +124,10 @@ extension EngineCore {
   /// Of a verified file only the name may be missing. Where an earlier run gave it that already, cancelling is too late.
   private func cancelUnlessNamed(_ record: JobRecord) {
     forget(record.id)
-    let (files, mailbox, specification) = (files, mailbox, record.specification)
+    let (files, roots, mailbox, specification) = (files, options.containerRoots, mailbox, record.specification)
     io.async {
-      let destination = try? Destination(specification.directory, app: specification.app, files: files)
+      let destination = try? Destination(
+        specification.directory, app: specification.app, files: files, beneath: roots)
       let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
       mailbox.post { core in
         let isActive = core.active[record.id] != nil
@@ -145,10 +146,13 @@ extension EngineCore {
 
   func removeStaging(of record: JobRecord) {
     let specification = record.specification
-    let files = files
+    let (files, roots) = (files, options.containerRoots)
     let names = stagingNames(specification, upTo: record.generation)
     io.async {
-      guard let destination = try? Destination(specification.directory, app: specification.app, files: files) else {
+      guard
+        let destination = try? Destination(
+          specification.directory, app: specification.app, files: files, beneath: roots)
+      else {
         return
       }
       for name in names { destination.removeStaging(name) }

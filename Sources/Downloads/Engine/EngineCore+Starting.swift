@@ -18,7 +18,7 @@ extension EngineCore {
       destination = try self.destination(specification)
     } catch {
       switch error.code {
-      case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP:
+      case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EXDEV:
         let detail = DestinationObjection.text(error, specification.directory)
         return settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: detail)))
       default: return fileFailed(job, error)
@@ -67,7 +67,8 @@ extension EngineCore {
     let key = DestinationKey(app: specification.app, directory: specification.directory)
     if let destination = destinations[key]?.destination, destination.isAtItsPath { return destination }
     if destinations.count >= 64 { destinations = destinations.filter { $0.value.destination != nil } }
-    let destination = try Destination(specification.directory, app: specification.app, files: files)
+    let destination = try Destination(
+      specification.directory, app: specification.app, files: files, beneath: options.containerRoots)
     destinations[key] = WeakDestination(destination: destination)
     return destination
   }

@@ -12,6 +12,9 @@ public struct EngineOptions: Sendable {
   /// Tells this journal's partial files from those of others that download into the same directory, for example the path
   /// where the journal lies. Whoever loses the journal finds them again only under the same name.
   public var stagingOwner = ""
+  /// Directories, by their paths without links, whose trees belong to apps: nothing beneath one is reached by a link or over
+  /// another mount. To all other directories the caller's path leads, links and all.
+  public var containerRoots: [String] = []
   /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
   /// Bytes per second in all, and per class; nil: no limit.

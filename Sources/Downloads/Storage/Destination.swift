@@ -10,22 +10,48 @@ final class Destination: Sendable {
   let target: OwnedDescriptor
   let staging: OwnedDescriptor
   let files: any FileOperations
+  private let roots: [String]
   private let identity: FileIdentity
 
-  init(_ path: String, app: String, files: any FileOperations) throws(SystemCallError) {
+  /// `roots`: directories whose trees belong to apps. What lies beneath one is reached from it, by no link and no other mount.
+  init(
+    _ path: String, app: String, files: any FileOperations, beneath roots: [String] = []
+  ) throws(SystemCallError) {
     self.path = path
     self.files = files
-    target = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+    self.roots = roots
+    target = try Self.open(path, files, roots)
     let all = try Self.subdirectory(StagingFolder.name(in: target.number), of: target.number, files)
     staging = try Self.subdirectory(Self.digest([app], length: 16), of: all.number, files)
     identity = try target.identity()
+  }
+
+  private static func open(
+    _ path: String, _ files: any FileOperations, _ roots: [String]
+  ) throws(SystemCallError) -> OwnedDescriptor {
+    let slash = UInt8(ascii: "/")
+    guard
+      let root = roots.first(where: {
+        path.utf8.starts(with: $0.utf8) && path.utf8.dropFirst($0.utf8.count).first == slash
+      })
+    else { return try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY) }
+    let parts = path.utf8.dropFirst(root.utf8.count).split(separator: slash).map { String(decoding: $0, as: UTF8.self) }
+    let base = try OwnedDescriptor.open(root, O_RDONLY | O_DIRECTORY)
+    do throws(SystemCallError) {
+      return try files.open(
+        parts.isEmpty ? "." : parts.joined(separator: "/"), in: base.number, O_RDONLY | O_DIRECTORY, mode: 0)
+    } catch {
+      throw SystemCallError("openat2", code: error.code, subject: path)
+    }
   }
 
   var device: UInt64 { identity.device }
 
   /// Whether its path still leads to it. What is kept open may have been moved meanwhile, or something else be there.
   var isAtItsPath: Bool {
-    guard let found = try? Files.identity(of: path) else { return false }
+    guard let found = try? roots.isEmpty ? Files.identity(of: path) : Self.open(path, files, roots).identity() else {
+      return false
+    }
     return found.inode == identity.inode && found.device == identity.device
   }
 

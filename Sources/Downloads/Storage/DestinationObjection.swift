@@ -4,12 +4,15 @@ internal import LinuxSystem
 
 /// Why a directory can't be worked in, as a sentence for people.
 enum DestinationObjection {
-  static func text(_ error: SystemCallError, _ path: String) -> String {
-    let path = Printable.text(path)
+  static func text(_ error: SystemCallError, _ directory: String) -> String {
+    let path = Printable.text(directory)
     switch error.code {
     case EACCES: return "\(path): this user may not write there"
     case ENOENT: return "\(path): there is no such directory"
     case ENOTDIR: return "\(path), or its \(StagingFolder.common), isn't a directory"
+    case EXDEV: return "\(path): another mount is on the way there, and none is crossed"
+    case ELOOP where error.subject == directory:
+      return "\(path): a link is on the way there, and none is followed"
     case ELOOP: return "\(path): its \(StagingFolder.common) is a link, and none is followed; remove it"
     default: return "\(path): \(error)"
     }
