@@ -38,7 +38,7 @@ import Testing
   }
 
   /// In a container an app makes what it likes.
-  @Test("F-51 links beneath a container lead nowhere", arguments: ["files", "files/deep", "app/../../x"])
+  @Test("links beneath a container lead nowhere", arguments: ["files", "files/deep", "app/../../x"])
   func links(path: String) async throws {
     let root = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-root-")
     let elsewhere = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-elsewhere-")
@@ -58,7 +58,7 @@ import Testing
     await harness.engine.close()
   }
 
-  @Test("F-51 a directory beneath a container that becomes a link meanwhile") func becomesALink() async throws {
+  @Test("a directory beneath a container that becomes a link meanwhile") func becomesALink() async throws {
     let root = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-root-")
     let elsewhere = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-elsewhere-")
     defer { for folder in [root, elsewhere] { Files.removeTree(folder) } }

@@ -82,6 +82,12 @@ public final class DownloadEngine: Sendable {
     mailbox.post { $0.setProxy(proxy, except: noProxy) }
   }
 
+  /// Other rate caps count from now on, for example because of the time of day: bytes per second in all and per class, as
+  /// `EngineOptions` has them; nil: no limit.
+  public func setRates(_ bytesPerSecond: Int64?, classes: [TransferClass: Int64] = [:]) {
+    mailbox.post { $0.setRates(bytesPerSecond, classes) }
+  }
+
   /// An allowance was raised: downloads that wait for one are looked at again.
   public func allowancesChanged() { mailbox.post { $0.allowancesChanged() } }
 

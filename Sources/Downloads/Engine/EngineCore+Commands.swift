@@ -258,6 +258,14 @@ extension EngineCore {
     needsSchedule = true
   }
 
+  func setRates(_ all: Int64?, _ classes: [TransferClass: Int64]) {
+    options.bytesPerSecond = all
+    options.classBytesPerSecond = classes
+    buckets = RateBuckets(options)
+    // Whoever waits for a share of the old ones is told of the new ones' by its next bytes.
+    for id in paced.keys { paced[id] = .zero }
+  }
+
   func networkChanged() {
     for job in Array(active.values) where job.phase == .transferring { settle(job, .yield) }
     transport.forgetConnections()

@@ -4,6 +4,26 @@ import Downloads
 import Foundation
 import Testing
 
+/// Rate caps that change while something is under way.
+@Suite struct RatesTests {
+  /// The clock stands still: by a cap alone nothing would ever go on.
+  @Test(arguments: [true, false]) func changed(perClass: Bool) async throws {
+    let scene = try await Scene(
+      .visible, clock: TestClock(jumpsWhenIdle: false),
+      options: { if perClass { $0.classBytesPerSecond = [.visible: 1000] } else { $0.bytesPerSecond = 1000 } },
+      reply: { _, _ in nil })
+    try await scene.engine.received(scene.id, 1)
+    scene.engine.setRates(nil, classes: [.visible: 2000, .foreground: 1])
+    scene.engine.setRates(3000)
+    let before = try #require(await scene.engine.progress(of: scene.id)).received
+    #expect(before < Trial.size, "it is held")
+    await scene.advance(by: .seconds(3600))
+    scene.engine.setRates(nil)
+    #expect(try await scene.end().isFinished)
+    _ = try await scene.close()
+  }
+}
+
 /// L11: who wants to know soon that there is no network is told so; the others wait.
 @Suite struct ConnectivityTests {
   private static func scene(
