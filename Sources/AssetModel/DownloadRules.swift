@@ -101,8 +101,31 @@ public struct DownloadRules: Sendable {
     if download.headers.count > mostHeaders {
       return "the request has \(download.headers.count) headers; at most \(mostHeaders) are allowed"
     }
+    for header in download.headers {
+      if let objection = objection(toHeader: header) { return objection }
+    }
     let bytes = download.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     return bytes > longestHeaders ? "the headers have \(bytes) bytes; at most \(longestHeaders) are allowed" : nil
+  }
+
+  /// A name is a token, and a value has no line breaks and no other controls (RFC 9110, 5.1 and 5.5): whoever wrote one
+  /// could write fields, and requests, of their own behind it.
+  package static func objection(toHeader header: Download.Header) -> String? {
+    let name = Printable.text(header.name, limit: 60)
+    if header.name.isEmpty || !header.name.utf8.allSatisfy(isToken) { return "'\(name)' isn't the name of a header" }
+    if header.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) {
+      return "the value of the header \(name) has control characters"
+    }
+    return nil
+  }
+
+  private static func isToken(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
   }
 
   private static func objection(toURL url: String) -> String? {

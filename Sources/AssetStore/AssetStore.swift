@@ -32,6 +32,8 @@ public final class AssetStore: Sendable {
   /// What opening had to put right.
   public let recovery: Recovery
   let options: Options
+  /// Files that are being deleted at this moment: whoever wants one comes too late. Changed in write transactions only.
+  let removing = Mutex<Set<Int64>>([])
   let pool: DatabasePool
   private let lock: Mutex<StoreLock?>
 

@@ -1,5 +1,6 @@
 public import AssetModel
 internal import GRDB
+internal import Synchronization
 
 /// A settled job that someone has to hear of, exactly once.
 public struct Delivery: Sendable, Equatable {
@@ -50,6 +51,11 @@ extension AssetStore {
   public func beginDelivery(of job: JobID, to recipient: String) throws(StoreError) {
     let recipient = ColumnLimits.cut(recipient)
     try write { database in
+      if let file = try FileRow.all(database, "WHERE job = \(job.number) AND state = 0").first?.id,
+        removing.withLock({ $0.contains(file) })
+      {
+        throw StoreError.wrongState("the file of job \(job) is being deleted")
+      }
       try database.query(
         "UPDATE deliveries SET begun = 1, calls = calls + 1, recipient = ? WHERE job = ? AND begun = 0 AND acknowledged = 0"
       ).bind(recipient).bind(job.number).run()

@@ -322,10 +322,8 @@ enum JobRow {
     history.triedNoTransform = try unpacker.number() != 0
     history.highWater = try unpacker.number()
     // Rows of before don't have these.
-    if !unpacker.isAtEnd {
-      history.heededRedirect = try unpacker.number() != 0
-      history.bannedSources = UInt64(bitPattern: try unpacker.number())
-    }
+    if !unpacker.isAtEnd { history.heededRedirect = try unpacker.number() != 0 }
+    if !unpacker.isAtEnd { history.bannedSources = UInt64(bitPattern: try unpacker.number()) }
     try unpacker.end()
   }
 

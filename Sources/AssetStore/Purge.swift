@@ -1,6 +1,7 @@
 internal import GRDB
 internal import Glibc
 public import LinuxSystem
+internal import Synchronization
 
 /// What a purge did.
 public struct PurgeReport: Sendable, Equatable {
@@ -34,6 +35,11 @@ extension AssetStore {
   public func replayTombstones(files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     var report = PurgeReport()
     for tombstone in try tombstones() {
+      guard try claim(tombstone) else {
+        report.skipped += 1
+        continue
+      }
+      defer { if let file = tombstone.file { removing.withLock { _ = $0.remove(file) } } }
       let outcome: Removal
       do throws(SystemCallError) {
         outcome = try remove(tombstone, files)
@@ -59,14 +65,32 @@ extension AssetStore {
     return report
   }
 
+  /// Looked at once more, for it may have been long: who pinned the file since, or is told of it, keeps it.
+  private func claim(_ tombstone: Tombstone) throws(StoreError) -> Bool {
+    guard let file = tombstone.file else { return true }
+    return try write { database in
+      let row = try database.query("SELECT 1 FROM files WHERE id = ? AND \(Self.isInUse)").bind(file)
+      guard try row.step() else {
+        removing.withLock { _ = $0.insert(file) }
+        return true
+      }
+      try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
+      return false
+    }
+  }
+
+  private static let isInUse = """
+    (EXISTS (SELECT 1 FROM pins WHERE file = files.id)
+      OR EXISTS (SELECT 1 FROM deliveries WHERE job = files.job AND begun = 1 AND acknowledged = 0))
+    """
+
   private func bury(_ candidate: PurgeCandidate) throws(StoreError) -> Bool {
     try write { database in
       if let file = candidate.file {
         let row = try database.query(
           """
           SELECT 1 FROM files WHERE id = ? AND state = 0 AND isPurgeable = 1 AND inode = ?
-            AND NOT EXISTS (SELECT 1 FROM pins WHERE file = files.id)
-            AND NOT EXISTS (SELECT 1 FROM deliveries WHERE job = files.job AND begun = 1 AND acknowledged = 0)
+            AND NOT \(Self.isInUse)
           """
         ).bind(file).bind(bits: candidate.inode)
         guard try row.step() else { return false }

@@ -1,5 +1,6 @@
 public import AssetModel
 internal import GRDB
+internal import Synchronization
 
 /// A finished file as the store knows it.
 public struct StoredFile: Sendable, Equatable {
@@ -62,6 +63,7 @@ extension AssetStore {
     try ColumnLimits.check("reason", reason, 64)
     try write { database in
       guard try FileRow.isPresent(id, database) else { throw StoreError.wrongState("file \(id) isn't there") }
+      if removing.withLock({ $0.contains(id) }) { throw StoreError.wrongState("file \(id) is being deleted") }
       try database.query("INSERT OR IGNORE INTO pins VALUES (?, ?, ?)").bind(id).bind(connection).bind(reason).run()
     }
   }

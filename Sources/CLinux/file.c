@@ -53,6 +53,10 @@ int ol_preallocate(int descriptor, int64_t offset, int64_t count) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : errno;
 }
 
+int ol_punch_hole(int descriptor, int64_t offset, int64_t count) {
+    return fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, count) == 0 ? 0 : errno;
+}
+
 int ol_first_hole(int descriptor, int64_t offset, int64_t *hole) {
     off_t found = lseek(descriptor, offset, SEEK_HOLE);
     if (found < 0) return errno;

@@ -46,9 +46,28 @@ public protocol FileOperations: Sendable {
   /// The first byte from `offset` on that was never written, or the end of the file (SEEK_HOLE of lseek(2)). A filesystem
   /// that keeps no account says the end. `offset` lies within the file, whose position changes.
   func firstHole(in file: Int32, from offset: Int64) throws(SystemCallError) -> Int64
+  /// Bytes read as zeros afterwards, from memory as well: a hole (FALLOC_FL_PUNCH_HOLE of fallocate(2)), or zeros that are
+  /// written where the filesystem has none.
+  func erase(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError)
 }
 
 extension FileOperations {
+  public func erase(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError) {
+    do throws(SystemCallError) {
+      return try check("fallocate", "\(file)") { ol_punch_hole(file, offset, count) }
+    } catch {
+      guard error.code == EOPNOTSUPP else { throw error }
+    }
+    let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(min(count, 1 << 20)), alignment: 4096)
+    defer { zeros.deallocate() }
+    zeros.initializeMemory(as: UInt8.self, repeating: 0)
+    var position = offset
+    while position < offset + count {
+      let length = Int(min(Int64(zeros.count), offset + count - position))
+      position += Int64(try write(UnsafeRawBufferPointer(rebasing: zeros[..<length]), to: file, at: position))
+    }
+  }
+
   public func firstHole(in file: Int32, from offset: Int64) throws(SystemCallError) -> Int64 {
     var hole: Int64 = 0
     do throws(SystemCallError) {

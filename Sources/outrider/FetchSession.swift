@@ -20,7 +20,7 @@ final class FetchSession: Sendable {
     self.plan = plan
     let directory = try FetchState.directory(command.state)
     // What is wrong with the command is said before anything is made.
-    let identity = try FetchIdentity(command, urls: plan.targets.map(\.url) + plan.mirrors)
+    let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
     var engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
     var advice = identity?.advice ?? FetchAdvice()
     advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)

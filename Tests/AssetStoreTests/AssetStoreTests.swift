@@ -20,7 +20,7 @@ import Testing
     -> DownloadSpecification
   {
     DownloadSpecification(
-      app: app, identifier: identifier, url: url, headers: [Download.Header(name: "X-A", value: "b\u{0}c")],
+      app: app, identifier: identifier, url: url, headers: [Download.Header(name: "X-A", value: "b\tc ü")],
       transferClass: .essential,
       isEssential: true, priority: -7, declaredSize: 123_456_789_012,
       digest: ContentDigest(.sha512, bytes: [UInt8](repeating: 9, count: 64)),

@@ -14,7 +14,7 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var digest: ContentDigest?
   public var chunks: ChunkList?
   /// Other URLs of the same bytes, at most `mostMirrors`. They need a chunk list, which says who sent what was wrong, and
-  /// get none of the headers.
+  /// get none of the headers unless they are at the same origin.
   public var mirrors: [String]
   /// An absolute path: the directory in which the finished file appears. Staging lies on the same filesystem.
   public var directory: String
@@ -83,6 +83,9 @@ public struct DownloadSpecification: Sendable, Equatable {
     if mirrors.count > Self.mostMirrors { return "it has \(mirrors.count) mirrors; at most \(Self.mostMirrors) do" }
     if let mirror = mirrors.first(where: { $0.utf8.count > DownloadRules.longestURL }) {
       return "a mirror's URL has \(mirror.utf8.count) bytes; at most \(DownloadRules.longestURL) do"
+    }
+    for header in headers {
+      if let objection = DownloadRules.objection(toHeader: header) { return objection }
     }
     if !(-100...100).contains(priority) { return "priority \(priority) is outside -100...100" }
     return nil

@@ -56,10 +56,14 @@ public struct Partial: Sendable, Equatable {
   public var checkpoints: [Checkpoint]
   /// One bit per chunk of the chunk list: on disk, synchronised and its digest right. Empty without a chunk list.
   public var verifiedChunks: [UInt8]
-  /// The boot in which the file was last written (/proc/sys/kernel/random/boot_id).
+  /// The boot in which the file was last written (/proc/sys/kernel/random/boot_id); `lostPages` after a synchronisation
+  /// that failed; empty when only what the journal says is certain for another reason.
   public var bootIdentifier: String
   public var device: UInt64
   public var inode: UInt64
+
+  /// What memory still shows of the file may never have got to the disk, and a second synchronisation proves nothing.
+  public static let lostPages = "lost"
 
   public init(
     stagingName: String, entity: Entity, checkpoints: [Checkpoint] = [], verifiedChunks: [UInt8] = [],

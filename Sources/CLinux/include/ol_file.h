@@ -17,6 +17,9 @@ int ol_is_memory(const char *path);
 /* fallocate(2) with FALLOC_FL_KEEP_SIZE; EOPNOTSUPP in memory too, where it takes as long as writing does. */
 int ol_preallocate(int descriptor, int64_t offset, int64_t count);
 
+/* fallocate(2) with FALLOC_FL_PUNCH_HOLE. */
+int ol_punch_hole(int descriptor, int64_t offset, int64_t count);
+
 /* lseek(2) with SEEK_HOLE. */
 int ol_first_hole(int descriptor, int64_t offset, int64_t *hole);
 /* syncfs(2): reports write-back errors since Linux 5.8. */

@@ -58,6 +58,8 @@ final class ActiveJob {
   var content: TransferBuffer?
   /// What the scheduler counts its transfers against.
   let origin: UInt32
+  /// The origin that its last attempt failed at, at the end of however many redirects.
+  var failedAt: UInt32?
   /// What the server says of an answer that came to its end.
   var contentCheck: ContentCheck?
   /// What the server says of the whole file (`Repr-Digest`).
@@ -75,6 +77,10 @@ final class ActiveJob {
   var writers: [UInt64: BodyWriter] = [:]
   var chunks: ChunkMap?
   var sources: SourceTable
+  /// Whether it was looked at which of them may be asked.
+  var hasJudgedSources = false
+  /// Challenges answered, by origin, where there are several.
+  var challenged: [String: Int] = [:]
 
   /// The first byte that isn't on the file, in a job without chunks.
   var writtenOffset: Int64 = 0
@@ -145,6 +151,11 @@ final class ActiveJob {
 
   var id: JobID { record.id }
 
+  /// Whoever opens the file again trusts what the journal says of it, and nothing else.
+  func distrust(_ marker: String) {
+    if record.partial?.bootIdentifier != Partial.lostPages { record.partial?.bootIdentifier = marker }
+  }
+
   func attempt(until clock: any TransferClock, _ status: Int?, _ outcome: String) -> Attempt {
     Attempt(
       wall: clock.wall, duration: (clock.boot - began).inNanoseconds, bytes: record.receivedBytes - receivedBefore,
@@ -172,7 +183,9 @@ final class ActiveJob {
 /// One transfer of a job: from the first request of a chain to the end of its body. Network thread only.
 final class Segment {
   enum Plan {
-    case follow(ParsedURL, dropsCredentials: Bool)
+    case follow(ParsedURL, dropsCredentials: Bool, wait: Duration)
+    /// It has the file, but not this part of it; another source may.
+    case elsewhere(String)
     case again(ResumePolicy.Ask, ResumePolicy.Fault)
     case next(ActiveJob.Next)
     case problem(TransferProblem, own: Duration?)
@@ -196,6 +209,8 @@ final class Segment {
   /// No connection, and then no complete head by then: the request is given up.
   var headDeadline: Duration?
   var isConnected = false
+  /// When its last request was made.
+  var asked: Duration = .zero
   /// Its answer may come, or came, by HTTP/2.
   var mayBeHTTP2 = false
   var stall: StallWindow

@@ -34,7 +34,7 @@ extension EngineCore: TransportClient {
       // A body that nobody wants has as much time as its head had.
       segment.headDeadline = clock.boot + Self.headTimeout
       return .drain
-    case .next, .complete: return .abort
+    case .next, .elsewhere, .complete: return .abort
     }
   }
 
@@ -47,12 +47,14 @@ extension EngineCore: TransportClient {
         rules: hostRules(job.record.specification))
       switch decision {
       case .follow(let url, let drops):
-        // It is the redirected request that has to wait (RFC 9110, 10.2.3).
+        // It is the redirected request that has to wait (RFC 9110, 10.2.3), and no other: what one origin says is nothing
+        // that the next has asked for.
+        var wait = Duration.zero
         if !job.record.history.heededRedirect, let asked = waitAsked(head), asked > .zero {
           job.record.history.heededRedirect = true
-          leaveAlone(url, for: asked, value: head.first("retry-after") ?? "")
+          wait = asked
         }
-        return .follow(url, dropsCredentials: drops)
+        return .follow(url, dropsCredentials: drops, wait: wait)
       case .refuse(var failure):
         failure.hop = segment.visited.count
         return .next(.fail(failure))
@@ -77,8 +79,10 @@ extension EngineCore: TransportClient {
     if let total = ResumePolicy.total(of: head), total > DownloadSpecification.largestSize {
       return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), own: nil)
     }
-    if job.chunks != nil, head.status == 200, segment.ask != .whole, job.sources.hasOther(than: segment.source) {
-      return .problem(.protocolFault("\(segment.url.origin) has no ranges"), own: nil)
+    if job.chunks != nil, head.status == 200, segment.ask != .whole,
+      job.sources.hasOtherWithRanges(than: segment.source)
+    {
+      return .elsewhere("\(segment.url.origin) has no ranges")
     }
     if job.chunks != nil, head.status == 200, head.first("accept-ranges")?.lowercased() == "none" {
       job.mayBeRangeless = true
@@ -110,11 +114,9 @@ extension EngineCore: TransportClient {
       }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
-        if job.record.history.validatorRestarts > Self.mostValidatorRestarts,
-          ResumePolicy.knownDigest(job.record) == nil
-        {
-          // The next attempt has nothing to compare with, and may find it settled.
-          startAfresh(job, reason: "the file changed on the server", isAnother: true)
+        if job.record.history.validatorRestarts > Self.mostValidatorRestarts {
+          // The next attempt has nothing to compare with, and may find it settled. It is no progress, however much comes.
+          startAfresh(job, reason: "the file changed on the server")
           return .problem(.protocolFault("its file changes with every request"), own: nil)
         }
       }
@@ -241,15 +243,15 @@ extension EngineCore: TransportClient {
 
   private func carryOut(_ plan: Segment.Plan, _ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
     switch plan {
-    case .follow(let url, let drops):
+    case .follow(let url, let drops, let wait):
       if drops, !segment.dropsCredentials, !job.record.specification.headers.isEmpty {
         events.send(.note(job.id, "custom headers were dropped on the way to \(url.origin)"))
       }
       // Wherever it was said: who asked to be left alone is, also by those whom others lead there.
-      if let until = origins[originNumber(url)].retryAfter, until > clock.boot {
-        let why = "\(url.origin) asked to be left alone"
-        if turnsElsewhere(job, segment, why, nil) { return }
-        return settle(job, .hold(.retry(why), until - clock.boot))
+      let until = max(origins[originNumber(url)].retryAfter ?? .zero, clock.boot + wait)
+      if until > clock.boot {
+        if turnsElsewhere(job, segment, "\(url.origin) asked to be left alone", nil) { return }
+        return settle(job, rest(job, url, until: until))
       }
       segment.visited.append(segment.url)
       segment.dropsCredentials = segment.dropsCredentials || drops
@@ -260,6 +262,8 @@ extension EngineCore: TransportClient {
     case .next(let next):
       isReachable(segment)
       judge(job, segment, next)
+    case .elsewhere(let why):
+      if !turnsElsewhere(job, segment, why, nil, isFailure: false) { settle(job, .other(why)) }
     case .problem(let problem, let own):
       attemptFailed(job, segment, problem, own: own)
     case .authenticate(let asked):
@@ -277,7 +281,9 @@ extension EngineCore: TransportClient {
 
   private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
     switch fault {
-    case .server(let what) where turnsElsewhere(job, segment, "\(segment.url.origin): \(what)", nil): return
+    case .server(let what)
+    where segment.ask != .whole && turnsElsewhere(job, segment, "\(segment.url.origin): \(what)", nil, isFailure: false):
+      return
     case .server(let what):
       job.record.history.serverFaults += 1
       events.send(.note(job.id, "\(segment.url.origin): \(what)"))
@@ -351,7 +357,9 @@ extension EngineCore: TransportClient {
     job.sources.succeeded(segment.source)
     release(segment, of: job)
     // Whoever sends everything is asked again when it is known what was wrong.
-    guard job.mayBeRangeless || !addSegment(job), job.next == nil else { return }
+    let goesOn = !job.mayBeRangeless && (job.segments.isEmpty || scheduler.permitsConnection(of: job.id))
+    needsSchedule = true
+    guard !goesOn || !addSegment(job), job.next == nil else { return }
     finishChunksIfDone(job)
   }
 
@@ -437,6 +445,8 @@ extension EngineCore: TransportClient {
     let record = OriginRecord(
       origin: origins.name(of: number), rangeless: wait(state.rangelessUntil), retryAfter: wait(state.retryAfter),
       retryAfterValue: state.retryAfterValue)
-    journal.commit([.origin(record)]) { _ in }
+    pendingCommits += 1
+    let mailbox = mailbox
+    journal.commit([.origin(record)]) { _ in mailbox.post { $0.pendingCommits -= 1 } }
   }
 }

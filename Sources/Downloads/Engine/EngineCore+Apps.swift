@@ -6,11 +6,11 @@ extension EngineCore {
   func openJobs(of app: String, _ completion: @escaping @Sendable (Result<[JobRecord], any Error>) -> Void) {
     guard !isClosing else { return completion(.failure(EngineClosed())) }
     let mailbox = mailbox
-    pendingAdditions += 1
+    pendingCommits += 1
     // Adding nothing waits its turn behind every other addition, and comes back after what follows from those.
     journal.add([], now: clock.now) { _ in
       mailbox.post { core in
-        core.pendingAdditions -= 1
+        core.pendingCommits -= 1
         completion(
           Result {
             var ids: [JobID] = []
@@ -28,9 +28,9 @@ extension EngineCore {
     _ id: JobID, with specification: DownloadSpecification,
     _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
   ) {
-    pendingAdditions += 1
+    pendingCommits += 1
     takeOver(id, specification) { core, result in
-      core.pendingAdditions -= 1
+      core.pendingCommits -= 1
       completion(result)
     }
   }
@@ -45,6 +45,7 @@ extension EngineCore {
       if !job.phase.isEnding { settle(job, .yield) }
       return
     }
+    if waitsForCommit(id, { $0.takeOver(id, specification, completion) }) { return }
     guard var record = openRecord(id) else { return add(specification, inheriting: nil, completion) }
     let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
     if inherited == nil { removeStaging(of: record) }

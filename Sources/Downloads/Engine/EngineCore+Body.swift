@@ -106,15 +106,24 @@ extension EngineCore {
       job.pendingChunkHashes += 1
       hashing.async {
         var hash = SHA256()
-        let isRight =
-          (try? file.read(range) { hash.update(bufferPointer: $0) }) != nil
-          && list.digest(of: index).elementsEqual(hash.finalize())
+        let result = Result { () throws(SystemCallError) in try file.read(range) { hash.update(bufferPointer: $0) } }
+        let isRight = list.digest(of: index).elementsEqual(hash.finalize())
         mailbox.post { core in
           guard let job = core.job(id, run) else { return }
-          core.chunkHashed(index, isRight: isRight, job)
+          switch result {
+          case .success: core.chunkHashed(index, isRight: isRight, job)
+          case .failure(let error): core.chunkUnread(index, error, job)
+          }
         }
       }
     }
+  }
+
+  /// That it can't be read is nobody's fault but the disk's.
+  private func chunkUnread(_ index: Int, _ error: SystemCallError, _ job: ActiveJob) {
+    job.pendingChunkHashes -= 1
+    _ = job.chunks?.verified(index, isRight: false, isBlamed: true)
+    fileFailed(job, error)
   }
 
   private func chunkHashed(_ index: Int, isRight: Bool, _ job: ActiveJob) {
@@ -184,7 +193,7 @@ extension EngineCore {
     job.record.partial?.stagingName = job.file?.name ?? ""
     job.record.partial?.device = identity.device
     job.record.partial?.inode = identity.inode
-    job.record.partial?.bootIdentifier = job.ioError == nil ? clock.bootIdentifier : ""
+    if job.ioError == nil { job.record.partial?.bootIdentifier = clock.bootIdentifier } else { job.distrust("") }
   }
 
   private func identityJournalled(_ id: JobID, _ run: UInt64, _ failure: (any Error)?) {

@@ -56,14 +56,19 @@ extension EngineCore {
       let realm = "realm \"\(Printable.text(best.realm, limit: 60))\""
       return fail("\(peer) asks for a credential (\(best.scheme.rawValue), \(realm)) and there is none")
     }
-    guard job.record.history.challenges < Self.mostChallenges else {
+    guard challenges(job, origin) < Self.mostChallenges else {
       return fail("\(peer) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")
     }
     let challenge = AuthenticationChallenge(
       kind: .credentials(scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy), origin: origin,
       app: job.record.specification.app, identifier: job.record.specification.identifier,
-      previousFailureCount: job.record.history.challenges)
+      previousFailureCount: challenges(job, origin))
     return .authenticate(Asked(challenge: challenge, scheme: best))
+  }
+
+  /// Rounds with an origin. What one source refuses says nothing of another.
+  func challenges(_ job: ActiveJob, _ origin: String) -> Int {
+    job.sources.urls.count > 1 ? job.challenged[origin] ?? 0 : job.record.history.challenges
   }
 
   private func name(of origin: String) -> String { origin == "proxy" ? proxyName : origin }
@@ -71,6 +76,7 @@ extension EngineCore {
   func authenticate(_ job: ActiveJob, _ segment: Segment, _ asked: Asked) {
     guard let answer = options.answerChallenge else { return }
     job.record.history.challenges += 1
+    job.challenged[asked.challenge.origin, default: 0] += 1
     segment.question = (asked.challenge, clock.boot + options.challengeTimeout)
     let (id, run, mailbox, transfer) = (job.id, job.run, mailbox, segment.transfer)
     let question = TimedQuestion(timeout: options.challengeTimeout, otherwise: ChallengeAnswer.performDefaultHandling) {
@@ -155,11 +161,13 @@ extension EngineCore {
   /// Phase 1 failed strictly. Where somebody may be asked, the chain is taken by a handshake that sends no request.
   func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd, _ fault: TLSDiagnosis.Fault) {
     let problem = Printable.text(end.message)
-    if fault == .notYetValid, holdForClock(job, problem) { return }
+    if fault == .notYetValid {
+      if turnsElsewhere(job, segment, "\(segment.url.origin): \(problem)", nil) || holdForClock(job, problem) { return }
+    }
     // Where revocation counts, nothing is open to question; and old TLS isn't spoken whomever one trusts.
     guard fault != .oldTLS, options.transport.revocation[segment.url.host] == nil, options.answerChallenge != nil,
       job.trustedKeys[segment.url.host] == nil,
-      options.transport.pins[segment.url.host] == nil, job.record.history.challenges < Self.mostChallenges
+      options.transport.pins[segment.url.host] == nil, challenges(job, segment.url.origin) < Self.mostChallenges
     else {
       return judge(
         job, segment,
@@ -186,7 +194,7 @@ extension EngineCore {
     let challenge = AuthenticationChallenge(
       kind: .serverTrust(chain: end.chain, problem: problem), origin: segment.url.origin,
       app: job.record.specification.app,
-      identifier: job.record.specification.identifier, previousFailureCount: job.record.history.challenges)
+      identifier: job.record.specification.identifier, previousFailureCount: challenges(job, segment.url.origin))
     authenticate(job, segment, Asked(challenge: challenge, key: key))
   }
 }

@@ -45,10 +45,10 @@ extension EngineCore {
     let moment = clock.now
     let refused = runningOtherwise(specifications)
     let others = zip(specifications, refused).filter { $1 == nil }.map(\.0)
-    pendingAdditions += 1
+    pendingCommits += 1
     journal.add(others, now: moment) { result in
       mailbox.post { core in
-        core.pendingAdditions -= 1
+        core.pendingCommits -= 1
         if case .success(let results) = result {
           for (specification, result) in zip(others, results) { core.added(specification, result, moment) }
           core.needsSchedule = true
@@ -88,12 +88,17 @@ extension EngineCore {
     case .alreadyScheduled(let id):
       // It may be expected to have other bytes from now on; in the meantime it may have begun.
       added[id] = nil
-      if let job = active[id], !job.record.specification.expectsTheSame(as: specification) { settle(job, .yield) }
+      if let own = active[id]?.record.specification,
+        !own.expectsTheSame(as: specification) || own.mirrors != specification.mirrors, let job = active[id]
+      {
+        settle(job, .yield)
+      }
     case .conflict, .tooMany, .allowance, .invalid: break
     }
   }
 
   func pause(_ id: JobID) {
+    if waitsForCommit(id, { $0.pause(id) }) { return }
     if let job = active[id] {
       guard !job.phase.isEnding else { return job.wishes.append { $0.pause(id) } }
       return settle(job, .pause)
@@ -106,6 +111,7 @@ extension EngineCore {
   }
 
   func cancel(_ id: JobID) {
+    if waitsForCommit(id, { $0.cancel(id) }) { return }
     if let job = active[id] {
       guard !job.phase.isEnding else { return job.wishes.append { $0.cancel(id) } }
       return settle(job, .cancel)
@@ -171,12 +177,19 @@ extension EngineCore {
   }
 
   func goOn(_ id: JobID) {
+    if waitsForCommit(id, { $0.goOn(id) }) { return }
     if let hold = holds[id] {
       guard case .paused = hold.reason else {
+        // Of two wishes the later one counts.
+        if owed[id]?.state == .paused { owed[id] = nil }
         unblockVolume(of: hold)
         return release(id)
       }
-    } else if active[id] != nil || scheduler.isWaiting(id) {
+    } else if let job = active[id] {
+      if case .pause = job.next { job.wishes.append { $0.goOn(id) } }
+      if case .paused = job.record.state { job.wishes.append { $0.goOn(id) } }
+      return
+    } else if scheduler.isWaiting(id) {
       return
     }
     guard var record = try? journal.journal.job(id), !record.state.isSettled else { return }
@@ -192,6 +205,7 @@ extension EngineCore {
   }
 
   func setClass(_ transferClass: TransferClass, of id: JobID) {
+    if waitsForCommit(id, { $0.setClass(transferClass, of: id) }) { return }
     if let job = active[id] {
       guard job.record.transferClass != transferClass else { return }
       guard !job.phase.isEnding else { return job.wishes.append { $0.setClass(transferClass, of: id) } }
@@ -226,17 +240,35 @@ extension EngineCore {
     var record = record
     record.state = state
     forget(record.id)
+    committing[record.id] = []
     let (mailbox, changed) = (mailbox, record)
     journal.commit([.job(changed)]) { failure in
       mailbox.post { core in
+        let wishes = core.committing.removeValue(forKey: changed.id) ?? []
         if let failure {
-          core.holdForJournal(core.entry(of: changed), failure)
+          core.owe(changed, failure, then)
         } else {
           then(core, changed)
         }
+        for wish in wishes { wish(core) }
         core.needsSchedule = true
       }
     }
+  }
+
+  /// The journal is about to say something else of it: what is asked for meanwhile comes after that.
+  func waitsForCommit(_ id: JobID, _ wish: @escaping (EngineCore) -> Void) -> Bool {
+    guard committing[id] != nil else { return false }
+    committing[id]?.append(wish)
+    return true
+  }
+
+  /// The journal can't be written, but somebody's wish stands: it is done as soon as that works.
+  func owe(
+    _ record: JobRecord, _ failure: any Error, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
+  ) {
+    holdForJournal(entry(of: record), failure)
+    if record.state != .open { owed[record.id] = (record.state, { $0.take(record, record.state, then) }) }
   }
 
   /// Out of every queue.
@@ -244,6 +276,7 @@ extension EngineCore {
     scheduler.remove(id)
     holds[id] = nil
     added[id] = nil
+    owed[id] = nil
     needsSchedule = true
   }
 

@@ -29,7 +29,7 @@ extension EngineCore {
     switch job.phase {
     case .verifying:
       return Explanation(
-        .verifying, data: ["hashed": "\(job.hashedOffset)", "total": "\(job.writtenOffset)"],
+        .verifying, data: ["hashed": "\(job.hashedOffset)", "total": job.total.map { "\($0)" } ?? "unknown"],
         remedy: "the digest is computed")
     case .publishing:
       return Explanation(
@@ -127,7 +127,9 @@ extension EngineCore {
     if let gate {
       return Explanation(
         gate,
-        data: ["class": entry.transferClass.name].merging(conditions.data(of: gate, rest: entry.rest)) { $1 },
+        data: ["class": entry.transferClass.name].merging(
+          conditions.data(of: gate, rest: entry.rest == .max ? nil : entry.rest)
+        ) { $1 },
         endsIn: gate == .window ? conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil,
         remedy: Self.remedy(gate),
         others: others)

@@ -17,13 +17,13 @@ extension EngineCore {
       return judge(job, segment, failure("the client certificate for \(text)"))
     }
     guard options.answerChallenge != nil else { return judge(job, segment, otherwise) }
-    guard job.record.history.challenges < Self.mostChallenges else {
+    guard challenges(job, origin) < Self.mostChallenges else {
       return judge(
         job, segment, isCertain ? failure("\(origin) refused \(Self.mostChallenges) client certificates") : otherwise)
     }
     let challenge = AuthenticationChallenge(
       kind: .clientCertificate(isCertain: isCertain), origin: origin, app: job.record.specification.app,
-      identifier: job.record.specification.identifier, previousFailureCount: job.record.history.challenges)
+      identifier: job.record.specification.identifier, previousFailureCount: challenges(job, origin))
     authenticate(job, segment, Asked(challenge: challenge, withoutIdentity: otherwise))
   }
 

@@ -15,8 +15,13 @@ extension EngineCore {
     let others = (1...Self.mostGenerations).filter { isNew && $0 != job.record.generation }.map {
       stagingName(specification, $0)
     }
+    let hasLostPages = job.record.partial?.bootIdentifier == Partial.lostPages
     job.lane.async {
       let result = Result { () throws(SystemCallError) -> (found: ChunkMap.Found, identity: FileIdentity)? in
+        if hasLostPages {
+          file.discard()
+          return nil
+        }
         guard let found = try file.salvage(list, others: others) else { return nil }
         return (found, try file.identity())
       }

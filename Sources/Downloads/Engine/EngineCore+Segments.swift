@@ -26,10 +26,15 @@ extension EngineCore {
     let origin = originNumber(url)
     // Whom the server asked to wait, waits with all connections.
     if origins.asksToWait(origin, now: clock.boot), job.chunks?.missingBytes != 0 {
-      if job.segments.isEmpty { settle(job, rest(job, url)) }
+      guard job.segments.isEmpty else { return false }
+      let until = origins[origin].retryAfter ?? clock.boot
+      // The queue knows of one origin only.
+      settle(job, job.sources.urls.count == 1 ? .yield : rest(job, url, until: until))
       return false
     }
-    if job.segments.isEmpty, origins[origin].rangelessUntil != nil { job.mayBeRangeless = true }
+    if job.segments.isEmpty, origins[origin].rangelessUntil != nil || job.sources.isRangeless(source) {
+      job.mayBeRangeless = true
+    }
     let piece = pieceSize(job)
     guard let (run, first) = job.chunks?.claim(atMost: piece, of: source), let list = job.chunks?.list else {
       return false
@@ -83,6 +88,10 @@ extension EngineCore {
       let chunks = job.chunks, chunks.missingBytes == 0 || job.segments.count == 1
     else { return }
     for segment in job.segments {
+      if isSilent(segment, of: job, now) {
+        relieve(segment, of: job)
+        return
+      }
       guard let writer = segment.writer, let range = segment.chunks, let began = segment.began,
         now - began >= Self.timeToBeJudged, segment.window.limit == nil, !segment.isWaitingForAllowance,
         !writer.isPaused
@@ -90,14 +99,23 @@ extension EngineCore {
       let rate = Double(segment.received) / (now - began).inSeconds
       let rest = Double(chunks.list.range(of: range.upperBound - 1).upperBound - writer.offset)
       guard rest > 0, rest > rate * (rest / max(job.bestRate, 1) * 4 + Self.timeToBeJudged.inSeconds) else { continue }
-      job.reliefs += 1
-      events.send(.note(job.id, "a connection to \(segment.url.origin) is slow; its rest is asked for on another"))
-      drop(segment)
-      writer.flush()
-      release(segment, of: job)
-      addSegment(job)
+      relieve(segment, of: job)
       return
     }
+  }
+
+  private func relieve(_ segment: Segment, of job: ActiveJob) {
+    job.reliefs += 1
+    events.send(.note(job.id, "a connection to \(segment.url.origin) is slow; its rest is asked for on another"))
+    job.sources.noteSlow(segment.source)
+    giveUp(segment, of: job)
+    addSegment(job)
+  }
+
+  /// Nothing came of it at all, and another source may have what only it was asked for.
+  private func isSilent(_ segment: Segment, of job: ActiveJob, _ now: Duration) -> Bool {
+    segment.writer == nil && segment.question == nil && segment.headDeadline != nil
+      && now - segment.asked >= Self.timeToBeJudged && job.sources.hasOther(than: segment.source)
   }
 
   private static let mostReliefs = 16

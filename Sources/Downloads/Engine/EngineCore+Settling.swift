@@ -5,7 +5,8 @@ internal import LinuxSystem
 
 /// How an activation ends: what arrived is made safe first, then the job goes where it belongs.
 extension EngineCore {
-  /// Ends all transfers of a job. The first reason wins, but a wish to pause, cancel or close comes before another try.
+  /// Ends all transfers of a job. The first reason wins, but a wish to pause or close comes before another try, and one to
+  /// cancel before everything but a failure.
   func settle(_ job: ActiveJob, _ next: ActiveJob.Next) {
     guard job.next.map({ Self.gives(wayTo: next, $0) }) ?? true else { return }
     job.next = next
@@ -27,8 +28,11 @@ extension EngineCore {
   /// What goes on at once would go on against somebody's wish, or, with what is there, against a file that fails.
   private static func gives(wayTo next: ActiveJob.Next, _ now: ActiveJob.Next) -> Bool {
     switch (now, next) {
-    case (.other, .pause), (.other, .cancel), (.other, .rest), (.other, .hold), (.other, .fail): true
-    case (.restart, .pause), (.restart, .cancel), (.restart, .rest): true
+    case (.cancel, _), (.fail, _): false
+    case (_, .cancel): true
+    case (.retry, .pause), (.hold, .pause), (.yield, .pause): true
+    case (.other, .pause), (.other, .rest), (.other, .hold), (.other, .fail): true
+    case (.restart, .pause), (.restart, .rest): true
     default: false
     }
   }
@@ -216,7 +220,7 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         core.retire(job)
         if let failure {
-          core.holdForJournal(core.entry(of: record), failure)
+          core.owe(record, failure, then)
         } else {
           then(core, record)
         }
@@ -230,7 +234,7 @@ extension EngineCore {
   /// One segment of several is given up quietly; the last one ends the attempt.
   func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, own: Duration?) {
     guard job.next == nil else { return }
-    let setback = SourceTable.Setback(problem: problem, own: own)
+    let setback = SourceTable.Setback(problem: problem, own: own, origin: originNumber(segment.url))
     if turnsElsewhere(job, segment, problem.description, setback) { return }
     job.sources.failed(segment.source, with: setback)
     if job.chunks != nil, job.segments.count > 1 {
@@ -238,17 +242,19 @@ extension EngineCore {
       return release(segment, of: job)
     }
     let best = job.sources.setback ?? setback
+    job.failedAt = best.origin
     settle(job, .retry(best.problem, own: best.own))
   }
 
   func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ own: Duration?) {
     let policy = RetryPolicy(transferClass: job.record.transferClass, appIdleForWeek: false)
-    let url = try? ParsedURL(job.record.specification.url)
+    // The hop that failed: who leads there does its part.
+    let origin = job.failedAt ?? job.origin
     job.record.lastError = problem.description
     let attempt = job.attempt(until: clock, problem.status, problem.description)
     switch problem.classification {
     case .permanent(let reason):
-      if let url { origins[originNumber(url)].breaker.succeeded() }
+      origins[origin].breaker.succeeded()
       fail(job, TransferFailure(reason, status: problem.status, detail: problem.description))
     case .publication:
       guard job.record.history.publicationRetests < 2 else {
@@ -279,7 +285,7 @@ extension EngineCore {
             detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"), attempt)
       }
       let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
-      if let url { origins[originNumber(url)].breaker.failed(job: job.id, now: clock.boot, delay: delay) }
+      origins[origin].breaker.failed(job: job.id, now: clock.boot, delay: delay)
       let asked = own.map { " and asks to be left alone for \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
       wait(job, .retry(problem.description + asked), delay, attempt)
     }
@@ -298,7 +304,7 @@ extension EngineCore {
   func fileFailed(_ job: ActiveJob, _ error: SystemCallError) {
     job.ioError = job.ioError ?? error
     // Later writes may have gone through and left a hole: whoever opens it again trusts checkpoints alone.
-    job.record.partial?.bootIdentifier = ""
+    job.distrust("")
     // The body may have ended before its last buffer was refused: what isn't there can't be judged, let alone published.
     switch job.next {
     case .verify, .retry: job.next = nil
@@ -334,8 +340,7 @@ extension EngineCore {
   func synchronisationFailed(_ job: ActiveJob, _ error: SystemCallError) {
     let file = job.file
     let durable = job.record.partial?.durableOffset ?? 0
-    // Whoever opens it again trusts checkpoints alone.
-    job.record.partial?.bootIdentifier = ""
+    job.distrust(Partial.lostPages)
     if job.chunks == nil { job.lane.async { try? file?.cutOpened(to: durable) } }
     fileFailed(job, error)
   }

@@ -4,26 +4,31 @@ internal import AssetModel
 extension EngineCore {
   /// Whom to ask for the next piece; nil: nobody may be asked, and the job was failed for it.
   func nextSource(_ job: ActiveJob) -> (number: Int, url: ParsedURL)? {
-    while true {
-      let urls = job.sources.urls
-      let source = job.sources.next { source in
-        guard urls.count > 1, let url = try? ParsedURL(urls[source]) else { return SourceTable.Burden() }
-        let origin = originNumber(url)
-        return SourceTable.Burden(
-          isResting: origins.asksToWait(origin, now: clock.boot), isRangeless: origins[origin].rangelessUntil != nil,
-          transfers: job.segments.count { $0.source == source })
-      }
-      let objection: String
-      do throws(Objection) { return (source, try judged(urls[source], job.record.specification)) } catch {
-        objection = error.text
-      }
-      guard job.sources.hasOther(than: source) else {
-        settle(job, .fail(TransferFailure(.notAllowed, detail: objection)))
-        return nil
-      }
-      job.sources.failed(source, with: nil)
-      events.send(.note(job.id, "a mirror isn't asked: \(objection)"))
+    if !job.hasJudgedSources, !judgeSources(job) { return nil }
+    let urls = job.sources.urls
+    let source = job.sources.next { source in
+      guard urls.count > 1, let url = try? ParsedURL(urls[source]) else { return SourceTable.Burden() }
+      let origin = originNumber(url)
+      return SourceTable.Burden(
+        isResting: origins.asksToWait(origin, now: clock.boot), isRangeless: origins[origin].rangelessUntil != nil,
+        transfers: job.segments.count { $0.source == source })
     }
+    return (try? ParsedURL(urls[source])).map { (source, $0) }
+  }
+
+  /// Those that may be asked are known before the first is. Whether there are any.
+  private func judgeSources(_ job: ActiveJob) -> Bool {
+    job.hasJudgedSources = true
+    for (source, text) in job.sources.urls.enumerated() {
+      do throws(Objection) { _ = try judged(text, job.record.specification) } catch {
+        guard job.sources.forbid(source) else {
+          settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
+          return false
+        }
+        events.send(.note(job.id, "one of its sources isn't asked: \(error.text)"))
+      }
+    }
+    return true
   }
 
   /// Where the queue counts a job: with whoever may be asked first.
@@ -41,19 +46,27 @@ extension EngineCore {
     return waits.min { $0.wait < $1.wait }?.0 ?? origins.number(of: Self.origin(of: specification.url))
   }
 
-  /// What follows when whoever might be asked wants to be left alone.
-  func rest(_ job: ActiveJob, _ url: ParsedURL) -> ActiveJob.Next {
-    if job.sources.urls.count == 1 { return .yield }
-    // The queue knows of the first one only.
-    if let setback = job.sources.setback { return .retry(setback.problem, own: setback.own) }
-    let until = origins[originNumber(url)].retryAfter ?? clock.boot
+  /// What follows when whoever might be asked wants to be left alone until then.
+  func rest(_ job: ActiveJob, _ url: ParsedURL, until: Duration) -> ActiveJob.Next {
+    // Another one may be back sooner.
+    if let setback = job.sources.setback, setback.isTransient {
+      job.failedAt = setback.origin
+      return .retry(setback.problem, own: setback.own)
+    }
     return .hold(.retry("\(url.origin) asked to be left alone"), max(.zero, until - clock.boot))
   }
 
   /// What this source did ends its part in the file, but not the file, if another one has it. Whether that is so.
-  func turnsElsewhere(_ job: ActiveJob, _ segment: Segment, _ why: String, _ setback: SourceTable.Setback?) -> Bool {
+  /// `isFailure`: otherwise it may still have the whole, where nobody has parts.
+  func turnsElsewhere(
+    _ job: ActiveJob, _ segment: Segment, _ why: String, _ setback: SourceTable.Setback?, isFailure: Bool = true
+  ) -> Bool {
     guard job.next == nil, job.chunks != nil, job.sources.hasOther(than: segment.source) else { return false }
-    job.sources.failed(segment.source, with: setback)
+    if isFailure {
+      job.sources.failed(segment.source, with: setback)
+    } else {
+      job.sources.noteRangeless(segment.source)
+    }
     events.send(.note(job.id, "another source is asked: \(why)"))
     // That this one has no ranges says nothing of the next.
     job.mayBeRangeless = false
@@ -66,7 +79,15 @@ extension EngineCore {
   func judge(_ job: ActiveJob, _ segment: Segment, _ next: ActiveJob.Next) {
     guard case .fail(let failure) = next else { return settle(job, next) }
     if turnsElsewhere(job, segment, failure.detail, nil) { return }
-    if let setback = job.sources.setback { return settle(job, .retry(setback.problem, own: setback.own)) }
+    if job.sources.urls.count > 1, job.segments.count > 1, job.next == nil {
+      // Others still bring something of it.
+      job.sources.failed(segment.source, with: nil)
+      return giveUp(segment, of: job)
+    }
+    if let setback = job.sources.setback, setback.isTransient {
+      job.failedAt = setback.origin
+      return settle(job, .retry(setback.problem, own: setback.own))
+    }
     settle(job, next)
   }
 
@@ -83,7 +104,7 @@ extension EngineCore {
     return true
   }
 
-  private func giveUp(_ segment: Segment, of job: ActiveJob) {
+  func giveUp(_ segment: Segment, of job: ActiveJob) {
     drop(segment)
     segment.writer?.flush()
     release(segment, of: job)

@@ -184,7 +184,13 @@ extension EngineCore {
     job.hasRequested = true
     let specification = job.record.specification
     var headers: [Download.Header] = []
-    if !segment.dropsCredentials { headers += specification.headers.filter { Self.mayBeSent($0.name) } }
+    let answer = authorization(job, segment.url)
+    if !segment.dropsCredentials {
+      // A challenge that was answered since counts for more than what the client had said before.
+      headers += specification.headers.filter { header in
+        Self.mayBeSent(header.name) && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
+      }
+    }
     headers += segment.ask.headers
     headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
     if job.record.history.triedNoTransform {
@@ -193,7 +199,7 @@ extension EngineCore {
     if job.record.history.digestMismatches > 0 || job.hadBadChunk {
       headers.append(Download.Header(name: "Cache-Control", value: "no-cache"))
     }
-    headers += authorization(job, segment.url)
+    headers += answer
     var request = TransportRequest(url: segment.url, headers: headers)
     request.proxyHeaders = proxyAuthorization(job, segment.url)
     request.pins = options.transport.pins[segment.url.host] ?? []
@@ -208,6 +214,7 @@ extension EngineCore {
     segment.mayBeHTTP2 = !request.isLarge && segment.url.scheme == "https"
     segment.isConnected = false
     segments[segment.transfer] = segment
+    segment.asked = clock.boot
     segment.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }

@@ -47,13 +47,17 @@ final class EngineCore {
   var lastSlept: Duration
   /// When a portal that was found is looked for again.
   var portalCheckAt: Duration?
+  /// Jobs that aren't running of which the journal is just told something, with what was asked for since.
+  var committing: [JobID: [(EngineCore) -> Void]] = [:]
+  /// What the journal couldn't be told: ends and pauses, which count all the same.
+  var owed: [JobID: (state: JobState, again: (EngineCore) -> Void)] = [:]
   /// Boot time since which there is no network, and at which a download has waited for one long enough.
   var offlineSince: Duration?
   var patienceEndsAt: Duration?
   var proxyHealth = ProxyHealth()
   var isClosing = false
   /// Additions that the journal has in hand: somebody waits for each.
-  var pendingAdditions = 0
+  var pendingCommits = 0
   var lastSchedule: Duration = .zero
   var needsSchedule = true
   var nextYield: Duration = .zero
@@ -103,7 +107,7 @@ final class EngineCore {
       yieldLink(now)
       if needsSchedule { schedule(now) }
       events.flush()
-      if isClosing, active.isEmpty, pendingAdditions == 0 { return }
+      if isClosing, active.isEmpty, pendingCommits == 0, committing.isEmpty { return }
       if active.isEmpty, let deadline = nextDeadline() { clock.idles(until: deadline) }
       transport.poll { needsSchedule || writtenInPlace != nil ? .zero : timeLeft() }
     }
@@ -156,6 +160,7 @@ final class EngineCore {
   /// Ends a hold: the job may be scheduled again.
   func release(_ id: JobID) {
     guard var hold = holds.removeValue(forKey: id) else { return }
+    if let debt = owed.removeValue(forKey: id) { return debt.again(self) }
     if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
     scheduler.enqueue(hold.entry, now: clock.boot)
     needsSchedule = true
@@ -248,6 +253,8 @@ final class EngineCore {
       return hold(entry, standing.reason, until: standing.until)
     }
     origins.started(entry.origin, job: entry.id, now: now)
+    // It is over, also for whoever reads the journal next.
+    record.wait = nil
     record.forgiveWaiting(entry.idle.inNanoseconds, now: clock.now)
     let job = ActiveJob(record, origin: entry.origin, run: number(), io: io, hashing: hashing, now: now)
     active[entry.id] = job

@@ -152,7 +152,7 @@ enum ResumePolicy {
       return fault("206 of \(length) bytes for a range of \(range.last - range.first + 1)")
     }
     guard let kept = job.partial?.entity else { return .append(entity) }
-    guard entity.coding == kept.coding else { return fault("206 in another coding") }
+    guard entity.coding == kept.coding || job.specification.chunks != nil else { return fault("206 in another coding") }
     if job.specification.chunks != nil {
       // The digests of its chunks say which of its bytes are right.
     } else if let old = kept.reprDigest, let new = entity.reprDigest, old.algorithm == new.algorithm, old != new {

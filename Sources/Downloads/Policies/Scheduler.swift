@@ -141,7 +141,10 @@ package struct Scheduler {
       !running.values.contains(where: { $0.entry.app == key.app && $0.entry.transferClass == key.transferClass })
     {
       // An app that was idle has no claim to what it didn't ask for.
-      let others = served.filter { $0.key.transferClass == key.transferClass && queues[$0.key] != nil }.map(\.value)
+      let busy = Set(running.values.map { AppClass(app: $0.entry.app, transferClass: $0.entry.transferClass) })
+      let others = served.filter {
+        $0.key.transferClass == key.transferClass && (queues[$0.key] != nil || busy.contains($0.key))
+      }.map(\.value)
       served[key] = max(served[key] ?? 0, others.min() ?? 0)
     }
     queues[key, default: AppQueue()].byOrigin[entry.origin, default: Heap(Entry.goesBefore)].push(entry)
@@ -168,9 +171,14 @@ package struct Scheduler {
   func permitsConnection(of id: JobID) -> Bool {
     guard let job = running[id] else { return false }
     let (origin, transferClass) = (job.entry.origin, job.entry.transferClass)
+    // One connection less than would keep others from beginning, where others wait; and never the last slot.
+    let isAwaited = queues.values.contains { queue in
+      queue.byOrigin[origin]?.elements.contains { !isStale($0) } ?? false
+    }
     let most =
-      transferClass == .foreground ? limits.perOriginSegmented / divisor(origin) : originLimit(origin, transferClass)
-    return connections(nil) < limits.transfers && connections(origin) < most
+      transferClass == .foreground && !isAwaited
+      ? limits.perOriginSegmented / divisor(origin) : originLimit(origin, transferClass) - (isAwaited ? 1 : 0)
+    return connections(nil) < limits.transfers - 1 && connections(origin) < most
   }
 
   private func connections(_ origin: UInt32?) -> Int {

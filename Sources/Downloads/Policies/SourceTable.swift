@@ -5,6 +5,10 @@ struct SourceTable {
   struct Setback {
     var problem: TransferProblem
     var own: Duration?
+    /// The origin that failed, at the end of however many redirects.
+    var origin: UInt32 = 0
+
+    var isTransient: Bool { problem.classification == .transient }
 
     fileprivate func isBetter(than other: Setback) -> Bool {
       (problem.hope, other.own ?? .zero) > (other.problem.hope, own ?? .zero)
@@ -23,13 +27,20 @@ struct SourceTable {
   let urls: [String]
   /// One bit for each that sent wrong bytes.
   private(set) var banned: UInt64
+  /// Those that the rules don't let anybody ask, and those that are known to send everything or to be slow.
+  private var forbidden: Set<Int> = []
+  private var rangeless: Set<Int> = []
+  private var slow: Set<Int> = []
   /// Those that failed since they last brought anything, in this activation.
   private var failed: Set<Int> = []
   /// Of those: the one that is worth another attempt most.
   private(set) var setback: Setback?
 
   init(url: String, mirrors: [String], banned: UInt64) {
-    urls = [url] + mirrors
+    // Whoever is named twice is one source.
+    urls = mirrors.reduce(into: [url]) { urls, mirror in
+      if !urls.contains(where: { $0.utf8.elementsEqual(mirror.utf8) }) { urls.append(mirror) }
+    }
     self.banned = banned
     // What a journal says may be anything; nobody left to be asked helps nobody.
     if urls.indices.allSatisfy(isBanned) { self.banned = 0 }
@@ -37,19 +48,39 @@ struct SourceTable {
 
   func isBanned(_ source: Int) -> Bool { banned & 1 << UInt64(source) != 0 }
 
+  private func isUsable(_ source: Int) -> Bool { !isBanned(source) && !forbidden.contains(source) }
+
+  /// Likewise, and parts of it.
+  func hasOtherWithRanges(than source: Int) -> Bool {
+    urls.indices.contains { $0 != source && isUsable($0) && !failed.contains($0) && !rangeless.contains($0) }
+  }
+
+  func isRangeless(_ source: Int) -> Bool { rangeless.contains(source) }
+
+  mutating func noteRangeless(_ source: Int) { rangeless.insert(source) }
+  mutating func noteSlow(_ source: Int) { slow.insert(source) }
+
+  /// Nobody is left to be asked when that is false.
+  mutating func forbid(_ source: Int) -> Bool {
+    forbidden.insert(source)
+    return urls.indices.contains(where: isUsable)
+  }
+
   /// Whether another one may have what this one hasn't.
   func hasOther(than source: Int) -> Bool {
-    urls.indices.contains { $0 != source && !isBanned($0) && !failed.contains($0) }
+    urls.indices.contains { $0 != source && isUsable($0) && !failed.contains($0) }
   }
 
   func next(_ burden: (Int) -> Burden) -> Int {
-    func rank(_ source: Int) -> (Int, Int, Int, Int, Int) {
+    func rank(_ source: Int) -> (Int, Int, Int, Int, Int, Int) {
       let burden = burden(source)
+      let isRangeless = burden.isRangeless || rangeless.contains(source)
       return (
-        failed.contains(source) ? 1 : 0, burden.isResting ? 1 : 0, burden.isRangeless ? 1 : 0, burden.transfers, source
+        failed.contains(source) ? 1 : 0, burden.isResting ? 1 : 0, isRangeless ? 1 : 0, slow.contains(source) ? 1 : 0,
+        burden.transfers, source
       )
     }
-    return urls.indices.filter { !isBanned($0) }.min { rank($0) < rank($1) } ?? 0
+    return urls.indices.filter(isUsable).min { rank($0) < rank($1) } ?? 0
   }
 
   mutating func failed(_ source: Int, with setback: Setback?) {
@@ -66,7 +97,7 @@ struct SourceTable {
 
   /// Nothing of it is taken any more, unless there is nobody else. Whether that is so.
   mutating func ban(_ source: Int) -> Bool {
-    guard urls.indices.contains(where: { $0 != source && !isBanned($0) }) else { return false }
+    guard urls.indices.contains(where: { $0 != source && isUsable($0) }) else { return false }
     banned |= 1 << UInt64(source)
     return true
   }

@@ -85,6 +85,7 @@ final class StagingFile: @unchecked Sendable {
     if let chunks, !partial.verifiedChunks.isEmpty {
       guard isSameFile, try holds(partial, chunks, size: identity.size, isIntact: isIntact) else { return nil }
       if identity.size > chunks.totalSize { try files.truncate(number, to: chunks.totalSize) }
+      if partial.bootIdentifier == Partial.lostPages { try erase(chunks, besides: partial.verifiedChunks) }
       // After another boot as well: whatever the disk has kept, the digests say whether it is right.
       let found = try find(chunks, besides: partial.verifiedChunks)
       return Kept(certain: min(identity.size, chunks.totalSize), found: found)
@@ -104,6 +105,17 @@ final class StagingFile: @unchecked Sendable {
     if identity.size > certain { try files.truncate(number, to: certain) }
     writebackOffset = certain
     return Kept(certain: certain)
+  }
+
+  /// What isn't durable is read from memory, where it may be right, and never gets to the disk: it has to be written again.
+  private func erase(_ list: ChunkList, besides known: [UInt8]) throws(SystemCallError) {
+    let number = try open()
+    let size = try files.status(of: number).size
+    for chunk in 0..<list.count where !ChunkMap.isSet(chunk, known) {
+      let range = list.range(of: chunk)
+      guard range.lowerBound < size else { break }
+      try files.erase(number, from: range.lowerBound, count: min(range.upperBound, size) - range.lowerBound)
+    }
   }
 
   private func holds(_ checkpoint: Partial.Checkpoint, _ isSameFile: Bool) throws(SystemCallError) -> Bool {
