@@ -59,7 +59,8 @@ struct ChunkListFile: Codable {
 
   static let mostBytes = 64 << 20
 
-  static func read(_ path: String) throws -> ChunkList {
+  /// `sha256`: what the file has to be as a whole, where that was said.
+  static func read(_ path: String, of sha256: String? = nil) throws -> ChunkList {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
       let bytes = attributes[.size] as? Int,
       attributes[.type] as? FileAttributeType == .typeRegular, bytes <= mostBytes,
@@ -70,6 +71,12 @@ struct ChunkListFile: Codable {
       digests.allSatisfy({ $0.algorithm == .sha256 }),
       let list = ChunkList(chunkSize: file.chunkSize, totalSize: file.size, digests: digests.flatMap(\.bytes))
     else { throw Failure(64, "--chunks \(path): isn't what `outrider digest` prints") }
+    if let sha256, !file.sha256.isEmpty, sha256.lowercased() != file.sha256.lowercased() {
+      throw Failure(
+        64,
+        "--chunks \(path): is the list of another file than --sha256 names: of \(Printable.text(file.sha256, limit: 70))"
+      )
+    }
     return list
   }
 }

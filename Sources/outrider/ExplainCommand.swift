@@ -68,6 +68,19 @@ struct ExplainCommand: AsyncParsableCommand {
     return explanation
   }
 
+  /// Its server asked to be left alone, perhaps at another download.
+  private static func resting(_ job: JobRecord, _ store: AssetStore) throws -> Explanation? {
+    guard let origin = try? ParsedURL(job.specification.url).origin else { return nil }
+    let now = SystemClock().now
+    guard let record = try store.origins().first(where: { $0.origin == origin }), let wait = record.retryAfter,
+      wait.remaining(at: now) > 0
+    else { return nil }
+    return Explanation(
+      .retryAfter, data: ["origin": origin, "value": Printable.text(record.retryAfterValue ?? "", limit: 40)],
+      since: Double(wait.since.elapsed(until: now)) / 1e9, endsIn: Double(wait.remaining(at: now)) / 1e9,
+      remedy: "the time that the server asked for (a day at most), then the same fetch")
+  }
+
   func run() async {
     do {
       let directory = try FetchState.directory(state)
@@ -84,6 +97,7 @@ struct ExplainCommand: AsyncParsableCommand {
       } else if explanation.code == .queued, let holder {
         explanation = Self.inHand(job, of: holder, explanation)
       }
+      if explanation.code == .queued, let resting = try Self.resting(job, store) { explanation = resting }
       var lines = attempts.map(Self.line)
       if case .failed(let failure) = job.state {
         let detail = FetchAdvice().detail(of: failure)

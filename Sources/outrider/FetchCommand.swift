@@ -115,6 +115,7 @@ struct FetchCommand: AsyncParsableCommand {
       if output.isEmpty || output == "." || output == ".." || output.utf8.count > 255 {
         throw ValidationError("--output names no file.")
       }
+      if output == "-" { throw ValidationError("--output - : a file is made, and nothing goes to standard output.") }
       if output.utf8.contains(UInt8(ascii: "/")) {
         throw ValidationError("--output is a name; the directory goes with --to.")
       }

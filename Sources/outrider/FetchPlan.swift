@@ -33,7 +33,7 @@ struct FetchPlan: Sendable {
       }
       digest = parsed
     }
-    chunks = try command.chunks.first.map(ChunkListFile.read)
+    chunks = try command.chunks.first.map { try ChunkListFile.read($0, of: command.sha256.first) }
     let (targets, schemes) = try Self.targets(try command.allURLs(), output: command.output)
     mirrors = command.mirror
     self.targets = targets

@@ -127,7 +127,7 @@ final class FetchSession: Sendable {
       case .another: break
       }
     }
-    var others: [JobRecord] = []
+    var others: [(index: Int, record: JobRecord)] = []
     // Judged when the journal isn't being read any more: it is asked about them.
     var timeless: [(Int, JobRecord)] = []
     try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
@@ -141,7 +141,7 @@ final class FetchSession: Sendable {
       case .verified where FetchedFile.isOf(record):
         if isTheSame { named.insert(index) } else { engine.resume(record.id) }
       case .open, .paused:
-        if !isTheSame { others.append(record) }
+        if !isTheSame { others.append((index, record)) }
       default: break
       }
     }
@@ -241,17 +241,26 @@ final class FetchSession: Sendable {
     }
   }
 
-  /// An earlier command wanted something else at the same place: this one counts.
-  private func giveUp(_ records: [JobRecord]) async throws {
-    guard !records.isEmpty else { return }
+  /// An earlier command wanted something else at the same place: this one counts. What a digest proves to be of the same
+  /// file is kept, wherever it came from.
+  private func giveUp(_ earlier: [(index: Int, record: JobRecord)]) async throws {
+    guard !earlier.isEmpty else { return }
     let events = engine.events
-    for record in records {
-      Output.note(
-        "\(Printable.text(record.specification.fileName)): what was there from \(Self.shown(record.specification.url)) is given up"
-      )
-      engine.cancel(record.id)
+    var left: Set<JobID> = []
+    for (index, record) in earlier {
+      let wanted = plan.specification(plan.targets[index])
+      let what = "what was there from \(Self.shown(record.specification.url))"
+      let name = Printable.text(record.specification.fileName)
+      if record.specification.provesTheSame(as: wanted) {
+        Output.note("\(name): \(what) is kept, its digests tell what it is")
+        _ = try await engine.supersede(record.id, with: wanted)
+      } else {
+        Output.note("\(name): \(what) is given up")
+        left.insert(record.id)
+        engine.cancel(record.id)
+      }
     }
-    var left = Set(records.map(\.id))
+    if left.isEmpty { return }
     for await event in events {
       if case .cancelled(let id) = event { left.remove(id) }
       if left.isEmpty { return }

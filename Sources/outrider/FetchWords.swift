@@ -24,6 +24,9 @@ enum FetchWords {
     case .volume:
       let why = explanation.data["message"] ?? ""
       return "stops: its volume fails (\(why)): when it works again, the same command goes on"
+    case .retryAfter:
+      let origin = explanation.data["origin"] ?? ""
+      return "waits\(time(explanation)): \(origin) asked to be left alone for that long"
     case .retrying:
       let error = explanation.data["lastError"] ?? ""
       return "waits\(time(explanation)), then tries again\(error.isEmpty ? "" : ": \(error)")"

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Glibc
 internal import LinuxSystem
 
 @main
@@ -31,6 +32,8 @@ struct Outrider: AsyncParsableCommand {
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
+    // Who presses Ctrl-\ wants an end, and no report of a crash.
+    signal(SIGQUIT, SIG_DFL)
     // Workers of the executors, the watchdog, and the processes that a plugin takes.
     let threads: Int32 = 10
     guard Threads.canStart(threads, besides: 16 << 20) else {

@@ -2,6 +2,7 @@ import AssetModel
 import Foundation
 import Glibc
 import LinuxSystem
+import Synchronization
 import Testing
 
 @testable import AssetStore
@@ -192,6 +193,48 @@ import Testing
     }
     #expect(try scene.store.purge(plan).removed == 1)
     #expect(!Files.exists(scene.path))
+  }
+
+  @Test("F-53 a deletion that failed isn't tried again while somebody has the file", arguments: ["pin", "callback"])
+  func pinnedAfterAFailure(kind: String) throws {
+    let scene = try Scene()
+    let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    var number = 0
+    // At the unlink itself: what comes before it opens and looks.
+    repeat {
+      number += 1
+    } while try scene.store.purge(plan, files: FailingFiles(.init(number: number, happens: false)))
+      .failure == nil
+    #expect(Files.exists(scene.path))
+    if kind == "pin" {
+      try scene.store.pin(file: scene.file, connection: 7, reason: "lease")
+    } else {
+      try scene.store.beginDelivery(of: scene.job, to: "app")
+    }
+    #expect(try scene.store.purge([]).skipped == 1)
+    #expect(Files.exists(scene.path))
+    #expect(try scene.store.files().count == 1)
+    #expect(try scene.store.purge([]) == PurgeReport(), "it is forgotten")
+  }
+
+  @Test("F-53 a file is pinned at every operation of its deletion: it is there, or the pin is refused") func racing()
+    throws
+  {
+    for number in 1...8 {
+      let scene = try Scene()
+      let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+      let refused = Mutex(false)
+      let (store, file) = (scene.store, scene.file)
+      let files = FailingFiles(before: number) {
+        do { try store.pin(file: file, connection: 7, reason: "lease") } catch {
+          refused.withLock { $0 = true }
+        }
+      }
+      let report = try scene.store.purge(plan, files: files)
+      if files.operations < number { break }
+      #expect(refused.withLock { $0 } == (report.removed == 1), "operation \(number)")
+      #expect(Files.exists(scene.path) == (report.removed == 0))
+    }
   }
 
   @Test("F-53 the service dies with pins and a plan: the next one has no pins, and nothing is half done") func died()

@@ -14,8 +14,12 @@ final class FailingFiles: FileOperations {
   private let system = SystemFiles()
   private let plan: Plan?
   private let count = Mutex(0)
+  private let watch: (number: Int, body: @Sendable () -> Void)?
 
-  init(_ plan: Plan?) { self.plan = plan }
+  init(_ plan: Plan?) { (self.plan, watch) = (plan, nil) }
+
+  /// Nothing fails, but something else happens just before the nth.
+  init(before number: Int, _ body: @escaping @Sendable () -> Void) { (plan, watch) = (nil, (number, body)) }
   var operations: Int { count.withLock { $0 } }
 
   private func perform<T: ~Copyable>(_ body: () throws(SystemCallError) -> T) throws(SystemCallError) -> T {
@@ -23,6 +27,7 @@ final class FailingFiles: FileOperations {
       count += 1
       return count
     }
+    if let watch, watch.number == number { watch.body() }
     if let plan, plan.number == number {
       if plan.happens { _ = try body() }
       throw SystemCallError("injected", code: EIO, subject: "\(number)")

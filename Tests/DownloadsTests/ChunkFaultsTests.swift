@@ -247,6 +247,26 @@ import Testing
     #expect(end.isFinished && harness.contents() == Self.largeData, "\(end)")
   }
 
+  /// What memory still shows needn't be on the disk, whatever the next synchronisation says.
+  @Test("F-47 pages of chunks that a synchronisation lost are fetched and written again", arguments: [1, 2])
+  func lostPages(nth: Int) async throws {
+    let files = FaultyFiles(.synchronizeData, nth, EIO)
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Content.bytes(Array(Self.largeData)))
+      $0.handler = { _, nth in nth <= 2 ? .with { $0.ending = .init(.close, after: .byte(6 << 20)) } : nil }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(files: files)
+    let end = try await harness.fetch(
+      harness.specification(origin.url(Trial.path), .visible, chunks: Self.largeChunks))
+    await harness.engine.close()
+    #expect(end.isFinished && harness.contents() == Self.largeData, "\(end)")
+    let after = origin.requests.map { $0.header("Range") ?? "" }
+    // The first cut was synchronised or not; what came after that and before the fault is asked for once more.
+    let again = nth == 1 ? "bytes=0-" : "bytes=6291456-"
+    #expect(after.count { $0.hasPrefix(again) } == 2, "\(after)")
+  }
+
   @Test("the engine is closed while an odd answer is looked at: nothing more is fetched") func closed() async throws {
     let gate = Latch()
     // The first piece is still being judged when the answer for the second one comes.

@@ -226,6 +226,72 @@ import Testing
     }
   }
 
+  /// A job in parts takes what nobody else wants, and gives it back when somebody does.
+  @Test func whoHasSeveralConnectionsMakesRoomAtItsOrigin() {
+    var scheduler = Scheduler()
+    scheduler.enqueue(Self.entry(1, .foreground), now: .zero)
+    #expect(Self.started(&scheduler) == [1])
+    var connections = 1
+    while scheduler.permitsConnection(of: JobID(1)) {
+      connections += 1
+      scheduler.setConnections(connections, of: JobID(1))
+    }
+    #expect(connections == scheduler.limits.perOriginSegmented)
+    scheduler.enqueue(Self.entry(2, .essential, rest: 1000), now: .zero)
+    #expect(Self.started(&scheduler).isEmpty && !scheduler.permitsConnection(of: JobID(1)))
+    // Each piece that ends isn't followed by another.
+    while Self.started(&scheduler).isEmpty {
+      guard connections > 1 else {
+        Issue.record("nobody made room")
+        return
+      }
+      #expect(!scheduler.permitsConnection(of: JobID(1)))
+      connections -= 1
+      scheduler.setConnections(connections, of: JobID(1))
+    }
+    #expect(connections == scheduler.limits.perOriginWithForeground - 1)
+    scheduler.remove(JobID(2))
+    #expect(scheduler.permitsConnection(of: JobID(1)))
+  }
+
+  @Test func jobsInPartsLeaveASlot() {
+    var scheduler = Scheduler()
+    for number in 1...4 as ClosedRange<Int64> {
+      scheduler.enqueue(Self.entry(number, origin: UInt32(number), .foreground), now: .zero)
+    }
+    #expect(Self.started(&scheduler).count == 4)
+    for number in 1...4 as ClosedRange<Int64> {
+      var connections = 1
+      while scheduler.permitsConnection(of: JobID(number)) {
+        connections += 1
+        scheduler.setConnections(connections, of: JobID(number))
+      }
+    }
+    scheduler.enqueue(Self.entry(99, origin: 99, .foreground, rest: 1000), now: .zero)
+    #expect(Self.started(&scheduler) == [99])
+  }
+
+  /// Who has nothing queued but one that runs has received what it has received.
+  @Test func whoComesLateHasNoClaimToWhatOthersHad() {
+    var scheduler = Scheduler()
+    scheduler.limits.background = 1
+    scheduler.limits.perOrigin = 16
+    scheduler.enqueue(Self.entry(1, app: 0, rest: 1000), now: .zero)
+    #expect(Self.started(&scheduler) == [1])
+    scheduler.received(1 << 30, by: JobID(1))
+    for number in 100..<140 as Range<Int64> { scheduler.enqueue(Self.entry(number, app: 1, rest: 1000), now: .zero) }
+    for number in 200..<240 as Range<Int64> { scheduler.enqueue(Self.entry(number, app: 0, rest: 1000), now: .zero) }
+    scheduler.remove(JobID(1))
+    var served: [UInt32: Int] = [:]
+    for _ in 0..<40 {
+      guard case .start(let entry)? = Self.next(&scheduler) else { break }
+      served[entry.app, default: 0] += 1
+      scheduler.received(1 << 20, by: entry.id)
+      scheduler.remove(entry.id)
+    }
+    #expect((15...25).contains(served[0] ?? 0), "\(served)")
+  }
+
   @Test(arguments: [TransferClass.foreground, .essential]) func largeOnesLeaveASlot(transferClass: TransferClass) {
     var scheduler = Scheduler()
     for number in 1...30 {

@@ -135,8 +135,10 @@ extension EngineCore: TransportClient {
       return .again(segment.ask, .server("\(head.status) to a request for a part"))
     case .complete: return .complete
     case .restart:
-      job.restarts += 1
-      guard job.restarts <= Self.mostValidatorRestarts else {
+      job.record.history.validatorRestarts += 1
+      guard job.record.history.validatorRestarts <= Self.mostValidatorRestarts else {
+        // As above: it is no progress, however much comes.
+        startAfresh(job, reason: "the file changed on the server")
         return .problem(.protocolFault("\(head.status) to every request for a part"), own: nil)
       }
       return .next(.restart("the file changed on the server"))

@@ -110,7 +110,7 @@ extension EngineCore {
 
 extension DownloadSpecification {
   /// Whether bytes of one are bytes of the other, wherever they come from: a digest has the last word.
-  fileprivate func provesTheSame(as other: Self) -> Bool {
+  package func provesTheSame(as other: Self) -> Bool {
     guard app == other.app, directory == other.directory, exactSize == other.exactSize else { return false }
     if chunks != nil || other.chunks != nil { return chunks == other.chunks }
     return digest != nil && digest == other.digest
@@ -158,7 +158,7 @@ extension DownloadEngine {
     }
   }
 
-  private func supersede(_ id: JobID, with specification: DownloadSpecification) async throws -> AddResult {
+  package func supersede(_ id: JobID, with specification: DownloadSpecification) async throws -> AddResult {
     try await withCheckedThrowingContinuation { continuation in
       let isOpen = mailbox.post { core in
         core.supersede(id, with: specification) { continuation.resume(with: $0) }

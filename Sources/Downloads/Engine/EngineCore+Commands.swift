@@ -51,6 +51,8 @@ extension EngineCore {
         core.pendingCommits -= 1
         if case .success(let results) = result {
           for (specification, result) in zip(others, results) { core.added(specification, result, moment) }
+          // Of very many, each would be looked up for it.
+          if results.count <= Self.mostTold { for result in results { core.tellIfBlocked(result.job) } }
           core.needsSchedule = true
         }
         completion(
@@ -59,6 +61,17 @@ extension EngineCore {
             return refused.compactMap { $0.map { .conflict($0) } ?? results.popFirst() }
           })
       }
+    }
+  }
+
+  private static let mostTold = 64
+
+  /// Of one that can't even begin, somebody is told why. Those that only wait for a slot aren't news.
+  private func tellIfBlocked(_ id: JobID?) {
+    guard let id, active[id] == nil, let explanation = explain(id) else { return }
+    switch explanation.code {
+    case .queued, .transferring, .retrying, .paused, .finished, .cancelled: return
+    default: if scheduler.isWaiting(id) { events.send(.waiting(id, explanation)) }
     }
   }
 
@@ -201,7 +214,10 @@ extension EngineCore {
       needsSchedule = true
       return
     }
-    take(record, .open) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
+    take(record, .open) { core, record in
+      core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
+      core.tellIfBlocked(record.id)
+    }
   }
 
   func setClass(_ transferClass: TransferClass, of id: JobID) {
