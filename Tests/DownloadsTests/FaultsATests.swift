@@ -258,6 +258,51 @@ import Testing
     #expect(waits.count == 1 && waits.allSatisfy { (119...121).contains($0) }, "\(waits)")
   }
 
+  @Test("F-09 a file that changes without end, or a length that isn't its own, is given up", arguments: [true, false])
+  func changesWithoutEnd(hasDigest: Bool) async throws {
+    let tooLong = try await Trial.run(digest: hasDigest ? Trial.digest : nil) { _, _ in
+      .with {
+        $0.length = .off(by: 10)
+        $0.removedHeaders = ["Repr-Digest"]
+      }
+    }
+    #expect(!tooLong.isFinished && tooLong.requests.count <= 24, "\(tooLong.end), \(tooLong.requests.count)")
+    let content = Content.pseudoRandom(seed: 3, count: 7 << 20)
+    let edges = try await Trial.run(
+      digest: hasDigest ? Trial.digest(content, count: content.count) : nil, content: content
+    ) { _, nth in
+      .with {
+        $0.setHeaders = [HeaderField("ETag", "\"edge \(nth)\"")]
+        $0.removedHeaders = ["Repr-Digest", "Last-Modified"]
+        $0.range = .ignored
+        $0.ending = .init(.close, after: .byte(5 << 20))
+      }
+    }
+    #expect(edges.failure == .noProgress && edges.requests.count <= 24, "\(edges.end), \(edges.requests.count)")
+  }
+
+  @Test(
+    "headers can't write others", arguments: ["1\r\nRange: bytes=5-9", "1\n2", "a\0b", "\u{7f}"]) func headerValues(
+      value: String
+    ) async throws
+  {
+    let harness = try Harness()
+    for header in [Download.Header(name: "X-A", value: value), .init(name: "X-A" + value, value: "1")] {
+      var specification = harness.specification("https://a.test/x")
+      specification.headers = [header]
+      guard case .invalid(let why) = try await harness.engine.add([specification])[0] else {
+        throw Unexpected("\(header) was taken")
+      }
+      #expect(why.contains("header"))
+    }
+    for name in ["", "If-Range ", "a b", "Range:", "ü"] {
+      var specification = harness.specification("https://a.test/x")
+      specification.headers = [Download.Header(name: name, value: "1")]
+      guard case .invalid = try await harness.engine.add([specification])[0] else { throw Unexpected(name) }
+    }
+    await harness.engine.close()
+  }
+
   @Test("F-23 a storm of 500 and 503") func storm() async throws {
     let clock = TestClock()
     let trial = try await Trial.run(clock: clock) { _, nth in nth <= 5 ? .status(nth % 2 == 0 ? 500 : 503) : nil }

@@ -109,6 +109,62 @@ import Testing
     #expect(place.origin.requests.count == 1)
   }
 
+  @Test func aServersWaitIsToldToEveryCommand() throws {
+    let place = try Place {
+      $0.handler = { _, nth in nth == 1 ? Reply.with503 : nil }
+    }
+    func start(_ url: String) throws -> String {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+      process.arguments = ["fetch"] + place.base + [url]
+      let output = Pipe()
+      process.standardError = output
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      var text = ""
+      while !text.contains("waits"), case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+        text += String(decoding: data, as: UTF8.self)
+      }
+      kill(process.processIdentifier, SIGTERM)
+      process.waitUntilExit()
+      return text
+    }
+    #expect(try start(place.origin.url("/a.bin")).contains("asks to be left alone for 3600 s"))
+    let second = try start(place.origin.url("/b.bin"))
+    #expect(second.contains("asked to be left alone"), "\(second)")
+    let explained = try Workspace.run([
+      "explain", "2", "--state", place.base[place.base.firstIndex(of: "--state")! + 1],
+    ])
+    #expect(explained.output.hasPrefix("retryAfter"), "\(explained.output)")
+    #expect(place.origin.requests.count == 1)
+  }
+
+  @Test func anotherAddressOfTheSameBytesGoesOn() throws {
+    let place = try Place { $0.handler = { _, nth in nth == 1 ? Reply.startsOnly : nil } }
+    let list = "\(place.folder)/list"
+    try Data(FetchTests.whole).write(to: URL(fileURLWithPath: "\(place.folder)/whole"))
+    try Workspace.run(["digest", "\(place.folder)/whole", "--chunk-size", "1MiB"]).output
+      .write(toFile: list, atomically: false, encoding: .utf8)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin?signed=1"), "--chunks", list]
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    let begun = ContinuousClock.now + .seconds(60)
+    while place.origin.requests.isEmpty, ContinuousClock.now < begun { usleep(1000) }
+    usleep(500_000)
+    kill(process.processIdentifier, SIGTERM)
+    process.waitUntilExit()
+    let result = try place.fetch(place.origin.url("/a.bin?signed=2"), "--chunks", list)
+    #expect(result.status == 0 && place.data("a.bin") == Data(FetchTests.whole), "\(result.errors)")
+    #expect(result.errors.contains("is kept"), "\(result.errors)")
+    #expect(place.origin.requests.last?.header("Range")?.hasPrefix("bytes=0-") == false)
+    let other = try place.fetch(
+      place.origin.url("/a.bin"), "--chunks", list, "--sha256", String(repeating: "0", count: 64))
+    #expect(other.status == 64 && other.errors.contains("another file"), "\(other.errors)")
+  }
+
   @Test func mirrorsTakeOver() throws {
     let (wrong, right) = (
       try Place { $0.resources["/a.bin"] = Resource(.repeating([1], count: 5_000_000)) }, try Place()
@@ -319,5 +375,20 @@ import Testing
       #expect(!text.contains("run again"), "\(text)")
     }
     #expect(text.contains("process \(process.processIdentifier)") && text.contains("it moves"), "\(text)")
+  }
+}
+
+extension Reply {
+  fileprivate static var with503: Reply {
+    var reply = Reply.status(503)
+    reply.retryAfter = .seconds(3600)
+    return reply
+  }
+
+  /// Three megabytes, and then nothing more.
+  fileprivate static var startsOnly: Reply {
+    var reply = Reply()
+    reply.ending = Ending(.silence, after: .byte(3_000_000))
+    return reply
   }
 }

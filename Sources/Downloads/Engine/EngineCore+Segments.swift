@@ -98,7 +98,12 @@ extension EngineCore {
       else { continue }
       let rate = Double(segment.received) / (now - began).inSeconds
       let rest = Double(chunks.list.range(of: range.upperBound - 1).upperBound - writer.offset)
-      guard rest > 0, rest > rate * (rest / max(job.bestRate, 1) * 4 + Self.timeToBeJudged.inSeconds) else { continue }
+      let isBehind = rest > rate * (rest / max(job.bestRate, 1) * 4 + Self.timeToBeJudged.inSeconds)
+      // With nothing to compare it with, somebody else is tried.
+      let isPoor =
+        job.bestRate < Self.poorRate && rate < Self.poorRate && now - began >= Self.timeToBePoor
+        && job.sources.hasOtherQuick(than: segment.source)
+      guard rest > 0, isBehind || isPoor else { continue }
       relieve(segment, of: job)
       return
     }
@@ -120,6 +125,9 @@ extension EngineCore {
 
   private static let mostReliefs = 16
   private static let timeToBeJudged: Duration = .seconds(3)
+  /// Bytes per second below which, after so long, a mirror may do better.
+  private static let poorRate = 64.0 * 1024
+  private static let timeToBePoor: Duration = .seconds(10)
 
   /// What one connection can bring, for the judgement of others.
   func noteRate(_ segment: Segment, of job: ActiveJob) {

@@ -55,6 +55,11 @@ struct SourceTable {
     urls.indices.contains { $0 != source && isUsable($0) && !failed.contains($0) && !rangeless.contains($0) }
   }
 
+  /// Likewise, and it wasn't slow yet.
+  func hasOtherQuick(than source: Int) -> Bool {
+    urls.indices.contains { $0 != source && isUsable($0) && !failed.contains($0) && !slow.contains($0) }
+  }
+
   func isRangeless(_ source: Int) -> Bool { rangeless.contains(source) }
 
   mutating func noteRangeless(_ source: Int) { rangeless.insert(source) }
