@@ -10,8 +10,8 @@ struct FetchCommand: AsyncParsableCommand {
     commandName: "fetch",
     abstract: "Downloads files with the engine that serves apps, and resumes what was interrupted.",
     discussion: """
-      The file's name is the last part of the URL's path, made safe, or --output; a file that is there already is never replaced. Plain
-      http works to loopback hosts only. Interrupted in any way, the same command goes on where it was.
+      The file's name is the last part of the URL's path, made safe, or --output; a file that is there already is never
+      replaced. Plain http works to loopback hosts only. Interrupted in any way, the same command goes on where it was.
 
       EXAMPLES
         outrider fetch https://example.com/talk.mp4 --to ~/Talks

@@ -27,7 +27,7 @@ import Testing
       let origin = try Origin {
         $0.resources[Trial.path] = Resource(Trial.content)
         $0.handler = { _, nth in
-          gate.isOpen ? nil : nth % 3 == 0 ? .status(500) : .cut(after: .byte(1_200_000), .silence)
+          gate.isOpen ? nil : nth % 3 == 0 ? .status(500) : .cut(after: .byte(200_000), .silence)
         }
       }
       defer { origin.stop() }
@@ -37,9 +37,12 @@ import Testing
       let id = try #require(
         try await engine.add([harness.specification(origin.url(Trial.path), .visible, digest: Trial.digest)])[0].job)
       var (isCancelled, isPaused) = (false, false)
+      var wishes: [String] = []
       for _ in 0..<Int(1 + random.next() % 8) {
         if random.next() % 2 == 0 { try await Task.sleep(for: .microseconds(Int(random.next() % 12_000))) }
-        switch Wish.allCases[Int(random.next() % UInt64(Wish.allCases.count))] {
+        let wish = Wish.allCases[Int(random.next() % UInt64(Wish.allCases.count))]
+        wishes.append("\(wish)")
+        switch wish {
         case .pause:
           engine.pause(id)
           isPaused = true
@@ -56,8 +59,9 @@ import Testing
         }
       }
       well.open()
-      let what: Comment = "seed \(seed)"
+      let what: Comment = "seed \(seed): \(wishes)"
       if isCancelled {
+        try await settled(id, harness, what)
         #expect(try await harness.end(of: id, in: events) == .cancelled, what)
         #expect(await engine.explain(id)?.code == .cancelled, what)
         #expect(try harness.journal.job(id)?.state == .cancelled, what)
@@ -71,6 +75,7 @@ import Testing
         gate.open()
         // What was silent isn't any more.
         engine.networkChanged()
+        try await settled(id, harness, what)
         #expect(try await harness.end(of: id, in: events).isFinished, what)
         #expect(harness.contents() == Trial.bytes, what)
         #expect(await engine.explain(id)?.code == .finished, what)
@@ -78,6 +83,17 @@ import Testing
       await engine.close()
       #expect(try harness.journal.job(id)?.state.isSettled == !(isPaused && !isCancelled), what)
       #expect(isPaused && !isCancelled || harness.staged.isEmpty, what)
+    }
+  }
+
+  /// With what is known when it doesn't come to that.
+  private func settled(_ id: JobID, _ harness: Harness, _ what: Comment) async throws {
+    do {
+      try await until(within: .seconds(15)) { try harness.journal.job(id)?.state.isSettled == true }
+    } catch {
+      let record = try harness.journal.job(id)
+      Issue.record("\(what): \(String(describing: await harness.engine.explain(id))), \(String(describing: record))")
+      throw error
     }
   }
 

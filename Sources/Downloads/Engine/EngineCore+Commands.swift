@@ -50,9 +50,13 @@ extension EngineCore {
       mailbox.post { core in
         core.pendingCommits -= 1
         if case .success(let results) = result {
-          for (specification, result) in zip(others, results) { core.added(specification, result, moment) }
-          // Of very many, each would be looked up for it.
-          if results.count <= Self.mostTold { for result in results { core.tellIfBlocked(result.job) } }
+          for (specification, result) in zip(others, results) {
+            core.added(specification, result, moment)
+            // Of very many, each would be looked up for it.
+            guard results.count <= Self.mostTold, let id = result.job else { continue }
+            core.tellIfBlocked(
+              id, specification.transferClass, core.origins.number(of: Self.origin(of: specification.url)))
+          }
           core.needsSchedule = true
         }
         completion(
@@ -67,12 +71,13 @@ extension EngineCore {
   private static let mostTold = 64
 
   /// Of one that can't even begin, somebody is told why. Those that only wait for a slot aren't news.
-  private func tellIfBlocked(_ id: JobID?) {
-    guard let id, active[id] == nil, let explanation = explain(id) else { return }
-    switch explanation.code {
-    case .queued, .transferring, .retrying, .paused, .finished, .cancelled: return
-    default: if scheduler.isWaiting(id) { events.send(.waiting(id, explanation)) }
-    }
+  private func tellIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
+    let now = clock.boot
+    guard scheduler.isWaiting(id),
+      origins.isBlocked(origin, now: now) || conditions.gate(for: transferClass, now: now) != nil,
+      let explanation = explain(id), explanation.code != .queued
+    else { return }
+    events.send(.waiting(id, explanation))
   }
 
   /// Of each, the running job of that name which expects something else of its bytes: it has judged some by that.
@@ -111,7 +116,7 @@ extension EngineCore {
   }
 
   func pause(_ id: JobID) {
-    if waitsForCommit(id, { $0.pause(id) }) { return }
+    if waitsForCommit(id, { $0.pause(id) }) || owesEnd(id) { return }
     if let job = active[id] {
       guard !job.phase.isEnding else { return job.wishes.append { $0.pause(id) } }
       return settle(job, .pause)
@@ -124,7 +129,7 @@ extension EngineCore {
   }
 
   func cancel(_ id: JobID) {
-    if waitsForCommit(id, { $0.cancel(id) }) { return }
+    if waitsForCommit(id, { $0.cancel(id) }) || owesEnd(id) { return }
     if let job = active[id] {
       guard !job.phase.isEnding else { return job.wishes.append { $0.cancel(id) } }
       return settle(job, .cancel)
@@ -199,8 +204,8 @@ extension EngineCore {
         return release(id)
       }
     } else if let job = active[id] {
-      if case .pause = job.next { job.wishes.append { $0.goOn(id) } }
-      if case .paused = job.record.state { job.wishes.append { $0.goOn(id) } }
+      // It is about to wait for something, or somebody has just wished that.
+      if job.phase.isEnding || job.next != nil { job.wishes.append { $0.goOn(id) } }
       return
     } else if scheduler.isWaiting(id) {
       return
@@ -215,13 +220,22 @@ extension EngineCore {
       return
     }
     take(record, .open) { core, record in
-      core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
-      core.tellIfBlocked(record.id)
+      let entry = core.entry(of: record)
+      core.scheduler.enqueue(entry, now: core.clock.boot)
+      core.tellIfBlocked(record.id, entry.transferClass, entry.origin)
     }
   }
 
   func setClass(_ transferClass: TransferClass, of id: JobID) {
-    if waitsForCommit(id, { $0.setClass(transferClass, of: id) }) { return }
+    if waitsForCommit(id, { $0.setClass(transferClass, of: id) }) || owesEnd(id) { return }
+    if let debt = owed[id] {
+      // After what comes first.
+      owed[id]?.again = { core in
+        debt.again(core)
+        core.setClass(transferClass, of: id)
+      }
+      return
+    }
     if let job = active[id] {
       guard job.record.transferClass != transferClass else { return }
       guard !job.phase.isEnding else { return job.wishes.append { $0.setClass(transferClass, of: id) } }
@@ -278,6 +292,9 @@ extension EngineCore {
     committing[id]?.append(wish)
     return true
   }
+
+  /// It has ended, and only the journal doesn't know yet.
+  private func owesEnd(_ id: JobID) -> Bool { owed[id].map { $0.state != .paused } ?? false }
 
   /// The journal can't be written, but somebody's wish stands: it is done as soon as that works.
   func owe(

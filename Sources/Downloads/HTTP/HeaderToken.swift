@@ -1,14 +1,9 @@
+internal import AssetModel
+
 /// The characters that HTTP's fields are built from (RFC 9110, 5.6).
 enum HeaderToken {
   /// RFC 9110, 5.6.2.
-  static func contains(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-  }
+  static func contains(_ byte: UInt8) -> Bool { DownloadRules.isToken(byte) }
 
   /// Optional white space: blank and tab, nothing else.
   static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
