@@ -1,0 +1,203 @@
+internal import AssetModel
+
+/// What follows when a transfer is over: the plan that its head made, its body, or what went wrong.
+extension EngineCore {
+  func transfer(_ id: TransferID, ended end: TransportEnd) {
+    guard let segment = segments.removeValue(forKey: id), let job = active[segment.job] else { return }
+    paced[id] = nil
+    let besides = end.receivedBytes - segment.received
+    charge(job, besides)
+    if let left = job.allowance { job.allowance = left - besides }
+    noteEdge(job, segment, end)
+    guard job.next == nil else {
+      job.segments.removeAll { $0 === segment }
+      return
+    }
+    if !end.chain.isEmpty { return chainShown(job, segment, end) }
+    if let plan = segment.plan { return carryOut(plan, job, segment, end) }
+    if segment.writer?.isSatisfied == true { return bodyEnded(job, segment) }
+    if let problem = end.problem { return ended(job, segment, with: problem, end) }
+    bodyEnded(job, segment)
+  }
+
+  private func carryOut(_ plan: Segment.Plan, _ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+    switch plan {
+    case .follow(let url, let drops, let wait):
+      if drops, !segment.dropsCredentials, !job.record.specification.headers.isEmpty {
+        events.send(.note(job.id, "custom headers were dropped on the way to \(url.origin)"))
+      }
+      // Wherever it was said: who asked to be left alone is, also by those whom others lead there.
+      let until = max(origins[originNumber(url)].retryAfter ?? .zero, clock.boot + wait)
+      if until > clock.boot {
+        if turnsElsewhere(job, segment, "\(url.origin) asked to be left alone", nil) { return }
+        return settle(job, rest(job, url, until: until))
+      }
+      segment.visited.append(segment.url)
+      segment.dropsCredentials = segment.dropsCredentials || drops
+      segment.url = url
+      requestAgain(job, segment)
+    case .again(let ask, let fault):
+      askAgain(job, segment, ask, fault)
+    case .next(let next):
+      isReachable(segment)
+      judge(job, segment, next)
+    case .elsewhere(let why):
+      if !turnsElsewhere(job, segment, why, nil, isFailure: false) { settle(job, .other(why)) }
+    case .problem(let problem, let own):
+      attemptFailed(job, segment, problem, own: own)
+    case .authenticate(let asked):
+      authenticate(job, segment, asked)
+    case .complete:
+      settle(job, .verify)
+    }
+  }
+
+  /// The road is free to where it was asked at last, and to where it was asked first: failures count there.
+  private func isReachable(_ segment: Segment) {
+    origins[originNumber(segment.url)].breaker.succeeded()
+    if let first = segment.visited.first { origins[originNumber(first)].breaker.succeeded() }
+  }
+
+  private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
+    switch fault {
+    case .server(let what)
+    where segment.ask != .whole && turnsElsewhere(job, segment, "\(segment.url.origin): \(what)", nil, isFailure: false):
+      return
+    case .server(let what):
+      job.record.history.serverFaults += 1
+      events.send(.note(job.id, "\(segment.url.origin): \(what)"))
+      if job.record.history.serverFaults > Self.mostServerFaults || segment.ask == .whole {
+        return attemptFailed(job, segment, .protocolFault(what), own: nil)
+      }
+      if job.chunks != nil {
+        // Once more as it was; whoever has no ranges may still have the whole.
+        if job.record.history.serverFaults > 1 { job.mayBeRangeless = true }
+        return settle(job, .other(what))
+      }
+    case .bareRange: job.record.history.triedBareRange = true
+    case .endless:
+      // The older protocol shows where a body of unknown length ends.
+      job.avoidsHTTP2 = true
+      events.send(.note(job.id, "\(segment.url.origin) gave no length over HTTP/2; it is asked over HTTP/1.1"))
+    case .elsewhere: events.send(.note(job.id, "the redirects lead elsewhere now: \(segment.url.origin)"))
+    case .stale: job.record.history.digestMismatches += 1
+    case .coded:
+      job.record.history.triedNoTransform = true
+    case .probe: break
+    }
+    // A part of a file in chunks stays that part.
+    if job.chunks == nil { segment.ask = ask }
+    requestAgain(job, segment)
+  }
+
+  private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
+    // Nothing said where its bytes belong.
+    guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
+    isReachable(segment)
+    if job.chunks != nil, !writer.isShort {
+      writer.flush()
+      return pieceEnded(job, segment)
+    }
+    if writer.isShort {
+      writer.flush()
+      return attemptFailed(job, segment, .truncated, own: nil)
+    }
+    if !job.isLengthProved, job.record.specification.exactSize == nil, ResumePolicy.knownDigest(job.record) == nil {
+      return settle(
+        job,
+        .fail(
+          TransferFailure(
+            .refused,
+            detail:
+              "the server gave no length, so a cut connection can't be told from the end; declare a size with a digest")
+        ))
+    }
+    keepWhole(job, writer)
+    job.contentCheck = writer.check
+    settle(job, .verify)
+  }
+
+  /// A small file that arrived in one piece stays in memory until it is published.
+  private func keepWhole(_ job: ActiveJob, _ writer: BodyWriter) {
+    guard job.writtenOffset == 0, !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.ioError == nil,
+      let content = writer.takeWhole(atMost: Self.small)
+    else { return }
+    charge(job, Int64(content.count))
+    job.content = content
+    job.writtenOffset = Int64(content.count)
+    job.writtenBytes += Int64(content.count)
+  }
+
+  /// Bytes up to which handing a file from thread to thread costs more than hashing or writing it.
+  static let small = 64 << 10
+
+  private func pieceEnded(_ job: ActiveJob, _ segment: Segment) {
+    noteRate(segment, of: job)
+    job.sources.succeeded(segment.source)
+    release(segment, of: job)
+    // Whoever sends everything is asked again when it is known what was wrong.
+    let goesOn = !job.mayBeRangeless && (job.segments.isEmpty || scheduler.permitsConnection(of: job.id))
+    needsSchedule = true
+    guard !goesOn || !addSegment(job), job.next == nil else { return }
+    finishChunksIfDone(job)
+  }
+
+  /// A segment is over; what it didn't bring is for others. The rest is on its way to the file.
+  func release(_ segment: Segment, of job: ActiveJob) {
+    releaseChunks(segment, of: job)
+    job.segments.removeAll { $0 === segment }
+    scheduler.setConnections(max(1, job.segments.count), of: job.id)
+  }
+
+  func releaseChunks(_ segment: Segment, of job: ActiveJob) {
+    guard let chunks = segment.chunks else { return }
+    job.chunks?.release(chunks, at: segment.writer?.offset ?? segment.start)
+    segment.chunks = nil
+  }
+
+  private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
+    let text = "\(problem == .proxy ? proxyName : segment.url.origin): \(Printable.text(end.message))"
+    if segment.writer?.overflowed == true {
+      return judge(
+        job, segment,
+        .fail(
+          TransferFailure(
+            .sizeMismatch,
+            detail: "\(segment.url.origin) sent more bytes than the file has; nothing of the surplus was taken")))
+    }
+    switch problem {
+    case .refusedAddress(let why):
+      judge(
+        job, segment,
+        .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
+    case .untrusted(let fault): untrusted(job, segment, end, fault)
+    case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
+    case .aborted:
+      attemptFailed(job, segment, .protocolFault(text), own: nil)
+    case .reset where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate,
+      .http2 where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate:
+      segment.timesTooLate += 1
+      requestAgain(job, segment)
+    default:
+      judgeHTTP2(segment, problem, end, text)
+      attemptFailed(job, segment, Self.transient(problem, text), own: nil)
+    }
+  }
+
+  /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end
+  /// each after so many requests, and what is on its way by then was nobody's fault.
+  static let mostTimesTooLate = 3
+
+  private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {
+    switch problem {
+    case .resolve: .resolve(text)
+    case .connect: .connect(text)
+    case .tls: .tls(text)
+    case .proxy: .proxy(text)
+    case .http2: .http2(enhanceYourCalm: text.contains("ENHANCE_YOUR_CALM"))
+    case .truncated: .truncated
+    case .protocolFault: .protocolFault(text)
+    case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)
+    }
+  }
+}
