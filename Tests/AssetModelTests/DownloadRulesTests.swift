@@ -1,7 +1,7 @@
 import AssetModel
 import Testing
 
-@Suite struct DownloadRulesTests {
+@Suite(.timeLimit(.minutes(1))) struct DownloadRulesTests {
   private static func download(_ change: (inout Download) -> Void = { _ in }) -> Download {
     var download = Download(
       identifier: "level-1", url: "https://assets.example.com/1", applicationGroupIdentifier: "group.game", fileSize: 10

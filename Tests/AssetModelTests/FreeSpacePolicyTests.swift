@@ -1,7 +1,7 @@
 import AssetModel
 import Testing
 
-@Suite struct FreeSpacePolicyTests {
+@Suite(.timeLimit(.minutes(1))) struct FreeSpacePolicyTests {
   /// As `outrider fetch` has it: three hundredths of the volume, but between one and 512 MiB.
   @Test(
     arguments: [

@@ -1,7 +1,7 @@
 import AssetModel
 import Testing
 
-@Suite struct PrintableTests {
+@Suite(.timeLimit(.minutes(1))) struct PrintableTests {
   @Test(arguments: [
     ("", ""), ("plain é 日本 🎮", "plain é 日本 🎮"), ("a\nb\tc", "a\\u{a}b\\u{9}c"), ("\u{1b}[2J", "\\u{1b}[2J"),
     ("\r\n", "\\u{d}\\u{a}"), ("\u{0}", "\\u{0}"), ("\u{7f}\u{9b}", "\\u{7f}\\u{9b}"), ("x\u{202e}y", "x\\u{202e}y"),

@@ -4,7 +4,7 @@ import Foundation
 import LinuxSystem
 import Testing
 
-@Suite struct AssetStoreTests {
+@Suite(.timeLimit(.minutes(1))) struct AssetStoreTests {
   final class Folder {
     let path: String
     init(in root: String = "/tmp") throws { path = try Files.temporaryDirectory(in: root, prefix: "outrider-store-") }

@@ -3,7 +3,7 @@ import Foundation
 import LinuxSystem
 import Testing
 
-@Suite struct ContainerTests {
+@Suite(.timeLimit(.minutes(1))) struct ContainerTests {
   static func objection(_ body: () throws -> Void) -> ContainerObjection? {
     do {
       try body()

@@ -8,7 +8,7 @@ import Testing
 @testable import AssetStore
 
 /// F-52, F-53 and F-54, as far as the store is concerned: files that rot, are in use, or belong to an app that goes.
-@Suite struct FaultsStoreTests {
+@Suite(.timeLimit(.minutes(1))) struct FaultsStoreTests {
   typealias Proof = FinishedFile.Proof
   typealias Scene = FinishedFile
 

@@ -3,7 +3,7 @@ import AssetStore
 import Foundation
 import Testing
 
-@Suite struct KillTests {
+@Suite(.timeLimit(.minutes(1))) struct KillTests {
   /// Killed at a random moment, again and again, on one folder: what was said to be committed is there.
   @Test func whatWasAcknowledgedSurvivesKill9() throws {
     let folder = try AssetStoreTests.Folder()

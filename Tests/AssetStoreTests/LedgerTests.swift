@@ -4,7 +4,7 @@ import Foundation
 import LinuxSystem
 import Testing
 
-@Suite struct LedgerTests {
+@Suite(.timeLimit(.minutes(1))) struct LedgerTests {
   static func sized(
     _ name: String, _ size: Int64?, in directory: String = "/", isManifest: Bool = false
   ) -> DownloadSpecification {

@@ -85,7 +85,7 @@ final class FailingFiles: FileOperations {
   }
 }
 
-@Suite struct PurgeTests {
+@Suite(.timeLimit(.minutes(1))) struct PurgeTests {
   /// A store with finished files of one kilobyte each.
   static func finished(_ count: Int, in folder: AssetStoreTests.Folder) throws -> AssetStore {
     try FileManager.default.createDirectory(atPath: "\(folder.path)/files", withIntermediateDirectories: false)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What 100,000 jobs cost. The times are printed; the bounds are loose, since a test machine may be busy.
-@Suite(.serialized) struct ScaleTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ScaleTests {
   @Test(arguments: ["/tmp", "/dev/shm"]) func aHundredThousandJobs(root: String) throws {
     let folder = try AssetStoreTests.Folder(in: root)
     let clock = ContinuousClock()

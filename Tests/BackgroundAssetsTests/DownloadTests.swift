@@ -2,7 +2,7 @@ import Testing
 
 @testable import BackgroundAssets
 
-@Suite struct DownloadTests {
+@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
   private func make() -> BAURLDownload {
     var request = URLRequest(url: URL(string: "https://e.com/a?b=c")!)
     request.httpMethod = "POST"
@@ -61,7 +61,7 @@ import Testing
   }
 }
 
-@Suite struct DelegateTests {
+@Suite(.timeLimit(.minutes(1))) struct DelegateTests {
   private let download = BAURLDownload(
     identifier: "name", request: URLRequest(url: URL(string: "https://e.com/a")!), fileSize: 1,
     applicationGroupIdentifier: "group")

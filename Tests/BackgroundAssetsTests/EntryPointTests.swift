@@ -3,7 +3,7 @@ import CExtension
 import Testing
 
 extension HostSuite {
-  @Suite struct EntryPoints {
+  @Suite(.timeLimit(.minutes(1))) struct EntryPoints {
     private let host = FakeHost()
 
     @Test func tableNamesAllEntryPointsWithTheirSignatures() throws {

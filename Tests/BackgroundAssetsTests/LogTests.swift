@@ -3,7 +3,7 @@ import OSLog
 import Testing
 
 extension HostSuite {
-  @Suite struct Log {
+  @Suite(.timeLimit(.minutes(1))) struct Log {
     private let host = FakeHost()
     private let logger = Logger(subsystem: "com.example", category: "tests")
 

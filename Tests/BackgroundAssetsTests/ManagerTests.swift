@@ -3,7 +3,7 @@ import CExtension
 import Testing
 
 extension HostSuite {
-  @Suite struct Manager {
+  @Suite(.timeLimit(.minutes(1))) struct Manager {
     private let host = FakeHost()
     private let manager = BADownloadManager.shared
 
@@ -179,7 +179,7 @@ extension HostSuite {
     }
   }
 
-  @Suite struct WithoutHost {
+  @Suite(.timeLimit(.minutes(1))) struct WithoutHost {
     init() { ba_set_current_host(nil) }
 
     @Test func everyCallSaysThatTheServiceIsNotRunning() async throws {

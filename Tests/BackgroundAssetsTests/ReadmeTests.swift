@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The README's examples are code that compiles, and the embedding example is the one that a test runs.
-@Suite struct ReadmeTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 

@@ -4,7 +4,7 @@ import OSLog
 import Testing
 
 /// How apps put a new version of an asset in the place of the old one.
-@Suite struct ReplacingTests {
+@Suite(.timeLimit(.minutes(1))) struct ReplacingTests {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("outrider-replacing-\(UUID())")
 
   private func url(_ name: String) -> URL { folder.appendingPathComponent(name) }

@@ -2,7 +2,7 @@ import DevelopmentOrigin
 import Foundation
 import Testing
 
-@Suite struct CurlTests {
+@Suite(.timeLimit(.minutes(1))) struct CurlTests {
   private struct Finished {
     var status: Int32
     var output: String

@@ -3,7 +3,7 @@ import Foundation
 import LinuxSystem
 import Testing
 
-@Suite struct DirectoryTests {
+@Suite(.timeLimit(.minutes(1))) struct DirectoryTests {
   /// As a build leaves it that sets times by itself: nothing but the inode's own time tells the two files apart.
   @Test func aFileChangedInPlaceIsAnotherVersion() throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-origin-")

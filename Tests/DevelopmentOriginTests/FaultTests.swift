@@ -2,7 +2,7 @@ import DevelopmentOrigin
 import Foundation
 import Testing
 
-@Suite struct FaultTests {
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
   static let content = Content.pseudoRandom(seed: 9, count: 100_000)
 
   private func answer(_ actions: String, headers: [String] = [], path: String = "/a") throws -> RawClient.Received {

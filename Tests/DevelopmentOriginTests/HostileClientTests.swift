@@ -2,7 +2,7 @@ import DevelopmentOrigin
 import Foundation
 import Testing
 
-@Suite struct HostileClientTests {
+@Suite(.timeLimit(.minutes(1))) struct HostileClientTests {
   @Test func servesNothingOutside() throws {
     let root = NSTemporaryDirectory() + "origin-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: root + "/served/sub", withIntermediateDirectories: true)

@@ -2,7 +2,7 @@ import DevelopmentOrigin
 import Foundation
 import Testing
 
-@Suite struct LifeTests {
+@Suite(.timeLimit(.minutes(1))) struct LifeTests {
   private static func sockets(of origin: Origin) -> Int {
     let port = String(origin.port, radix: 16, uppercase: true)
     let suffix = ":" + String(repeating: "0", count: 4 - port.count) + port

@@ -1,7 +1,7 @@
 import DevelopmentOrigin
 import Testing
 
-@Suite struct OriginTests {
+@Suite(.timeLimit(.minutes(1))) struct OriginTests {
   @Test func servesAndRecords() async throws {
     let content = Content.pseudoRandom(seed: 7, count: 300_001)
     let origin = try Origin { $0.resources["/a b"] = Resource(content) }

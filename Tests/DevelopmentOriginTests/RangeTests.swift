@@ -1,7 +1,7 @@
 import DevelopmentOrigin
 import Testing
 
-@Suite struct RangeTests {
+@Suite(.timeLimit(.minutes(1))) struct RangeTests {
   static let content = Content.pseudoRandom(seed: 3, count: 1000)
 
   /// Status, Content-Range, and the bytes that should come.

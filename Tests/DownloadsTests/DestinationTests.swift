@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Directories that are moved while files go there, or belong to several users.
-@Suite struct DestinationTests {
+@Suite(.timeLimit(.minutes(1))) struct DestinationTests {
   /// With another directory at its place, or with none.
   @Test(arguments: [true, false]) func movedMeanwhile(isReplaced: Bool) async throws {
     let moved = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-moved-")

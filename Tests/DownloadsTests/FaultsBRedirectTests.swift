@@ -8,7 +8,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Group B of the fault corpus: where a request may be led.
-@Suite struct FaultsBRedirectTests {
+@Suite(.timeLimit(.minutes(1))) struct FaultsBRedirectTests {
   // MARK: Redirects
 
   @Test("F-32 redirects in a circle, and too many") func circle() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Downloads
 
 /// F-42: the journal is lost or damaged while a job is half done, and its chunks are found by their digests.
-@Suite(.serialized) struct FaultsCSalvageTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct FaultsCSalvageTests {
   enum Damage: String, CaseIterable, Sendable { case torn, emptied, deleted, overwritten }
   enum Backup: String, CaseIterable, Sendable { case none, older, newest }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group C of the fault corpus: storage, as far as the engine is concerned.
-@Suite struct FaultsCTests {
+@Suite(.timeLimit(.minutes(1))) struct FaultsCTests {
   @Test(
     "F-44 the disk is full at the first, second or third write, and has room later", arguments: [ENOSPC, EDQUOT], 1...3)
   func fullAtWrite(code: Int32, nth: Int) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Downloads
 
 /// F-63, F-64 and F-65: what is urgent comes first, what waits keeps its bytes, and every gate opens again.
-@Suite(.serialized) struct FaultsDSchedulingTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct FaultsDSchedulingTests {
   private static func start(_ scheduler: inout Scheduler, now: Duration = .zero) -> [Int64] {
     SchedulerTests.started(&scheduler, now: now)
   }

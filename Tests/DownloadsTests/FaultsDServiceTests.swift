@@ -9,7 +9,7 @@ import Testing
 @testable import Downloads
 
 /// F-66 to F-70: allowances to the last byte, restarts, scarce descriptors and memory, and what is private.
-@Suite(.serialized) struct FaultsDServiceTests {
+@Suite(.serialized, .timeLimit(.minutes(1))) struct FaultsDServiceTests {
   typealias Bench = FaultsDNumbersTests.Bench
 
   // MARK: F-66

@@ -7,7 +7,7 @@ import LinuxSystem
 import Testing
 
 /// The README's example of the engine: its lines are these, and they work.
-@Suite struct EngineReadmeTests {
+@Suite(.timeLimit(.minutes(5))) struct EngineReadmeTests {
   @Test func theExampleIsTheReadmes() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()

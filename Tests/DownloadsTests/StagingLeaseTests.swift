@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct StagingLeaseTests {
+@Suite(.timeLimit(.minutes(1))) struct StagingLeaseTests {
   @Test func theLastOneRemovesWhatIsEmpty() throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-lease-")
     defer { Files.removeTree(folder) }

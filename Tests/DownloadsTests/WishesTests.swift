@@ -6,7 +6,7 @@ import Testing
 @testable import Downloads
 
 /// Whatever is asked for in whatever order and moment: the last wish counts, and is told.
-@Suite struct WishesTests {
+@Suite(.timeLimit(.minutes(1))) struct WishesTests {
   private enum Wish: CaseIterable { case pause, resume, cancel, promote, demote, network, rates }
 
   /// A journal that takes its time, and now and then takes nothing.

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What a benchmark leaves behind.
-@Suite(.serialized) struct BenchTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct BenchTests {
   private let plugin = Workspace.root + "/Plugins/catalog-c/catalog.so"
   private let folder: String
 

@@ -3,7 +3,7 @@ import Sandbox
 import Testing
 
 /// What people type, right and wrong: the result on standard output, one sentence on standard error, the exit status.
-@Suite struct CommandLineTests {
+@Suite(.timeLimit(.minutes(3))) struct CommandLineTests {
   @Test(arguments: [
     (["libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "hello", "5"], "907060870"),
     (["libm.so.6", "pow", "f64(f64,f64)", "2", "10"], "1024.0"), (["libm.so.6", "fabs", "f64(f64)", "-inf"], "inf"),

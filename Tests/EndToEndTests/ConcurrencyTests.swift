@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Queues and tasks inside the walls: libdispatch asks /proc, which isn't there, and for urgency, which nobody has.
-@Suite struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(3))) struct ConcurrencyTests {
   private static let library: String = {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     let source = """

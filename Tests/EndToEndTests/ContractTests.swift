@@ -5,7 +5,7 @@ import Sandbox
 import Testing
 
 /// What the extensions' header promises, as an extension in C sees it (`Plugins/hostile/contract.c`).
-@Suite struct ContractTests {
+@Suite(.timeLimit(.minutes(3))) struct ContractTests {
   static let library = Workspace.hostile + "/contract.so"
 
   private static func load(_ host: PluginHost, _ manifest: String) async throws -> Plugin {

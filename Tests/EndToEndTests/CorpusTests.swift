@@ -6,7 +6,7 @@ import Sandbox
 import Testing
 
 /// Every row of `Plugins/hostile/expected.tsv`: what a plugin tries, and the one right outcome.
-@Suite(.serialized) struct CorpusTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct CorpusTests {
   struct Row: Sendable, CustomTestStringConvertible {
     var id, library, symbol, signature, arguments, options, outcomes, values, denied, sentence: String
     var number = 0

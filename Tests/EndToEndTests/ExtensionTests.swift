@@ -3,7 +3,7 @@ import PluginHost
 import Testing
 
 /// The example extensions at their whole job: answer, receive a file, hear of a failure.
-@Suite struct ExtensionTests {
+@Suite(.timeLimit(.minutes(3))) struct ExtensionTests {
   static let extensions = [
     Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so",
     Workspace.root + "/Plugins/catalog-c/catalog.so",

@@ -4,7 +4,7 @@ import LinuxSystem
 import Testing
 
 /// `outrider serve --client-certificate` and `outrider fetch --cert`, against each other.
-@Suite struct FetchTestsWithIdentity {
+@Suite(.timeLimit(.minutes(3))) struct FetchTestsWithIdentity {
   /// Two origins: one sends everybody on to the other, which asks who one is.
   @Test(arguments: [
     Authentication.basic(user: "me", password: "secret"), .digest(user: "me", password: "secret"),

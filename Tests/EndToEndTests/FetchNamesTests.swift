@@ -6,7 +6,7 @@ import Testing
 @testable import outrider
 
 /// What a command names: folders that go away, lists, and bytes that are no text.
-@Suite struct FetchNamesTests {
+@Suite(.timeLimit(.minutes(3))) struct FetchNamesTests {
   private typealias Place = FetchTests.Place
 
   private static func shell(_ script: String) throws -> Workspace.Finished {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import outrider
 
-@Suite struct FetchTestsOfPureParts {
+@Suite(.timeLimit(.minutes(3))) struct FetchTestsOfPureParts {
   @Test func aListIsReadAsPeopleWriteIt() throws {
     func entries(_ text: String) throws -> [FetchList.Entry] {
       try FetchList.entries(in: Data(text.utf8), of: "list")

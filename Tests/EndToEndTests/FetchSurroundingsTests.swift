@@ -6,7 +6,7 @@ import LinuxSystem
 import Testing
 
 /// What becomes of a fetch where files change, terminals go, limits are low and names are odd.
-@Suite struct FetchTestsOfItsSurroundings {
+@Suite(.timeLimit(.minutes(3))) struct FetchTestsOfItsSurroundings {
   private typealias Place = FetchTests.Place
 
   private static let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"

@@ -6,7 +6,7 @@ import LinuxSystem
 import Testing
 
 /// `outrider fetch` and `explain` as people use them.
-@Suite struct FetchTests {
+@Suite(.timeLimit(.minutes(3))) struct FetchTests {
   final class Place {
     let folder: String
     let origin: Origin

@@ -3,7 +3,7 @@ import PluginHost
 import Sandbox
 import Testing
 
-@Suite(.serialized) struct HostTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct HostTests {
   /// The example of the README, word for word.
   @Test func readmeExample() async throws {
     let host = try Workspace.host()

@@ -5,7 +5,7 @@ import Sandbox
 import Testing
 
 /// Which file is loaded, and what it finds beside it.
-@Suite struct LibraryTests {
+@Suite(.timeLimit(.minutes(3))) struct LibraryTests {
   static func folder() throws -> String {
     let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// What an entry point leaves for the main actor has been done when it has returned.
-@Suite(.serialized) struct MainActorTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct MainActorTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

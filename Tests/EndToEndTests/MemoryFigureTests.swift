@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// The memory that a report shows, where the kernel counts it.
-@Suite(.serialized) struct MemoryFigureTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct MemoryFigureTests {
   /// The most in KiB.
   private static func peak(
     _ symbol: String, _ memory: Int, _ library: String = Workspace.hostile + "/libhostile.so"

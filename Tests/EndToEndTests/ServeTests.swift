@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct ServeTests {
+@Suite(.timeLimit(.minutes(3))) struct ServeTests {
   @Test func servesUntilItIsInterrupted() throws {
     let directory = NSTemporaryDirectory() + "outrider-serve-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

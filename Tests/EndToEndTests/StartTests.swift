@@ -3,7 +3,7 @@ import PluginHost
 import Testing
 
 /// A runner that isn't one, or can't run here.
-@Suite(.serialized) struct StartTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct StartTests {
   @Test(.timeLimit(.minutes(1))) func aRunnerThatEndsAtItsStartIsNamed() throws {
     let start = ContinuousClock.now
     for program in ["/bin/true", "/bin/false"] {

@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// Processes that stand still: a host that was stopped, or a fork server that doesn't answer.
-@Suite(.serialized) struct StoppedTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct StoppedTests {
   /// The process that forks runners, below the one that stands in for it.
   private static func server(of host: PluginHost) async throws -> Int32 {
     let process = try #require(await host.forkServerProcess())

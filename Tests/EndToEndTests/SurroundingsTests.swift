@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What an extension finds around it.
-@Suite(.serialized) struct SurroundingsTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SurroundingsTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// What Apple's runtime does for an extension between its entry points and its end.
-@Suite(.serialized) struct WakeTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct WakeTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

@@ -2,7 +2,7 @@ import HostProtocol
 import TestSupport
 import Testing
 
-@Suite struct CallSignatureTests {
+@Suite(.timeLimit(.minutes(1))) struct CallSignatureTests {
   @Test(
     arguments: [
       ("i32()", .init(result: .i32, arguments: [])), ("i32(void)", .init(result: .i32, arguments: [])),

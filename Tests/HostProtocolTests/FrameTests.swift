@@ -2,7 +2,7 @@ import HostProtocol
 import TestSupport
 import Testing
 
-@Suite struct FrameTests {
+@Suite(.timeLimit(.minutes(1))) struct FrameTests {
   private func header(
     magic: UInt16 = Frame.magic, version: UInt8 = Frame.version, kind: UInt8 = 1, length: UInt32, id: UInt64 = 0
   ) -> [UInt8] {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Hostile bytes in quantity. A crash here is a crash of the host.
-@Suite struct FuzzTests {
+@Suite(.timeLimit(.minutes(1))) struct FuzzTests {
   private static let rounds = 20_000
 
   @Test(arguments: 0..<Codec.all.count) func survives(_ index: Int) throws {

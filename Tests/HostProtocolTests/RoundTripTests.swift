@@ -2,7 +2,7 @@ import HostProtocol
 import TestSupport
 import Testing
 
-@Suite struct RoundTripTests {
+@Suite(.timeLimit(.minutes(1))) struct RoundTripTests {
   private static let rounds = 500
 
   @Test func hostMessages() throws {

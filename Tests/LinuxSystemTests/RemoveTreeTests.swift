@@ -2,7 +2,7 @@ import Foundation
 import LinuxSystem
 import Testing
 
-@Suite struct RemoveTreeTests {
+@Suite(.timeLimit(.minutes(1))) struct RemoveTreeTests {
   private func folder() throws -> String {
     try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-remove-")
   }

@@ -3,7 +3,7 @@ import LinuxSystem
 import Testing
 
 /// The ends of Unix sockets: what a killed peer had said still arrives.
-@Suite struct SocketTests {
+@Suite(.timeLimit(.minutes(1))) struct SocketTests {
   @Test(arguments: [true, false]) func whoeverDiesWithSomethingUnreadIsStillHeard(stream: Bool) throws {
     let (mine, theirs) = try Sockets.pair(stream: stream)
     defer { close(mine) }

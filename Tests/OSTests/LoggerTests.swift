@@ -5,7 +5,7 @@ import Testing
 @testable import os
 
 // What reaches a host is tested with the extension's entry points: a process has but one host.
-@Suite struct LoggerTests {
+@Suite(.timeLimit(.minutes(1))) struct LoggerTests {
   private func message(_ message: OSLogMessage) -> String { message.text }
 
   @Test func values() {

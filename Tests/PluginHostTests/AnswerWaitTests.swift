@@ -2,7 +2,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct AnswerWaitTests {
+@Suite(.timeLimit(.minutes(1))) struct AnswerWaitTests {
   /// What a call takes, in microseconds, waited for in either way.
   private struct Machine {
     var turning: Int

@@ -5,7 +5,7 @@ import Testing
 @testable import PluginHost
 
 /// An `Info.plist` is whatever someone put into a bundle.
-@Suite struct BundleFactsTests {
+@Suite(.timeLimit(.minutes(1))) struct BundleFactsTests {
   private func refusal(_ prepare: (String) throws -> Void) throws -> String {
     let bundle = NSTemporaryDirectory() + "outrider-bundle-\(UUID().uuidString).appex"
     try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: false)

@@ -5,7 +5,7 @@ import Testing
 @testable import PluginHost
 
 /// What can be asked, and what is an answer to it.
-@Suite struct CallBoundsTests {
+@Suite(.timeLimit(.minutes(1))) struct CallBoundsTests {
   private func refusal(_ symbol: String, _ text: String, _ arguments: [CallArgument] = []) -> String {
     do throws(HostError) {
       try PluginHost.check(symbol, text, arguments: arguments)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct ELFFileTests {
+@Suite(.timeLimit(.minutes(1))) struct ELFFileTests {
   private static let directories = [
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
   ]

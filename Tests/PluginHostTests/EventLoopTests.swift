@@ -6,7 +6,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct EventLoopTests {
+@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
   /// Several timers are due at once; the first of them to fire removes or moves the others.
   @Test func whatAnotherTimerTookAwayDoesntFire() throws {
     for isMoved in [false, true] {

@@ -5,7 +5,7 @@ import Testing
 @testable import PluginHost
 
 /// What a host has in a shared folder stays while it is at work, whether or not its process id means anything here.
-@Suite struct FolderLockTests {
+@Suite(.timeLimit(.minutes(1))) struct FolderLockTests {
   private static func folder() throws -> String {
     try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-lock-")
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import PluginHost
 
 /// Granted paths and the links on the way: those of the machine are followed, those that a plugin can have made are not.
-@Suite struct GrantWalkTests {
+@Suite(.timeLimit(.minutes(1))) struct GrantWalkTests {
   /// `own` may be written to by plugins, `machine` may not; every link leads to `machine/secret` in the end.
   private static func folder() throws -> String {
     let folder = try Files.real(try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-walk-"))

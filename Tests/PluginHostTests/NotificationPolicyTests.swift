@@ -5,7 +5,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct NotificationPolicyTests {
+@Suite(.timeLimit(.minutes(1))) struct NotificationPolicyTests {
   private static let numbers: [String: Int32] = Dictionary(
     (0..<600).compactMap { number in SystemCalls.name(of: number).map { ($0, number) } },
     uniquingKeysWith: { first, _ in first })

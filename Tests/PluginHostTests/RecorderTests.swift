@@ -2,7 +2,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct DenialRecorderTests {
+@Suite(.timeLimit(.minutes(1))) struct DenialRecorderTests {
   @Test func countsTheSameAsOne() {
     var recorder = DenialRecorder()
     for _ in 0..<10_000 { recorder.record(layer: "seccomp", operation: "socket", target: "0x2") }
@@ -27,7 +27,7 @@ import Testing
   }
 }
 
-@Suite struct LogRecorderTests {
+@Suite(.timeLimit(.minutes(1))) struct LogRecorderTests {
   @Test func keepsToItsLimit() {
     var recorder = LogRecorder(limit: 1000)
     for _ in 0..<10_000 { recorder.record(level: 3, subsystem: "s", category: "c", message: "0123456789") }

@@ -6,7 +6,7 @@ import Testing
 @testable import PluginHost
 
 /// The control files of a memory cgroup, as kernels write them and expect them (cgroup-v2.rst, memory.rst).
-@Suite struct RunCgroupTests {
+@Suite(.timeLimit(.minutes(1))) struct RunCgroupTests {
   private static func folder(_ files: [String: String]) throws -> String {
     let path = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-test-")
     for (name, text) in files { try text.write(toFile: "\(path)/\(name)", atomically: false, encoding: .utf8) }

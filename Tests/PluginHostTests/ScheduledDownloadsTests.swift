@@ -3,7 +3,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct ScheduledDownloadsTests {
+@Suite(.timeLimit(.minutes(1))) struct ScheduledDownloadsTests {
   private func download(_ identifier: String, body: Int = 0) -> Download {
     Download(
       identifier: identifier, url: "https://assets.example.com/1", body: Array(repeating: 0, count: body),

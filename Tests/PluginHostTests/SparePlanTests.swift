@@ -2,7 +2,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct SparePlanTests {
+@Suite(.timeLimit(.minutes(1))) struct SparePlanTests {
   @Test func waitsForRest() {
     var plan = SparePlan()
     let due = plan.rest(at: .seconds(1))

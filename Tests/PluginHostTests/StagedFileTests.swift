@@ -5,7 +5,7 @@ import Testing
 @testable import PluginHost
 
 /// A finished file lies in the plugin's reach for the length of a call: whatever it makes of the folder, it goes.
-@Suite struct StagedFileTests {
+@Suite(.timeLimit(.minutes(1))) struct StagedFileTests {
   @Test(arguments: [
     "", "touch beside", "mkdir -p a/b && touch a/b/c && chmod 0 a", "rm file && mkdir file && touch file/x",
   ])

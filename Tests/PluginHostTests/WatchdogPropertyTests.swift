@@ -102,7 +102,7 @@ private struct Simulation {
   }
 }
 
-@Suite struct WatchdogPropertyTests {
+@Suite(.timeLimit(.minutes(1))) struct WatchdogPropertyTests {
   /// Never before a limit, always at the tick that finds one reached, and no tick is further away than the sampling.
   @Test func killsInTimeAndNotBefore() {
     var killed = 0

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PluginHost
 
-@Suite struct WatchdogTests {
+@Suite(.timeLimit(.minutes(1))) struct WatchdogTests {
   private static let second = Duration.seconds(1)
   private let limits: Limits = {
     var limits = Limits(wall: .seconds(30), cpu: .seconds(10), memory: 1 << 20)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RunnerKit
 
-@Suite struct HotPagesTests {
+@Suite(.timeLimit(.minutes(1))) struct HotPagesTests {
   private static let huge = UInt(OL_HUGE_PAGE)
 
   private static func code(_ range: Range<UInt>) -> MemoryArea {

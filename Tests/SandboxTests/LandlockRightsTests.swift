@@ -1,7 +1,7 @@
 import Sandbox
 import Testing
 
-@Suite struct LandlockRightsTests {
+@Suite(.timeLimit(.minutes(1))) struct LandlockRightsTests {
   @Test(
     arguments: [
       (1, 0x1fff, 0, 0), (2, 0x3fff, 0, 0), (3, 0x7fff, 0, 0), (4, 0x7fff, 3, 0), (5, 0xffff, 3, 0), (6, 0xffff, 3, 3),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite struct LimitsTests {
+@Suite(.timeLimit(.minutes(1))) struct LimitsTests {
   private static var numbers: [(String, WritableKeyPath<Limits, Int>, least: Int, most: Int)] {
     [
       ("memory", \.memory, 1, 9_000_000_000_000_000), ("openFiles", \.openFiles, 8, 1_048_576),

@@ -1,7 +1,7 @@
 import Sandbox
 import Testing
 
-@Suite struct PolicyFileTests {
+@Suite(.timeLimit(.minutes(1))) struct PolicyFileTests {
   private func failure(_ text: String) -> PolicyFileError? {
     do throws(PolicyFileError) {
       _ = try Policy(parsing: text, file: "p.yaml")

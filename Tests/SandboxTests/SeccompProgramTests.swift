@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite struct SeccompProgramTests {
+@Suite(.timeLimit(.minutes(1))) struct SeccompProgramTests {
   static let everyOption: [SeccompProgram.Options] = (0..<16).map {
     var options = SeccompProgram.Options()
     options.observesFiles = $0 & 1 != 0

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sandbox
 
-@Suite struct SystemCallTests {
+@Suite(.timeLimit(.minutes(1))) struct SystemCallTests {
   @Test func listsAreDisjointAndWithoutRepeats() {
     let all = SystemCalls.allowed + SystemCalls.paths
     #expect(Set(all).count == all.count)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct AuthorizationTests {
+@Suite(.timeLimit(.minutes(1))) struct AuthorizationTests {
   static let nonce = "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v"
   static let cnonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
   static let opaque = "FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"

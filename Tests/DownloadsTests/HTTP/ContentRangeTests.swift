@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct ContentRangeTests {
+@Suite(.timeLimit(.minutes(1))) struct ContentRangeTests {
   @Test(
     arguments: [
       ("bytes 0-0/1", .bytes(first: 0, last: 0, total: 1)), ("bytes 5-9/*", .bytes(first: 5, last: 9, total: nil)),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct DigestFieldTests {
+@Suite(.timeLimit(.minutes(1))) struct DigestFieldTests {
   static let bytes = (0..<32).map { UInt8($0) }
   static let (short, long) = (Base64.encode(bytes), Base64.encode(bytes + bytes))
   static let (sha256, sha512) = (ContentDigest(.sha256, bytes: bytes)!, ContentDigest(.sha512, bytes: bytes + bytes)!)

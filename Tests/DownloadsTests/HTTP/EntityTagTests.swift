@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct EntityTagTests {
+@Suite(.timeLimit(.minutes(1))) struct EntityTagTests {
   @Test(arguments: [
     ("\"\"", "\"\"", false), ("\"a,b\\\"", "\"a,b\\\"", false), ("W/\"x\"", "\"x\"", true),
   ])

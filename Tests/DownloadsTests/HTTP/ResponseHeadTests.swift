@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct ResponseHeadTests {
+@Suite(.timeLimit(.minutes(1))) struct ResponseHeadTests {
   static func read(_ lines: [String]) throws(HeadFailure) -> [ResponseHead] { try read(lines.map { Array($0.utf8) }) }
 
   static func read(_ lines: [[UInt8]]) throws(HeadFailure) -> [ResponseHead] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct AddressPolicyTests {
+@Suite(.timeLimit(.minutes(1))) struct AddressPolicyTests {
   static func policy(loopback: Bool = false, local: Bool = false, _ exceptions: [String] = []) -> AddressPolicy {
     var policy = AddressPolicy()
     policy.allowsLoopback = loopback

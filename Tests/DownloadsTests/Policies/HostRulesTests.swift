@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct HostRulesTests {
+@Suite(.timeLimit(.minutes(1))) struct HostRulesTests {
   static func rules(
     _ domains: [String]? = nil, listed: Set<String> = [], ports: Set<Int> = [443], loopback: Bool = false
   ) -> HostRules {

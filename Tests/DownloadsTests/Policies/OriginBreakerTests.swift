@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct OriginBreakerTests {
+@Suite(.timeLimit(.minutes(1))) struct OriginBreakerTests {
   static func opened(at now: Duration = .zero, delay: Duration = .seconds(10)) -> OriginBreaker {
     var breaker = OriginBreaker()
     for index in 0..<5 { breaker.failed(job: JobID(Int64(index % 3)), now: now, delay: delay) }

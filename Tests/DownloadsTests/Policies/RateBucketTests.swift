@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct RateBucketTests {
+@Suite(.timeLimit(.minutes(1))) struct RateBucketTests {
   @Test func debtIsWaitedFor() {
     var bucket = RateBucket(bytesPerSecond: 1000, burst: 500)
     #expect(bucket.take(500, at: .zero) == .zero && bucket.take(250, at: .zero) == .milliseconds(250))

@@ -5,7 +5,7 @@ import Testing
 @testable import Downloads
 
 /// The window of background transfers against a model of a link with one queue.
-@Suite struct ReceiveWindowTests {
+@Suite(.timeLimit(.minutes(1))) struct ReceiveWindowTests {
   /// A bottleneck of some rate: what is sent ahead beyond its pipe waits in its queue.
   struct Link {
     var bytesPerSecond = 1_250_000.0

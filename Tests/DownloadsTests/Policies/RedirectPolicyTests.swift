@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct RedirectPolicyTests {
+@Suite(.timeLimit(.minutes(1))) struct RedirectPolicyTests {
   static func decide(
     _ location: [String], from: String = "https://a.example/dir/one?token=secret", visited: [String] = [],
     status: Int = 302, loopback: Bool = false

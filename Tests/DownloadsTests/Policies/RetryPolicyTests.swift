@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(1))) struct RetryPolicyTests {
   @Test(
     arguments: [
       (.foreground, false, 6, 1, 60), (.essential, true, 10, 1, 60), (.visible, false, nil, 30, 3600),

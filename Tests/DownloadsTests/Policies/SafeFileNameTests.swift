@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct SafeFileNameTests {
+@Suite(.timeLimit(.minutes(1))) struct SafeFileNameTests {
   static func name(_ path: String) throws -> String {
     SafeFileName.from(url: try ParsedURL("https://a.example" + path))
   }

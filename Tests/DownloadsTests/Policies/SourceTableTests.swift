@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct SourceTableTests {
+@Suite(.timeLimit(.minutes(1))) struct SourceTableTests {
   private static func free(_ source: Int) -> SourceTable.Burden { SourceTable.Burden() }
 
   @Test("whatever happens, somebody who isn't banned is asked", arguments: 1...5, 0..<40)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct StallWindowTests {
+@Suite(.timeLimit(.minutes(1))) struct StallWindowTests {
   @Test(arguments: [(true, 30), (false, 60)] as [(Bool, Int64)]) func silenceIsAStall(
     isForeground: Bool, seconds: Int64
   ) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite struct TLSDiagnosisTests {
+@Suite(.timeLimit(.minutes(1))) struct TLSDiagnosisTests {
   @Test func everyMessage() {
     let table: [(CURLcode, String, Int, Bool, TransportEnd.Problem?)] = [
       (
