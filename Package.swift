@@ -36,6 +36,12 @@ let package = Package(
     .executable(name: "outrider", targets: ["outrider"]),
     .executable(name: "outrider-runner", targets: ["outrider-runner"]),
   ],
+  // Apple's compilers don't mention a deprecation to an app whose deployment target is before it.
+  traits: [
+    .trait(
+      name: "DeploymentBefore27",
+      description: "Doesn't deprecate the closure forms of BADownloadManager.withExclusiveControl.")
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),

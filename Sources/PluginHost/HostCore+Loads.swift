@@ -62,6 +62,7 @@ extension HostCore {
           machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
       }
       plan.open = options.withoutWalls
+      plan.showsPrivate = options.showsPrivate
       plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
       try checkCount(plan)
       let walls = plan.walls(cgroup: cgroupState, proof: request.proof)

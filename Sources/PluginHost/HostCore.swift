@@ -75,7 +75,7 @@ final class HostCore: @unchecked Sendable {
         cold.stop()
       }
       for run in Array(runs.values) { run.serverDied("the host was shut down") }
-      for run in Array(folders.keys) { forget(run) }
+      for run in Set(folders.keys).union(runs.keys) { forget(run) }
       // Whoever waits for a call may not come to its own cleaning up any more.
       for container in stagedIn.withLock({ $0 }) { StagedFile.remove(allOf: token, in: container) }
       spareIsGone()
@@ -93,14 +93,16 @@ final class HostCore: @unchecked Sendable {
   // MARK: For any task
 
   /// Puts a copy of a finished download where a plugin may take it.
-  func stage(_ file: String, in container: String, of run: UInt64) async throws(HostError) -> StagedFile {
+  func stage(_ file: String, as name: String, in container: String, of run: UInt64) async throws(HostError)
+    -> StagedFile
+  {
     guard await seesContainer(of: run) else {
       throw .usage(
         "\(file) can't be handed over: the plugin's container is memory here, as \(Janitor.parent) is; name a folder on a disk (--container)"
       )
     }
     stagedIn.withLock { _ = $0.insert(container) }
-    return try StagedFile(copying: file, into: container, host: token)
+    return try StagedFile(copying: file, as: name, into: container, host: token)
   }
 
   func load(
@@ -212,7 +214,7 @@ final class HostCore: @unchecked Sendable {
 
   /// `done`: called on the loop when nothing of the run is left.
   func forget(_ run: UInt64, then done: @escaping () -> Void = {}) {
-    runs[run] = nil
+    let plan = runs.removeValue(forKey: run)?.plan
     names.withLock { $0[run] = nil }
     let cold = coldServers.removeValue(forKey: run)
     let folder = folders.removeValue(forKey: run)
@@ -221,11 +223,14 @@ final class HostCore: @unchecked Sendable {
       leaving[run]?.append(done)
       return
     }
-    guard cold != nil || folder != nil else { return done() }
+    // In the host's own folder it goes with that.
+    let replacements = plan.flatMap { folder == nil && $0.replacements.isThere(in: $0.container) ? $0 : nil }
+    guard cold != nil || folder != nil || replacements != nil else { return done() }
     leaving[run] = [done]
     aside.submit { [self] in
       cold?.stop()
       if let folder { Janitor.removeFolder(folder) }
+      if let replacements { replacements.replacements.remove(from: replacements.container) }
       loop.submit { [self] in for tell in leaving.removeValue(forKey: run) ?? [] { tell() } }
     }
   }

@@ -55,6 +55,9 @@ public final class PluginHost: Sendable {
     public var manifest: String?
     /// Whether the library must publish a table of entry points.
     public var isExtension = false
+    /// Whether what an extension in Swift logs shows strings and objects that it didn't mark `.public`, which its log hides
+    /// otherwise as on Apple's platforms.
+    public var showsPrivate = false
     /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup,
     /// environment, descriptors.
     package var withoutWalls: Set<Wall> = []
@@ -164,9 +167,11 @@ public final class Plugin: Sendable {
     return verdict
   }
 
-  /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed.
+  /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed. The
+  /// copy is named after the last part of the URL's path, made safe (`SafeFileName`).
   public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
-    let staged = try await core.stage(file, in: container, of: run)
+    let staged = try await core.stage(
+      file, as: SafeFileName.from(url: download.url), in: container, of: run)
     defer { staged.remove() }
     _ = try await core.call(run, .downloadFinished(download, path: core.viewPath(run, of: staged.relativePath)))
   }

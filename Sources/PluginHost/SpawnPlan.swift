@@ -37,8 +37,11 @@ struct SpawnPlan {
   var view: View
   /// What the policy grants.
   var grants: [Grant] = []
+  /// Whether the extension's log shows what is private (`LoadOptions.showsPrivate`).
+  var showsPrivate = false
   /// Left open on purpose (`LoadOptions.withoutWalls`).
   var open: Set<Wall> = []
+  let replacements = ReplacementFolder()
   /// Whether the kernel charges everything that the run uses.
   var hasMemoryCgroup = false
   /// Whether the host made the container for this run alone, and in memory.
@@ -191,9 +194,9 @@ struct SpawnPlan {
     let entries = [
       "HOME=\(view.container)", "TMPDIR=\(view.temporary)", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
       // As many arenas as threads would each reserve, and touch, memory of their own.
-      "MALLOC_ARENA_MAX=4",
+      "MALLOC_ARENA_MAX=4", "\(ReplacementFolder.variable)=\(replacements.name)",
     ]
-    return entries + Self.zone
+    return entries + (showsPrivate ? ["OUTRIDER_SHOW_PRIVATE=1"] : []) + Self.zone
   }
 
   /// The longest rule that tzset(3) takes has some fifty bytes; what is longer is none.

@@ -6,7 +6,6 @@ internal import LinuxSystem
 /// The container is the plugin's to change at any moment: behind its root everything goes through descriptors and no
 /// symbolic link is followed.
 struct StagedFile: ~Copyable {
-  private static let name = "file"
   private static let prefix = ".incoming-"
 
   /// From the container's root, with a leading `/`.
@@ -15,8 +14,8 @@ struct StagedFile: ~Copyable {
   private let container: OwnedDescriptor
   private let lock: FolderLock
 
-  /// `host`: which one of all puts it there.
-  init(copying source: String, into path: String, host: UInt64) throws(HostError) {
+  /// `fileName`: one component. `host`: which one of all puts it there.
+  init(copying source: String, as fileName: String, into path: String, host: UInt64) throws(HostError) {
     do throws(SystemCallError) {
       let input = try OwnedDescriptor.open(source, O_RDONLY | O_NONBLOCK)
       let identity = try input.identity()
@@ -26,8 +25,8 @@ struct StagedFile: ~Copyable {
       let (name, lock) = try Self.makeFolder(in: container, host)
       let folder = lock.folder.number
       let output = OwnedDescriptor(
-        taking: try checkErrno("openat", Self.name) {
-          openat(folder, Self.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        taking: try checkErrno("openat", fileName) {
+          openat(folder, fileName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
         })
       var left = identity.size
       while left > 0 {
@@ -41,7 +40,7 @@ struct StagedFile: ~Copyable {
         try checkErrno("fchown", source) { fchown(output.number, owner.owner, owner.group) }
         try checkErrno("fchown", name) { fchown(folder, owner.owner, owner.group) }
       }
-      relativePath = "/\(name)/\(Self.name)"
+      relativePath = "/\(name)/\(fileName)"
       folderName = name
       self.container = container
       self.lock = lock
@@ -50,12 +49,14 @@ struct StagedFile: ~Copyable {
     }
   }
 
+  static func folderName(host: UInt64) -> String { "\(prefix)\(getpid())-\(host)-\(UInt64.random(in: 0 ... .max))" }
+
   private static func makeFolder(
     in container: borrowing OwnedDescriptor, _ host: UInt64
   ) throws(SystemCallError) -> (String, FolderLock) {
     let number = container.number
     return try FolderLock.make(in: number) { () throws(SystemCallError) in
-      let name = "\(prefix)\(getpid())-\(host)-\(UInt64.random(in: 0 ... .max))"
+      let name = folderName(host: host)
       try checkErrno("mkdirat", name) { mkdirat(number, name, 0o700) }
       return name
     }

@@ -70,7 +70,14 @@ private struct Specification {
       if number < 0, flags.last == "." { flags.removeLast() } else { flags += String(number) }
     }
     guard let argument = arguments.popFirst() else { return nil }
-    return privacy.applied(to: argument.map { text(of: $0, flags) } ?? "(null)")
+    guard let argument else { return "(null)" }
+    return privacy.applied(to: text(of: argument, flags), isScalar: isScalar(argument))
+  }
+
+  /// Strings and objects aren't, whatever the conversion; nor is a number that `%@` writes.
+  private func isScalar(_ argument: Any) -> Bool {
+    conversion != "@" && conversion != "s"
+      && (argument is Bool || argument is any BinaryInteger || argument is any BinaryFloatingPoint)
   }
 
   private var privacy: OSLogPrivacy {

@@ -1,7 +1,7 @@
 /// Whether an interpolated value appears in the log. Corresponds to Apple's `OSLogPrivacy`.
 ///
-/// `.auto` shows every value. Apple platforms hide strings and objects then, to protect the people whose devices upload
-/// logs; this log is read by the developer who runs the extension. What is marked private or sensitive stays hidden.
+/// As on Apple's platforms, `.auto` shows numbers and hides strings and objects, which may be about people. A host that is
+/// asked to (`outrider run --show-private`) shows them, and what is marked private; what is sensitive stays hidden.
 public struct OSLogPrivacy: Equatable, Sendable {
   /// What stands in for a hidden value.
   public enum Mask: Equatable, Sendable {
@@ -25,12 +25,23 @@ public struct OSLogPrivacy: Equatable, Sendable {
   public static func auto(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(option: .auto, mask: mask) }
 
   /// The value's text as it may appear.
-  func applied(to text: String) -> String {
+  ///
+  /// - Parameters:
+  ///   - isScalar: Whether the value is a number, a Boolean or an address.
+  ///   - showsPrivate: What the process's host wants.
+  func applied(to text: String, isScalar: Bool, showsPrivate: Bool = Self.showsPrivate) -> String {
+    let isShown =
+      switch option {
+      case .public: true
+      case .auto: showsPrivate || isScalar && mask == .none
+      case .private: showsPrivate
+      case .sensitive: false
+      }
+    if isShown { return text }
     // Seeded for each process, so that a short secret can't be found by hashing guesses.
-    if mask == .hash { return "<mask.hash: '\(String(UInt(bitPattern: text.hashValue), radix: 16))'>" }
-    switch option {
-    case .public, .auto: return text
-    case .private, .sensitive: return "<private>"
-    }
+    return mask == .hash ? "<mask.hash: '\(String(UInt(bitPattern: text.hashValue), radix: 16))'>" : "<private>"
   }
+
+  /// Set by the host before the extension is loaded.
+  static let showsPrivate = getenv("OUTRIDER_SHOW_PRIVATE") != nil
 }

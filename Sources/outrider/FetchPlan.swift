@@ -69,7 +69,7 @@ struct FetchPlan: Sendable {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)\(remedy(entry.url))")
       }
       schemes.insert(url.scheme)
-      let name = output ?? SafeFileName.from(url: url)
+      let name = output ?? SafeFileName.from(path: url.path)
       if let other = names.updateValue(entry.url, forKey: Spelling(text: name)) {
         // Whoever lists a file twice wants it once.
         if other.utf8.elementsEqual(entry.url.utf8) { return nil }

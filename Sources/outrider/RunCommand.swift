@@ -45,6 +45,8 @@ struct RunCommand: AsyncParsableCommand {
   @Option(help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code.") var failed:
     [String] = []
 
+  @Flag(help: "Show what the extension logs without 'privacy: .public', or as private.") var showPrivate = false
+
   func run() async {
     do {
       let policy = try sandbox.makePolicy()
@@ -63,6 +65,7 @@ struct RunCommand: AsyncParsableCommand {
       options.container = sandbox.container
       options.manifest = manifest
       options.isExtension = true
+      options.showsPrivate = showPrivate
       let (report, verdict, failure) = try await wake(host, policy, options, finished, failed)
       host.stop()
       Interrupts.yieldToHandler()

@@ -96,7 +96,7 @@ extension HostSuite {
       let table = try #require(Table(of: BackgroundDownloadHandler.self))
       #expect(table.failed(host, "manifest", code: -1001, flags: BA_DOWNLOAD_MANIFEST | BA_DOWNLOAD_ESSENTIAL) == BA_OK)
       #expect(host.state.withLock { $0.scheduled.isEmpty })
-      #expect(host.state.withLock { $0.log.first?.contains("unsupported type failed: manifest") } == true)
+      #expect(host.state.withLock { $0.log.first?.contains("unsupported type failed: <private>") } == true)
     }
 
     @Test func challengeIsAnsweredWithTheCredential() throws {

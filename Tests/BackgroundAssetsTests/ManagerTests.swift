@@ -176,6 +176,7 @@ extension HostSuite {
         FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group")?.path == "/srv/container")
       #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "long")?.path == long)
       #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "other") == nil)
+      #expect(FoundationAlone.container(of: "group")?.path == "/srv/container")
     }
   }
 

@@ -1,5 +1,6 @@
 import BackgroundAssets
 import Foundation
+import Synchronization
 import Testing
 
 /// What sources from Apple platforms expect of Foundation and don't find there on Linux.
@@ -38,6 +39,19 @@ import Testing
     process.performActivity(options: .userInitiated, reason: "unpacking") { hasRun = true }
     #expect(hasRun && !process.isMacCatalystApp && !process.isiOSAppOnMac)
     #expect(ProcessInfo.thermalStateDidChangeNotification != .NSProcessInfoPowerStateDidChange)
+  }
+
+  @Test("Observation comes with the module") func observation() {
+    let model = PackModel()
+    let hasChanged = Atomic(false)
+    withObservationTracking {
+      _ = model.progress
+    } onChange: {
+      hasChanged.store(true, ordering: .relaxed)
+    }
+    model.progress = 1
+    let isTold = hasChanged.load(ordering: .relaxed)
+    #expect(isTold)
   }
 
   @Test func poolOfAutoreleasedObjects() throws {

@@ -70,7 +70,7 @@ import Testing
             DispatchQueue.main.async {
               Task { @MainActor in
                 DispatchQueue.main.async {
-                  MainActor.assumeIsolated { log.log("queue \\(Library.shared.isAlone ? "done" : "")") }
+                  MainActor.assumeIsolated { log.log("queue \\(Library.shared.isAlone ? "done" : "", privacy: .public)") }
                 }
               }
             }
@@ -84,7 +84,7 @@ import Testing
               }
               var sum = 0
               for await number in stream { sum += number }
-              log.log("isolated \\(sum == 3 && Library.shared.isAlone ? "done" : "")")
+              log.log("isolated \\(sum == 3 && Library.shared.isAlone ? "done" : "", privacy: .public)")
             }
           default:
             Task { @MainActor in while !Task.isCancelled { await Task.yield() } }
@@ -128,7 +128,7 @@ import Testing
             }
           }
 
-          func note(_ name: String) { log.log("\\(name) done") }
+          func note(_ name: String) { log.log("\\(name, privacy: .public) done") }
         }
         """
       ], options: "-default-isolation MainActor -enable-upcoming-feature NonisolatedNonsendingByDefault")

@@ -16,7 +16,7 @@ import Testing
     let flag = true
     let error: any Error = CocoaError(.fileNoSuchFile)
     let missing: String? = nil
-    #expect(message("\(name) \(count) \(size) \(flag)") == "n 3 -4 true")
+    #expect(message("\(name, privacy: .public) \(count) \(size) \(flag)") == "n 3 -4 true")
     #expect(
       message("\(ratio, format: .fixed(precision: 2)) \(Float(1), format: .exponential(precision: 1))")
         == "0.50 1.0e+00")
@@ -24,14 +24,20 @@ import Testing
       message("\(255, format: .hex) \(255, format: .hex(includePrefix: true, uppercase: true, minDigits: 4))")
         == "ff 0x00FF")
     #expect(message("\(Int32(-1), format: .hex) \(Int8(-1), format: .octal) \(-1)") == "ffffffff 377 -1")
-    #expect(message("[\(name, align: .right(columns: 3))] [\(count, align: .left(columns: 3))]") == "[  n] [3  ]")
-    #expect(message("\(flag, format: .answer) \(Int.self)") == "yes Int")
-    #expect(message("\(URL(string: "https://e.com")!) \(error as NSError)").hasPrefix("https://e.com"))
+    #expect(
+      message("[\(name, align: .right(columns: 3), privacy: .public)] [\(count, align: .left(columns: 3))]")
+        == "[  n] [3  ]")
+    #expect(message("\(flag, format: .answer) \(Int.self, privacy: .public)") == "yes Int")
+    #expect(
+      message("\(URL(string: "https://e.com")!, privacy: .public) \(error as NSError)").hasPrefix("https://e.com"))
     #expect(!message("\(error)").isEmpty)
-    #expect(message("\(String(describing: missing)) \(missing) \([1, 2])") == "nil nil [1, 2]")
+    #expect(
+      message(
+        "\(String(describing: missing), privacy: .public) \(missing, privacy: .public) \([1, 2], privacy: .public)")
+        == "nil nil [1, 2]")
     let failure: (any Error)? = CancellationError()
     let success: (any Error)? = nil
-    #expect(message("\(failure) \(success)") == "CancellationError() nil")
+    #expect(message("\(failure, privacy: .public) \(success, privacy: .public)") == "CancellationError() nil")
     #expect(message("\(error.localizedDescription, privacy: .public)") == error.localizedDescription)
   }
 
@@ -59,7 +65,7 @@ import Testing
         == "127.0.0.1 true")
     #expect(message("\(Int32(0), format: .answer) \(EPIPE, format: .darwinErrno, privacy: .private)") == "NO <private>")
     let identifier = UUID()
-    let text = withUnsafeBytes(of: identifier.uuid) { message("\($0, format: .uuid)") }
+    let text = withUnsafeBytes(of: identifier.uuid) { message("\($0, format: .uuid, privacy: .public)") }
     #expect(text == identifier.uuidString)
     #expect(
       message("\("a", privacy: .public, attributes: "k") \(1, attributes: "k") \(true, attributes: "k")") == "a 1 true")
@@ -67,22 +73,45 @@ import Testing
 
   @Test func privacy() {
     let secret = "secret"
-    #expect(message("\(secret) \(secret, privacy: .public) \(secret, privacy: .auto)") == "secret secret secret")
+    #expect(message("\(secret) \(secret, privacy: .public) \(secret, privacy: .auto)") == "<private> secret <private>")
     #expect(message("\(secret, privacy: .private) \(7, privacy: .sensitive)") == "<private> <private>")
     let hashes = message("\(secret, privacy: .private(mask: .hash)) \(secret, privacy: .sensitive(mask: .hash))").split(
       separator: " ")
     #expect(hashes.count == 4 && hashes[1] == hashes[3] && !hashes[1].contains(secret))
+    #expect(
+      message("\(secret, privacy: .auto(mask: .hash)) \(secret, align: .right(columns: 12))").hasPrefix("<mask.hash: "))
+  }
+
+  @Test("numbers are public, strings and objects private, unless the author or the host says otherwise")
+  func whatIsPrivateByItself() {
+    let error: any Error = CocoaError(.fileNoSuchFile)
+    let missing: Int? = nil
+    #expect(
+      message("\(1) \(-2 as Int8) \(0.5) \(Float(2)) \(true) \(5, format: .hex)") == "1 -2 0.500000 2.000000 true 5")
+    #expect(
+      message("\(error) \(error as NSError) \(URL(string: "https://e.com")!) \([1]) \(Int.self) \(missing)")
+        == Array(repeating: "<private>", count: 6).joined(separator: " "))
+    let format = "%d %@ %s %{public}@ %@ %f"
+    #expect(FormattedMessage.text(format, [1, "a", "b", "c", 2, 0.5]) == "1 <private> <private> c <private> 0.500000")
+    #expect(FormattedMessage.text("%d %{public}d %{private}d", ["text", "text", 3]) == "<private> text <private>")
+    let secret = "secret"
+    for privacy in [OSLogPrivacy.auto, .private, .auto(mask: .hash), .private(mask: .hash)] {
+      #expect(privacy.applied(to: secret, isScalar: false, showsPrivate: true) == secret)
+      #expect(!privacy.applied(to: secret, isScalar: false, showsPrivate: false).contains(secret))
+    }
+    #expect(OSLogPrivacy.sensitive.applied(to: secret, isScalar: true, showsPrivate: true) == "<private>")
   }
 
   @Test(
     arguments: [
       ("plain", [], "plain"), ("%d%%", [7], "7%"), ("%{public}@, %{private}s", ["text", "hidden"], "text, <private>"),
-      ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%d %@ %q", ["not a number"], "not a number %@ %q"),
+      ("%5.1f|%x|%lu", [2.25, 255, 1], "  2.2|ff|1"), ("%{public}d %@ %q", ["not a number"], "not a number %@ %q"),
       ("%*d|%-*d|%.*f", [4, 7, 3, 1, 1, 2.25], "   7|1  |2.2"), ("%.*f", [-1, 2.5], "2.500000"),
       ("%x %u %lx", [Int32(-1), Int32(-1), Int32(-1)], "ffffffff 4294967295 ffffffffffffffff"),
       ("%d %hhd %hhu %hx", [5_000_000_000, 300, 300, -1], "5000000000 44 44 ffff"),
-      ("%c%c %p", [65, Int32(66), 255], "AB 0xff"), ("%5s|%-3s|%.2s", ["a", "b", "text"], "    a|b  |te"),
-      ("%{bool}d %{BOOL}d %d %@", [1, 0, true, true], "true NO 1 true"),
+      ("%c%c %p", [65, Int32(66), 255], "AB 0xff"),
+      ("%{public}5s|%{public}-3s|%{public}.2s", ["a", "b", "text"], "    a|b  |te"),
+      ("%{bool}d %{BOOL}d %d %{public}@", [1, 0, true, true], "true NO 1 true"),
       ("%{errno}d %{public, darwin.errno}d", [2, 13], "[2: No such file or directory] [13: Permission denied]"),
       ("%{bytes}d %{iec-bytes}llu %{bitrate}d", [4720, 4720, 123_000], "4.72 kB 4.61 KiB 123 kbps"),
       ("%{darwin.mode}d %{darwin.signal}d", [0o40755, 11], "drwxr-xr-x [11: Segmentation fault]"),
@@ -101,10 +130,10 @@ import Testing
 
   @Test func textBehindPointers() {
     let long = String(repeating: "x", count: 5000)
-    "héllo".withCString { #expect(FormattedMessage.text("%{public}s|%.1s", [$0, $0]) == "héllo|h") }
-    long.withCString { #expect(FormattedMessage.text("%s", [$0]).count == 1024) }
+    "héllo".withCString { #expect(FormattedMessage.text("%{public}s|%{public}.1s", [$0, $0]) == "héllo|h") }
+    long.withCString { #expect(FormattedMessage.text("%{public}s", [$0]).count == 1024) }
     let bytes: [CChar] = [104, 105]
-    bytes.withUnsafeBufferPointer { #expect(FormattedMessage.text("%.*s", [2, $0.baseAddress!]) == "hi") }
+    bytes.withUnsafeBufferPointer { #expect(FormattedMessage.text("%{public}.*s", [2, $0.baseAddress!]) == "hi") }
     let none: UnsafePointer<CChar>? = nil
     #expect(FormattedMessage.text("%s", [none]) == "(null)")
   }

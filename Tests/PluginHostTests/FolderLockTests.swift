@@ -61,7 +61,7 @@ import Testing
     defer { Files.removeTree(container) }
     let source = container + "/source"
     try Data("content".utf8).write(to: URL(fileURLWithPath: source))
-    let staged = try StagedFile(copying: source, into: container, host: 7)
+    let staged = try StagedFile(copying: source, as: "file", into: container, host: 7)
     mkdir(container + "/.incoming-999999999-1-1", 0o700)
     symlink("/", container + "/.incoming-999999999-1-2")
     StagedFile.sweep(container)

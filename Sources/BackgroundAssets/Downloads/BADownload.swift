@@ -4,63 +4,78 @@ import Synchronization
 ///
 /// Clients never create one: they create a ``BAURLDownload``. Safe to use from any thread. Two objects are equal if their
 /// ``uniqueIdentifier`` is, so that a download is found again among those that the manager fetches.
-public class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-  // @unchecked: NSObject isn't Sendable; the record is immutable and the state is behind a mutex.
-  let record: DownloadRecord
+///
+/// A subclass, a test's double for one, may override what it likes: a host is told what the download was created with.
+open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+  // @unchecked: NSObject isn't Sendable; the record changes in initialisers only and the state is behind a mutex.
+  private(set) final var record: DownloadRecord
   private let currentState: Mutex<State>
 
-  /// The one way to make a download, shared by all subclasses, so that copies keep their class.
-  required init(record: DownloadRecord, state: State) {
+  init(record: DownloadRecord, state: State) {
     self.record = record
     self.currentState = Mutex(state)
     super.init()
   }
 
   /// Where the download stands, as far as this process has been told.
-  public var state: State { currentState.withLock { $0 } }
+  open var state: State { currentState.withLock { $0 } }
 
   /// The client's name for the download; at most one scheduled download of an app has it.
-  public var identifier: String { record.identifier }
+  open var identifier: String { record.identifier }
 
   /// A UUID that tells this download from earlier and later ones with the same ``identifier``.
-  public var uniqueIdentifier: String { record.uniqueIdentifier }
+  open var uniqueIdentifier: String { record.uniqueIdentifier }
 
   /// The download's rank among those of its app.
-  public var priority: Priority { Priority(record.priority) }
+  open var priority: Priority { Priority(record.priority) }
 
   /// Whether the download is part of the app's installation.
-  public var isEssential: Bool { record.isEssential }
+  open var isEssential: Bool { record.isEssential }
 
   /// Returns a new, unscheduled download of the same file that isn't essential and may be scheduled through the manager.
-  public func removingEssential() -> Self {
+  ///
+  /// As ``copy(with:)``, it makes a subclass's object with `init(coder:)`; where that returns nil, this object is returned.
+  open func removingEssential() -> Self {
     var record = self.record
     record.isEssential = false
     record.uniqueIdentifier = DownloadRecord.newUniqueIdentifier()
-    return Self(record: record, state: .created)
+    return Self(coder: RecordCoder(record: record, state: .created)) ?? self
   }
 
-  func move(to state: State) { currentState.withLock { $0 = state } }
+  /// For initialisers, which have the object to themselves.
+  final func forgetFileSize() { record.fileSize = nil }
+
+  final func move(to state: State) { currentState.withLock { $0 = state } }
+
+  /// What the host is told, whatever a subclass says.
+  final var ownState: State { currentState.withLock { $0 } }
 
   // MARK: Copying and equality
 
-  public func copy(with zone: NSZone? = nil) -> Any { Self(record: record, state: state) }
+  open func copy(with zone: NSZone? = nil) -> Any { Self(coder: RecordCoder(record: record, state: ownState)) ?? self }
 
-  override public func isEqual(_ object: Any?) -> Bool {
+  override open func isEqual(_ object: Any?) -> Bool {
     (object as? BADownload)?.record.uniqueIdentifier == record.uniqueIdentifier
   }
 
-  override public var hash: Int { record.uniqueIdentifier.hashValue }
+  override open var hash: Int { record.uniqueIdentifier.hashValue }
 
-  override public var description: String {
+  override open var description: String {
     "<\(type(of: self)) '\(identifier)' \(state) priority \(priority.rawValue)\(isEssential ? " essential" : "")>"
   }
 
   // MARK: Archiving
 
-  public class var supportsSecureCoding: Bool { true }
+  open class var supportsSecureCoding: Bool { true }
 
   /// Reads what ``encode(with:)`` wrote; nil if anything is missing or malformed.
   public required init?(coder: NSCoder) {
+    if let coder = coder as? RecordCoder {
+      record = coder.record
+      currentState = Mutex(coder.state)
+      super.init()
+      return
+    }
     guard let data = coder.decodeObject(of: NSData.self, forKey: ArchiveKey.record),
       let record = try? JSONDecoder().decode(DownloadRecord.self, from: data as Data),
       let state = State(rawValue: coder.decodeInteger(forKey: ArchiveKey.state))
@@ -70,15 +85,27 @@ public class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
     super.init()
   }
 
-  public func encode(with coder: NSCoder) {
+  open func encode(with coder: NSCoder) {
     // A record holds strings, integers and data only, which JSON can always express.
     guard let data = try? JSONEncoder().encode(record) else { return }
     coder.encode(data as NSData, forKey: ArchiveKey.record)
-    coder.encode(state.rawValue, forKey: ArchiveKey.state)
+    coder.encode(ownState.rawValue, forKey: ArchiveKey.state)
   }
 
   private enum ArchiveKey {
     static let record = "record"
     static let state = "state"
+  }
+}
+
+/// Hands a download's values to the one initialiser that every subclass has, so that copies keep their class.
+final class RecordCoder: NSCoder {
+  let record: DownloadRecord
+  let state: BADownload.State
+
+  init(record: DownloadRecord, state: BADownload.State) {
+    self.record = record
+    self.state = state
+    super.init()
   }
 }

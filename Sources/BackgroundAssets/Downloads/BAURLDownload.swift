@@ -2,7 +2,7 @@
 ///
 /// The initializers check nothing: an invalid value is reported when the download is scheduled, as an error, or to
 /// `backgroundDownload(_:failedWithError:)` when it was returned from `downloads(for:manifestURL:extensionInfo:)`.
-public class BAURLDownload: BADownload, @unchecked Sendable {
+open class BAURLDownload: BADownload, @unchecked Sendable {
   /// Creates a download.
   ///
   /// - Parameters:
@@ -36,10 +36,9 @@ public class BAURLDownload: BADownload, @unchecked Sendable {
   @available(*, deprecated, message: "Use init(identifier:request:fileSize:applicationGroupIdentifier:)")
   public convenience init(identifier: String, request: URLRequest, applicationGroupIdentifier: String) {
     self.init(
-      record: DownloadRecord(
-        identifier: identifier, request: request, essential: false, fileSize: nil,
-        applicationGroupIdentifier: applicationGroupIdentifier, priority: .default),
-      state: .created)
+      identifier: identifier, request: request, essential: false, fileSize: 0,
+      applicationGroupIdentifier: applicationGroupIdentifier, priority: .default)
+    forgetFileSize()
   }
 
   /// Creates a download of unknown size.
@@ -50,13 +49,16 @@ public class BAURLDownload: BADownload, @unchecked Sendable {
     identifier: String, request: URLRequest, applicationGroupIdentifier: String, priority: BADownload.Priority
   ) {
     self.init(
-      record: DownloadRecord(
-        identifier: identifier, request: request, essential: false, fileSize: nil,
-        applicationGroupIdentifier: applicationGroupIdentifier, priority: priority),
-      state: .created)
+      identifier: identifier, request: request, essential: false, fileSize: 0,
+      applicationGroupIdentifier: applicationGroupIdentifier, priority: priority)
+    forgetFileSize()
   }
 
-  required init(record: DownloadRecord, state: BADownload.State) { super.init(record: record, state: state) }
+  /// Not a designated one: a subclass in another module would inherit none beside an initialiser that it can't see.
+  override convenience init(record: DownloadRecord, state: BADownload.State) {
+    // Never nil for what isn't an archive.
+    self.init(coder: RecordCoder(record: record, state: state))!
+  }
 
   public required init?(coder: NSCoder) { super.init(coder: coder) }
 }

@@ -20,19 +20,26 @@ extension DownloadRecord {
     URLComponents(string: url)?.scheme?.lowercased() == "https" ? nil : unsupportedURL
   }
 
-  /// A host's refusal to start the download is a number and a text; what lies under it is known here.
+  /// A host's refusal to start the download is a number and a text, which is the one in its report; what lies under it is
+  /// known here.
   func explaining(_ error: any Error) -> any Error {
     let refusal = error as NSError
-    guard refusal.domain == BAErrorDomain, refusal.code == BAErrorCode.downloadFailedToStart.rawValue else {
-      return error
-    }
-    return violation ?? reasonNotToStart ?? error
+    guard refusal.domain == BAErrorDomain, refusal.code == BAErrorCode.downloadFailedToStart.rawValue,
+      let known = violation ?? reasonNotToStart
+    else { return error }
+    guard refusal.userInfo[NSLocalizedDescriptionKey] != nil else { return known }
+    guard let underlying = known.userInfo[NSUnderlyingErrorKey] else { return error }
+    return NSError(
+      domain: refusal.domain, code: refusal.code,
+      userInfo: refusal.userInfo.merging([NSUnderlyingErrorKey: underlying]) { $1 })
   }
 
   private var unsupportedURL: NSError {
     rejection(
       "its URL '\(url)' isn't https; serve the file over https",
-      underlying: NSError(domain: NSURLErrorDomain, code: URLError.Code.unsupportedURL.rawValue))
+      underlying: NSError(
+        domain: NSURLErrorDomain, code: URLError.Code.unsupportedURL.rawValue,
+        userInfo: FrameworkError.userInfo("unsupported URL")))
   }
 
   /// https, or http to this machine: whether the latter is allowed, only a host in development mode knows.

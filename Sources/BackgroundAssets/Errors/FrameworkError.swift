@@ -4,9 +4,16 @@
 /// that its author ever sees of a failure.
 enum FrameworkError {
   static func make(_ code: BAErrorCode, _ description: String, underlying: NSError? = nil) -> NSError {
-    var userInfo: [String: Any] = [NSLocalizedDescriptionKey: description]
+    var userInfo = Self.userInfo(description)
     userInfo[NSUnderlyingErrorKey] = underlying
     return NSError(domain: BAErrorDomain, code: code.rawValue, userInfo: userInfo)
+  }
+
+  /// Both keys: on Linux `"\(error)"` shows the reason and nothing else, `(null)` where there is none, and
+  /// `localizedDescription` the other.
+  static func userInfo(_ description: String) -> [String: Any] {
+    description.isEmpty
+      ? [:] : [NSLocalizedDescriptionKey: description, NSLocalizedFailureReasonErrorKey: description]
   }
 
   static func serviceNotRunning(_ operation: String) -> NSError {

@@ -19,7 +19,7 @@ enum EntryPoints {
       // The others go on: the host reports this one to failedWithError.
       if status != BA_OK {
         let refusal = FrameworkError.answered(
-          status, to: "Adding the download '\(download.identifier)'", fallback: .downloadFailedToStart)
+          status, to: "Adding the download '\(download.record.identifier)'", fallback: .downloadFailedToStart)
         host.log(BA_LOG_ERROR, download.record.violation?.localizedDescription ?? refusal.localizedDescription)
       }
     }
@@ -101,7 +101,7 @@ private struct ChallengeCall: @unchecked Sendable {
 extension Set<BADownload> {
   /// Highest priority first, then by identifier: a set has no order, and answers should be the same each time.
   fileprivate var inOrder: [BADownload] {
-    sorted { ($1.record.priority, $0.identifier) < ($0.record.priority, $1.identifier) }
+    sorted { ($1.record.priority, $0.record.identifier) < ($0.record.priority, $1.record.identifier) }
   }
 }
 

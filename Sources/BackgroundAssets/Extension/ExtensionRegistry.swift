@@ -8,10 +8,7 @@ enum ExtensionRegistry {
   static func register<Extension: BADownloaderExtension>(_ type: Extension.Type) {
     self.type = type
     instance = nil
-    // Foundation asks /proc, which isn't there.
-    if ProcessInfo.processInfo.processName.isEmpty, let name = CommandLine.arguments.first?.split(separator: "/").last {
-      ProcessInfo.processInfo.processName = String(name)
-    }
+    ProcessName.set()
     TaskObserver.start()
   }
 

@@ -13,9 +13,8 @@ extension ba_error {
   /// As clients look at it: a failure of the network is a `URLError`. On Linux a cast never makes one of an `NSError`, while
   /// the way back keeps domain, code and description.
   var value: any Error {
-    let text = description.text
     let error = NSError(
-      domain: domain.text, code: Int(code), userInfo: text.isEmpty ? nil : [NSLocalizedDescriptionKey: text])
+      domain: domain.text, code: Int(code), userInfo: FrameworkError.userInfo(description.text))
     guard error.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: error.code) else { return error }
     return URLError(code, userInfo: error.userInfo)
   }

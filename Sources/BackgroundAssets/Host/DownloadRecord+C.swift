@@ -21,7 +21,7 @@ extension BADownload {
     download.application_group_identifier = bytes.string(record.applicationGroupIdentifier)
     download.file_size = Int64(record.fileSize ?? 0)
     download.priority = Int64(record.priority)
-    download.state = Int32(state.rawValue)
+    download.state = Int32(ownState.rawValue)
     return withUnsafePointer(to: download, body)
   }
 

@@ -67,9 +67,15 @@ extension FileManager {
 
   private static var passingName: String { ".\(UUID().uuidString)" }
 
-  private static func failure(_ code: CocoaError.Code, at url: URL) -> CocoaError {
-    let reason = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-    return CocoaError(code, userInfo: [NSFilePathErrorKey: url.path, NSUnderlyingErrorKey: reason])
+  static func failure(_ cocoa: CocoaError.Code, at url: URL) -> CocoaError {
+    let code = errno
+    let reason = POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+    return CocoaError(
+      cocoa,
+      userInfo: [
+        NSFilePathErrorKey: url.path, NSUnderlyingErrorKey: reason,
+        NSLocalizedFailureReasonErrorKey: "\(url.path): \(String(cString: strerror(code)))",
+      ])
   }
 }
 

@@ -1,25 +1,6 @@
 import Dispatch
 
 extension BADownloadManager {
-  /// Runs a closure while the other side, app or extension, stays out. Advisory: it protects only if both use it.
-  ///
-  /// Returns at once. The closure runs later on a serial queue of the framework, and control is given back when it returns.
-  /// An extension is kept running until then. There is no timeout.
-  ///
-  /// - Parameter performHandler: Gets whether control was acquired, and otherwise why not.
-  @available(*, deprecated, message: "Use the asynchronous withExclusiveControl(_:)")
-  public func withExclusiveControl(_ performHandler: @escaping (Bool, (any Error)?) -> Void) {
-    ExclusiveControl.shared.request(before: nil) { performHandler($0 == nil, $0) }
-  }
-
-  /// As ``withExclusiveControl(_:)``, but fails if control isn't acquired before a date; the present moment means one try.
-  @available(*, deprecated, message: "Use the asynchronous withExclusiveControl(before:_:)")
-  public func withExclusiveControl(
-    beforeDate date: Date, perform performHandler: @escaping (Bool, (any Error)?) -> Void
-  ) {
-    ExclusiveControl.shared.request(before: date) { performHandler($0 == nil, $0) }
-  }
-
   /// Runs a closure while the other side, app or extension, stays out, and returns after control was given back.
   ///
   /// Disfavoured, so that an app's own wrapper of the same name is taken before it.

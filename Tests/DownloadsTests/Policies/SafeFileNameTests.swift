@@ -1,10 +1,11 @@
+import AssetModel
 import Testing
 
 @testable import Downloads
 
 @Suite(.timeLimit(.minutes(1))) struct SafeFileNameTests {
   static func name(_ path: String) throws -> String {
-    SafeFileName.from(url: try ParsedURL("https://a.example" + path))
+    SafeFileName.from(path: try ParsedURL("https://a.example" + path).path)
   }
 
   @Test(arguments: [

@@ -1,14 +1,19 @@
-internal import AssetModel
-
 /// A file name made from the last part of a URL's path; nothing in it can leave its directory or deceive an eye.
 public enum SafeFileName {
   /// Bytes; filesystems take 255, and the rest is for what others append.
   static let longest = 200
   private static let longestExtension = 20
 
-  public static func from(url: ParsedURL) -> String {
-    let last =
-      url.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? url.path.utf8[...]
+  /// Of an absolute URL, as text that nobody has checked: whatever it is, what comes out is a name.
+  public static func from(url: String) -> String {
+    let text = url.prefix { $0 != "?" && $0 != "#" }
+    let behindScheme = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text
+    return from(path: String(behindScheme.drop { $0 != "/" }))
+  }
+
+  /// Of a URL's path, percent-encoded as in the URL.
+  public static func from(path: String) -> String {
+    let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? path.utf8[...]
     var scalars = String(decoding: decoded(last), as: UTF8.self).unicodeScalars.map { isSafe($0) ? $0 : "_" }[...]
     // A leading dot hides a file, a leading dash is an option; what ends in a dot or a blank looks like another name.
     scalars = withoutTail(scalars.drop { $0 == "." || $0 == "-" || $0.properties.isWhitespace })
