@@ -42,11 +42,14 @@ import Testing
     mkdir("\(folder.path)/open", 0o700)
     chmod("\(folder.path)/open", 0o777)
     #expect(Self.objection { _ = try containers.open("open") } == .writableByOthers(mode: 0o777))
-    if geteuid() == 0 {
-      mkdir("\(folder.path)/foreign", 0o700)
-      chown("\(folder.path)/foreign", 65534, 65534)
-      #expect(Self.objection { _ = try containers.open("foreign") } == .foreignOwner(uid: 65534))
-    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a folder away")) func foreignContainersAreRefused() throws {
+    let folder = try AssetStoreTests.Folder()
+    mkdir("\(folder.path)/foreign", 0o700)
+    chown("\(folder.path)/foreign", 65534, 65534)
+    let objection = Self.objection { _ = try Containers(root: folder.path).open("foreign") }
+    #expect(objection == .foreignOwner(uid: 65534))
   }
 
   @Test func aLeaseIsTakenOrEnds() throws {

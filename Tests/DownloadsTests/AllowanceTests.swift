@@ -7,7 +7,7 @@ import LinuxSystem
 import Testing
 
 /// F-46 and F-66: allowances, reserved before and charged during a transfer, with the real store.
-@Suite(.timeLimit(.minutes(1))) struct AllowanceTests {
+@Suite(.timeLimit(.minutes(2))) struct AllowanceTests {
   private final class Folder: Sendable {
     let path: String
     let store: AssetStore

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Rate caps that change while something is under way.
-@Suite(.timeLimit(.minutes(1))) struct RatesTests {
+@Suite(.timeLimit(.minutes(2))) struct RatesTests {
   /// The clock stands still: by a cap alone nothing would ever go on.
   @Test(arguments: [true, false]) func changed(perClass: Bool) async throws {
     let scene = try await Scene(
@@ -25,7 +25,7 @@ import Testing
 }
 
 /// L11: who wants to know soon that there is no network is told so; the others wait.
-@Suite(.timeLimit(.minutes(1))) struct ConnectivityTests {
+@Suite(.timeLimit(.minutes(2))) struct ConnectivityTests {
   private static func scene(
     _ transferClass: TransferClass, isOnline: Bool = true,
     reply: @escaping @Sendable (RecordedRequest, Int) -> Reply? = { _, _ in nil }

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Files that are judged chunk by chunk, on bad days: what is there and right is neither lost nor written over.
-@Suite(.timeLimit(.minutes(1))) struct ChunkFaultsTests {
+@Suite(.timeLimit(.minutes(2))) struct ChunkFaultsTests {
   private struct Outcome {
     var end: Harness.End
     var requests: [RecordedRequest]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct ChunkMapTests {
+@Suite(.timeLimit(.minutes(2))) struct ChunkMapTests {
   static func list(_ count: Int) -> ChunkList {
     let size: Int64 = 64 << 10
     return ChunkList(

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// `Content-Digest` (RFC 9530): what a server says of the bytes of one answer.
-@Suite(.timeLimit(.minutes(1))) struct ContentDigestTests {
+@Suite(.timeLimit(.minutes(2))) struct ContentDigestTests {
   private static let wrong = HeaderField(
     "Content-Digest", "sha-256=:\(Data(repeating: 7, count: 32).base64EncodedString()):")
 

@@ -6,7 +6,7 @@ import LinuxSystem
 import Testing
 
 /// F-41 and F-43: killed at every write, synchronisation, rename and commit of a fetch; the next run has to end well.
-@Suite(.timeLimit(.minutes(3))) struct CrashTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashTests {
   static let content = Content.pseudoRandom(seed: 8, count: (12 << 20) + 5)
 
   static func run(_ folder: String, _ url: String, _ number: Int, _ manner: String) async throws -> (

@@ -6,7 +6,7 @@ import Testing
 @testable import Downloads
 
 /// Random bad days, each from its seed: the file is one version to the byte, or a failure is reported. `Trial` checks both.
-@Suite(.timeLimit(.minutes(1))) struct DifferentialTests {
+@Suite(.timeLimit(.minutes(2))) struct DifferentialTests {
   static let scriptsPerBatch = 50
 
   @Test(arguments: 0..<42) func randomScripts(batch: Int) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Downloads
 
 /// Every wait and every end says why.
-@Suite(.timeLimit(.minutes(1))) struct ExplainingTests {
+@Suite(.timeLimit(.minutes(2))) struct ExplainingTests {
   @Test(arguments: TransferFailure.Reason.allCases) func terminal(reason: TransferFailure.Reason) {
     let failure = TransferFailure(reason, status: 418, errno: 5, detail: "so it was")
     let explanation = Explanation(of: failure)

@@ -6,7 +6,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Group A of the fault corpus: answers that end within their head. libcurl takes that for an answer without a body.
-@Suite(.timeLimit(.minutes(1))) struct FaultsACutHeadTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsACutHeadTests {
   private static let content = Content.pseudoRandom(seed: 5, count: 48_000)
   private static let digest = Trial.digest(content, count: content.count)
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group A of the fault corpus: login pages; and the gates that hold whole classes of downloads.
-@Suite(.timeLimit(.minutes(1))) struct FaultsAPortalTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsAPortalTests {
   /// What the portal probe of a test says: a portal for so many questions.
   private final class Probe: Sendable {
     private let state = Mutex((asked: 0, portals: 0))

@@ -6,7 +6,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Servers that refuse what they are asked, every time: each refusal is an attempt, and attempts come to an end.
-@Suite(.timeLimit(.minutes(1))) struct FaultsARefusalTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsARefusalTests {
   /// A foreground download makes six attempts, each with a question or two more.
   private static let most = 40
 

@@ -6,7 +6,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Group A of the fault corpus: HTTP and resume. The first answer is usually cut in the middle.
-@Suite(.timeLimit(.minutes(1))) struct FaultsATests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsATests {
   @Test("F-01 the server ignores the range and sends everything") func ignoredRange() async throws {
     let trial = try await Trial.run { _, nth in nth == 1 ? .half : .with { $0.range = .ignored } }
     #expect(trial.isFinished)

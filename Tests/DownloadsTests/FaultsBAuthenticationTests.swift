@@ -8,7 +8,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Group B of the fault corpus: credentials and those who ask for them.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBAuthenticationTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBAuthenticationTests {
   @Test(
     "F-39 every scheme",
     arguments: [

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group B of the fault corpus: what HTTP/2 adds to the ways in which a connection can fail.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBHTTP2Tests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBHTTP2Tests {
   private struct Outcome {
     var end: Harness.End
     var record: JobRecord

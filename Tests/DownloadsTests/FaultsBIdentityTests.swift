@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group B of the fault corpus: servers that want to know by certificate who asks.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBIdentityTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBIdentityTests {
   private static func certificate(
     _ name: String = "me", by authority: CertificateAuthority = Authority.shared.authority
   )

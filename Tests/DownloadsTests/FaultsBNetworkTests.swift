@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group B of the fault corpus: peers that take for ever, names that aren't found, networks that come and go.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBNetworkTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBNetworkTests {
   // MARK: Time
 
   @Test("F-27 one byte at a time: the window moves, and another connection goes on") func trickle() async throws {

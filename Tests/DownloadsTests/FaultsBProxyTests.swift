@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group B of the fault corpus: what stands between.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBProxyTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBProxyTests {
   private static func secure(_ configuration: inout OriginConfiguration) {
     configuration.tls = TLSOptions(Authority.shared.authority)
   }

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group B of the fault corpus: certificates that were taken back, that change, and clocks that make them look wrong.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBRevocationTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBRevocationTests {
   private static func run(
     _ fault: CertificateFault?, staples: Bool = false, _ check: RevocationCheck?,
     answer: ChallengeAnswer? = nil

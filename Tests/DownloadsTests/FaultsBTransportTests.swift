@@ -8,7 +8,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Group B of the fault corpus: connections that stall, die or change.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBTransportTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBTransportTests {
   // MARK: Time
 
   @Test("F-27 a body that stalls goes on over another connection") func stall() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import DevelopmentOrigin
 
 /// Group B of the fault corpus: certificates and proxies.
-@Suite(.timeLimit(.minutes(1))) struct FaultsBTrustTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsBTrustTests {
   @Test("F-36 a certificate that is right") func rightCertificate() async throws {
     let trial = try await Trial.run(
       configure: { $0.tls = TLSOptions(Authority.shared.authority) },

@@ -9,7 +9,7 @@ import Testing
 @testable import Downloads
 
 /// F-54: an app is removed or updated while it downloads, or its directory goes.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct FaultsCAppsTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct FaultsCAppsTests {
   typealias Bench = FaultsDNumbersTests.Bench
 
   @Test("F-54 an app is removed: running, waiting and paused downloads end, and nothing of them is left")

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// Group C of the fault corpus: storage, as far as the engine is concerned.
-@Suite(.timeLimit(.minutes(1))) struct FaultsCTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsCTests {
   @Test(
     "F-44 the disk is full at the first, second or third write, and has room later", arguments: [ENOSPC, EDQUOT], 1...3)
   func fullAtWrite(code: Int32, nth: Int) async throws {
@@ -36,10 +36,7 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: FaultyFiles(.write, 1, ENOSPC))
     let events = harness.engine.events
-    guard case .added(let id, _) = try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0]
-    else {
-      return
-    }
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
     for await event in events {
       guard case .waiting(_, let explanation) = event else { continue }
       #expect(explanation.code == .disk && explanation.data["need"] == "\(Trial.size)")
@@ -109,10 +106,7 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: clock, files: files)
     let events = harness.engine.events
-    guard case .added(let id, _) = try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0]
-    else {
-      return
-    }
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
     for await event in events {
       guard case .waiting(_, let explanation) = event else { continue }
       #expect(explanation.code == .volume && explanation.data["errno"] == "\(EROFS)" && (explanation.endsIn ?? 0) > 20)

@@ -7,7 +7,7 @@ import Testing
 @testable import Downloads
 
 /// Group D of the fault corpus: several sources of the same bytes, not all of them good.
-@Suite(.timeLimit(.minutes(1))) struct FaultsDMirrorTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsDMirrorTests {
   typealias Handler = @Sendable (RecordedRequest, Int) -> Reply?
 
   /// What came of one file with a chunk list that several origins have.

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// F-56 and F-57: the same identifier twice, and requests with numbers that can't be meant.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct FaultsDNumbersTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct FaultsDNumbersTests {
   /// A store on the disk and an engine on it.
   final class Bench: Sendable {
     let state: String

@@ -7,7 +7,7 @@ import Testing
 @testable import Downloads
 
 /// F-63, F-64 and F-65: what is urgent comes first, what waits keeps its bytes, and every gate opens again.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct FaultsDSchedulingTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct FaultsDSchedulingTests {
   private static func start(_ scheduler: inout Scheduler, now: Duration = .zero) -> [Int64] {
     SchedulerTests.started(&scheduler, now: now)
   }
@@ -127,7 +127,7 @@ import Testing
     let ranged = await origin.requests(count: 6, within: .seconds(60)).filter { $0.header("Range") != nil }
     #expect(ranged.map { $0.header("Range") } == ["bytes=\(2 << 20)-"])
     let finished = try await events.first { if case .finished = $0 { true } else { false } }
-    guard case .finished(let id, _) = finished else { return }
+    guard case .finished(let id, _) = finished else { throw Unexpected("\(String(describing: finished))") }
     #expect(large.contains(id))
     let record = try #require(try harness.journal.job(id))
     #expect(record.history.fruitlessAttempts == 0 && record.generation == 1, "no attempt failed, nothing was lost")

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// A job that is alone writes on the network thread, unless that would keep others waiting.
-@Suite(.timeLimit(.minutes(1))) struct InPlaceWritesTests {
+@Suite(.timeLimit(.minutes(2))) struct InPlaceWritesTests {
   private static let content = Content.pseudoRandom(seed: 9, count: 6 << 20)
 
   /// Where the writes of a run happened: true on the network thread.

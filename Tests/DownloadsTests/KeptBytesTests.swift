@@ -9,7 +9,7 @@ import Testing
 
 /// Bytes that are there already and are good for the next run: it may expect more of them than the last one, and what
 /// stood in the way of the last one may be gone.
-@Suite(.timeLimit(.minutes(1))) struct KeptBytesTests {
+@Suite(.timeLimit(.minutes(2))) struct KeptBytesTests {
   typealias Bench = FaultsDNumbersTests.Bench
 
   enum Expectation: String, CaseIterable, Sendable {

@@ -8,7 +8,7 @@ import Testing
 @testable import Downloads
 
 /// What one attempt learns, the next one knows: and nothing that isn't so any more.
-@Suite(.timeLimit(.minutes(1))) struct MemoryOfFailuresTests {
+@Suite(.timeLimit(.minutes(2))) struct MemoryOfFailuresTests {
   @Test("F-65 weeks of being paused aren't weeks without progress") func pausedForWeeks() async throws {
     let clock = TestClock(jumpsWhenIdle: false)
     let origin = try Origin {

@@ -7,7 +7,7 @@ import Testing
 @testable import Downloads
 
 /// The engine on another transport than libcurl: what it says to it, and what comes of it.
-@Suite(.timeLimit(.minutes(1))) struct MemoryTransportTests {
+@Suite(.timeLimit(.minutes(2))) struct MemoryTransportTests {
   private static let content = Content.pseudoRandom(seed: 11, count: 3 << 20)
 
   private static func fetch(

@@ -6,7 +6,7 @@ import LinuxSystem
 import Testing
 
 /// Against a real server: the ways that have to work everywhere.
-@Suite(.timeLimit(.minutes(1))) struct NginxTests {
+@Suite(.timeLimit(.minutes(2))) struct NginxTests {
   static func random(_ count: Int, seed: UInt64 = 1) -> Data {
     var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
     var data = Data(count: count)

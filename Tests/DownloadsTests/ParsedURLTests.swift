@@ -1,7 +1,7 @@
 import Downloads
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ParsedURLTests {
+@Suite(.timeLimit(.minutes(2))) struct ParsedURLTests {
   @Test(arguments: [
     ("https://Example.COM/a?b#c", "https://example.com/a?b"),
     ("https://example.com:8443", "https://example.com:8443/"),

@@ -7,7 +7,7 @@ import Testing
 @testable import Downloads
 
 /// F-41 and F-43 with the power gone instead of the process: what wasn't synchronised is lost, all of it or at random.
-@Suite(.timeLimit(.minutes(1))) struct PowerCutTests {
+@Suite(.timeLimit(.minutes(5))) struct PowerCutTests {
   enum Loss: Sendable, CaseIterable { case everything, some, names }
 
   /// Cut twice, so that there are checkpoints and something to resume.

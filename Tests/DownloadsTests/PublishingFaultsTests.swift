@@ -9,7 +9,7 @@ import Testing
 @testable import Downloads
 
 /// F-41, F-43 and F-47 between `verified` and `finished`: what is verified stays what it is, whatever fails from then on.
-@Suite(.timeLimit(.minutes(1))) struct PublishingFaultsTests {
+@Suite(.timeLimit(.minutes(2))) struct PublishingFaultsTests {
   private static let codes = [EIO, ENOSPC, EROFS, EMFILE]
   /// One that is handed over in memory, and one that grows on the disk.
   private static let sizes = [1000, Trial.size]

@@ -6,7 +6,7 @@ import Testing
 @testable import Downloads
 
 /// A file that is judged chunk by chunk, from a server that always sends all of it.
-@Suite(.timeLimit(.minutes(1))) struct RangelessChunksTests {
+@Suite(.timeLimit(.minutes(2))) struct RangelessChunksTests {
   /// Everything, with one byte of some chunks changed.
   private static func everything(wrong chunks: [Int], cutAfter count: Int? = nil) -> Reply {
     var data = Trial.bytes

@@ -4,7 +4,7 @@ import Testing
 @testable import Downloads
 
 /// The table of the resume rules, row by row, and properties over everything that a server could say.
-@Suite(.timeLimit(.minutes(1))) struct ResumePolicyTests {
+@Suite(.timeLimit(.minutes(2))) struct ResumePolicyTests {
   static let total: Int64 = 20 << 20
   static let offset: Int64 = 9 << 20
   static let digest = ContentDigest(.sha256, bytes: [UInt8](repeating: 7, count: 32))

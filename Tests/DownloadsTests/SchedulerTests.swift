@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct SchedulerTests {
+@Suite(.timeLimit(.minutes(2))) struct SchedulerTests {
   static func entry(
     _ number: Int64, app: UInt32 = 0, origin: UInt32 = 0, _ transferClass: TransferClass = .visible, priority: Int = 0,
     rest: Int64? = 1 << 30, since: Duration = .zero

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// F-44 and F-46: room on a volume as a ledger, with a volume whose figures the test says.
-@Suite(.timeLimit(.minutes(1))) struct SpaceTests {
+@Suite(.timeLimit(.minutes(2))) struct SpaceTests {
   /// The system's files on a volume of a given size.
   final class Volume: FileOperations {
     private let system = SystemFiles()

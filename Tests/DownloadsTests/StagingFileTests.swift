@@ -6,7 +6,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct StagingFileTests {
+@Suite(.timeLimit(.minutes(2))) struct StagingFileTests {
   private static func buffers(_ count: Int, of pool: BufferPool) throws -> [TransferBuffer] {
     let size = BufferPool.bufferSize
     return try (0..<count).map { index in

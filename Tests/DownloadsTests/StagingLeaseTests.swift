@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct StagingLeaseTests {
+@Suite(.timeLimit(.minutes(2))) struct StagingLeaseTests {
   @Test func theLastOneRemovesWhatIsEmpty() throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-lease-")
     defer { Files.removeTree(folder) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct TimedQuestionTests {
+@Suite(.timeLimit(.minutes(2))) struct TimedQuestionTests {
   /// Many at once, so that threads change between any two steps.
   @Test func whoAnswersBecauseItIsCancelledIsntHeard() async {
     await withTaskGroup(of: Bool.self) { group in

@@ -9,7 +9,7 @@ import Testing
 @testable import Downloads
 
 /// The last judgement of a file that is all there: it can't be read, or somebody closes the engine meanwhile.
-@Suite(.timeLimit(.minutes(1))) struct VerifyingFaultsTests {
+@Suite(.timeLimit(.minutes(2))) struct VerifyingFaultsTests {
   @Test("F-47 the file can't be read when it is judged: the slot comes back, and the engine can be closed")
   func unreadable() async throws {
     let isResumed = Mutex(false)

@@ -333,8 +333,7 @@ import Testing
   }
 
   /// Its own process table says nothing of a host in another one.
-  @Test func aHostInAnotherPidNamespaceTakesNothing() throws {
-    guard geteuid() == 0 else { return }
+  @Test(.asRoot) func aHostInAnotherPidNamespaceTakesNothing() throws {
     // The first host of all proves its limits, with folders that come and go.
     #expect(try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "-5"]).status == 0)
     let process = try Self.sleeper()
@@ -356,8 +355,7 @@ import Testing
   }
 
   /// Names are easily made up: what somebody else has put there under one isn't ours to remove.
-  @Test func theJanitorKeepsToItsOwn() throws {
-    guard geteuid() == 0 else { return }
+  @Test(.asRoot) func theJanitorKeepsToItsOwn() throws {
     let (foreign, own) = ("/tmp/outrider-run-1-1-foreign", "/tmp/outrider-run-1-1-own")
     for folder in [foreign, own] { mkdir(folder, 0o700) }
     defer { rmdir(foreign) }

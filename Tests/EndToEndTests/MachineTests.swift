@@ -52,8 +52,7 @@ import Testing
   }
 
   /// A runner may not be debugged, and where /proc hides such processes its host sees nothing of it.
-  @Test(arguments: [1, 2]) func worksWhereProcessesAreHidden(from level: Int) throws {
-    guard geteuid() == 0 else { return }
+  @Test(.asRoot, arguments: [1, 2]) func worksWhereProcessesAreHidden(from level: Int) throws {
     let script = """
       mount -t proc -o hidepid=\(level) proc /proc || exit 99
       for run in 1 2 3 4 5 6; do
@@ -65,8 +64,7 @@ import Testing
   }
 
   /// Of a first thread that has ended the kernel tells no memory, and of the others nobody may ask.
-  @Test func whatIsHiddenUsesNoMemoryUnseen() throws {
-    guard geteuid() == 0 else { return }
+  @Test(.asRoot) func whatIsHiddenUsesNoMemoryUnseen() throws {
     let folder = "/tmp/outrider-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }

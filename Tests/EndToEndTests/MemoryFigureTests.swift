@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// The memory that a report shows, where the kernel counts it.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct MemoryFigureTests {
+@Suite(.serialized, .withMemoryCgroup, .timeLimit(.minutes(3))) struct MemoryFigureTests {
   /// The most in KiB.
   private static func peak(
     _ symbol: String, _ memory: Int, _ library: String = Workspace.hostile + "/libhostile.so"
@@ -16,28 +16,21 @@ import Testing
     return (report.usage.peakMemoryBytes >> 10, report.outcome.kind)
   }
 
-  private static func isCounted() async throws -> Bool {
-    try await Workspace.host().walls()[.cgroup]?.state == .full
-  }
-
   /// 64 MiB that are there for a few milliseconds, and pipes, which no process's figures show. The kernel counts in batches
   /// of 64 pages for each processor.
   @Test(arguments: [("h25_burst", 63 << 10), ("h34_pipes", 4 << 10)])
   func whatSamplesMissIsShown(_ symbol: String, _ least: Int) async throws {
-    guard try await Self.isCounted() else { return }
     let found = try await Self.peak(symbol, 80 << 20)
     #expect(found.outcome == .returned && found.kibibytes >= least && found.kibibytes < least + 8192, "\(found)")
   }
 
   @Test func noMoreThanTheLimitIsShown() async throws {
-    guard try await Self.isCounted() else { return }
     let found = try await Self.peak("h25_burst", 16 << 20)
     #expect(found.outcome == .memoryExceeded && found.kibibytes > 12 << 10 && found.kibibytes <= 16 << 10, "\(found)")
   }
 
   /// Neither what a library's own file takes nor what is read of four times the limit.
   @Test func filesArentShown() async throws {
-    guard try await Self.isCounted() else { return }
     for _ in 0..<3 {
       let little = try await Self.peak("getpid", 8 << 20, "libc.so.6")
       #expect(little.outcome == .returned && little.kibibytes < 1024, "\(little)")

@@ -48,9 +48,8 @@ import Testing
     #expect(try await value(without: .rlimits, policy: policy, attempt) == .signed(100))
   }
 
-  @Test func theCgroupIsExact() async throws {
+  @Test(.withMemoryCgroup) func theCgroupIsExact() async throws {
     let host = try Workspace.host()
-    guard try await host.walls()[.cgroup]?.state == .full else { return }
     func detail(_ open: Set<Wall>) async throws -> String {
       var options = PluginHost.LoadOptions()
       options.withoutWalls = open

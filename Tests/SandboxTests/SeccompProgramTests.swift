@@ -100,7 +100,13 @@ import Testing
       ("setrlimit", []), ("memfd_create", []), ("shmget", []), ("pidfd_getfd", []), ("seccomp", []),
     ] as [(String, [UInt64])])
   func notifies(_ name: String, _ arguments: [UInt64]) throws {
-    guard SystemCalls.isKnown(name) else { return }
+    guard SystemCalls.isKnown(name) else {
+      // Newer architectures lack the older calls.
+      #if arch(x86_64)
+        Issue.record("\(name) isn't known")
+      #endif
+      return
+    }
     #expect(try verdict(name, arguments) == .notify)
   }
 

@@ -70,7 +70,7 @@ final class ActiveJob {
   var unfulfilled: Unfulfilled?
   var phase = Phase.opening
   /// What was asked for when the activation was over but for its last commit.
-  var wishes: [(EngineCore) -> Void] = []
+  var commands = CommandQueue()
   var next: Next?
   var segments: [Segment] = []
   /// Also those of segments that ended, until their last buffer is on the file.
@@ -263,6 +263,8 @@ struct Hold {
       default: false
       }
     }
+
+    var isOfJournal: Bool { if case .journal = self { true } else { false } }
 
     static func journal(_ error: any Error) -> Self {
       .journal("\(error)", isOfVolume: (error as? any JournalObstacle)?.isOfVolume ?? false)

@@ -57,17 +57,17 @@ public final class DownloadEngine: Sendable {
   }
 
   /// Stops a download and keeps every byte. Nothing happens to one that is settled.
-  public func pause(_ id: JobID) { mailbox.post { $0.pause(id) } }
+  public func pause(_ id: JobID) { mailbox.post { $0.perform(.pause, on: id) } }
 
   /// Goes on after `pause`; also ends a wait before another try, but not one that a server asked for.
-  public func resume(_ id: JobID) { mailbox.post { $0.goOn(id) } }
+  public func resume(_ id: JobID) { mailbox.post { $0.perform(.resume, on: id) } }
 
   /// Ends a download and removes what is there of it.
-  public func cancel(_ id: JobID) { mailbox.post { $0.cancel(id) } }
+  public func cancel(_ id: JobID) { mailbox.post { $0.perform(.cancel, on: id) } }
 
   /// Makes a download more or less urgent; bytes that are there stay.
   public func setClass(_ transferClass: TransferClass, of id: JobID) {
-    mailbox.post { $0.setClass(transferClass, of: id) }
+    mailbox.post { $0.perform(.setClass(transferClass), on: id) }
   }
 
   /// Tells what the machine is like now; every gate is judged anew.

@@ -246,8 +246,8 @@ extension EngineCore: TransportClient {
     let record = OriginRecord(
       origin: origins.name(of: number), rangeless: wait(state.rangelessUntil), retryAfter: wait(state.retryAfter),
       retryAfterValue: state.retryAfterValue)
-    pendingCommits += 1
+    outstanding += 1
     let mailbox = mailbox
-    journal.commit([.origin(record)]) { _ in mailbox.post { $0.pendingCommits -= 1 } }
+    journal.commit([.origin(record)]) { _ in mailbox.post { $0.outstanding -= 1 } }
   }
 }

@@ -6,11 +6,11 @@ extension EngineCore {
   func openJobs(of app: String, _ completion: @escaping @Sendable (Result<[JobRecord], any Error>) -> Void) {
     guard !isClosing else { return completion(.failure(EngineClosed())) }
     let mailbox = mailbox
-    pendingCommits += 1
+    outstanding += 1
     // Adding nothing waits its turn behind every other addition, and comes back after what follows from those.
     journal.add([], now: clock.now) { _ in
       mailbox.post { core in
-        core.pendingCommits -= 1
+        core.outstanding -= 1
         completion(
           Result {
             var ids: [JobID] = []
@@ -28,40 +28,51 @@ extension EngineCore {
     _ id: JobID, with specification: DownloadSpecification,
     _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
   ) {
-    pendingCommits += 1
-    takeOver(id, specification) { core, result in
-      core.pendingCommits -= 1
+    outstanding += 1
+    let supersession = Supersession(specification: specification) { core, result in
+      core.outstanding -= 1
       completion(result)
     }
+    perform(.supersede(supersession), on: id)
   }
 
-  private func takeOver(
-    _ id: JobID, _ specification: DownloadSpecification,
-    _ completion: @escaping @Sendable (EngineCore, Result<AddResult, any Error>) -> Void
-  ) {
+  /// For a job without an activation.
+  func takeOver(_ id: JobID, _ supersession: Supersession) {
+    let (specification, completion) = (supersession.specification, supersession.completion)
     guard !isClosing else { return completion(self, .failure(EngineClosed())) }
-    if let job = active[id] {
-      job.wishes.append { $0.takeOver(id, specification, completion) }
-      if !job.phase.isEnding { settle(job, .yield) }
-      return
+    let record: JobRecord
+    do {
+      guard let found = try currentRecord(id), !found.state.isSettled, found.state != .verified else {
+        return add(specification, inheriting: nil, completion)
+      }
+      record = found
+    } catch {
+      return completion(self, .failure(error))
     }
-    if waitsForCommit(id, { $0.takeOver(id, specification, completion) }) { return }
-    guard var record = openRecord(id) else { return add(specification, inheriting: nil, completion) }
     let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
-    if inherited == nil { removeStaging(of: record) }
-    record.state = .cancelled
+    let update = pendingUpdates[id]
     forget(id)
-    let (mailbox, changed) = (mailbox, record)
-    journal.commit([.job(changed)]) { failure in
-      mailbox.post { core in
-        if let failure {
-          core.holdForJournal(core.entry(of: changed), failure)
-          return completion(core, .failure(failure))
+    committing[id] = CommandQueue()
+    let commit: @Sendable (EngineCore) -> Void = { core in
+      let mailbox = core.mailbox
+      var changed = record
+      changed.state = .cancelled
+      core.journal.commit([.job(changed)]) { failure in
+        mailbox.post { core in
+          let commands = core.committing.removeValue(forKey: id) ?? CommandQueue()
+          if let failure {
+            core.holdForJournal(core.entry(of: record), failure)
+            core.pendingUpdates[id] = update
+            completion(core, .failure(failure))
+          } else {
+            core.events.send(.cancelled(id))
+            core.add(specification, inheriting: inherited, completion)
+          }
+          core.perform(commands, on: id)
         }
-        core.events.send(.cancelled(id))
-        core.add(specification, inheriting: inherited, completion)
       }
     }
+    if inherited == nil { removeStaging(of: record, commit) } else { commit(self) }
   }
 
   private func add(

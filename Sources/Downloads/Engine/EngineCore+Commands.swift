@@ -36,150 +36,109 @@ extension EngineCore {
     needsSchedule = true
   }
 
-  func add(
-    _ specifications: [DownloadSpecification],
-    _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
-  ) {
-    guard !isClosing else { return completion(.failure(EngineClosed())) }
-    let mailbox = mailbox
-    let moment = clock.now
-    let refused = runningOtherwise(specifications)
-    let others = zip(specifications, refused).filter { $1 == nil }.map(\.0)
-    pendingCommits += 1
-    journal.add(others, now: moment) { result in
-      mailbox.post { core in
-        core.pendingCommits -= 1
-        if case .success(let results) = result {
-          for (specification, result) in zip(others, results) {
-            core.added(specification, result, moment)
-            // Of very many, each would be looked up for it.
-            guard results.count <= Self.mostTold, let id = result.job else { continue }
-            core.tellIfBlocked(
-              id, specification.transferClass, core.origins.number(of: Self.origin(of: specification.url)))
-          }
-          core.needsSchedule = true
-        }
-        completion(
-          result.map { results in
-            var results = results[...]
-            return refused.compactMap { $0.map { .conflict($0) } ?? results.popFirst() }
-          })
+  /// Carries a command out, now or as soon as what hinders it is over.
+  func perform(_ command: JobCommand, on id: JobID) {
+    if committing[id] != nil {
+      committing[id]?.append(command)
+    } else if let job = active[id] {
+      perform(command, on: job)
+    } else if deferred.contains(id) {
+      deferred.append(command, for: id)
+    } else {
+      do { try performIdle(command, on: id) } catch { deferCommand(command, on: id, error) }
+    }
+  }
+
+  func perform(_ queue: CommandQueue, on id: JobID) { for command in queue.commands { perform(command, on: id) } }
+
+  private func perform(_ command: JobCommand, on job: ActiveJob) {
+    let isEnding = job.phase.isEnding
+    switch command {
+    case .pause:
+      // What was asked for before, and waits, is overtaken by this.
+      job.commands.removePauseAndResume()
+      if !isEnding, accepts(job, .pause) { return settle(job, .pause) }
+    case .cancel: if !isEnding, accepts(job, .cancel) { return settle(job, .cancel) }
+    // It is about to wait for something, or somebody has just asked for that.
+    case .resume: if !isEnding, job.next == nil, job.commands.isEmpty { return }
+    case .setClass(let transferClass) where !isEnding:
+      guard job.record.transferClass != transferClass else { return }
+      job.record.transferClass = transferClass
+      return settle(job, .yield)
+    case .setClass: break
+    case .supersede:
+      job.commands.append(command)
+      if !isEnding { settle(job, .yield) }
+      return
+    }
+    job.commands.append(command)
+  }
+
+  /// For a job without an activation.
+  private func performIdle(_ command: JobCommand, on id: JobID) throws {
+    switch command {
+    case .pause:
+      guard let record = try currentRecord(id), record.state == .open else { return }
+      take(record, .paused) { core, record in
+        core.hold(core.entry(of: record), .paused("user"), until: nil)
+        core.events.send(.paused(record.id))
       }
-    }
-  }
-
-  private static let mostTold = 64
-
-  /// Of one that can't even begin, somebody is told why. Those that only wait for a slot aren't news.
-  private func tellIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
-    let now = clock.boot
-    guard scheduler.isWaiting(id),
-      origins.isBlocked(origin, now: now) || conditions.gate(for: transferClass, now: now) != nil,
-      let explanation = explain(id), explanation.code != .queued
-    else { return }
-    events.send(.waiting(id, explanation))
-  }
-
-  /// Of each, the running job of that name which expects something else of its bytes: it has judged some by that.
-  private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {
-    if active.isEmpty { return Array(repeating: nil, count: specifications.count) }
-    let running = Dictionary(grouping: active.values) { $0.record.specification.identifier }
-    return specifications.map { specification in
-      running[specification.identifier]?.first {
-        let own = $0.record.specification
-        return own.app == specification.app
-          && !(own.expectsTheSame(as: specification) && own.mirrors == specification.mirrors)
-      }?.id
-    }
-  }
-
-  private func added(_ specification: DownloadSpecification, _ result: AddResult, _ moment: StoredMoment) {
-    switch result {
-    case .added(let id, let generation):
-      let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
-      // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
-      if added.count < EngineCore.mostAdded, specification.budget == nil, generation == 1 { added[id] = record }
-      let entry = entry(of: record)
-      // A person waits: whether the road is free is found out now.
-      if entry.transferClass == .foreground { origins[entry.origin].breaker.hurry(now: clock.boot) }
-      scheduler.enqueue(entry, now: clock.boot)
-    case .alreadyScheduled(let id):
-      // It may be expected to have other bytes from now on; in the meantime it may have begun.
-      added[id] = nil
-      if let own = active[id]?.record.specification,
-        !own.expectsTheSame(as: specification) || own.mirrors != specification.mirrors, let job = active[id]
-      {
-        settle(job, .yield)
+    case .resume: try resumeIdle(id)
+    case .cancel:
+      guard let record = try currentRecord(id) else { return }
+      if record.state.isSettled {
+        if record.leftover != nil { removeStaging(of: record) }
+      } else if record.state == .verified {
+        cancelUnlessNamed(record)
+      } else {
+        cancel(record)
       }
-    case .conflict, .tooMany, .allowance, .invalid: break
+    case .setClass(let transferClass): try setClassOfIdle(id, transferClass)
+    case .supersede(let supersession): takeOver(id, supersession)
     }
-  }
-
-  func pause(_ id: JobID) {
-    if waitsForCommit(id, { $0.pause(id) }) || owesEnd(id) { return }
-    if let job = active[id] {
-      guard !job.phase.isEnding else { return job.wishes.append { $0.pause(id) } }
-      return settle(job, .pause)
-    }
-    guard let record = openRecord(id), record.state == .open else { return }
-    take(record, .paused) { core, record in
-      core.hold(core.entry(of: record), .paused("user"), until: nil)
-      core.events.send(.paused(record.id))
-    }
-  }
-
-  func cancel(_ id: JobID) {
-    if waitsForCommit(id, { $0.cancel(id) }) || owesEnd(id) { return }
-    if let job = active[id] {
-      guard !job.phase.isEnding else { return job.wishes.append { $0.cancel(id) } }
-      return settle(job, .cancel)
-    }
-    guard let record = try? journal.journal.job(id), !record.state.isSettled else { return removeLeftover(of: id) }
-    if record.state == .verified { return cancelUnlessNamed(record) }
-    cancel(record)
   }
 
   private func cancel(_ record: JobRecord) {
-    removeStaging(of: record)
     proxyHealth.forget(record.id)
-    take(record, .cancelled) { core, record in core.events.send(.cancelled(record.id)) }
+    take(record, .cancelled, removesFiles: true) { core, record in core.events.send(.cancelled(record.id)) }
   }
 
   /// Of a verified file only the name may be missing. Where an earlier run gave it that already, cancelling is too late.
   private func cancelUnlessNamed(_ record: JobRecord) {
     forget(record.id)
+    committing[record.id] = CommandQueue()
     let (files, roots, mailbox, specification) = (files, options.containerRoots, mailbox, record.specification)
     io.async {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
       mailbox.post { core in
-        let isActive = core.active[record.id] != nil
-        if !isNamed { return isActive ? core.cancel(record.id) : core.cancel(record) }
-        if isActive || core.scheduler.isWaiting(record.id) { return }
-        core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
-        core.needsSchedule = true
+        let commands = core.committing.removeValue(forKey: record.id) ?? CommandQueue()
+        if isNamed {
+          core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
+          core.needsSchedule = true
+        } else {
+          core.cancel(record)
+        }
+        core.perform(commands, on: record.id)
       }
     }
   }
 
-  private func removeLeftover(of id: JobID) {
-    guard let record = try? journal.journal.job(id), record.leftover != nil else { return }
-    removeStaging(of: record)
-  }
-
-  func removeStaging(of record: JobRecord) {
+  /// The engine isn't closed before it is done, or whoever looks then would find what nobody removes any more.
+  func removeStaging(of record: JobRecord, _ then: @escaping @Sendable (EngineCore) -> Void = { _ in }) {
     let specification = record.specification
-    let (files, roots) = (files, options.containerRoots)
+    let (files, roots, mailbox) = (files, options.containerRoots, mailbox)
     let names = stagingNames(specification, upTo: record.generation)
+    outstanding += 1
     io.async {
-      guard
-        let destination = try? Destination(
-          specification.directory, app: specification.app, files: files, beneath: roots)
-      else {
-        return
+      let destination = try? Destination(
+        specification.directory, app: specification.app, files: files, beneath: roots)
+      for name in names { destination?.removeStaging(name) }
+      mailbox.post { core in
+        core.outstanding -= 1
+        then(core)
       }
-      for name in names { destination.removeStaging(name) }
     }
   }
 
@@ -194,23 +153,16 @@ extension EngineCore {
     (max(1, generation - 16)...generation).map { stagingName(specification, $0) }
   }
 
-  func goOn(_ id: JobID) {
-    if waitsForCommit(id, { $0.goOn(id) }) { return }
-    if let hold = holds[id] {
+  private func resumeIdle(_ id: JobID) throws {
+    if let hold = holds[id], pendingUpdates[id]?.record.state != .paused {
       guard case .paused = hold.reason else {
-        // Of two wishes the later one counts.
-        if owed[id]?.state == .paused { owed[id] = nil }
         unblockVolume(of: hold)
         return release(id)
       }
-    } else if let job = active[id] {
-      // It is about to wait for something, or somebody has just wished that.
-      if job.phase.isEnding || job.next != nil { job.wishes.append { $0.goOn(id) } }
-      return
     } else if scheduler.isWaiting(id) {
       return
     }
-    guard var record = try? journal.journal.job(id), !record.state.isSettled else { return }
+    guard var record = try currentRecord(id), !record.state.isSettled else { return }
     if let hold = holds[id] {
       record.forgiveWaiting(max(.zero, clock.boot - hold.since).inNanoseconds, now: clock.now)
     }
@@ -226,31 +178,22 @@ extension EngineCore {
     }
   }
 
-  func setClass(_ transferClass: TransferClass, of id: JobID) {
-    if waitsForCommit(id, { $0.setClass(transferClass, of: id) }) || owesEnd(id) { return }
-    if let debt = owed[id] {
-      // After what comes first.
-      owed[id]?.again = { core in
-        debt.again(core)
-        core.setClass(transferClass, of: id)
-      }
-      return
-    }
-    if let job = active[id] {
-      guard job.record.transferClass != transferClass else { return }
-      guard !job.phase.isEnding else { return job.wishes.append { $0.setClass(transferClass, of: id) } }
-      job.record.transferClass = transferClass
-      return settle(job, .yield)
-    }
-    guard var record = openRecord(id), record.transferClass != transferClass else { return }
+  private func setClassOfIdle(_ id: JobID, _ transferClass: TransferClass) throws {
+    guard var record = try currentRecord(id), !record.state.isSettled, record.state != .verified,
+      record.transferClass != transferClass
+    else { return }
     record.transferClass = transferClass
     let wasHeld = holds[id]
     // A person waits for a foreground download: its waits end, but for those that a server asked for.
     let keepsHold = transferClass != .foreground
+    // After what comes first.
+    if let update = pendingUpdates[id] { return take(record, record.state, update.then) }
     take(record, record.state) { core, record in
       let entry = core.entry(of: record)
       if !keepsHold { core.origins[entry.origin].breaker.hurry(now: core.clock.boot) }
-      if let wasHeld, keepsHold || record.state == .paused {
+      if record.state == .paused {
+        core.hold(entry, .paused("user"), until: nil)
+      } else if let wasHeld, keepsHold, !wasHeld.reason.isOfJournal {
         core.hold(entry, wasHeld.reason, until: wasHeld.until)
       } else {
         core.scheduler.enqueue(entry, now: core.clock.boot)
@@ -258,50 +201,39 @@ extension EngineCore {
     }
   }
 
-  func openRecord(_ id: JobID) -> JobRecord? {
-    guard let record = try? journal.journal.job(id), !record.state.isSettled, record.state != .verified else {
-      return nil
-    }
-    return record
+  /// A job as it is by what was decided last, whether or not the journal has that yet.
+  func currentRecord(_ id: JobID) throws -> JobRecord? {
+    try pendingUpdates[id]?.record ?? journal.journal.job(id)
   }
 
   /// Changes a job that isn't running: out of every queue, into the journal, then on.
-  func take(_ record: JobRecord, _ state: JobState, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+  func take(
+    _ record: JobRecord, _ state: JobState, removesFiles: Bool = false,
+    _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
+  ) {
     var record = record
     record.state = state
     forget(record.id)
-    committing[record.id] = []
-    let (mailbox, changed) = (mailbox, record)
-    journal.commit([.job(changed)]) { failure in
+    committing[record.id] = CommandQueue()
+    guard removesFiles else { return commit(record, then) }
+    let changed = record
+    removeStaging(of: record) { $0.commit(changed, then) }
+  }
+
+  private func commit(_ record: JobRecord, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+    let mailbox = mailbox
+    journal.commit([.job(record)]) { failure in
       mailbox.post { core in
-        let wishes = core.committing.removeValue(forKey: changed.id) ?? []
+        let commands = core.committing.removeValue(forKey: record.id) ?? CommandQueue()
         if let failure {
-          core.owe(changed, failure, then)
+          core.holdUpdate(record, failure, then)
         } else {
-          then(core, changed)
+          then(core, record)
         }
-        for wish in wishes { wish(core) }
+        core.perform(commands, on: record.id)
         core.needsSchedule = true
       }
     }
-  }
-
-  /// The journal is about to say something else of it: what is asked for meanwhile comes after that.
-  func waitsForCommit(_ id: JobID, _ wish: @escaping (EngineCore) -> Void) -> Bool {
-    guard committing[id] != nil else { return false }
-    committing[id]?.append(wish)
-    return true
-  }
-
-  /// It has ended, and only the journal doesn't know yet.
-  private func owesEnd(_ id: JobID) -> Bool { owed[id].map { $0.state != .paused } ?? false }
-
-  /// The journal can't be written, but somebody's wish stands: it is done as soon as that works.
-  func owe(
-    _ record: JobRecord, _ failure: any Error, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
-  ) {
-    holdForJournal(entry(of: record), failure)
-    if record.state != .open { owed[record.id] = (record.state, { $0.take(record, record.state, then) }) }
   }
 
   /// Out of every queue.
@@ -309,7 +241,7 @@ extension EngineCore {
     scheduler.remove(id)
     holds[id] = nil
     added[id] = nil
-    owed[id] = nil
+    pendingUpdates[id] = nil
     needsSchedule = true
   }
 
@@ -347,6 +279,9 @@ extension EngineCore {
     isClosing = true
     whenClosed.append(completion)
     for job in Array(active.values) where job.phase == .transferring || job.phase == .opening { settle(job, .rest) }
+    // The last try of each: what the journal doesn't take now is told as lost.
+    performDeferred(clock.boot, isLast: true)
+    for id in pendingUpdates.keys.sorted() { release(id) }
   }
 
   func closed() {

@@ -6,6 +6,12 @@ extension EngineCore {
   func explain(_ id: JobID) -> Explanation? {
     let now = clock.boot
     if let job = active[id] { return explain(active: job) }
+    if let commands = deferred.names(of: id), case .journal(let what, let isOfVolume)? = deferred.reason {
+      let rest = deferred.retryAt.map { max(0, ($0 - now).inSeconds) }
+      var explanation = Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: rest)
+      explanation.data["commands"] = commands
+      return explanation
+    }
     if let hold = holds[id] {
       var explanation = explain(hold, now)
       explanation.since = max(0, (now - hold.since).inSeconds)
@@ -16,7 +22,14 @@ extension EngineCore {
       explanation.since = max(0, (now - place.since).inSeconds)
       return explanation
     }
-    guard let record = try? journal.journal.job(id) else { return nil }
+    let record: JobRecord
+    do {
+      guard let found = try currentRecord(id) else { return nil }
+      record = found
+    } catch {
+      guard case .journal(let what, let isOfVolume) = Hold.Reason.journal(error) else { return nil }
+      return Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: nil)
+    }
     switch record.state {
     case .finished: return Explanation(.finished, remedy: "nothing: the file is at its place")
     case .cancelled: return Explanation(.cancelled, remedy: "add it again")
@@ -90,14 +103,16 @@ extension EngineCore {
         ], endsIn: rest,
         remedy: "the volume works again")
     case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
-    case .journal(let what, isOfVolume: true):
-      return Explanation(
-        .volume, data: ["journal": Printable.text(what)], endsIn: rest,
-        remedy: "room on the volume of the journal, or that it works again")
-    case .journal(let what, isOfVolume: false):
-      return Explanation(
-        .lock, data: ["journal": Printable.text(what)], endsIn: rest, remedy: "the journal can be written again")
+    case .journal(let what, let isOfVolume):
+      return Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: rest)
     }
+  }
+
+  private static func explanation(ofJournal what: String, isOfVolume: Bool, endsIn rest: Double?) -> Explanation {
+    Explanation(
+      isOfVolume ? .volume : .lock, data: ["journal": Printable.text(what)], endsIn: rest,
+      remedy: isOfVolume
+        ? "room on the volume of the journal, or that it works again" : "the journal can be used again")
   }
 
   /// Those that brought nothing, of those after which it fails.

@@ -44,13 +44,25 @@ extension EngineCore {
         let end = max(since, offlineSince) + patience
         if end > now {
           patienceEndsAt = min(end, patienceEndsAt ?? end)
-        } else if let record = openRecord(id), record.state == .open {
-          let failure = TransferFailure(.offline, detail: "there is no network")
-          proxyHealth.forget(id)
-          removeStaging(of: record)
-          take(record, .failed(failure)) { core, record in core.events.send(.failed(record.id, failure)) }
+        } else {
+          failWithoutNetwork(id, now)
         }
       }
+    }
+  }
+
+  private func failWithoutNetwork(_ id: JobID, _ now: Duration) {
+    let record: JobRecord?
+    do { record = try currentRecord(id) } catch {
+      // Its patience is over all the same, as soon as the journal says whose it is.
+      patienceEndsAt = min(patienceEndsAt ?? now + Self.journalDelay, now + Self.journalDelay)
+      return
+    }
+    guard let record, record.state == .open else { return }
+    let failure = TransferFailure(.offline, detail: "there is no network")
+    proxyHealth.forget(id)
+    take(record, .failed(failure), removesFiles: true) { core, record in
+      core.events.send(.failed(record.id, failure))
     }
   }
 
@@ -61,7 +73,7 @@ extension EngineCore {
     guard let ask = options.isBehindPortal, job.hasRequested, !job.hasLookedForPortal, Self.mayBePortals(failure)
     else { return false }
     job.hasLookedForPortal = true
-    // Wishes wait until the slot is free.
+    // Commands wait until the slot is free.
     job.phase = .retiring
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     TimedQuestion(timeout: options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in

@@ -172,7 +172,7 @@ extension EngineCore {
     switch result {
     case .success(let record):
       retire(job)
-      for wish in job.wishes { wish(self) }
+      perform(job.commands, on: record.id)
       let path = "\(record.specification.directory)/\(record.specification.fileName)"
       let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : record.specification.digest
       events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))

@@ -5,10 +5,10 @@ internal import LinuxSystem
 
 /// How an activation ends: what arrived is made safe first, then the job goes where it belongs.
 extension EngineCore {
-  /// Ends all transfers of a job. The first reason wins, but a wish to pause or close comes before another try, and one to
-  /// cancel before everything but a failure.
+  /// Ends all transfers of a job. The first reason wins, but to pause or close comes before another try, and to cancel
+  /// before everything but a failure.
   func settle(_ job: ActiveJob, _ next: ActiveJob.Next) {
-    guard job.next.map({ Self.gives(wayTo: next, $0) }) ?? true else { return }
+    guard accepts(job, next) else { return }
     job.next = next
     let keepsBytes = Self.keepsBytes(next) && job.ioError == nil
     for segment in job.segments {
@@ -25,7 +25,11 @@ extension EngineCore {
     continueSettling(job)
   }
 
-  /// What goes on at once would go on against somebody's wish, or, with what is there, against a file that fails.
+  func accepts(_ job: ActiveJob, _ next: ActiveJob.Next) -> Bool {
+    job.next.map { Self.gives(wayTo: next, $0) } ?? true
+  }
+
+  /// What goes on at once would go on against a command, or, with what is there, against a file that fails.
   private static func gives(wayTo next: ActiveJob.Next, _ now: ActiveJob.Next) -> Bool {
     switch (now, next) {
     case (.cancel, _), (.fail, _): false
@@ -110,7 +114,7 @@ extension EngineCore {
       commitAndRetire(job) { _, _ in }
     case .rest:
       retire(job)
-      for wish in job.wishes { wish(self) }
+      perform(job.commands, on: job.id)
     }
   }
 
@@ -126,7 +130,7 @@ extension EngineCore {
     afterFileWork(job, { file.discard() }, then)
   }
 
-  /// Whoever opens the next file of that name finds nothing of this one, and wishes wait until the slot is free.
+  /// Whoever opens the next file of that name finds nothing of this one, and commands wait until the slot is free.
   private func afterFileWork(
     _ job: ActiveJob, _ work: @escaping @Sendable () -> Void,
     _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
@@ -160,9 +164,9 @@ extension EngineCore {
     if isClosing { return settle(job, .rest) }
     open(job)
     // They waited for an end that isn't near any more.
-    let wishes = job.wishes
-    job.wishes = []
-    for wish in wishes { wish(self) }
+    let commands = job.commands
+    job.commands = CommandQueue()
+    perform(commands, on: job.id)
   }
 
   /// A new generation with a new, empty file. The old one lies there until the new one is certain; those before it go.
@@ -220,11 +224,11 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         core.retire(job)
         if let failure {
-          core.owe(record, failure, then)
+          core.holdUpdate(record, failure, then)
         } else {
           then(core, record)
         }
-        for wish in job.wishes { wish(core) }
+        core.perform(job.commands, on: id)
       }
     }
   }

@@ -48,16 +48,18 @@ final class EngineCore {
   /// When a portal that was found is looked for again.
   var portalCheckAt: Duration?
   /// Jobs that aren't running of which the journal is just told something, with what was asked for since.
-  var committing: [JobID: [(EngineCore) -> Void]] = [:]
-  /// What the journal couldn't be told: ends and pauses, which count all the same.
-  var owed: [JobID: (state: JobState, again: (EngineCore) -> Void)] = [:]
+  var committing: [JobID: CommandQueue] = [:]
+  var pendingUpdates: [JobID: PendingUpdate] = [:]
+  var deferred = DeferredCommands()
+  /// A commit that tries the journal for those that wait for it is on its way.
+  var isTryingJournal = false
   /// Boot time since which there is no network, and at which a download has waited for one long enough.
   var offlineSince: Duration?
   var patienceEndsAt: Duration?
   var proxyHealth = ProxyHealth()
   var isClosing = false
-  /// Additions that the journal has in hand: somebody waits for each.
-  var pendingCommits = 0
+  /// What the journal or the disk has in hand besides: the engine isn't closed before each came back.
+  var outstanding = 0
   var lastSchedule: Duration = .zero
   var needsSchedule = true
   var nextYield: Duration = .zero
@@ -105,13 +107,28 @@ final class EngineCore {
       enforceDeadlines(now)
       resumePaced(now)
       yieldLink(now)
+      if origins.isCrowded { forgetOrigins() }
       if needsSchedule { schedule(now) }
       events.flush()
-      if isClosing, active.isEmpty, pendingCommits == 0, committing.isEmpty { return }
-      if active.isEmpty, let deadline = nextDeadline() { clock.idles(until: deadline) }
+      if isClosing, isIdle { return }
+      if isIdle, let deadline = nextDeadline() { clock.idles(until: deadline) }
       transport.poll { needsSchedule || writtenInPlace != nil ? .zero : timeLeft() }
     }
   }
+
+  private func forgetOrigins() {
+    var used = scheduler.origins
+    for hold in holds.values { used.insert(hold.entry.origin) }
+    for job in active.values {
+      used.insert(job.origin)
+      if let origin = job.failedAt { used.insert(origin) }
+      if let origin = job.sources.setback?.origin { used.insert(origin) }
+    }
+    origins.forget(except: used)
+  }
+
+  /// Nothing is under way, on any lane.
+  private var isIdle: Bool { active.isEmpty && outstanding == 0 && committing.isEmpty && !isTryingJournal }
 
   private func timeLeft() -> Duration { nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60) }
 
@@ -129,6 +146,7 @@ final class EngineCore {
     for moment in paced.values { consider(moment) }
     for moment in origins.reopenings { consider(moment) }
     consider(portalCheckAt)
+    consider(deferred.retryAt)
     consider(patienceEndsAt)
     consider(conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
@@ -142,10 +160,11 @@ final class EngineCore {
     while let first = due.first, first.until <= now {
       due.pop()
       guard let hold = holds[first.job], hold.serial == first.serial, !stillWaitsForClock(hold, now),
-        !stillWaitsForJournal(hold, now)
+        !stillWaitsForJournal(hold)
       else { continue }
       release(first.job)
     }
+    performDeferred(now)
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
     if origins.reopen(now) { needsSchedule = true }
     for origin in origins.takeCalmed() { scheduler.restore(origin) }
@@ -160,7 +179,7 @@ final class EngineCore {
   /// Ends a hold: the job may be scheduled again.
   func release(_ id: JobID) {
     guard var hold = holds.removeValue(forKey: id) else { return }
-    if let debt = owed.removeValue(forKey: id) { return debt.again(self) }
+    if let update = pendingUpdates[id] { return take(update.record, update.record.state, update.then) }
     if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
     scheduler.enqueue(hold.entry, now: clock.boot)
     needsSchedule = true
@@ -235,6 +254,10 @@ final class EngineCore {
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {
     var entry = entry
     entry.idle += max(.zero, now - entry.enqueuedAt)
+    if deferred.contains(entry.id) {
+      scheduler.remove(entry.id)
+      return hold(entry, deferred.reason ?? .journal("", isOfVolume: false), until: now + Self.journalDelay)
+    }
     var record: JobRecord
     do {
       if added[entry.id] == nil { try readAhead(of: entry) }
@@ -307,34 +330,5 @@ final class EngineCore {
     origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
     needsSchedule = true
-  }
-}
-
-/// Numbers for names, so that a hundred thousand jobs don't each keep their own.
-struct NameTable {
-  private var numbers: [String: UInt32] = [:]
-  private(set) var names: [String] = []
-
-  mutating func number(of name: String) -> UInt32 {
-    if let number = numbers[name] { return number }
-    let number = UInt32(names.count)
-    names.append(name)
-    numbers[name] = number
-    return number
-  }
-}
-
-/// Randomness that a test can repeat (splitmix64).
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

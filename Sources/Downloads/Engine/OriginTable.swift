@@ -1,7 +1,11 @@
 internal import AssetModel
 
-/// What is known of every origin: its breaker, how long it wants to be left alone, and whether it has ranges.
+/// What is known of origins: their breakers, how long they want to be left alone, and whether they have ranges. Whoever
+/// redirects may name as many hosts as he likes, so of those that no job waits at only `mostUnused` are remembered, the ones
+/// that were used last.
 struct OriginTable {
+  static let mostUnused = 512
+
   struct State {
     var breaker = OriginBreaker()
     /// Boot time before which nothing is asked (`Retry-After`).
@@ -18,10 +22,22 @@ struct OriginTable {
     var strongestOffered: Challenge.Strength?
     /// Its HTTP/2 isn't trusted before.
     var leavesHTTP2Until: Duration?
+
+    fileprivate var isBlank: Bool {
+      retryAfter == nil && rangelessUntil == nil && edge == nil && calmings == 0 && calmUntil == nil
+        && strongestOffered == nil && leavesHTTP2Until == nil && breaker.failures == 0 && breaker.opensAt == nil
+    }
   }
 
-  private var table = NameTable()
+  private var numbers: [String: UInt32] = [:]
+  /// By number; empty ones are free for another origin.
+  private var names: [String] = []
   private var states: [State] = []
+  private var lastUse: [UInt64] = []
+  private var free: [UInt32] = []
+  private var uses: UInt64 = 0
+  /// How many there may be before it is looked at which of them are in use.
+  private var limit = 2 * mostUnused
   /// Origins whose time of fewer requests is over.
   private var calmed: [UInt32] = []
 
@@ -30,13 +46,48 @@ struct OriginTable {
     return calmed
   }
 
+  /// Stays this origin's until `forget` is called without it.
   mutating func number(of origin: String) -> UInt32 {
-    let number = table.number(of: origin)
-    if Int(number) == states.count { states.append(State()) }
+    uses += 1
+    if let number = numbers[origin] {
+      lastUse[Int(number)] = uses
+      return number
+    }
+    let number = free.popLast() ?? UInt32(states.count)
+    if Int(number) == states.count {
+      names.append("")
+      states.append(State())
+      lastUse.append(0)
+    }
+    names[Int(number)] = origin
+    lastUse[Int(number)] = uses
+    numbers[origin] = number
     return number
   }
 
-  func name(of number: UInt32) -> String { table.names[Int(number)] }
+  func name(of number: UInt32) -> String { names[Int(number)] }
+
+  var count: Int { numbers.count }
+  var isCrowded: Bool { numbers.count > limit }
+
+  /// Forgets origins that aren't `used`, those first of which nothing is known, and then those that weren't used for longest.
+  mutating func forget(except used: Set<UInt32>) {
+    let unused = numbers.values.filter { !used.contains($0) }.sorted {
+      let (left, right) = (Int($0), Int($1))
+      let (isBlank, otherIsBlank) = (states[left].isBlank, states[right].isBlank)
+      return isBlank == otherIsBlank ? lastUse[left] < lastUse[right] : isBlank
+    }
+    for number in unused.dropLast(Self.mostUnused) {
+      // What the scheduler keeps of it goes, too.
+      if states[Int(number)].calmUntil != nil { calmed.append(number) }
+      numbers[names[Int(number)]] = nil
+      names[Int(number)] = ""
+      states[Int(number)] = State()
+      free.append(number)
+    }
+    // As many again may come before the next look: it costs a look at every job.
+    limit = 2 * max(Self.mostUnused, numbers.count)
+  }
 
   subscript(_ number: UInt32) -> State {
     get { states[Int(number)] }

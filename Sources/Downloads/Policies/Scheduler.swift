@@ -121,6 +121,15 @@ package struct Scheduler {
   /// What is kept of prefetches that wait, or waited, to be promoted.
   var keptPromotions: Int { promotions.elements.count }
 
+  /// Of jobs that wait or run.
+  var origins: Set<UInt32> {
+    var all = Set(running.values.map(\.entry.origin))
+    for queue in queues.values {
+      for (origin, heap) in queue.byOrigin where heap.elements.contains(where: { !isStale($0) }) { all.insert(origin) }
+    }
+    return all
+  }
+
   func isWaiting(_ id: JobID) -> Bool { waiting[id] != nil }
 
   private func isStale(_ entry: Entry) -> Bool { waiting[entry.id]?.serial != entry.serial }

@@ -61,16 +61,71 @@ import Testing
     #expect(Self.field("response", in: headers[0]) != Self.field("response", in: headers[1]))
   }
 
+  /// Made without the parser, which might leave out what is odd.
   @Test(arguments: [
-    "Digest realm=r, nonce=n, qop=auth-int", "Digest realm=r, nonce=n, qop=\"\"",
-    "Digest realm=r, nonce=n, algorithm=SHA-1",
-    "Digest realm=r, nonce=n, algorithm=\u{17f}ha-256", "Digest realm=r", "Digest nonce=n",
-    "Digest realm=r, nonce=\"\"",
-    "Digest realm=r, nonce=n, algorithm=MD5-sess",
+    ["realm": "r", "nonce": "n", "qop": "auth-int"], ["realm": "r", "nonce": "n", "qop": ""],
+    ["realm": "r", "nonce": "n", "qop": "authority"], ["realm": "r", "nonce": "n", "qop": "auth int"],
+    ["realm": "r", "nonce": "n", "algorithm": "SHA-1"], ["realm": "r", "nonce": "n", "algorithm": ""],
+    ["realm": "r", "nonce": "n", "algorithm": "\u{17f}ha-256"], ["realm": "r"], ["nonce": "n"],
+    ["realm": "r", "nonce": ""], ["realm": "r", "nonce": "n", "algorithm": "MD5-sess"],
   ])
-  func unsupportedDigests(text: String) throws {
-    guard let challenge = Challenge.parse([text]).first else { return }
+  func unsupportedDigests(parameters: [String: String]) {
+    let challenge = Challenge(scheme: .digest, parameters: parameters)
     #expect(!Authorization.isSupported(challenge) && Authorization.Session(challenge, Self.mufasa) == nil)
+  }
+
+  @Test(arguments: ["auth", "AUTH", "auth-int,auth", " auth , auth-int", "\tauth"])
+  func qualities(quality: String) throws {
+    let challenge = Challenge(scheme: .digest, parameters: ["realm": "r", "nonce": "n", "qop": quality])
+    #expect(Authorization.isSupported(challenge))
+    var session = try #require(Authorization.Session(challenge, Self.mufasa))
+    #expect(Self.field("qop", in: session.header(method: "GET", target: "/", cnonce: "c")) == "auth")
+  }
+
+  @Test func otherSchemesAreSupported() {
+    for scheme in [AuthScheme.basic, .bearer] {
+      #expect(Authorization.isSupported(Challenge(scheme: scheme, parameters: [:])))
+    }
+  }
+
+  /// What the answer is for goes into it: each difference makes another one.
+  @Test(arguments: ["MD5", "SHA-256", "SHA-512-256", "MD5-sess", "SHA-256-sess", "SHA-512-256-sess"])
+  func everythingCounts(algorithm: String) throws {
+    func response(
+      realm: String = "r", nonce: String = "n", user: String = "u", password: String = "p", method: String = "GET",
+      target: String = "/", cnonce: String = "c", before: Int = 0
+    ) throws -> Substring {
+      let challenge = Challenge(
+        scheme: .digest, parameters: ["realm": realm, "nonce": nonce, "qop": "auth", "algorithm": algorithm])
+      var session = try #require(Authorization.Session(challenge, .password(user: user, password: password)))
+      for _ in 0..<before { _ = session.header(method: method, target: target, cnonce: cnonce) }
+      let header = session.header(method: method, target: target, cnonce: cnonce)
+      return try #require(Self.field("response", in: header))
+    }
+    let all = [
+      try response(), try response(realm: "R"), try response(nonce: "N"), try response(user: "U"),
+      try response(password: "P"), try response(method: "HEAD"), try response(target: "/?"), try response(cnonce: "C"),
+      try response(before: 1), try response(before: 2),
+    ]
+    #expect(Set(all).count == all.count)
+    #expect(try response() == response(), "and nothing else does")
+  }
+
+  @Test func namesInOtherAlphabets() throws {
+    let challenge = Challenge(scheme: .digest, parameters: ["realm": "r", "nonce": "n", "qop": "auth"])
+    var session = try #require(Authorization.Session(challenge, .password(user: "é*'% /a~", password: "p")))
+    let header = session.header(method: "GET", target: "/", cnonce: "c")
+    #expect(Self.field("username*", in: header) == "UTF-8''%C3%A9%2A%27%25%20%2Fa~")
+    #expect(Self.field("username", in: header) == nil)
+  }
+
+  @Test func credentialsHaveALength() throws {
+    let longest = String(repeating: "x", count: Authorization.mostBytes)
+    #expect(Authorization.mostBytes == 4096)
+    for challenge in [try Self.challenge("Basic realm=x"), try Self.digest("MD5")] {
+      #expect(Authorization.Session(challenge, .password(user: longest, password: longest)) != nil)
+    }
+    #expect(Authorization.Session(try Self.challenge("Bearer"), .token(longest)) != nil)
   }
 
   @Test func basicAndBearer() throws {

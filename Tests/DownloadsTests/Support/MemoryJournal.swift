@@ -17,8 +17,16 @@ final class MemoryJournal: DownloadJournal {
   let state = Mutex(State())
   /// Called before the nth commit; throws to fail it.
   let beforeCommit: @Sendable (Int) throws -> Void
+  /// Called before the engine looks a job up; throws to fail that.
+  let beforeRead: @Sendable () throws -> Void
 
-  init(beforeCommit: @escaping @Sendable (Int) throws -> Void = { _ in }) { self.beforeCommit = beforeCommit }
+  init(
+    beforeCommit: @escaping @Sendable (Int) throws -> Void = { _ in },
+    beforeRead: @escaping @Sendable () throws -> Void = {}
+  ) {
+    self.beforeRead = beforeRead
+    self.beforeCommit = beforeCommit
+  }
 
   /// What another one knew in the end, and nothing goes wrong any more.
   convenience init(after other: MemoryJournal) {
@@ -72,7 +80,10 @@ final class MemoryJournal: DownloadJournal {
 
   func reserve(_ bytes: Int64, for job: JobID) throws -> Int64? { nil }
 
-  func job(_ id: JobID) throws -> JobRecord? { state.withLock { $0.jobs[id] } }
+  func job(_ id: JobID) throws -> JobRecord? {
+    try beforeRead()
+    return state.withLock { $0.jobs[id] }
+  }
 
   func job(app: String, identifier: String) throws -> JobRecord? {
     state.withLock { state in

@@ -5,24 +5,25 @@ import Testing
 
 @testable import Downloads
 
-/// Whatever is asked for in whatever order and moment: the last wish counts, and is told.
-@Suite(.timeLimit(.minutes(1))) struct WishesTests {
-  private enum Wish: CaseIterable { case pause, resume, cancel, promote, demote, network, rates }
+/// Whatever is asked for in whatever order and moment: the last command counts, and is told.
+@Suite(.timeLimit(.minutes(2))) struct CommandsTests {
+  private enum Command: CaseIterable { case pause, resume, cancel, promote, demote, network, rates }
 
   /// A journal that takes its time, and now and then takes nothing.
-  private static func journal(_ seed: UInt64, fails: Bool, _ well: Latch) -> MemoryJournal {
+  private static func journal(_ seed: UInt64, fails: Bool, _ recovered: Latch) -> MemoryJournal {
     MemoryJournal { number in
       var random = SplitMix(seed &+ UInt64(number))
       usleep(UInt32(random.next() % 3000))
-      if fails, number > 1, random.next() % 3 == 0, !well.isOpen { throw MemoryJournal.Failing() }
+      if fails, number > 1, random.next() % 3 == 0, !recovered.isOpen { throw MemoryJournal.Failing() }
     }
   }
 
-  @Test("random wishes, with a slow journal or a failing one", arguments: 0..<12) func random(batch: Int) async throws {
+  @Test("random commands, with a slow journal or a failing one", arguments: 0..<12) func random(batch: Int) async throws
+  {
     for script in 0..<8 {
       let seed = UInt64(batch * 8 + script)
       var random = SplitMix(seed)
-      let well = Latch()
+      let recovered = Latch()
       let gate = Latch()
       let origin = try Origin {
         $0.resources[Trial.path] = Resource(Trial.content)
@@ -31,18 +32,18 @@ import Testing
         }
       }
       defer { origin.stop() }
-      let harness = try Harness(journal: Self.journal(seed, fails: batch % 2 == 1, well))
+      let harness = try Harness(journal: Self.journal(seed, fails: batch % 2 == 1, recovered))
       let events = harness.engine.events
       let engine = harness.engine
       let id = try #require(
         try await engine.add([harness.specification(origin.url(Trial.path), .visible, digest: Trial.digest)])[0].job)
       var (isCancelled, isPaused) = (false, false)
-      var wishes: [String] = []
+      var commands: [String] = []
       for _ in 0..<Int(1 + random.next() % 8) {
         if random.next() % 2 == 0 { try await Task.sleep(for: .microseconds(Int(random.next() % 12_000))) }
-        let wish = Wish.allCases[Int(random.next() % UInt64(Wish.allCases.count))]
-        wishes.append("\(wish)")
-        switch wish {
+        let command = Command.allCases[Int(random.next() % UInt64(Command.allCases.count))]
+        commands.append("\(command)")
+        switch command {
         case .pause:
           engine.pause(id)
           isPaused = true
@@ -58,8 +59,8 @@ import Testing
         case .rates: engine.setRates(random.next() % 2 == 0 ? nil : 40 << 20)
         }
       }
-      well.open()
-      let what: Comment = "seed \(seed): \(wishes)"
+      recovered.open()
+      let what: Comment = "seed \(seed): \(commands)"
       if isCancelled {
         try await settled(id, harness, what)
         #expect(try await harness.end(of: id, in: events) == .cancelled, what)
