@@ -29,6 +29,14 @@ int ol_open_beneath(int directory, const char *path, int flags, unsigned int mod
     return 0;
 }
 
+int ol_open_without_links(const char *path, int flags, int *descriptor) {
+    struct how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = no_magic_links | no_symlinks};
+    long result = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    if (result < 0) return errno;
+    *descriptor = (int)result;
+    return 0;
+}
+
 int ol_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to) {
     return renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE) == 0 ? 0 : errno;
 }

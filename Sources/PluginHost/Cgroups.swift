@@ -232,6 +232,8 @@ struct RunCgroup {
   }
 
   /// How often more was wanted than the limit.
+  var hits: Int { Self.hits(path, version) }
+
   private static func hits(_ path: String, _ version: Cgroups.Version) -> Int {
     version == .one ? number(in: path + "/memory.failcnt") ?? 0 : event("max ", in: path + "/memory.events")
   }

@@ -111,10 +111,18 @@ final class HostCore: @unchecked Sendable {
   ) async throws(HostError) -> Plugin {
     var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
     if let path = options.container { request.options.container = try Self.open(container: path) }
+    if !isBare, LoadPages.areDue(for: image), await countsFilePages() { LoadPages.bringIn(for: image) }
     let result: Result<Plugin, HostError> = await withCheckedContinuation { [request] continuation in
       loop.submit { [self] in begin(request) { continuation.resume(returning: $0) } }
     }
     return try result.get()
+  }
+
+  /// Whether file pages that a runner touches first are charged to it.
+  private func countsFilePages() async -> Bool {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in continuation.resume(returning: cgroups != nil) }
+    }
   }
 
   private func seesContainer(of run: UInt64) async -> Bool {

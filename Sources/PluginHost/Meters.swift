@@ -6,14 +6,20 @@ internal import LinuxSystem
 struct Meters: ~Copyable {
   let pid: pid_t
   private let status: OwnedDescriptor
+  private let maps: OwnedDescriptor?
   /// What the runner used with the walls closed and nothing loaded.
   private(set) var baseline = 0
   /// Whether threads use memory on after the first one has ended, and this user may not look at them (`hidepid`, proc(5)).
   private(set) var isHidden = false
 
-  /// `status`: of that process, opened by itself while it was trusted. Where it couldn't, this one tries.
-  init(of pid: pid_t, status: consuming OwnedDescriptor?) throws(SystemCallError) {
+  /// `status` and `maps`: of that process, opened by itself while it was trusted. Where it couldn't, this one tries.
+  init(of pid: pid_t, status: consuming OwnedDescriptor?, maps: consuming OwnedDescriptor?) throws(SystemCallError) {
     self.pid = pid
+    if let maps {
+      self.maps = consume maps
+    } else {
+      self.maps = try? OwnedDescriptor.open("/proc/\(pid)/maps", O_RDONLY)
+    }
     if let status {
       self.status = status
     } else {
@@ -69,6 +75,22 @@ struct Meters: ~Copyable {
       guard fields.count > 6 else { return true }
       let flags = fields[6].reduce(0) { $0 * 10 + UInt64($1 &- 0x30) }
       return flags & 0x4 != 0 || fields[0].elementsEqual("Z".utf8)
+    }
+  }
+
+  /// How often a thread waited for a page that had to be read (proc_pid_stat(5), field 12).
+  func majorFaults() -> Int? {
+    guard let text = try? Files.text(of: "/proc/\(pid)/stat", limit: 1024), let end = text.lastIndex(of: ")") else {
+      return nil
+    }
+    let fields = text[text.index(after: end)...].split(separator: " ", maxSplits: 11)
+    return fields.count > 9 ? Int(fields[9]) : nil
+  }
+
+  func duplicateMaps() -> OwnedDescriptor? {
+    switch maps {
+    case .some(let maps): try? maps.duplicate()
+    case .none: nil
     }
   }
 

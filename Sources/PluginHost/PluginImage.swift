@@ -205,13 +205,28 @@ enum LibrarySearch {
   /// A folder that happens to bear the name is no library.
   private static func isFile(_ path: String) -> Bool { (try? Files.identity(of: path))?.isRegularFile ?? false }
 
+  private static func cache(_ name: String) -> String? {
+    var found: String?
+    forEachCached { known, path in
+      if found == nil, known == name, Files.exists(path) { found = path }
+    }
+    return found
+  }
+
+  /// Every library in the loader's cache, by its name; of several with one name the first.
+  static func installed() -> [String: String] {
+    var all: [String: String] = [:]
+    forEachCached { name, path in if all[name] == nil { all[name] = path } }
+    return all
+  }
+
   /// Looks into /etc/ld.so.cache: a header of 48 bytes, then entries of 24 (flags, key, value, …) with offsets from the
   /// start of the file.
-  private static func cache(_ name: String) -> String? {
+  private static func forEachCached(_ body: (_ name: String, _ path: String) -> Void) {
     guard let file = try? OwnedDescriptor.open("/etc/ld.so.cache", O_RDONLY),
       let bytes = try? file.readAll(limit: 16 << 20), bytes.count > 48,
       bytes[0..<17] == Array("glibc-ld.so.cache".utf8)[...]
-    else { return nil }
+    else { return }
     func word(_ at: Int) -> Int { (0..<4).reversed().reduce(0) { $0 << 8 | Int(bytes[at + $1]) } }
     func text(_ at: Int) -> String? {
       guard at < bytes.count, let end = bytes[at...].prefix(4096).firstIndex(of: 0) else { return nil }
@@ -221,9 +236,9 @@ enum LibrarySearch {
     for index in 0..<max(count, 0) {
       let entry = 48 + index * 24
       // 0x0303: x86-64 ELF; 0x0a03: AArch64.
-      guard [0x0303, 0x0a03].contains(word(entry)), text(word(entry + 4)) == name else { continue }
-      if let path = text(word(entry + 8)), Files.exists(path) { return path }
+      guard [0x0303, 0x0a03].contains(word(entry)), let name = text(word(entry + 4)), let path = text(word(entry + 8))
+      else { continue }
+      body(name, path)
     }
-    return nil
   }
 }

@@ -84,12 +84,14 @@ extension Run {
     return part.count
   }
 
-  /// The process's status, then the listener and the mount namespace, once, from trusted code; any other descriptor is a
-  /// violation.
+  /// The process's status and maps, then the listener and the mount namespace, once, from trusted code; any other descriptor
+  /// is a violation.
   func accept(_ descriptors: [Int32]) {
     for descriptor in descriptors {
       if isLoading, !hasSettled, status < 0 {
         status = descriptor
+      } else if isLoading, !hasSettled, maps < 0 {
+        maps = descriptor
       } else if isLoading, meters == nil, listener < 0, expectsListener {
         listener = descriptor
       } else if isLoading, meters == nil, namespace < 0 {
@@ -267,6 +269,7 @@ extension Run {
         return kill(Outcome(.memoryExceeded, "\(limit) bytes are less than what loading anything takes"))
       }
       cgroup?.beginPeak()
+      beginPageIn()
       if listener >= 0 { listenerKey = try loop.watch(listener) { [unowned self] in receiveNotification() } }
     } catch {
       return failHost(error.description)
@@ -282,9 +285,10 @@ extension Run {
 
   private func openMeters() throws(SystemCallError) {
     let own = status < 0 ? nil : OwnedDescriptor(taking: status)
-    status = -1
+    let mapped = maps < 0 ? nil : OwnedDescriptor(taking: maps)
+    (status, maps) = (-1, -1)
     guard pid > 0 else { throw SystemCallError("pidfd", code: ESRCH, subject: "runner") }
-    openedMeters = try Meters(of: pid, status: own)
+    openedMeters = try Meters(of: pid, status: own, maps: mapped)
   }
 
   /// Where the plugin's memory begins. Without the process's meters it is measured later.

@@ -33,6 +33,7 @@ final class Run {
   var pid: pid_t = 0
   /// What came with `settled`, until the meters have it.
   var status: Int32 = -1
+  var maps: Int32 = -1
   var hasSettled = false
   /// Since when nothing of the runner's memory can be seen.
   private var hiddenSince: Duration?
@@ -42,6 +43,9 @@ final class Run {
   /// From the moment when the walls are closed.
   var meters: Meters?
   var openedMeters: Meters?
+  /// From the moment when the limit of the cgroup holds.
+  var pageIn: PageInRule?
+  var pageReader: PageReader?
   /// Bytes in the cgroup that aren't the plugin's.
   var cgroupBaseline: Int?
   var watchdog: Watchdog
@@ -231,6 +235,7 @@ final class Run {
       if hasEnded { return awaitServer() }
     }
     sample()
+    considerPageIn(at: BootClock.now)
     arm()
   }
 
@@ -305,6 +310,7 @@ final class Run {
   func kill(_ outcome: Outcome) {
     guard cause == nil, report == nil else { return }
     cause = outcome
+    pageReader?.cancel()
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
     loop.setTimer(key(.deadline), at: nil) {}
@@ -388,6 +394,7 @@ final class Run {
 
   private func stopWatching() {
     isClosed = true
+    pageReader?.cancel()
     for timer in Timer.allCases { loop.setTimer(key(timer), at: nil) {} }
     for key in keys { loop.stop(key) }
     keys = []
@@ -395,7 +402,7 @@ final class Run {
   }
 
   private func closeDescriptors() {
-    for descriptor in [control, service, output, pidfd, status, listener] where descriptor >= 0 { close(descriptor) }
+    for descriptor in [control, service, output, pidfd, status, maps, listener] where descriptor >= 0 { close(descriptor) }
     meters = nil
     openedMeters = nil
     if namespace >= 0 {

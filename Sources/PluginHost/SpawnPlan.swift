@@ -128,6 +128,15 @@ struct SpawnPlan {
     return parts
   }
 
+  /// Where what is attached lies on the machine.
+  var places: ViewPlaces {
+    guard machine.hidesFiles, let identity = try? Files.identity(of: container) else { return ViewPlaces([]) }
+    return ViewPlaces(
+      parts(container: .init(path: container, identity: identity)).compactMap { part in
+        part.file.map { (part.target, $0.path) }
+      })
+  }
+
   /// The scratch directory is memory. Charged it may be as large as the limit; otherwise nothing else counts it.
   private var temporaryBytes: UInt64 {
     let limit = UInt64(max(policy.limits.memory, 65536))

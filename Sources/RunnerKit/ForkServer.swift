@@ -216,7 +216,7 @@ public struct ForkServer {
       if pid == 0 {
         Runner.live(
           request, descriptors: descriptors, clones: clones, template: namespaces.template,
-          done: Runner.Done(status: namespaces.ownStatus()), binding: !preloads)
+          done: Runner.Done(meters: namespaces.ownMeters()), binding: !preloads)
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }

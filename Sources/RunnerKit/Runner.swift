@@ -8,7 +8,7 @@ enum Runner {
   static let control: Int32 = 3
   static let service: Int32 = 4
   /// Until it has been handed over.
-  private static let status: Int32 = 5
+  private static let meters: Int32 = 5
 
   /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.
   static func warmUp() {
@@ -32,7 +32,7 @@ enum Runner {
   /// What a runner did before it had its request.
   struct Done {
     /// Of this process. The host itself couldn't open it where /proc hides (`hidepid`) what may not be debugged.
-    var status: Int32
+    var meters: [Int32]
     var hasJoinedCgroup = false
     /// Whether the mount namespace is this run's own already.
     var isApart = false
@@ -52,7 +52,7 @@ enum Runner {
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
       try settle(
-        control: descriptors[0], service: descriptors[1], output: descriptors[2], status: done.status,
+        control: descriptors[0], service: descriptors[1], output: descriptors[2], meters: done.meters,
         keepsOthers: request.keepsDescriptors)
     } catch {
       fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
@@ -63,8 +63,9 @@ enum Runner {
     do {
       try walls.limitResources()
       // The host measures while the kernel compiles the filter.
-      say(.settled, done.status < 0 ? [] : [Self.status])
-      if done.status >= 0 { close(Self.status) }
+      let meters = done.meters.indices.map { Self.meters + Int32($0) }
+      say(.settled, meters)
+      for meter in meters { close(meter) }
       // With the host holding on to it, the namespace is taken apart after the process is gone and not before: an RCU
       // grace period that would be the longest part of its end.
       if template != nil { _ = ol_own_mount_namespace(&namespace) }
@@ -94,21 +95,22 @@ enum Runner {
     ol_exit_now(70)
   }
 
-  /// Descriptors 0 to 4 in their places, behind them the status where there is one, and none beside them.
+  /// Descriptors 0 to 4 in their places, behind them the meters where there are any, and none beside them.
   private static func settle(
-    control: Int32, service: Int32, output: Int32, status: Int32, keepsOthers: Bool
+    control: Int32, service: Int32, output: Int32, meters: [Int32], keepsOthers: Bool
   ) throws(SystemCallError) {
-    let given = status < 0 ? [control, service, output] : [control, service, output, status]
+    let given = [control, service, output] + meters
+    let end = Self.meters + Int32(meters.count)
     // Out of the way first, so that no move closes another one's source.
     let high = try given.map { (descriptor) throws(SystemCallError) in
-      try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, Self.status + 1) }
+      try checkErrno("fcntl", "\(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, end) }
     }
     var places: [(Int32, Int32)] = [(high[0], Self.control), (high[1], Self.service), (high[2], 1), (high[2], 2)]
-    if status >= 0 { places.append((high[3], Self.status)) }
+    places += meters.indices.map { (high[3 + $0], Self.meters + Int32($0)) }
     for (source, target) in places {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
-    if !keepsOthers { try check("close_range", "") { ol_close_from(places.count > 4 ? Self.status + 1 : Self.status) } }
+    if !keepsOthers { try check("close_range", "") { ol_close_from(end) } }
     try check("sigaction", "") { ol_install_crash_handlers(Self.control, RunnerMessage.crashedKind) }
     signal(SIGXFSZ, SIG_IGN)
     // A process that is killed has no last moment to write its lines in.

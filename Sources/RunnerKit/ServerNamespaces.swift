@@ -107,8 +107,15 @@ struct ServerNamespaces {
     return mounts
   }
 
-  /// What the kernel says of the calling process (proc_pid_status(5)), for the host to read; -1 where that can't be had.
-  func ownStatus() -> Int32 { openat(proc, "self/status", O_RDONLY | O_CLOEXEC) }
+  /// What the kernel says of the calling process (proc_pid_status(5), proc_pid_maps(5)), for the host to read; empty where
+  /// that can't be had.
+  func ownMeters() -> [Int32] {
+    let names: [String] = ["self/status", "self/maps"]
+    let files = names.map { (name: String) -> Int32 in openat(proc, name, O_RDONLY | O_CLOEXEC) }
+    guard files.contains(where: { $0 < 0 }) else { return files }
+    for file in files where file >= 0 { close(file) }
+    return []
+  }
 
   /// fork(2); the child is the first process of a pid namespace of its own where there is one.
   func fork(_ pid: inout pid_t) -> Int32 {

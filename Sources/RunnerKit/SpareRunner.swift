@@ -32,7 +32,7 @@ struct SpareRunner {
       for descriptor in descriptors + [mine, reader] { Glibc.close(descriptor) }
       // First, so that its memory is charged where it will belong. The kernel may take an RCU grace period for it, which
       // is many milliseconds of a busy machine.
-      var steps = Runner.Done(status: namespaces.ownStatus())
+      var steps = Runner.Done(meters: namespaces.ownMeters())
       steps.hasJoinedCgroup = cgroup.map { write($0, "0", 1) == 1 } ?? false
       pages?.populate()
       steps.isApart = namespaces.template != nil && ol_unshare(ol_new_mount) == 0

@@ -6,6 +6,9 @@
 /* openat2(2) beneath a directory: no symbolic links, no magic links, no other mount. Debian 12's headers lack it. */
 int ol_open_beneath(int directory, const char *path, int flags, unsigned int mode, int *descriptor);
 
+/* openat2(2) of a whole path that no symbolic link is to be part of: ELOOP. */
+int ol_open_without_links(const char *path, int flags, int *descriptor);
+
 /* renameat2(2) with RENAME_NOREPLACE. */
 int ol_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to);
 

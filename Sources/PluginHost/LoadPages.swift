@@ -1,0 +1,27 @@
+internal import LinuxSystem
+internal import Synchronization
+
+/// Brings into the page cache what loading a plugin reads, before a runner has to wait for it (`PageInRule` says why the host
+/// does that). Nothing is asked of the disk where it is there already.
+enum LoadPages {
+  /// For so long it stays there on most machines; what doesn't is brought in while the plugin is at work.
+  private static let freshness = Duration.seconds(10)
+  private static let mostKnown = 256
+  private static let known = Mutex<[FileIdentity: Duration]>([:])
+
+  /// Whether an image hasn't been looked after for a while. Any thread.
+  static func areDue(for image: PluginImage) -> Bool {
+    known.withLock { known in
+      let now = BootClock.now
+      if let last = known[image.library.identity], now - last < freshness { return false }
+      if known.count >= mostKnown { known.removeAll() }
+      known[image.library.identity] = now
+      return true
+    }
+  }
+
+  /// Blocks until they are there, at most for `PageInRule.longestTurn` of asking.
+  static func bringIn(for image: PluginImage) {
+    PageReader(places: ViewPlaces([])).bringIn(closureOf: ([image.library] + image.neighbours).map(\.path))
+  }
+}

@@ -1,0 +1,135 @@
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+internal import Synchronization
+
+/// Brings the files that a process maps into the page cache, on a thread of its own: reading from a disk may take long.
+///
+/// Nothing of a file is looked at, and nothing is written: a plugin that has another file brought in learns nothing by it.
+final class PageReader: Sendable {
+  /// The kernel brings in no more at once than its largest transfer, and leaves out the rest (`force_page_cache_ra`).
+  private static let portion: UInt64 = 128 << 10
+  private static let longestMaps = 1 << 20
+  private static let mostLibraries = 512
+  private static let longestStop = Duration.milliseconds(500)
+  /// Portions that the disk is asked for before the first is waited for, and so files that are open at once at most.
+  private static let mostAsked = 256
+
+  private let wasCancelled = Atomic(false)
+  private let places: ViewPlaces
+  private let known = Mutex<Set<MappedFile>>([])
+
+  init(places: ViewPlaces) { self.places = places }
+
+  /// What is under way ends soon. Any thread.
+  func cancel() { wasCancelled.store(true, ordering: .relaxed) }
+
+
+  /// Until every thread stands still, or isn't about to. One that is in the kernel waits there for pages that its own faults
+  /// asked the disk for, none of which can be reclaimed: behind ours in the disk's queue it would be killed for them.
+  func awaitStop(of process: pid_t) {
+    let end = BootClock.now + Self.longestStop
+    while BootClock.now < end, !wasCancelled.load(ordering: .relaxed) {
+      let threads = (try? Files.names(in: "/proc/\(process)/task")) ?? []
+      if threads.allSatisfy({ !Self.isBusy("/proc/\(process)/task/\($0)/stat") }) { return }
+      usleep(200)
+    }
+  }
+
+  /// Whether a thread runs or waits for a disk (proc_pid_stat(5), field 3).
+  private static func isBusy(_ file: String) -> Bool {
+    guard let text = try? Files.text(of: file, limit: 1024), let end = text.lastIndex(of: ")") else { return false }
+    return ["R", "D"].contains(text[text.index(after: end)...].dropFirst().prefix(1))
+  }
+
+  /// What wasn't mapped at the last turn; where there is nothing new, everything.
+  /// `maps`: of the process, open since it was trusted (proc_pid_maps(5)). Blocks.
+  func bringIn(filesOf maps: borrowing OwnedDescriptor) {
+    guard lseek(maps.number, 0, SEEK_SET) == 0, let text = try? maps.readAll(limit: Self.longestMaps) else { return }
+    let parts = MappedFile.all(in: String(decoding: text, as: UTF8.self))
+    let known = known.withLock { exchange(&$0, with: Set(parts)) }
+    let fresh = parts.filter { !known.contains($0) }
+    var turn = Turn()
+    var last: (path: String, file: OwnedFile?) = ("", nil)
+    for part in fresh.isEmpty ? parts : fresh where !isOver(turn) {
+      // A library's parts follow each other.
+      if part.path != last.path { last = (part.path, OwnedFile(places.machinePath(of: part.path))) }
+      guard let file = last.file, file.inode == part.inode, part.offset < file.size else { continue }
+      ask(for: part.offset, min(part.length, file.size - part.offset), of: file, &turn)
+    }
+    turn.await()
+  }
+
+  /// What the loader will map of libraries and of those that they need. It goes from one to the next, and the kernel reads
+  /// ahead in each: whatever isn't there by then is charged to the runner at once, code that nobody runs as well. Blocks.
+  func bringIn(closureOf libraries: [String]) {
+    var turn = Turn()
+    let installed = LibrarySearch.installed()
+    var waiting = libraries
+    var seen = Set(libraries)
+    while let path = waiting.popLast(), seen.count < Self.mostLibraries, !isOver(turn) {
+      guard let file = OwnedFile(path),
+        let outline = LibraryOutline(FileWindows(descriptor: file.descriptor.number, count: file.size))
+      else { continue }
+      for part in outline.loaded { ask(for: part.offset, part.length, of: file, &turn) }
+      let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.hasPrefix("/") }
+      for name in outline.needed where !name.contains("/") {
+        let found = installed[name] ?? folders.map { "\($0)/\(name)" }.first(where: Files.exists)
+        if let found = found.flatMap({ try? Files.real($0) }), seen.insert(found).inserted { waiting.append(found) }
+      }
+    }
+    turn.await()
+  }
+
+  private func isOver(_ turn: Turn) -> Bool {
+    turn.left == 0 || BootClock.now >= turn.end || wasCancelled.load(ordering: .relaxed)
+  }
+
+  private func ask(for offset: UInt64, _ length: UInt64, of file: OwnedFile, _ turn: inout Turn) {
+    var done: UInt64 = 0
+    while done < length, !isOver(turn) {
+      let count = min(Self.portion, length - done)
+      posix_fadvise(file.descriptor.number, off_t(offset + done), off_t(count), POSIX_FADV_WILLNEED)
+      done += count
+      turn.left -= min(turn.left, count)
+      turn.asked.append((file, offset + done - 1))
+      if turn.asked.count >= Self.mostAsked { turn.await() }
+    }
+  }
+
+  /// What one turn may still bring in, and what it has asked the disk for.
+  private struct Turn {
+    var left = PageInRule.mostBytesPerTurn
+    let end = BootClock.now + PageInRule.longestTurn
+    var asked: [(file: OwnedFile, last: UInt64)] = []
+
+    /// Until all of it is there. A plugin that asks a busy disk for the same pages again would have them charged to it while
+    /// they can't be reclaimed, and be killed for them.
+    mutating func await() {
+      var byte: UInt8 = 0
+      for (file, last) in asked { _ = pread(file.descriptor.number, &byte, 1, off_t(last)) }
+      asked = []
+    }
+  }
+
+  /// A regular file, opened for reading.
+  private final class OwnedFile {
+    let descriptor: OwnedDescriptor
+    let inode: UInt64
+    let size: UInt64
+
+    /// A folder that the plugin may write to can hold anything at that name by now: what isn't a regular file isn't opened
+    /// for reading, and links are refused.
+    init?(_ path: String) {
+      var number: Int32 = -1
+      guard ol_open_without_links(path, ol_open_path, &number) == 0 else { return nil }
+      let found = OwnedDescriptor(taking: number)
+      guard let identity = try? found.identity(), identity.isRegularFile,
+        let file = try? OwnedDescriptor.open("/proc/self/fd/\(found.number)", O_RDONLY | O_NONBLOCK)
+      else { return nil }
+      descriptor = file
+      inode = identity.inode
+      size = UInt64(clamping: identity.size)
+    }
+  }
+}
