@@ -195,6 +195,13 @@ public final class Plugin: Sendable {
     core.loop.submit { [core, run] in core.runs[run]?.scheduled.finish(identifier) }
   }
 
+  /// What the plugin scheduled by itself so far.
+  public func scheduledDownloads() async -> [Download] {
+    await withCheckedContinuation { [core, run] continuation in
+      core.loop.submit { continuation.resume(returning: core.runs[run]?.scheduled.downloads ?? []) }
+    }
+  }
+
   /// A plugin that nobody ended goes with its last reference.
   deinit { core.discard(run) }
 

@@ -77,6 +77,11 @@ public struct PluginImage: Sendable {
         &room)
   }
 
+  /// Whether the system's loader finds a library by that name, as `init(opening:searching:)` does.
+  public static func isFoundByLoader(_ name: String) -> Bool {
+    !name.contains("/") && name != "." && name != ".." && LibrarySearch.find(name) != nil
+  }
+
   static func directory(of path: String) -> String {
     let slash = path.lastIndex(of: "/") ?? path.startIndex
     return slash == path.startIndex ? "/" : String(path[..<slash])

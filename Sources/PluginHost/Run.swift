@@ -340,7 +340,9 @@ final class Run {
     let phase = isLoading ? "while loading" : waiting == nil ? "between calls" : "in a call"
     if let cgroup, cgroup.hasKilled {
       usage.peakMemoryBytes = plan.policy.limits.memory
-      return Outcome(.memoryExceeded, "the kernel ended it at \(plan.policy.limits.memory >> 10) KiB \(phase)")
+      return Outcome(
+        .memoryExceeded,
+        "the kernel ended it \(phase): it had all of its \(plan.policy.limits.memory >> 10) KiB and wanted more")
     }
     if exit.wasSignalled, exit.status == SIGSYS {
       return Outcome(.policyViolation, "it made a system call of another architecture (i386 or x32) \(phase)")

@@ -6,14 +6,19 @@ struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
     abstract: "Measures a wake, a warm call, the time from a deadline to the process being gone, or what wakes leave.",
+    usage: "outrider bench [<options>] <what> <extension>",
     discussion: """
-      Each is measured in turn with what it compares with; other figures than those of one run can't be compared, and the
-      load average is printed with them.
-      'wake': load, content request and end, with a runner standing ready and without; the same plugin without a wall in a
-      fork of the preloaded process; 'bwrap … /bin/true' where that is installed; an idle runner's memory.
-      'call': a call of a loaded runner, and the same bytes over the same kind of socket from the thread that makes calls to
-      another one and back.
+      Each is measured in turn with what it compares with; other figures than those of one run can't be compared, and \
+      the load average is printed with them.
+
+      'wake': load, content request and end, with a runner standing ready and without; the same plugin without a wall \
+      in a fork of the preloaded process; 'bwrap … /bin/true' where that is installed; an idle runner's memory.
+
+      'call': a call of a loaded runner, and the same bytes over the same kind of socket from the thread that makes \
+      calls to another one and back.
+
       'kill': from a deadline to the process being gone.
+
       'leaks': what so many wakes leave of descriptors, processes, cgroups, folders and memory.
 
       EXAMPLE

@@ -7,17 +7,18 @@ internal import Sandbox
 struct CallCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "call", abstract: "Calls any function of any shared library, inside the walls.",
+    usage: "outrider call [<options>] <library> <symbol> <signature> [<arguments> ...]",
     discussion: """
-      SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes and
-      out(N). 'bytes' takes text, hex:0a1b or @FILE and passes its address; out(N) takes no argument, and its N bytes
-      follow the result as hex. A LIBRARY without '/' is looked up as the system's loader does.
+      SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes \
+      and out(N). 'bytes' takes text, hex:0a1b or @FILE and passes its address; out(N) takes no argument, and its N \
+      bytes follow the result as hex. A LIBRARY without '/' is looked up as the system's loader does.
 
       EXAMPLES
-        outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5        907060870
-        outrider call libm.so.6 pow 'f64(f64,f64)' 2 10                     1024.0
-        outrider call libc.so.6 abs 'i32(i32)' -5                           5
-        outrider call libc.so.6 strlen 'u64(cstring)' -- --wall             6
-        outrider call libc.so.6 sleep 'u32(u32)' 30 --wall 300ms            killed, exit status 12
+        outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5     907060870
+        outrider call libm.so.6 pow 'f64(f64,f64)' 2 10                  1024.0
+        outrider call libc.so.6 abs 'i32(i32)' -5                        5
+        outrider call libc.so.6 strlen 'u64(cstring)' -- --wall          6
+        outrider call libc.so.6 sleep 'u32(u32)' 30 --wall 300ms         killed, 12
       """)
 
   @OptionGroup var sandbox: SandboxOptions
@@ -38,12 +39,12 @@ struct CallCommand: AsyncParsableCommand {
       host.stop()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, result: result).print()
+        try JSONReport(report, limits: policy.limits, result: result).print()
       } else if let result {
         Output.result(result)
         if result.value.isCut { Output.note("the string is cut: 64 KiB of a result are read") }
       }
-      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, limits: LimitsText(policy)) }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, policy) }
       Exit.leave(report.outcome.kind.exitStatus)
     } catch {
       Exit.with(error)

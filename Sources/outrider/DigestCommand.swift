@@ -14,7 +14,7 @@ struct DigestCommand: ParsableCommand {
 
       EXAMPLE
         outrider digest talk.mp4 > talk.chunks
-        outrider fetch https://example.com/talk.mp4 --chunks talk.chunks --foreground
+        outrider fetch https://example.com/talk.mp4 --chunks talk.chunks
       """)
 
   @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file()) var file: String

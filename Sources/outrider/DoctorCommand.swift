@@ -7,8 +7,8 @@ struct DoctorCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor", abstract: "Says of each wall and limit whether this machine and this user have it.",
     discussion: """
-      Walls are what a run would have now. Limits are proved: a runner exceeds each on purpose, and one that doesn't bite
-      is reported as not in force. Exit status 69 when a limit doesn't.
+      Walls are what a run would have now. Limits are proved: a runner exceeds each on purpose, and one that doesn't \
+      bite is reported as not in force. Exit status 69 when a limit doesn't.
 
       EXAMPLE
         outrider doctor --json

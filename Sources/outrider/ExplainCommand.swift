@@ -9,7 +9,8 @@ struct ExplainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain", abstract: "Says why a download isn't moving, and what ends that.",
     discussion: """
-      Reads the journal of `outrider fetch`, also while a fetch runs. ID is the number that fetch names.
+      Reads the journal of `outrider fetch`, also while a fetch runs. ID is the number that fetch names, beside --state \
+      where it named another folder.
 
       EXAMPLES
         outrider explain 7

@@ -10,24 +10,31 @@ struct FetchCommand: AsyncParsableCommand {
     commandName: "fetch",
     abstract: "Downloads files with the engine that serves apps, and resumes what was interrupted.",
     discussion: """
-      The file's name is the last part of the URL's path, made safe, or --output; a file that is there already is never
-      replaced. Plain http works to loopback hosts only. Interrupted in any way, the same command goes on where it was.
+      The file's name is the last part of the URL's path, made safe, or --output; where several URLs have the same, the \
+      second becomes a-2.bin, and so on. A file that is there already is never replaced. Plain http works to loopback \
+      hosts only. Interrupted in any way, the same command goes on where it was. Commands run side by side: each that \
+      finds the default state folder in use takes one of its own (fetch-2 to fetch-16).
 
       EXAMPLES
         outrider fetch https://example.com/talk.mp4 --to ~/Talks
         outrider fetch 'https://example.com/get?id=7' -o talk.mp4
         outrider fetch https://example.com/pack.zip --sha256 9f86d081… --foreground
         outrider fetch --from urls.txt --to packs
-        outrider fetch https://a.example/x.iso --mirror https://b.example/x.iso --chunks x.chunks --foreground
+        outrider fetch https://a.test/x --mirror https://b.test/x --chunks x.chunks
         outrider fetch https://files.example/a.bin --cert me.pem --key me-key.pem
         outrider fetch https://files.example/a.bin --token-file token
-        outrider fetch https://a.example/1.bin https://a.example/2.bin --limit-rate 2MB --json
+        outrider fetch https://a.test/1 https://a.test/2 --limit-rate 2MB --json
 
       EXIT STATUS
-        0 all complete   1 some failed, each named   64 usage   66 a file or directory that isn't there
-        70 too few threads, open files or memory are allowed   73 the state folder can't be used
-        74 standard output didn't take the result   75 stopped with work left that the same command resumes
-        130 interrupted, likewise resumable
+        0    all complete
+        1    some failed, each named
+        64   usage
+        66   a file or directory that isn't there
+        70   too few threads, open files or memory are allowed
+        73   the state folder can't be used, or --to can't be made
+        74   standard output didn't take the result
+        75   stopped with work left that the same command resumes
+        130  interrupted, likewise resumable
       """)
 
   @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String] = []
@@ -36,7 +43,10 @@ struct FetchCommand: AsyncParsableCommand {
       "Further URLs, one a line; - reads standard input. Several lists are read in their order.", valueName: "file"),
     completion: .file())
   var from: [String] = []
-  @Option(help: ArgumentHelp("The directory that files go to.", valueName: "dir"), completion: .directory)
+  @Option(
+    help: ArgumentHelp(
+      "The directory that files go to; made, with those above it, where it is missing.", valueName: "dir"),
+    completion: .directory)
   var to = "."
   @Option(
     name: .shortAndLong,

@@ -29,6 +29,8 @@ enum FetchOptions {
     options.fileMode = 0o666 & ~mask()
     // What other commands left waits for them.
     options.takesUpOpenJobs = false
+    // Somebody named the file: one that isn't there is told at once.
+    options.retestsPublication = false
     // A person chose the volume, which may be small; a body without end must not take all of a large one.
     options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 3, most: 512 << 20)
     if let text = command.limitRate {

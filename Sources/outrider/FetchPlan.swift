@@ -1,6 +1,7 @@
 internal import AssetModel
 internal import Downloads
 internal import Foundation
+internal import LinuxSystem
 
 /// What one `outrider fetch` is asked for. There may be very many: a specification is made when it is needed.
 struct FetchPlan: Sendable {
@@ -14,18 +15,19 @@ struct FetchPlan: Sendable {
   let targets: [Target]
   /// Those of all its URLs.
   let schemes: Set<String>
-  let directory: String
+  private(set) var directory: String
+  private let option: String
   private let transferClass: TransferClass
   private var digest: ContentDigest?
   private let chunks: ChunkList?
   let mirrors: [String]
 
   init(_ command: FetchCommand) throws {
-    directory = try FetchPath.absolute(command.to, "--to \(command.to)")
+    option = "--to \(command.to)"
+    directory = try FetchPath.absolute(command.to, option)
     transferClass = command.foreground ? .foreground : .visible
-    var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
-      throw Failure(66, "--to \(command.to): there is no such directory")
+    if let there = try? Files.identity(of: directory), !there.isDirectory {
+      throw Failure(66, "\(option): isn't a directory")
     }
     if let text = command.sha256.first {
       guard let parsed = ContentDigest(hex: text), parsed.algorithm == .sha256 else {
@@ -45,40 +47,35 @@ struct FetchPlan: Sendable {
       })
   }
 
-  /// A string by its bytes: to a server and to a directory two spellings of the same character are two things.
-  private struct Spelling: Hashable {
-    let text: String
-
-    static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
-
-    func hash(into hasher: inout Hasher) {
-      var text = text
-      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
-  }
-
   private static func targets(
     _ entries: [FetchList.Entry], output: String?
   ) throws -> (targets: [Target], schemes: Set<String>) {
-    var names: [Spelling: String] = [:]
     var schemes: Set<String> = []
-    let targets: [Target] = try entries.compactMap { entry in
+    var (urls, names): ([String], [String]) = ([], [])
+    var seen: Set<FetchNames.Spelling> = []
+    for entry in entries {
+      // Whoever lists a file twice wants it once.
+      guard seen.insert(FetchNames.Spelling(text: entry.url)).inserted else { continue }
       let place = entry.place.map { "\($0): " } ?? ""
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)\(remedy(entry.url))")
       }
       schemes.insert(url.scheme)
-      let name = output ?? SafeFileName.from(path: url.path)
-      if let other = names.updateValue(entry.url, forKey: Spelling(text: name)) {
-        // Whoever lists a file twice wants it once.
-        if other.utf8.elementsEqual(entry.url.utf8) { return nil }
-        throw Failure(
-          64, "\(place)\(other) and \(entry.url) would both be written to \(name); fetch them to two directories")
-      }
-      return Target(url: entry.url, name: name)
+      urls.append(entry.url)
+      names.append(output ?? SafeFileName.from(path: url.path))
     }
-    return (targets, schemes)
+    return (zip(urls, FetchNames.distinct(names)).map { Target(url: $0, name: $1) }, schemes)
+  }
+
+  /// Makes the directory, and those above it, where there are none. After it the path is the one that it has without `..`:
+  /// files are known by it.
+  mutating func makeDirectory() throws {
+    if Files.exists(directory) { return }
+    do throws(SystemCallError) { try Files.makeDirectories(directory, mode: 0o777) } catch {
+      throw Failure(73, "\(option) can't be made: \(error); name another directory")
+    }
+    directory = try FetchPath.absolute(directory, option)
   }
 
   /// What people write who are used to more patient programs.

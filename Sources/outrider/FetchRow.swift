@@ -2,24 +2,73 @@ internal import AssetModel
 internal import Downloads
 internal import Foundation
 
-/// One row of the progress display. It never wraps: rows are counted when they are drawn over.
+/// One row of the progress display, at most as wide as it is told.
 enum FetchRow {
-  static func text(_ name: String, _ progress: DownloadProgress?, note: String?, columns: Int) -> String {
-    let nameWidth = min(28, max(8, columns / 3))
-    let name = padded(fit(Printable.text(name), nameWidth), nameWidth + 1)
-    guard let progress else { return fit(name + Printable.text(note ?? ""), columns) }
+  /// What stands behind a bar, in cells that are the same in every row: from all of it to what is left where there is no
+  /// room.
+  private enum Figures: CaseIterable {
+    case all, total, left, rate, percent
+
+    var width: Int {
+      switch self {
+      case .all: 5 + 2 + 24 + 2 + 12 + 2 + 13
+      case .total: 5 + 2 + 10 + 2 + 12 + 2 + 13
+      case .left: 5 + 2 + 12 + 2 + 13
+      case .rate: 5 + 2 + 12
+      case .percent: 5
+      }
+    }
+  }
+
+  /// `nameWidth`: cells of the names of all rows; nil: this row is alone.
+  static func text(
+    _ name: String, _ progress: DownloadProgress?, note: String?, nameWidth: Int? = nil, columns: Int
+  ) -> String {
+    let name = Printable.text(name)
+    let nameWidth = min(nameWidth ?? width(name), max(8, columns / 3))
+    let start = padded(fit(name, nameWidth), nameWidth + 1)
+    guard let progress else { return fit(start + Printable.text(note ?? ""), columns) }
     let fraction = progress.total.map { $0 > 0 ? min(1, Double(progress.received) / Double($0)) : 1 }
-    let percent = fraction.map { String(format: "%3.0f %%", $0 * 100) } ?? "  ? %"
-    let received = FetchWords.size(progress.received)
+    // Rounded down: a file that isn't complete never looks so.
+    let percent = fraction.map { String(format: "%3d %%", Int($0 * 100)) } ?? "  ? %"
     // What waits doesn't move: its reason needs the room more than a bar does.
-    if let note { return fit("\(name)\(percent)  \(received)  \(Printable.text(note))", columns) }
-    let rate = "\(FetchWords.size(Int64(progress.bytesPerSecond)))/s"
-    let figures = "\(percent)  \(received)  \(rate)"
-    let cells = min(20, columns - nameWidth - 2 - figures.count)
-    guard cells >= 5 else { return fit(name + figures, columns) }
-    let filled = Int((fraction ?? 0) * Double(cells))
-    let bar = String(repeating: "█", count: filled) + String(repeating: "·", count: cells - filled)
-    return fit("\(name)\(bar) \(figures)", columns)
+    if let note {
+      return fit("\(start)\(percent)  \(FetchWords.size(progress.received))  \(Printable.text(note))", columns)
+    }
+    let room = columns - nameWidth - 2
+    guard let shown = Figures.allCases.first(where: { room - $0.width >= shortestBar }) else {
+      return fit(start + percent, columns)
+    }
+    let figures = figures(shown, percent, progress)
+    return fit("\(start)\(bar(fraction, room - shown.width)) \(figures)", columns)
+  }
+
+  private static let shortestBar = 6
+
+  private static func figures(_ shown: Figures, _ percent: String, _ progress: DownloadProgress) -> String {
+    let received = FetchWords.size(progress.received)
+    let total = progress.total.map { FetchWords.size($0) }
+    let rate = right("\(FetchWords.size(Int64(progress.bytesPerSecond)))/s", 12)
+    let left = FetchWords.timeLeft(progress.total.map { $0 - progress.received }, at: progress.bytesPerSecond) ?? ""
+    switch shown {
+    case .all:
+      let size = right(received, 10) + (total.map { " of " + $0 } ?? "")
+      return "\(percent)  \(padded(size, 24))  \(rate)  \(left)"
+    case .total: return "\(percent)  \(right(total ?? received, 10))  \(rate)  \(left)"
+    case .left: return "\(percent)  \(rate)  \(left)"
+    case .rate: return "\(percent)  \(rate)"
+    case .percent: return percent
+    }
+  }
+
+  private static func bar(_ fraction: Double?, _ cells: Int) -> String {
+    guard let fraction else { return String(repeating: "·", count: cells) }
+    let filled = fraction > 0 ? max(1, Int(fraction * Double(cells))) : 0
+    return String(repeating: "█", count: filled) + String(repeating: "·", count: cells - filled)
+  }
+
+  private static func right(_ text: String, _ columns: Int) -> String {
+    String(repeating: " ", count: max(0, columns - width(text))) + text
   }
 
   /// `text`, or its beginning with an ellipsis.

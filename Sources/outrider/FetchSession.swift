@@ -10,6 +10,7 @@ final class FetchSession: Sendable {
   private let command: FetchCommand
   private let plan: FetchPlan
   private let store: AssetStore
+  private let siblings: FetchSiblings
   private let engine: DownloadEngine
   private let advice: FetchAdvice
   private let stopped = Mutex<Int32?>(nil)
@@ -17,34 +18,38 @@ final class FetchSession: Sendable {
   init(_ command: FetchCommand, _ plan: FetchPlan) throws {
     Memory.keepSmall()
     self.command = command
-    self.plan = plan
-    let directory = try FetchState.directory(command.state)
+    var plan = plan
     // What is wrong with the command is said before anything is made.
     let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
     var engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
     var advice = identity?.advice ?? FetchAdvice()
     advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
     self.advice = advice
-    do {
-      try Files.makeDirectories(directory, mode: 0o700)
-    } catch {
-      throw Failure(73, "the state folder can't be made: \(error); name another with --state")
-    }
-    // Two commands with journals of their own may fetch into one directory, and under one name.
-    engineOptions.stagingOwner = (try? Files.real(directory)) ?? directory
     var options = AssetStore.Options()
     options.startFresh = command.startFresh
     // Whoever types them, or lists them in a file, may have many.
     options.mostOpenJobsPerApp = 1_000_000
-    store = try AssetStore(opening: directory, options: options)
-    Self.tell(store.recovery)
+    let opened = try FetchState.open(command.state, options)
+    try plan.makeDirectory()
+    self.plan = plan
+    store = opened.store
+    siblings = FetchSiblings(directories: opened.siblings, plan: plan)
+    // Two commands with journals of their own may fetch into one directory, and under one name.
+    engineOptions.stagingOwner = (try? Files.real(opened.directory)) ?? opened.directory
+    Self.tell(opened)
     engine = try DownloadEngine(journal: store, options: engineOptions)
   }
 
   /// Settled downloads that `explain` can still tell of.
   private static let keptDownloads = 10_000
 
-  private static func tell(_ recovery: AssetStore.Recovery) {
+  private static func tell(_ opened: FetchState.Opened) {
+    if let holder = opened.holder {
+      Output.note(
+        "process \(holder.pid) has the state folder; this command's is \(opened.directory) (explain --state tells of it)"
+      )
+    }
+    let recovery = opened.store.recovery
     guard let damage = recovery.damage else { return }
     let place =
       if let made = recovery.backupMade {
@@ -64,9 +69,13 @@ final class FetchSession: Sendable {
         return true
       }
       // Whoever asks twice doesn't want to wait; what is on the disk is good for the next time.
-      guard isFirst else { Exit.leave(number == SIGINT ? 130 : 75) }
+      guard isFirst else {
+        view.leaveTerminal()
+        Exit.leave(number == SIGINT ? 130 : 75)
+      }
       Task { await engine.close() }
     }
+    Interrupts.onWindowChange { view.redraw() }
     let events = engine.events
     var (open, postponed, staging) = try await start(view)
     var published: [StoredEvent] = []
@@ -116,6 +125,7 @@ final class FetchSession: Sendable {
     // Those that are done, and those that have their name already and only have to be called done.
     var (complete, named): (Set<Int>, Set<Int>) = ([], [])
     var damaged: [Int: String] = [:]
+    let findings = siblings.look(into: store)
     let times = try FetchedFile.modificationTimes(store)
     func judge(_ index: Int, _ record: JobRecord, _ modified: Int64?, finished: Int64? = nil) {
       let wanted = plan.specification(plan.targets[index])
@@ -150,6 +160,15 @@ final class FetchSession: Sendable {
     let wanted = plan.targets.indices.filter { index in
       if complete.contains(index) { return false }
       let target = plan.targets[index]
+      switch findings[index] {
+      case .complete(let bytes):
+        view.alreadyComplete(nil, plan.specification(target), bytes: bytes)
+        return false
+      case .inHand(let who):
+        view.refuse(target.name, target.url, TransferFailure(.refused, detail: who))
+        return false
+      case nil: break
+      }
       guard !named.contains(index), let refusal = refusal(of: target, damage: damaged[index]) else {
         return true
       }

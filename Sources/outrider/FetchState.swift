@@ -1,4 +1,6 @@
+internal import AssetStore
 internal import Foundation
+internal import LinuxSystem
 
 /// The state of the command line's own downloads.
 enum FetchState {
@@ -16,5 +18,42 @@ enum FetchState {
     if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state }
     let homes = [environment["HOME"], accountHome].compactMap { $0 }
     return homes.first { $0.hasPrefix("/") }.map { "\($0)/.local/state" }
+  }
+
+  /// Commands that may run side by side with the default folder: each has a journal of its own. `first` is the default.
+  static func folders(_ first: String) -> [String] { [first] + (2...16).map { "\(first)-\($0)" } }
+
+  struct Opened {
+    var store: AssetStore
+    var directory: String
+    /// The other default folders that are there.
+    var siblings: [String] = []
+    /// Who has the default folder.
+    var holder: StoreHolder?
+  }
+
+  /// Opens the chosen folder or, of the default ones, the first that nobody has.
+  static func open(_ chosen: String?, _ options: AssetStore.Options) throws -> Opened {
+    let first = try directory(chosen)
+    let folders = chosen == nil ? folders(first) : [first]
+    var refusal: StoreError?
+    for folder in folders {
+      do {
+        try Files.makeDirectories(folder, mode: 0o700)
+      } catch {
+        throw Failure(73, "the state folder can't be made: \(error); name another with --state")
+      }
+      do throws(StoreError) {
+        let store = try AssetStore(opening: folder, options: options)
+        return Opened(
+          store: store, directory: folder, siblings: folders.filter { $0 != folder && Files.exists($0) },
+          holder: folder == first ? nil : AssetStore.holder(of: first))
+      } catch {
+        guard case .heldBy = error else { throw error }
+        refusal = refusal ?? error
+      }
+    }
+    throw refusal
+      ?? StoreError.unusable(path: first, why: "every journal is in use", remedy: "name another state folder")
   }
 }

@@ -39,6 +39,8 @@ final class FetchView: Sendable {
     var progress: DownloadProgress?
     var note: String?
     var wait: Wait?
+    /// Asked for, though nothing has come yet.
+    var isUnderWay = false
   }
 
   private struct Wait {
@@ -54,8 +56,11 @@ final class FetchView: Sendable {
     var failures: [Int: TransferFailure] = [:]
     /// What stops downloads, as it was told.
     var told: Set<String> = []
-    var drawn = 0
+    var screen = FetchScreen()
+    var isOver = false
     var done = 0
+    /// Of all lines.
+    var bytes: Int64 = 0
     /// Those whose number was told.
     var named: Set<JobID> = []
     /// When a line last said how far it is, where no terminal shows it.
@@ -63,9 +68,20 @@ final class FetchView: Sendable {
 
     /// One line for all.
     var total: String {
-      let bytes = lines.reduce(0) { $0 + $1.bytes }
       let rate = moving.values.reduce(0) { $0 + ($1.progress?.bytesPerSecond ?? 0) }
-      return "\(done) of \(lines.count) files, \(FetchWords.size(bytes)), \(FetchWords.size(Int64(rate)))/s"
+      let start = "\(done) of \(lines.count) files, \(FetchWords.size(bytes))"
+      let speed = "\(FetchWords.size(Int64(rate)))/s"
+      guard let rest else { return "\(start), \(speed)" }
+      let left = FetchWords.timeLeft(rest, at: rate).map { ", \($0)" } ?? ""
+      return "\(start) of \(FetchWords.size(bytes + rest)), \(speed)\(left)"
+    }
+
+    /// Bytes that are still to come, once all that aren't done have said how many they are.
+    private var rest: Int64? {
+      let totals = moving.values.compactMap { moving in
+        moving.progress.flatMap { progress in progress.total.map { $0 - progress.received } }
+      }
+      return !totals.isEmpty && done + totals.count == lines.count ? totals.reduce(0, +) : nil
     }
 
     subscript(id: JobID) -> Line? { places[id].map { lines[Int($0)] } }
@@ -73,6 +89,7 @@ final class FetchView: Sendable {
     mutating func add(_ line: Line) {
       if let id = line.id { places[id] = Int32(lines.count) }
       lines.append(line)
+      bytes += line.bytes
       if line.outcome != .open { done += 1 }
     }
 
@@ -82,14 +99,18 @@ final class FetchView: Sendable {
       done += 1
       lines[place].outcome = outcome
       lines[place].path = path
-      if let bytes { lines[place].bytes = bytes }
+      if let bytes { set(bytes, place) }
     }
 
     mutating func progress(_ id: JobID, _ progress: DownloadProgress) {
       guard let place = places[id] else { return }
-      lines[Int(place)].bytes = progress.received
-      moving[id, default: Moving()].progress = progress
-      moving[id]?.wait = nil
+      set(progress.received, Int(place))
+      moving[id] = Moving(progress: progress)
+    }
+
+    private mutating func set(_ count: Int64, _ place: Int) {
+      bytes += count - lines[place].bytes
+      lines[place].bytes = count
     }
   }
 
@@ -156,14 +177,22 @@ final class FetchView: Sendable {
     case .started(let id):
       let isFirst = state.withLock { state in
         state.moving[id]?.note = nil
+        if isTerminal { state.moving[id, default: Moving()].isUnderWay = true }
         // Of very many, a line for each that ends is enough.
         return state.lines.count <= Self.mostNamed && state.named.insert(id).inserted
       }
-      if isFirst { say(id, "begins") }
+      // On a terminal its row says so.
+      if isFirst, !isTerminal { say(id, "begins") }
     case .progress(let id, let progress):
       state.withLock { $0.progress(id, progress) }
       tellTotal()
-    case .restarted(let id, let reason): say(id, "starts again: \(reason)")
+    case .restarted(let id, let reason):
+      let name = state.withLock { $0[id]?.name ?? "" }
+      if isTerminal {
+        tell("\(Printable.text(name)) starts again: \(reason)")
+      } else {
+        say(id, "starts again: \(reason)")
+      }
     case .waiting(let id, let explanation):
       // What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop
       // all of them: the same is told once.
@@ -228,43 +257,56 @@ final class FetchView: Sendable {
   // MARK: The terminal
 
   /// Rows that fit most terminals; the rest is in the total.
-  private static let mostRows = 12
+  private static let mostRows = 20
+
+  /// The terminal has another size.
+  func redraw() {
+    if state.withLock({ $0.screen.isDrawn }) { draw() }
+  }
+
+  /// Nothing is drawn any more, and what was is removed.
+  func leaveTerminal() {
+    erase()
+    state.withLock { $0.isOver = true }
+  }
 
   private func draw() {
     guard isTerminal else { return }
     let (columns, height) = FetchRow.terminal()
+    state.withLock { state in
+      guard !state.isOver else { return }
+      let rows = Self.rows(state, columns: columns, height: height)
+      // Within the lock: two frames at once would be none.
+      Output.draw(state.screen.draw(rows))
+    }
+  }
+
+  private static func rows(_ state: State, columns: Int, height: Int) -> [String] {
     // The last column stays empty: there some terminals go to the next row by themselves.
     let room = columns - 1
-    let text = state.withLock { state -> String in
-      // In the order in which they were named.
-      let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil }.sorted {
-        (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0)
-      }
-      var rows = moving.prefix(max(0, min(Self.mostRows, height - 2))).compactMap { id, moving in
-        state[id].map { FetchRow.text($0.name, moving.progress, note: moving.note, columns: room) }
-      }
-      rows.append(FetchRow.fit(state.total, room))
-      defer { state.drawn = rows.count }
-      return Self.up(state.drawn) + rows.map { "\u{1b}[2K\($0)\n" }.joined() + "\u{1b}[J"
+    // In the order in which they were named.
+    let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil || $0.value.isUnderWay }
+      .sorted { (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0) }
+      .prefix(max(0, min(mostRows, height - 2)))
+    let names = moving.map { state[$0.key]?.name ?? "" }
+    let width = names.map { FetchRow.width(Printable.text($0)) }.max()
+    var rows = zip(names, moving).map { name, moving in
+      let note = moving.value.note ?? (moving.value.progress == nil ? "begins" : nil)
+      return FetchRow.text(name, moving.value.progress, note: note, nameWidth: width, columns: room)
     }
-    Output.draw(text)
+    if rows.isEmpty || state.lines.count > 1 { rows.append(FetchRow.fit(state.total, room)) }
+    return rows
   }
 
   private func erase() {
     guard isTerminal else { return }
-    let text = state.withLock { state in
-      defer { state.drawn = 0 }
-      return Self.up(state.drawn) + "\u{1b}[J"
-    }
-    Output.draw(text)
+    state.withLock { Output.draw($0.screen.erase()) }
   }
-
-  private static func up(_ lines: Int) -> String { lines > 0 ? "\u{1b}[\(lines)A\r" : "" }
 
   // MARK: The end
 
   func finish(status: Int32, left: Int) {
-    erase()
+    leaveTerminal()
     if isJSON {
       struct Report: Encodable {
         var downloads: [Row]

@@ -44,6 +44,17 @@ enum FetchWords {
     explanation.endsIn.map { String(format: " for %.0f s", $0) } ?? ""
   }
 
+  /// How long `bytes` take at that rate; nil: nobody knows.
+  static func timeLeft(_ bytes: Int64?, at bytesPerSecond: Double) -> String? {
+    guard let bytes, bytesPerSecond >= 1 else { return nil }
+    let exact = (Double(max(0, bytes)) / bytesPerSecond).rounded(.up)
+    guard exact < 100 * 3600 else { return "over 99 h" }
+    let seconds = Int(exact)
+    return seconds < 3600
+      ? String(format: "%d:%02d left", seconds / 60, seconds % 60)
+      : String(format: "%d:%02d:%02d left", seconds / 3600, seconds / 60 % 60, seconds % 60)
+  }
+
   static func size(_ bytes: Int64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"]
     var value = Double(bytes)

@@ -31,14 +31,14 @@ enum FetchedFile {
         return .intact
       }
       if let entity = record.partial?.entity, entity.coding == nil, let digest = entity.reprDigest,
-        holds(path, digest, nil)
+        difference(path, digest, nil) == nil
       {
         return .intact
       }
       return .damaged("was changed after it was fetched")
     }
-    return holds(path, digest, chunks)
-      ? .intact : .damaged("was fetched, but doesn't have the digest that it has to have (any more)")
+    guard let difference = difference(path, digest, chunks) else { return .intact }
+    return .damaged("was fetched, but isn't what it has to be (any more): \(difference)")
   }
 
   /// Whether it is the very file that the journal speaks of.
@@ -55,13 +55,14 @@ enum FetchedFile {
   static func size(ofFileThatFits wanted: DownloadSpecification) -> Int64? {
     let path = "\(wanted.directory)/\(wanted.fileName)"
     guard wanted.digest != nil || wanted.chunks != nil, let identity = try? Files.identity(of: path),
-      identity.isRegularFile, holds(path, wanted.digest, wanted.chunks)
+      identity.isRegularFile, difference(path, wanted.digest, wanted.chunks) == nil
     else { return nil }
     return identity.size
   }
 
-  private static func holds(_ path: String, _ digest: ContentDigest?, _ chunks: ChunkList?) -> Bool {
-    guard let file = FileHandle(forReadingAtPath: path) else { return false }
+  /// What the file at `path` has otherwise than it has to; nil: nothing.
+  private static func difference(_ path: String, _ digest: ContentDigest?, _ chunks: ChunkList?) -> String? {
+    guard let file = FileHandle(forReadingAtPath: path) else { return "it can't be read" }
     var (sha256, sha512) = (SHA256(), SHA512())
     let size = Int(chunks?.chunkSize ?? 1 << 20)
     var (number, total) = (0, Int64(0))
@@ -70,26 +71,26 @@ enum FetchedFile {
       do {
         guard let read = try file.read(upToCount: size), !read.isEmpty else { break }
         data = read
-      } catch { return false }
+      } catch { return "it can't be read" }
       switch digest?.algorithm {
       case .sha256: sha256.update(data: data)
       case .sha512: sha512.update(data: data)
       case nil: break
       }
       if let chunks {
-        guard number < chunks.count, SHA256.hash(data: data).elementsEqual(chunks.digest(of: number)) else {
-          return false
+        guard number < chunks.count else { return "it is longer than its chunk list" }
+        guard SHA256.hash(data: data).elementsEqual(chunks.digest(of: number)) else {
+          return "chunk \(number) is another"
         }
       }
       number += 1
       total += Int64(data.count)
     }
-    if let chunks, total != chunks.totalSize { return false }
-    switch digest?.algorithm {
-    case .sha256: return sha256.finalize().elementsEqual(digest?.bytes ?? [])
-    case .sha512: return sha512.finalize().elementsEqual(digest?.bytes ?? [])
-    case nil: return true
-    }
+    if let chunks, total != chunks.totalSize { return "it has \(total) of \(chunks.totalSize) bytes" }
+    guard let digest else { return nil }
+    let bytes = digest.algorithm == .sha256 ? Array(sha256.finalize()) : Array(sha512.finalize())
+    guard bytes != digest.bytes, let found = ContentDigest(digest.algorithm, bytes: bytes) else { return nil }
+    return "\(digest.algorithm.rawValue) is \(found.hex), expected was \(digest.hex)"
   }
 
   // MARK: The time of the last change

@@ -9,13 +9,16 @@ struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect", abstract: "Says what an extension is: ABI, entry points, what it needs, its bundle.",
     discussion: """
-      The file is read without loading it; the table of entry points is then asked for inside the walls.
+      The file is read without loading it; the table of entry points is then asked for inside the walls. A name without \
+      '/' is looked up as `call` does, and otherwise in the working directory. The first 64 exports are named, with \
+      --json 65,536.
 
-      EXAMPLE
+      EXAMPLES
         outrider inspect SessionsDownloader.appex
+        outrider inspect libz.so.1 --json
       """)
 
-  @Argument(help: "A .so or an .appex folder.") var `extension`: String
+  @Argument(help: "A .so, an .appex folder, or a name such as libz.so.1.") var `extension`: String
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   struct Facts: Encodable {
@@ -29,25 +32,28 @@ struct InspectCommand: AsyncParsableCommand {
     var needed: [String]
     var neighbours: [String]
     var runpath: [String]
-    var exports: Int
+    /// Of so many, the first by their names.
+    var exportCount: Int
+    var exports: [String]
     var problem: String?
   }
 
   func run() async {
     do {
-      let image = try PluginImage(opening: `extension`)
+      let image = try PluginImage(opening: `extension`, searching: PluginImage.isFoundByLoader(`extension`))
       var facts = Facts(
         file: image.library.path, sha256: image.digest,
         bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
         kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
-        runpath: image.elf?.runpath ?? [], exports: image.elf?.exports.count ?? 0,
+        runpath: image.elf?.runpath ?? [], exportCount: image.elf?.exports.count ?? 0,
+        exports: Array((image.elf?.exports ?? []).prefix(Self.mostInJSON)),
         problem: image.formatError.map { "the file \($0)" })
       // Nothing is known of it but that.
       if !json, image.elf == nil { Exit.leave(Outcome.Kind.loadFailed.exitStatus, facts.problem) }
       var status: Int32 = 0
       if image.elf?.exports.contains("background_assets_extension") == true {
         facts.kind = "extension"
-        status = await ask(&facts)
+        status = await ask(&facts, image)
       } else if image.formatError != nil {
         status = Outcome.Kind.loadFailed.exitStatus
       }
@@ -62,13 +68,16 @@ struct InspectCommand: AsyncParsableCommand {
     }
   }
 
-  private func ask(_ facts: inout Facts) async -> Int32 {
+  private static let mostInJSON = 65_536
+  private static let mostShown = 64
+
+  private func ask(_ facts: inout Facts, _ image: PluginImage) async -> Int32 {
     do {
       let host = try SandboxOptions.parse([]).makeHost()
       defer { host.stop() }
       var options = PluginHost.LoadOptions()
       options.isExtension = true
-      let plugin = try await host.load(`extension`, options: options)
+      let plugin = try await host.load(image.bundle?.path ?? image.library.path, options: options)
       facts.kind = plugin.image.isSwift ? "Swift extension" : "extension"
       facts.abiVersion = plugin.image.abiVersion
       facts.name = plugin.image.name
@@ -93,7 +102,14 @@ struct InspectCommand: AsyncParsableCommand {
     for needed in facts.needed { rows.append(["needs", needed]) }
     for path in facts.neighbours { rows.append(["beside it", path]) }
     for path in facts.runpath { rows.append(["run path", path]) }
-    rows.append(["exports", "\(facts.exports) symbols"])
+    rows.append(["exports", "\(facts.exportCount) symbols"])
+    for name in facts.exports.prefix(Self.mostShown) { rows.append(["", name]) }
+    let others = facts.exportCount - Self.mostShown
+    if others > 0 {
+      rows.append([
+        "", "… and \(others) others" + (facts.exportCount > facts.exports.count ? "" : "; --json names them"),
+      ])
+    }
     for row in rows {
       Output.line(row[0].padding(toLength: 13, withPad: " ", startingAt: 0) + Printable.text(row[1], limit: 300))
     }

@@ -42,8 +42,10 @@ struct JSONReport: Encodable {
     }
   }
 
-  init(_ report: RunReport, result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil) {
-    outcome = report.outcome
+  init(
+    _ report: RunReport, limits: Limits, result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil
+  ) {
+    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report.outcome, limits))
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }

@@ -23,7 +23,22 @@ enum Output {
   /// What a terminal obeys, drawn over and over. One that has gone away takes nothing, which is no reason to end.
   static func draw(_ text: String) { _ = write(text, to: STDERR_FILENO) }
 
+  /// Whether the command line asks for one JSON object. Before it is parsed, or where it can't be, nobody else says so.
+  static let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
+  private static let hasPrintedJSON = Atomic(false)
+
+  /// What a command prints with `--json` that ended without a result. Nothing where it has printed one.
+  static func jsonFailure(_ status: Int32, _ message: String) {
+    struct Report: Encodable {
+      struct Body: Encodable { var message: String, status: Int32 }
+      var error: Body
+    }
+    guard isJSON, !hasPrintedJSON.load(ordering: .relaxed) else { return }
+    try? json(Report(error: .init(message: Printable.text(message, limit: 1000), status: status)))
+  }
+
   static func json(_ value: some Encodable) throws {
+    hasPrintedJSON.store(true, ordering: .relaxed)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     line(JSONText.escaped(String(decoding: try encoder.encode(value), as: UTF8.self)))
@@ -97,9 +112,10 @@ enum Output {
 
   /// Outcome, usage against each limit, what was tried and said. Nothing of it is the command's result, so it goes to
   /// standard error.
-  static func report(_ report: RunReport, limits: LimitsText) {
-    let outcome = report.outcome
-    note(outcome.detail.isEmpty ? outcome.kind.rawValue : "\(outcome.kind.rawValue): \(outcome.detail)")
+  static func report(_ report: RunReport, _ policy: Policy) {
+    let limits = LimitsText(policy)
+    let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report.outcome, policy.limits))
+    note(detail.isEmpty ? kind : "\(kind): \(detail)")
     let usage = report.usage
     note(
       String(

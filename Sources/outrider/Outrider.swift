@@ -11,7 +11,7 @@ struct Outrider: AsyncParsableCommand {
       "Loads third-party extensions in a sandboxed process, calls them under a watchdog, and says what they did.",
     discussion: """
       EXAMPLES
-        outrider run SessionsDownloader.appex --request install --manifest sessions.json
+        outrider run Talks.appex --request install --manifest sessions.json
         outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5
         outrider call ./plugin.so work 'void()' --wall 300ms --memory 16MiB --json
         outrider inspect plugin.so
@@ -19,10 +19,13 @@ struct Outrider: AsyncParsableCommand {
         outrider serve ./assets --script Examples/bad-day.yaml
 
       EXIT STATUS
-        0 returned          10 loadFailed        11 crashed           12 wallTimeExceeded
-        13 cpuTimeExceeded  14 memoryExceeded    15 policyViolation   16 protocolViolation
-        17 runtimeBudgetExhausted  18 entryPointMissing  64 usage  66 no input
-        69 wallUnavailable  70 hostFailed  130 interrupted
+        0 returned            10 loadFailed          11 crashed
+        12 wallTimeExceeded   13 cpuTimeExceeded     14 memoryExceeded
+        15 policyViolation    16 protocolViolation   17 runtimeBudgetExhausted
+        18 entryPointMissing  64 usage               66 no input
+        69 wallUnavailable    70 hostFailed          130 interrupted
+
+      With --json a command that ends without a result prints {"error": {"message": …, "status": …}} instead.
       """,
     version: "0.1.0",
     subcommands: [
@@ -56,6 +59,7 @@ struct Outrider: AsyncParsableCommand {
     } catch {
       let status = exitCode(for: error)
       guard status != .success else { exit(withError: error) }
+      Output.jsonFailure(status.rawValue, message(for: error))
       for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false) {
         Output.note(Printable.text(line, limit: 1000))
       }

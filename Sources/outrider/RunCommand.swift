@@ -24,24 +24,27 @@ struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Wakes an extension: hands it a content request and shows the downloads that it asks for.",
+    usage: "outrider run [<options>] <extension> --request <name> --manifest <file>",
     discussion: """
-      EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control
-      is granted, what the extension schedules is listed. The downloads that it answers are current until --finished or
-      --failed names them; nothing is transferred. The first 64 that are rejected are then handed to its function for
-      failed downloads, with the BAErrorDomain code, if it has one. Last it is told that it is about to end,
-      if it has a function for that.
+      EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control \
+      is granted, what the extension schedules is listed. The downloads that it answers are current until --finished or \
+      --failed names them, which take no others; nothing is transferred. The first 64 that are rejected are then handed \
+      to its function for failed downloads, with the BAErrorDomain code, if it has one. Last it is told that it is about \
+      to end, if it has a function for that.
 
       EXAMPLES
-        outrider run SessionsDownloader.appex --request install --manifest sessions.json
-        outrider run catalog.so --request periodic --manifest m.json --container ./group --json
-        outrider run catalog.so --request install --manifest m.json --container ./group --finished talk-1=talk-1.mp4
+        outrider run Talks.appex --request install --manifest sessions.json
+        outrider run c.so --request periodic --manifest m.json --container g --json
+        outrider run c.so --request install --manifest <(curl -s https://a.example)
+        outrider run c.so --request install --manifest m.json --finished t1=t1.mp4
       """)
 
   @OptionGroup var sandbox: SandboxOptions
   @Argument(help: "A .so or an .appex folder.") var `extension`: String
   @Option(help: "install, update, periodic or language-change.") var request: RequestName
-  @Option(help: "Any regular file of at most 64 MiB; its content is the extension's affair.") var manifest: String
-  @Option(help: "ID=FILE: then hand this file over as the finished download ID.") var finished: [String] = []
+  @Option(help: "Any file or pipe of at most 64 MiB; its content is the extension's affair.") var manifest: String
+  @Option(help: "ID=FILE: then hand this file over as the finished download ID, one that was asked for.") var finished:
+    [String] = []
   @Option(help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code.") var failed:
     [String] = []
 
@@ -60,22 +63,24 @@ struct RunCommand: AsyncParsableCommand {
         guard FileManager.default.isReadableFile(atPath: file) else { throw Failure(66, "\(file): can't be read") }
         guard try Files.identity(of: file).isRegularFile else { throw Failure(66, "\(file): not a regular file") }
       }
-      let host = try sandbox.makeHost()
+      let manifest = try ManifestFile(manifest, container: sandbox.container, writable: policy.write)
+      let host = try sandbox.makeHost { manifest.remove() }
       var options = PluginHost.LoadOptions()
       options.container = sandbox.container
-      options.manifest = manifest
+      options.manifest = manifest.path
       options.isExtension = true
       options.showsPrivate = showPrivate
       let (report, verdict, failure) = try await wake(host, policy, options, finished, failed)
       host.stop()
+      manifest.remove()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, verdict: verdict).print()
+        try JSONReport(report, limits: policy.limits, verdict: verdict).print()
       } else {
         Output.downloads(verdict)
         for download in report.scheduled { Output.line("scheduled \(Printable.text(download.identifier, limit: 60))") }
       }
-      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, limits: LimitsText(policy)) }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, policy) }
       // What the extension has answered until then isn't lost with it.
       if let failure { Exit.with(failure) }
       Exit.leave(report.outcome.kind.exitStatus)
@@ -102,14 +107,17 @@ struct RunCommand: AsyncParsableCommand {
       verdict = try await plugin.contentRequest(request.kind)
       plugin.adopt(verdict.accepted)
       try await reportRejected(verdict, to: plugin)
+      let asked = AnsweredDownloads(verdict, scheduled: await plugin.scheduledDownloads())
+      try asked.check(finished.map(\.0), of: "--finished")
+      try asked.check(failed.map(\.0), of: "--failed")
       for (identifier, file) in finished {
         plugin.finish(identifier)
-        try await plugin.downloadFinished(Self.download(identifier, verdict, state: 3), file: file)
+        try await plugin.downloadFinished(Self.download(identifier, asked, state: 3), file: file)
       }
       for (identifier, code) in failed {
         plugin.finish(identifier)
         try await plugin.downloadFailed(
-          Self.download(identifier, verdict, state: -1),
+          Self.download(identifier, asked, state: -1),
           error: ErrorDescription(
             domain: "NSURLErrorDomain", code: code, description: "the download failed with \(code)"))
       }
@@ -148,10 +156,10 @@ struct RunCommand: AsyncParsableCommand {
     return (String(text[..<equals]), String(text[text.index(after: equals)...]))
   }
 
-  /// The download as it was answered, or one of that name for a file that the extension didn't ask for in this run.
-  private static func download(_ identifier: String, _ verdict: DownloadRules.Verdict, state: Int32) -> Download {
+  /// The download as the extension asked for it.
+  private static func download(_ identifier: String, _ asked: AnsweredDownloads, state: Int32) -> Download {
     var download =
-      verdict.accepted.first { $0.identifier == identifier }
+      asked[identifier]
       ?? Download(
         identifier: identifier, url: "https://localhost/\(identifier)", applicationGroupIdentifier: "", fileSize: nil)
     download.state = state

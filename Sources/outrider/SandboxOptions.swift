@@ -115,6 +115,11 @@ enum Interrupts {
     }
   }
 
+  /// Runs `body` whenever the terminal has got another size.
+  static func onWindowChange(_ body: @escaping @Sendable () -> Void) {
+    listen(to: SIGWINCH, body)
+  }
+
   /// Waits until libdispatch has its handler in place: before, the signal would end the process, and were it ignored until
   /// then, a busy machine would lose it.
   private static func listen(to number: Int32, _ body: @escaping @Sendable () -> Void) {
@@ -170,7 +175,10 @@ enum Exit {
 
   static func leave(_ status: Int32, _ message: String? = nil) -> Never {
     Interrupts.yieldToHandler()
-    if let message { Output.error(message) }
+    if let message {
+      Output.error(message)
+      if status != 0 { Output.jsonFailure(status, message) }
+    }
     fflush(nil)
     if let failure = Output.failure.withLock({ $0 }), status == 0 {
       // A reader that has gone away has what it wanted.

@@ -9,14 +9,16 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serves a directory over HTTP, well or, by a script, as badly as networks get.",
     discussion: """
-      A development origin to try an app against. Ranges, conditional requests, ETag, digests (RFC 9530) and keep-alive
-      work; symbolic links aren't followed. A script says which request meets which fault; Examples/bad-day.yaml shows
+      A development origin to try an app against. Ranges, conditional requests, ETag, digests (RFC 9530) and keep-alive \
+      work; symbolic links aren't followed. A script says which request meets which fault; Examples/bad-day.yaml shows \
       them all. The base URL is the first line on standard output, one line for each request goes to standard error.
 
       With --tls the certificate comes from an authority of its own, made at first use. A client trusts it by its file:
-      curl --cacert ~/.local/state/outrider/ca/ca.pem https://localhost:8443/
-      With --client-certificate it lets in whoever shows a certificate of that authority; client.pem and client-key.pem,
-      made beside it, are one.
+
+        curl --cacert ~/.local/state/outrider/ca/ca.pem https://localhost:8443/
+
+      With --client-certificate it lets in whoever shows a certificate of that authority; client.pem and \
+      client-key.pem, made beside it, are one.
 
       EXAMPLES
         outrider serve ./assets

@@ -320,6 +320,22 @@ import Testing
     #expect(never.failure == .gone && never.requests.count == 3)
   }
 
+  @Test("F-24 404 where nobody looks again", arguments: [TransferClass.foreground, .visible]) func notFound(
+    transferClass: TransferClass
+  ) async throws {
+    let trial = try await Trial.run(
+      transferClass, options: { $0.retestsPublication = false }, reply: { _, _ in .status(404) })
+    #expect(trial.failure == .gone && trial.requests.count == 1)
+  }
+
+  @Test("F-26 a wrong file fails with both digests") func bothDigests() async throws {
+    let wrong = try #require(ContentDigest(hex: String(repeating: "0", count: 64)))
+    let trial = try await Trial.run(digest: wrong) { _, _ in nil }
+    guard case .failed(let failure) = trial.end else { throw POSIXError(.EINVAL) }
+    #expect(failure.reason == .digestMismatch)
+    #expect(failure.detail.contains("sha-256 is \(Trial.digest.hex), expected was \(wrong.hex)"), "\(failure.detail)")
+  }
+
   @Test("F-26 digest fields", arguments: Reply.DigestFault.allCases) func digestField(fault: Reply.DigestFault)
     async throws
   {

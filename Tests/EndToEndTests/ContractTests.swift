@@ -89,4 +89,58 @@ import Testing
     let body = try #require(end.errors.range(of: "body ff fe 00 80"), "\(end)")
     #expect(end.errors[body.upperBound...].contains("will terminate"), "\(end)")
   }
+
+  /// A file for a download that nobody asked for is nothing that a host would hand over.
+  @Test(arguments: ["--finished", "--failed"]) func runKnowsWhatWasAskedFor(option: String) throws {
+    let manifest = try Workspace.temporaryFile(Workspace.manifest)
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let end = try Workspace.run([
+      "run", Self.library, "--request", "install", "--manifest", manifest, "--json", option,
+      "nobody=\(option == "--failed" ? "-1001" : manifest)",
+    ])
+    #expect(end.status == 64, "\(end)")
+    #expect(end.errors.contains("\(option) nobody: the extension didn't ask for it; it asked for "), "\(end.errors)")
+    #expect(end.errors.contains("bytes") && !end.errors.contains("body ff"), "those that it knows: \(end.errors)")
+    // What it answered isn't lost, and is the only object.
+    let object = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any]
+    #expect((object?["downloads"] as? [Any])?.isEmpty == false)
+  }
+
+  /// As a shell hands over what another command prints, and as a named pipe.
+  @Test(arguments: ["<(cat MANIFEST)", "PIPE", "/dev/stdin < <(cat MANIFEST)"])
+  func aManifestMayBeAPipe(form: String) throws {
+    let manifest = try Workspace.temporaryFile(Workspace.manifest)
+    let pipe = manifest + ".pipe"
+    defer { for path in [manifest, pipe] { try? FileManager.default.removeItem(atPath: path) } }
+    let words = form.replacing("MANIFEST", with: manifest).replacing("PIPE", with: pipe)
+    let end = try Workspace.run(
+      [
+        "-c",
+        "mkfifo '\(pipe)'; cat '\(manifest)' > '\(pipe)' & "
+          + "'\(Workspace.outrider)' run '\(Self.library)' --request install --manifest \(words); "
+          + "status=$?; kill $! 2>/dev/null; exit $status",
+      ], program: "/bin/bash")
+    #expect(end.status == 0 && end.output.contains("downloads"), "\(end)")
+    let left = try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory())
+      .filter { $0.hasPrefix("outrider-manifest-") }
+    #expect(left.isEmpty, "\(left)")
+  }
+
+  @Test func aPipeInAPluginsFolderIsNotWaitedFor() throws {
+    let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(mkfifo("\(folder)/m", 0o600) == 0)
+    let end = try Workspace.run([
+      "run", Self.library, "--request", "install", "--manifest", "\(folder)/m", "--container", folder,
+    ])
+    #expect(end.status == 66 && end.errors.contains("plugins may write to"), "\(end)")
+  }
+
+  @Test func aManifestWithoutEndIsNotRead() throws {
+    let end = try Workspace.run(
+      ["-c", "exec '\(Workspace.outrider)' run '\(Self.library)' --request install --manifest <(cat /dev/zero)"],
+      program: "/bin/bash")
+    #expect(end.status == 64 && end.errors.contains("more than 64 MiB"), "\(end)")
+  }
 }

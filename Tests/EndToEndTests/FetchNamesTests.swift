@@ -114,4 +114,80 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/zero")
     #expect(try place.fetch(url, "--sha256", digest).status == 1, "a link is no file")
   }
+
+  @Test(arguments: [
+    (["a.bin", "b.bin"], ["a.bin", "b.bin"]), (["a.bin", "a.bin", "a.bin"], ["a.bin", "a-2.bin", "a-3.bin"]),
+    (["a", "a", ".a", ".a"], ["a", "a-2", ".a", ".a-2"]), (["a.tar.gz", "a.tar.gz"], ["a.tar.gz", "a-2.tar.gz"]),
+    ([".tar.gz", ".tar.gz"], [".tar.gz", ".tar-2.gz"]),
+    // A name that another URL has is that one's, wherever it stands.
+    (["a.bin", "a.bin", "a-2.bin", "a.bin"], ["a.bin", "a-3.bin", "a-2.bin", "a-4.bin"]),
+    (["a-2.bin", "a.bin", "a-2.bin", "a.bin"], ["a-2.bin", "a.bin", "a-2-2.bin", "a-3.bin"]),
+    (["\u{e9}", "e\u{301}"], ["\u{e9}", "e\u{301}"]), ([], []),
+  ])
+  func namesAreToldApart(_ names: [String], _ distinct: [String]) {
+    #expect(FetchNames.distinct(names).map { Array($0.utf8) } == distinct.map { Array($0.utf8) })
+  }
+
+  @Test func manyOfOneNameAreQuick() {
+    let names = FetchNames.distinct(Array(repeating: "get", count: 200_000))
+    #expect(names.last == "get-200000" && Set(names).count == 200_000)
+  }
+
+  @Test func filesOfOneNameAreFetchedAndFoundAgain() throws {
+    let place = try Place {
+      $0.handler = { request, _ in
+        var reply = Reply()
+        reply.body = .bytes(Array(request.target.utf8))
+        return reply
+      }
+    }
+    let urls = ["/x/get.bin?1", "/y/get.bin?2", "/x/get.bin?1", "/z/get-2.bin"].map(place.origin.url)
+    for _ in 1...2 {
+      let result = try place.fetch(urls[0], urls[1], urls[2], urls[3])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(
+        Set(result.output.split(separator: "\n"))
+          == Set(["get.bin", "get-3.bin", "get-2.bin"].map { "\(place.folder)/\($0)" }))
+      #expect(place.origin.requests.count == 3)
+    }
+    #expect(
+      place.data("get-3.bin") == Data("/y/get.bin?2".utf8) && place.data("get-2.bin") == Data("/z/get-2.bin".utf8))
+  }
+
+  @Test func theDirectoryIsMade() throws {
+    let place = try Place()
+    let url = place.origin.url("/b.bin")
+    let options = ["--state", "\(place.folder)/state"]
+    for _ in 1...2 {
+      let result = try Workspace.run(["fetch", url, "--to", "\(place.folder)/new/../deep/er"] + options)
+      #expect(result.status == 0 && result.output == "\(place.folder)/deep/er/b.bin\n", "\(result)")
+    }
+    #expect(place.origin.requests.count == 1)
+    // What is wrong with the command is said before anything is made.
+    #expect(try Workspace.run(["fetch", url, "--to", "\(place.folder)/none", "--user", "x"] + options).status == 64)
+    #expect(!Files.exists("\(place.folder)/none"))
+  }
+
+  @Test func aFileThatIsNotThereIsToldAtOnce() throws {
+    let place = try Place()
+    let result = try place.fetch(place.origin.url("/none"))
+    #expect(result.status == 1 && result.errors.contains("404"), "\(result.errors)")
+    #expect(place.origin.requests.count == 1)
+  }
+
+  /// As pages do that want a login or a consent first.
+  @Test func aPageThatSetsACookieIsPassed() throws {
+    let place = try Place {
+      $0.handler = { request, _ in
+        guard request.path == "/b.bin", request.header("Cookie") == nil else { return nil }
+        var reply = Reply()
+        reply.redirect = .to("/b.bin")
+        reply.setHeaders = [HeaderField("Set-Cookie", "consent=yes-indeed; Path=/")]
+        return reply
+      }
+    }
+    let result = try place.fetch(place.origin.url("/b.bin"), "--json")
+    #expect(result.status == 0 && place.data("b.bin") == Data("hello".utf8), "\(result.errors)")
+    #expect(!(result.output + result.errors).contains("yes-indeed"))
+  }
 }

@@ -128,6 +128,8 @@ final class ActiveJob {
   var lastProgressEvent: Duration = .zero
   /// By origin, in memory only.
   var credentials: [String: Authorization.Session] = [:]
+  /// Those that redirects set, likewise.
+  var cookies = CookieJar()
   /// Client certificates, likewise.
   var identities: [String: ClientCertificate] = [:]
   var staleNonces = 0

@@ -42,9 +42,11 @@ extension EngineCore: TransportClient {
   private func plan(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan? {
     switch head.status {
     case 301, 302, 303, 307, 308:
+      let setsCookie = job.cookies.take(
+        head.values("set-cookie"), from: segment.url, now: clock.now.wall / 1_000_000_000)
       let decision = RedirectPolicy.decide(
         status: head.status, location: head.values("location"), from: segment.url, visited: segment.visited,
-        rules: hostRules(job.record.specification))
+        rules: hostRules(job.record.specification), setsCookie: setsCookie)
       switch decision {
       case .follow(let url, let drops):
         // It is the redirected request that has to wait (RFC 9110, 10.2.3), and no other: what one origin says is nothing

@@ -47,7 +47,7 @@ extension EngineCore {
     if check.isRight { return true }
     if !job.isLengthProved {
       concludeAttempt(job, .truncated, nil)
-    } else if !mismatched(job, "the digest of what the server sent isn't the one that it told") {
+    } else if !mismatched(job, "what the server sent isn't what it told (\(check.difference ?? ""))") {
       if check.start == 0 {
         startAfresh(job, reason: "what came isn't what the server says it sent")
         reopen(job)
@@ -98,6 +98,7 @@ extension EngineCore {
       job.phase = .settling
       if case .verify = next { job.next = nil } else { return continueSettling(job) }
     }
+    let difference = job.hasher?.difference ?? ""
     switch result {
     case .success(true): publish(job, isReplay: false)
     case .success(false) where !job.isLengthProved:
@@ -108,9 +109,10 @@ extension EngineCore {
       fail(
         job,
         TransferFailure(
-          .digestMismatch, detail: "all its chunks are right, but not its digest: the chunk list is of another file"))
+          .digestMismatch,
+          detail: "all its chunks are right, but not its digest (\(difference)): the chunk list is of another file"))
     case .success(false):
-      if mismatched(job, "the file's digest is wrong") { return }
+      if mismatched(job, "the file's digest is wrong (\(difference))") { return }
       job.unfulfilled = Unfulfilled(job)
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)

@@ -261,7 +261,7 @@ extension EngineCore {
       origins[origin].breaker.succeeded()
       fail(job, TransferFailure(reason, status: problem.status, detail: problem.description))
     case .publication:
-      guard job.record.history.publicationRetests < 2 else {
+      guard options.retestsPublication, job.record.history.publicationRetests < 2 else {
         return fail(job, TransferFailure(.gone, status: problem.status, detail: problem.description))
       }
       job.record.history.publicationRetests += 1

@@ -191,6 +191,7 @@ extension EngineCore {
         Self.mayBeSent(header.name) && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
       }
     }
+    headers = job.cookies.added(to: headers, for: segment.url)
     headers += segment.ask.headers
     headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
     if job.record.history.triedNoTransform {

@@ -15,6 +15,9 @@ public struct EngineOptions: Sendable {
   /// Directories, by their paths without links, whose trees belong to apps: nothing beneath one is reached by a link or over
   /// another mount. To all other directories the caller's path leads, links and all.
   public var containerRoots: [String] = []
+  /// After a 404 the file is looked for twice more: a catalogue may be published before its files. Otherwise it fails at
+  /// once, as after any other permanent answer.
+  public var retestsPublication = true
   /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
   /// Bytes per second in all, and per class; nil: no limit.

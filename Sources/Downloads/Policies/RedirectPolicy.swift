@@ -11,8 +11,10 @@ enum RedirectPolicy {
     case refuse(TransferFailure)
   }
 
+  /// `setsCookie`: the next request carries another cookie than those before, so that a place that was asked already may
+  /// answer otherwise. Only the length of the chain ends that.
   static func decide(
-    status: Int, location: [String], from: ParsedURL, visited: [ParsedURL], rules: HostRules
+    status: Int, location: [String], from: ParsedURL, visited: [ParsedURL], rules: HostRules, setsCookie: Bool = false
   ) -> Decision {
     let source = Printable.text(from.redacted)
     func refuse(_ reason: TransferFailure.Reason, _ detail: String) -> Decision {
@@ -47,7 +49,7 @@ enum RedirectPolicy {
       // Queries carry tokens.
       return refuse(.refused, "\(source) redirects to what is no URL: \(Printable.text(target.prefix { $0 != "?" }))")
     }
-    if visited.contains(url) || url == from {
+    if !setsCookie, visited.contains(url) || url == from {
       return refuse(.refused, "the redirects go round in a circle at \(Printable.text(url.redacted))")
     }
     if from.scheme == "https", url.scheme != "https" {

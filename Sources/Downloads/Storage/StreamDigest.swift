@@ -27,6 +27,18 @@ struct StreamDigest {
     position += Int64(bytes.count)
   }
 
+  /// For messages: which digest it is, and which one was expected; nil: all are as expected.
+  static func difference(of digests: [StreamDigest], from expected: [ContentDigest]) -> String? {
+    for (digest, expected) in zip(digests, expected) {
+      let received = digest.finalized()
+      guard received != expected.bytes, let received = ContentDigest(expected.algorithm, bytes: received) else {
+        continue
+      }
+      return "\(expected.algorithm.rawValue) is \(received.hex), expected was \(expected.hex)"
+    }
+    return nil
+  }
+
   func finalized() -> [UInt8] {
     switch state {
     case .sha256(let hash): Array(hash.finalize())
@@ -57,17 +69,22 @@ final class ContentCheck: @unchecked Sendable {
   }
 
   /// Whether all of the answer is what was meant.
-  var isRight: Bool { zip(digests, expected).allSatisfy { $0.finalized() == $1.bytes } }
+  var isRight: Bool { difference == nil }
+
+  /// The first digest that isn't the expected one, and that one; nil: all are.
+  var difference: String? { StreamDigest.difference(of: digests, from: expected) }
 }
 
 /// The digests of one staging file, computed beside its transfer.
 ///
-/// @unchecked Sendable: touched in the job's hashing lane only.
+/// @unchecked Sendable: touched in the job's hashing lane only; `difference` when nothing is left there.
 final class FileHasher: @unchecked Sendable {
   /// All of them have to hold.
   let expected: [ContentDigest]
   private var digests: [StreamDigest]
   private let file: StagingFile
+  /// What `matches` found, for messages.
+  private(set) var difference: String?
 
   init(expected: [ContentDigest], file: StagingFile) {
     self.expected = expected
@@ -94,6 +111,7 @@ final class FileHasher: @unchecked Sendable {
 
   func matches(size: Int64) throws -> Bool {
     try catchUp(to: size)
-    return position == size && zip(digests, expected).allSatisfy { $0.finalized() == $1.bytes }
+    difference = StreamDigest.difference(of: digests, from: expected)
+    return position == size && difference == nil
   }
 }

@@ -1,0 +1,99 @@
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+
+/// The journals of other commands with the default state folder: of those that run now, and of those that ran while another
+/// had the first. A file that one of them fetched is complete, and what one of them left is gone on with.
+struct FetchSiblings {
+  let directories: [String]
+  let plan: FetchPlan
+
+  enum Finding {
+    case complete(bytes: Int64)
+    /// It is another command's, for the reason that is given.
+    case inHand(String)
+  }
+
+  /// Takes what the journals say of this plan's files, by their places in it. What nobody has in hand becomes `store`'s.
+  func look(into store: AssetStore) -> [Int: Finding] {
+    var findings: [Int: Finding] = [:]
+    for directory in directories {
+      do {
+        findings.merge(try look(at: directory, into: store)) { first, _ in first }
+      } catch {
+        // The files of this command don't depend on it.
+        Output.note("the journal in \(directory) isn't looked at: \(error)")
+      }
+    }
+    return findings
+  }
+
+  private func look(at directory: String, into store: AssetStore) throws -> [Int: Finding] {
+    guard Files.exists("\(directory)/\(AssetStore.databaseName)") else { return [:] }
+    var options = AssetStore.Options()
+    options.isReadOnly = true
+    let sibling = try AssetStore(opening: directory, options: options)
+    let (finished, open) = try records(in: sibling)
+    var findings: [Int: Finding] = [:]
+    if !finished.isEmpty {
+      let times = try FetchedFile.modificationTimes(sibling)
+      for (index, record) in finished {
+        let seen = times[record.id] == nil ? try sibling.file(of: record.id)?.lastUse : nil
+        let wanted = plan.specification(plan.targets[index])
+        guard
+          case .intact = FetchedFile.judge(record, for: wanted, modified: times[record.id], finished: seen)
+        else { continue }
+        findings[index] = .complete(bytes: record.finalSize ?? 0)
+      }
+    }
+    try sibling.close()
+    guard !open.isEmpty else { return findings }
+    do {
+      try adopt(from: directory, into: store)
+    } catch StoreError.heldBy(let pid, _, _, _) {
+      for index in open {
+        findings[index] = .inHand(
+          "process \(pid) fetches it; the same command, when that has ended, finds it or goes on")
+      }
+    }
+    return findings
+  }
+
+  private func records(in sibling: AssetStore) throws -> (finished: [(Int, JobRecord)], open: [Int]) {
+    var (finished, open): ([(Int, JobRecord)], [Int]) = ([], [])
+    try sibling.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
+      let isOfTheSameURL = record.specification.url.utf8.elementsEqual(plan.targets[index].url.utf8)
+      if record.state == .finished, isOfTheSameURL { finished.append((index, record)) }
+      if !record.state.isSettled { open.append(index) }
+    }
+    return (finished, open)
+  }
+
+  /// First the new journal knows what is there, then the old one forgets it: who is killed in between loses nothing.
+  private func adopt(from directory: String, into store: AssetStore) throws {
+    let sibling = try AssetStore(opening: directory)
+    var open: [JobRecord] = []
+    try sibling.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { _, record in
+      if !record.state.isSettled { open.append(record) }
+    }
+    for var record in open {
+      if case .added(let id, let generation) = try store.add([record.specification], now: record.enqueued).first {
+        try store.commit([.job(Self.copy(record, as: id, generation: max(generation, record.generation)))])
+      }
+      record.state = .cancelled
+      record.partial = nil
+      try sibling.commit([.job(record)])
+    }
+    try sibling.close()
+  }
+
+  private static func copy(_ record: JobRecord, as id: JobID, generation: Int) -> JobRecord {
+    JobRecord(
+      id: id, specification: record.specification, transferClass: record.transferClass, generation: generation,
+      state: record.state, partial: record.partial, history: record.history, receivedBytes: record.receivedBytes,
+      enqueued: record.enqueued, wait: record.wait, lastProgress: record.lastProgress, lastError: record.lastError,
+      publishedInode: record.publishedInode, finalSize: record.finalSize)
+  }
+}

@@ -1,0 +1,99 @@
+import DevelopmentOrigin
+import Foundation
+import LinuxSystem
+import Testing
+
+@testable import outrider
+
+/// Several commands at once and one after another, with the default state folder.
+@Suite(.timeLimit(.minutes(3))) struct FetchSideBySideTests {
+  private typealias Place = FetchTests.Place
+
+  private static func environment(_ place: Place) -> [String: String] { ["XDG_STATE_HOME": "\(place.folder)/home"] }
+
+  private static func run(_ place: Place, _ arguments: String...) throws -> Workspace.Finished {
+    try Workspace.run(["fetch", "--to", place.folder] + arguments, environment: environment(place))
+  }
+
+  /// Starts a fetch and waits until the origin was asked for `path`.
+  private static func begin(_ place: Place, _ path: String) throws -> Process {
+    let process = Process()
+    process.environment = ProcessInfo.processInfo.environment.merging(environment(place)) { $1 }
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch", "--to", place.folder, place.origin.url(path)]
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    let before = place.origin.requests(for: path).count
+    try process.run()
+    while process.isRunning, place.origin.requests(for: path).count == before { usleep(1000) }
+    return process
+  }
+
+  private static func staged(_ place: Place) -> Int64 {
+    let base = "\(place.folder)/.outrider"
+    let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
+    return names.compactMap { try? Files.identity(of: "\(base)/\($0)") }.filter(\.isRegularFile).map(\.size).max() ?? 0
+  }
+
+  private static func end(_ process: Process) {
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+  }
+
+  /// `/slow` begins and never ends; `/a.bin` is cut off at first.
+  private static func place() throws -> Place {
+    try Place {
+      $0.resources["/slow"] = Resource(Place.content)
+      $0.handler = { request, nth in
+        var reply = Reply()
+        if request.path == "/slow" { reply.ending = .init(.silence, after: .byte(10)) }
+        if request.path == "/a.bin", request.header("Range") == nil {
+          reply.ending = .init(.silence, after: .byte(4 << 20))
+        }
+        return reply
+      }
+    }
+  }
+
+  @Test func bothWorkAndFindTheirFilesAgain() throws {
+    let place = try Self.place()
+    let first = try Self.begin(place, "/slow")
+    let second = try Self.run(place, place.origin.url("/b.bin"))
+    #expect(second.status == 0 && place.data("b.bin") == Data("hello".utf8), "\(second.errors)")
+    #expect(second.errors.contains("process \(first.processIdentifier) has the state folder"), "\(second.errors)")
+    #expect(second.errors.contains("home/outrider/fetch-2"), "\(second.errors)")
+    // Beside the other, and alone: what one of them fetched is complete.
+    for isAlone in [false, true] {
+      if isAlone { Self.end(first) }
+      let again = try Self.run(place, place.origin.url("/b.bin"))
+      #expect(again.status == 0 && again.output == "\(place.folder)/b.bin\n", "\(again.errors)")
+    }
+    #expect(place.origin.requests(for: "/b.bin").count == 1)
+  }
+
+  @Test func whatAnotherFetchesIsNotFetchedTwice() throws {
+    let place = try Self.place()
+    let first = try Self.begin(place, "/slow")
+    defer { Self.end(first) }
+    let same = try Self.run(place, place.origin.url("/slow"), place.origin.url("/b.bin"))
+    #expect(same.status == 1 && same.errors.contains("process \(first.processIdentifier) fetches it"), "\(same.errors)")
+    #expect(place.data("b.bin") != nil && place.origin.requests(for: "/slow").count == 1)
+  }
+
+  @Test func whatWasInterruptedBesideAnotherGoesOn() throws {
+    let place = try Self.place()
+    let first = try Self.begin(place, "/slow")
+    let second = try Self.begin(place, "/a.bin")
+    while second.isRunning, Self.staged(place) < 4 << 20 { usleep(1000) }
+    Self.end(second)
+    #expect(second.terminationStatus == 130)
+    Self.end(first)
+    // The first folder is free now, and the partial file is known to the other.
+    let third = try Self.run(place, place.origin.url("/a.bin"))
+    #expect(third.status == 0 && place.data("a.bin") == FetchTests.whole, "\(third.errors)")
+    let requests = place.origin.requests(for: "/a.bin")
+    #expect(requests.count == 2 && requests.last?.header("Range") != nil, "\(requests.map { $0.header("Range") })")
+    let fourth = try Self.run(place, place.origin.url("/a.bin"))
+    #expect(fourth.status == 0 && place.origin.requests(for: "/a.bin").count == 2)
+  }
+}

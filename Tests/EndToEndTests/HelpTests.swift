@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+/// Help as it is read: on terminals of several widths, and by programs.
+@Suite(.timeLimit(.minutes(3))) struct HelpTests {
+  private static let commands = [
+    "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve",
+  ]
+
+  /// No line is too long, and none ends before its paragraph does while the next word would have had room.
+  @Test(arguments: commands, [80, 115]) func isWrappedOnce(command: String, columns: Int) throws {
+    let help = try Workspace.run(
+      (command.isEmpty ? [] : [command]) + ["--help"], environment: ["COLUMNS": "\(columns)"])
+    #expect(help.status == 0)
+    let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    #expect(lines.contains { $0.count > columns - 15 }, "the width is used")
+    // Examples, tables of options and the usage have an indentation.
+    for (line, next) in zip(lines, lines.dropFirst()) {
+      #expect(line.count <= columns, "\(line)")
+      guard !line.isEmpty, !line.hasPrefix(" "), !line.hasSuffix(":"), line != line.uppercased(), !next.hasPrefix(" "),
+        let word = next.split(separator: " ").first
+      else { continue }
+      #expect(line.count + 1 + word.count >= columns, "\(line)|\(next)")
+    }
+    // What is indented was written so, and isn't the rest of a line that was too long.
+    for example in lines where example.hasPrefix("  outrider ") { #expect(example.count <= 79, "\(example)") }
+  }
+
+  @Test(
+    arguments: [
+      (["call", "--json"], 64), (["fetch", "--json"], 64), (["run", "x.so", "--json", "--request", "sometimes"], 64),
+      (["call", "libc.so.6", "abs", "i32(", "1", "--json"], 64), (["nonsense", "--json"], 64),
+      (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wall", "soon", "--json"], 64),
+      (["inspect", "/nonexistent", "--json"], 66), (["explain", "x", "--json"], 64),
+      (["fetch", "not a url", "--json"], 64), (["call", "/nonexistent.so", "abs", "i32(i32)", "1", "--json"], 66),
+    ] as [([String], Int32)])
+  func failuresAreOneObject(_ arguments: [String], _ status: Int32) throws {
+    struct Report: Decodable {
+      struct Body: Decodable { var message: String, status: Int32 }
+      var error: Body
+    }
+    let end = try Workspace.run(arguments)
+    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+    #expect(end.status == status && report.error.status == status && !report.error.message.isEmpty, "\(end)")
+    #expect(!end.errors.isEmpty, "people are told as well")
+    // Whoever doesn't ask gets none. After `--` it is an argument, here one too many.
+    let isCall = arguments[0] == "call"
+    let without = try Workspace.run(arguments.filter { $0 != "--json" } + (isCall ? ["--", "--json"] : []))
+    #expect(without.output.isEmpty && without.status == (isCall ? 64 : status), "\(without)")
+  }
+
+  @Test func aReportIsTheOnlyObject() throws {
+    let end = try Workspace.run(["inspect", "/etc/hostname", "--json"])
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any])
+    #expect(end.status == 10 && object["error"] == nil && object["problem"] != nil, "\(end)")
+  }
+
+  // MARK: inspect
+
+  @Test func inspectFindsWhatCallFinds() throws {
+    struct Facts: Decodable {
+      var file: String
+      var exportCount: Int
+      var exports: [String]
+    }
+    let json = try Workspace.run(["inspect", "libz.so.1", "--json"])
+    let facts = try JSONDecoder().decode(Facts.self, from: Data(json.output.utf8))
+    #expect(json.status == 0 && facts.exports.contains("crc32") && facts.exports.count == facts.exportCount, "\(json)")
+    let call = try Workspace.run(["call", "libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "hello", "5", "--json"])
+    #expect(call.output.contains("\"\(facts.file)\""), "\(call.output)")
+    let text = try Workspace.run(["inspect", "libz.so.1"])
+    #expect(
+      text.output.contains(" \(facts.exports[0])\n") && text.output.contains("--json names them"), "\(text.output)")
+    let none = try Workspace.run(["inspect", "libnothing.so.9"])
+    #expect(none.status == 66 && none.errors.contains("libnothing.so.9"), "\(none.errors)")
+  }
+
+  @Test func inspectFindsWhatLiesHere() throws {
+    let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.copyItem(atPath: Workspace.hostile + "/libhostile.so", toPath: "\(folder)/own.so")
+    let end = try Workspace.run(
+      ["-c", "cd '\(folder)' && exec '\(Workspace.outrider)' inspect own.so"], program: "/bin/bash")
+    #expect(end.status == 0 && end.output.contains("/own.so"), "\(end)")
+  }
+
+  // MARK: Memory
+
+  @Test func memoryNamesItsOption() throws {
+    let words = ["call", "libc.so.6", "memset", "pointer(out(1048576),i32,u64)", "1", "1048576", "--memory", "512KiB"]
+    let end = try Workspace.run(words)
+    #expect(end.status == 14 && end.errors.contains("--memory 2MiB") && end.errors.contains("512 KiB"), "\(end.errors)")
+    let json = try Workspace.run(words + ["--json"])
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+    let detail = (object["outcome"] as? [String: Any])?["detail"] as? String
+    #expect(detail?.contains("--memory 2MiB") == true, "\(json.output)")
+  }
+}
