@@ -16,8 +16,8 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Bytes that one `out(N)` may have.
-  public static let longestOut = 1 << 20
+  /// Bytes that one `out(N)` may have; what a run takes of all together is `Limits.frameBytes`.
+  public static let longestOut = 1 << 30
   public static let mostArguments = 32
   /// Bytes of a returned string that are read at most.
   public static let longestString = 64 << 10

@@ -22,13 +22,20 @@ public struct Frame: Sendable, Equatable {
   }
 
   public func encoded() -> [UInt8] {
-    var writer = ByteWriter(capacity: Self.headerSize + payload.count)
+    var bytes = header(capacity: Self.headerSize + payload.count)
+    bytes.append(contentsOf: payload)
+    return bytes
+  }
+
+  /// What comes before the payload.
+  public func header(capacity: Int = Self.headerSize) -> [UInt8] {
+    var writer = ByteWriter(capacity: capacity)
     writer.integer(Self.magic)
     writer.integer(Self.version)
     writer.integer(kind)
     writer.integer(UInt32(payload.count))
     writer.integer(id)
-    return writer.bytes + payload
+    return writer.bytes
   }
 }
 
@@ -68,6 +75,11 @@ public struct FrameAssembler: Sendable {
     let id: UInt64 = try reader.integer()
     let end = consumed + Frame.headerSize + Int(length)
     guard buffer.count >= end else { return nil }
+    if buffer.count == end, consumed == 0 {
+      // The only one: no second copy of what may be long.
+      buffer.removeFirst(Frame.headerSize)
+      return Frame(kind: kind, id: id, payload: exchange(&buffer, with: []))
+    }
     defer { consumed = end }
     return Frame(kind: kind, id: id, payload: Array(buffer[consumed + Frame.headerSize..<end]))
   }

@@ -52,6 +52,13 @@ package enum Files {
     return count > 0 ? String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
   }
 
+  /// Whether there is something of that name, be it a link that leads nowhere (lstat(2)); nil where that can't be told.
+  package static func isNamed(_ path: String) -> Bool? {
+    var status = stat()
+    if lstat(path, &status) == 0 { return true }
+    return errno == ENOENT || errno == ENOTDIR ? false : nil
+  }
+
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   package static func identity(of path: String) throws(SystemCallError) -> FileIdentity {

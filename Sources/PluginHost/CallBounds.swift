@@ -24,7 +24,8 @@ enum CallBounds {
 
   /// Whether the call fits a frame, and its answer too, whatever it returns.
   static func check(_ frame: Frame, _ signature: CallSignature?, frameBytes: Int) throws(HostError) {
-    let longest = Frame.longestPayload
+    // A lower limit is for what a plugin says.
+    let longest = max(Frame.longestPayload, frameBytes)
     guard frame.payload.count <= longest else {
       throw .usage("the call's arguments have \(frame.payload.count) bytes with their frame; at most \(longest) fit")
     }

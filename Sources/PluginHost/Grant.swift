@@ -51,6 +51,7 @@ struct Grant {
         guard identity.inode != root?.inode || identity.device != root?.device else {
           throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
         }
+        if let objection = RevealingFolder.objection(to: path, identity) { throw .usage("\(subject), \(objection)") }
         grants.append(Grant(path: path, place: place, identity: identity, isWritable: key == "write"))
       case .link(let name):
         throw .usage(

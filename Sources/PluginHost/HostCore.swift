@@ -135,13 +135,19 @@ final class HostCore: @unchecked Sendable {
   func call(
     _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil
   ) async throws(HostError) -> RunnerMessage.CallResult {
-    let result: Result<RunnerMessage.CallResult, HostError> = await withCheckedContinuation { continuation in
-      loop.submit { [self] in
-        guard let found = runs[run] else {
-          return continuation.resume(returning: .failure(.failed("the run has ended")))
+    let ticket = CallTicket()
+    let result: Result<RunnerMessage.CallResult, HostError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        loop.submit { [self] in
+          guard let found = runs[run] else {
+            return continuation.resume(returning: .failure(.failed("the run has ended")))
+          }
+          found.call(call, signature, ticket) { continuation.resume(returning: $0) }
         }
-        found.call(call, signature) { continuation.resume(returning: $0) }
       }
+    } onCancel: {
+      ticket.cancel()
+      loop.submit { [self] in runs[run]?.cancel(ticket) }
     }
     return try result.get()
   }

@@ -2,7 +2,7 @@
 public struct Outcome: Sendable, Equatable, Codable {
   public enum Kind: String, Sendable, Codable, CaseIterable {
     case returned, loadFailed, crashed, wallTimeExceeded, cpuTimeExceeded, memoryExceeded, policyViolation
-    case protocolViolation, runtimeBudgetExhausted, entryPointMissing, wallUnavailable, hostFailed
+    case protocolViolation, runtimeBudgetExhausted, entryPointMissing, wallUnavailable, hostFailed, cancelled
 
     /// The exit status of `outrider` for a run that ended so.
     public var exitStatus: Int32 {
@@ -19,6 +19,7 @@ public struct Outcome: Sendable, Equatable, Codable {
       case .entryPointMissing: 18
       case .wallUnavailable: 69
       case .hostFailed: 70
+      case .cancelled: 130
       }
     }
   }

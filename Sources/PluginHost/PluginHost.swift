@@ -109,7 +109,11 @@ public final class PluginHost: Sendable {
   public func forkServerProcess() async -> Int32? { await core.serverProcess() }
 }
 
-/// One loaded library in its runner. Calls go one at a time.
+/// One loaded library in its runner. Any task may call; calls go one at a time, in the order in which they were made.
+///
+/// A task that is cancelled while its call waits for its turn gets `HostError.cancelled`. A call that is under way can't be
+/// taken back from the plugin: cancelling its task ends the run, and it and everything behind it get `HostError.ended` with an
+/// outcome of `cancelled`.
 public final class Plugin: Sendable {
   private let core: HostCore
   private let run: UInt64
@@ -125,7 +129,8 @@ public final class Plugin: Sendable {
   }
 
   /// Calls a function by name: `try await plugin.call("pow", "f64(f64,f64)", .double(2), .double(10))`.
-  /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit.
+  /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit, and
+  /// `.entryPointMissing` for a symbol that isn't there or is data; the plugin goes on after those two.
   public func call(
     _ symbol: String, _ signature: String, _ arguments: CallArgument...
   ) async throws(HostError) -> RunnerMessage.CallResult {
@@ -181,7 +186,7 @@ public final class Plugin: Sendable {
   }
 
   /// Tells the extension that it is about to end: a call like the others, with their limits. Advisory and deprecated: a host
-  /// may end a plugin without it. One that has no such entry point ends as `entryPointMissing`; `image.entryPoints` says.
+  /// may end a plugin without it. Throws `entryPointMissing` where there is no such entry point; `image.entryPoints` says.
   public func willTerminate() async throws(HostError) { _ = try await core.call(run, .willTerminate) }
 
   /// Takes on what the extension answered: until they finish, they are among its current downloads. A host that doesn't do

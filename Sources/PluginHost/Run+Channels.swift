@@ -215,12 +215,12 @@ extension Run {
       guard case .call(let call, _) = waiting, id == nextCall, heldResult == nil else {
         throw .unexpected("an answer to call \(id)")
       }
-      kill(Outcome(.entryPointMissing, "the plugin has no \(Printable.text(call.name))"))
+      complete(.failure(.entryPointMissing("the plugin has no \(Printable.text(call.name))")))
     case .symbolIsData:
       guard case .call(let call, _) = waiting, id == nextCall, heldResult == nil, call.entryPoint == nil else {
         throw .unexpected("an answer to call \(id)")
       }
-      kill(Outcome(.entryPointMissing, "\(Printable.text(call.name)) is data, not a function"))
+      complete(.failure(.entryPointMissing("\(Printable.text(call.name)) is data, not a function")))
     case .crashed(let site): crash = site
     }
   }
@@ -236,6 +236,7 @@ extension Run {
   func complete(_ result: Result<RunnerMessage.CallResult, HostError>) {
     guard case .call(let call, let completion) = waiting else { return }
     waiting = nil
+    line.current = nil
     if let name = call.entryPoint, case .success(let result) = result, case .signed(let status) = result.value {
       statuses.append(.init(entryPoint: name, status: status))
     }
@@ -243,6 +244,7 @@ extension Run {
     answerWait.took(lastCall, waits)
     completion(result)
     callOver()
+    beginNext()
   }
 
   func callOver() {
@@ -324,7 +326,9 @@ extension Run {
 
   /// One request is under way at a time: who asks again before the last answer is out isn't our client.
   func reply(_ id: UInt64, _ reply: ServiceReply) {
-    guard outbox.isEmpty else { return violate("the plugin asks without reading the answers") }
+    guard !outbox.contains(where: { $0.channel == service }) else {
+      return violate("the plugin asks without reading the answers")
+    }
     send(reply.frame(id: id), on: service)
   }
 

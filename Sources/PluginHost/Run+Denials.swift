@@ -54,7 +54,7 @@ extension Run {
     case .proceed: break
     case .hold: return hold(call, since: since, at: now)
     case .grant(let grant): grants.add(grant)
-    case .note(let name, let paths): for argument in paths { note(name, path(of: call, argument)) }
+    case .note(let name, let paths): for argument in paths { note(name, path(of: call, argument), of: call) }
     case .deny(let layer, let name, let target, _, let kills):
       denials.record(layer: layer, operation: name, target: target)
       if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
@@ -93,40 +93,26 @@ extension Run {
     }
   }
 
-  /// A path that the plugin named: refused by the mount namespace or by Landlock unless it lies in what was granted.
-  func note(_ name: String, _ path: String?) {
-    guard let path else { return }
-    let granted =
-      [
-        plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest, "/usr", "/lib", "/lib64",
-        "/etc/ld.so.cache",
-      ]
-      + RunnerView.devices
-      + plan.grants.flatMap { [$0.path, $0.place] }
-      + plan.machine.hello.runtime
-    let plain = Self.withoutDetours(path)
-    let isGranted = !path.hasPrefix("/") || granted.contains { plain == $0 || plain.hasPrefix($0 + "/") }
-    if !isGranted { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
+  /// A path that the plugin named: recorded where it doesn't get there.
+  func note(_ name: String, _ path: String?, of call: ol_notification) {
+    guard let path, path.hasPrefix("/") else { return }
+    let flags = SystemCalls.modeArgument(of: name).map { value($0 - 1, of: call) }
+    let view = FileView(plan, root: "/proc/\(call.pid)/root")
+    let isRefused = view.refuses(
+      path, to: name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
+    if isRefused { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
   }
 
-  /// `..` leads up, wherever links may have led before: a name is all that is judged here.
-  private static func withoutDetours(_ path: String) -> String {
-    var parts: [Substring] = []
-    for part in path.split(separator: "/") where part != "." {
-      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
-    }
-    return "/" + parts.joined(separator: "/")
+  private func value(_ index: UInt32, of call: ol_notification) -> UInt64 {
+    withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: Int(index) * 8, as: UInt64.self) }
   }
 
   /// From the root of the runner's view, as far as that can be told.
   private func path(of call: ol_notification, _ argument: SystemCalls.PathArgument) -> String? {
-    func value(_ index: Int) -> UInt64 {
-      withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: index * 8, as: UInt64.self) }
-    }
-    guard let path = text(at: value(argument.path), of: call), !path.isEmpty else { return nil }
+    guard let path = text(at: value(UInt32(argument.path), of: call), of: call), !path.isEmpty else { return nil }
     if path.hasPrefix("/") { return path }
     // The kernel reads the low half of a descriptor.
-    let folder = argument.folder.map { Int32(truncatingIfNeeded: value($0)) } ?? AT_FDCWD
+    let folder = argument.folder.map { Int32(truncatingIfNeeded: value(UInt32($0), of: call)) } ?? AT_FDCWD
     let name = folder == AT_FDCWD ? "cwd" : "fd/\(folder)"
     guard let start = Files.link("/proc/\(call.pid)/\(name)"), start.hasPrefix("/"),
       ol_seccomp_is_valid(listener, call.id) == 0

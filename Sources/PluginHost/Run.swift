@@ -10,13 +10,15 @@ internal import Sandbox
 /// One runner from its fork to its end: its channels, its watchdog, its denials, its first cause. Lives on the loop's
 /// thread; everything that it decides, `Watchdog` and the protocol's codecs decide for it.
 final class Run {
+  typealias Completion = (Result<RunnerMessage.CallResult, HostError>) -> Void
+
   enum Waiting {
     case load((Result<RunnerMessage.LoadedImage, HostError>) -> Void)
-    case call(HostMessage.Call, (Result<RunnerMessage.CallResult, HostError>) -> Void)
+    case call(HostMessage.Call, Completion)
   }
 
   enum Timer: UInt64, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing, server, held
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server, held, turn
   }
 
   let id: UInt64
@@ -60,6 +62,8 @@ final class Run {
   /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
   var held: [(call: ol_notification, since: Duration)] = []
   var waiting: Waiting?
+  /// Which call that is, and those behind it.
+  var line = CallLine()
   /// Of the function that is called; nil for an entry point.
   var signature: CallSignature?
   var nextCall: UInt64 = 1
@@ -135,12 +139,8 @@ final class Run {
     }
   }
 
-  func call(
-    _ call: HostMessage.Call, _ signature: CallSignature?,
-    _ completion: @escaping (Result<RunnerMessage.CallResult, HostError>) -> Void
-  ) {
-    if let report { return completion(.failure(.ended(report))) }
-    guard waiting == nil, !isLoading else { return completion(.failure(.failed("another call is under way"))) }
+  /// Sends what nobody is before.
+  func begin(_ call: HostMessage.Call, _ signature: CallSignature?, _ completion: @escaping Completion) {
     let frame = HostMessage.call(call).frame(id: nextCall + 1)
     do throws(HostError) {
       try CallBounds.check(frame, signature, frameBytes: plan.policy.limits.frameBytes)
@@ -387,6 +387,7 @@ final class Run {
     case nil: break
     }
     waiting = nil
+    failLine(report)
     for ending in endings { ending(report) }
     endings = []
     closeDescriptors()

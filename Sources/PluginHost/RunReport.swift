@@ -86,6 +86,10 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   case input(String)
   /// The arguments don't fit the signature.
   case usage(String)
+  /// The plugin has no such function or entry point, or the symbol is data. The plugin goes on.
+  case entryPointMissing(String)
+  /// The task was cancelled before its call began. The plugin goes on.
+  case cancelled
   case failed(String)
 
   /// The report of the run that ended, where that is the reason.
@@ -96,7 +100,8 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
-    case .input(let text), .usage(let text), .failed(let text): text
+    case .input(let text), .usage(let text), .failed(let text), .entryPointMissing(let text): text
+    case .cancelled: "the task was cancelled before its call began"
     }
   }
 }

@@ -6,13 +6,24 @@ internal import LinuxSystem
 /// on it trusts nothing that arrives.
 struct Channel {
   let descriptor: Int32
-  private var assembler = FrameAssembler()
+  private var assembler: FrameAssembler
   private var buffer = [UInt8](repeating: 0, count: 16384)
 
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  init(_ descriptor: Int32, longestPayload: Int = Frame.longestPayload) {
+    self.descriptor = descriptor
+    assembler = FrameAssembler(longestPayload: longestPayload)
+  }
 
   func send(_ frame: Frame) -> Bool {
-    (try? Sockets.send(descriptor, frame.encoded())) != nil
+    guard frame.payload.count > buffer.count else { return (try? Sockets.send(descriptor, frame.encoded())) != nil }
+    // Without another copy of what is long.
+    do {
+      try Sockets.send(descriptor, frame.header())
+      try Sockets.send(descriptor, frame.payload)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// nil when the host has closed the channel or sent what isn't a frame.

@@ -2,18 +2,22 @@ internal import CLinux
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
+internal import Sandbox
 
 /// Answers the host, one message at a time, on the process's first thread.
 struct RunnerLoop {
-  private var channel = Channel(Runner.control)
+  /// The host bounds what it asks by the run's limits, which it alone knows.
+  private var channel = Channel(Runner.control, longestPayload: Limits.frameBytesRange.upperBound)
   private var plugin: LoadedPlugin?
   private let deep: Bool
 
   init(deep: Bool) { self.deep = deep }
 
   mutating func run() -> Never {
-    while let frame = channel.receive() {
+    while var frame = channel.receive() {
       guard let message = try? HostMessage(frame) else { break }
+      // It may be long, and the plugin's memory pays for it.
+      frame.payload = []
       let answer: RunnerMessage?
       switch message {
       case .load(let request): answer = load(request)

@@ -16,7 +16,9 @@ public struct Limits: Sendable, Equatable {
   public var threads: Int = 64
   /// Log text that is kept; the rest is counted.
   public var logBytes: Int = 256 << 10
-  /// Bytes of one frame on a channel.
+  /// Bytes of one frame on a channel: of an answer with its `out(N)`, and, where it is more than 4 MiB, of a call with its
+  /// arguments. In the plugin an argument takes its size twice, and an `out(N)` three times, of `memory`; the C library
+  /// may keep some of that for later calls.
   public var frameBytes: Int = 4 << 20
 
   public init() {}
@@ -35,7 +37,7 @@ extension Limits {
   /// The runner has some open itself, and the loader needs one.
   public static let openFilesRange = 8...1 << 20
   public static let threadsRange = 0...1 << 15
-  static let frameBytesRange = 1...1 << 30
+  public static let frameBytesRange = 1...1 << 30
 
   /// What no file says, but a program may: why a run can't have these limits; nil: it can.
   public var objection: String? {

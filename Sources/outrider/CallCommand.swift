@@ -11,7 +11,9 @@ struct CallCommand: AsyncParsableCommand {
     discussion: """
       SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes \
       and out(N). 'bytes' takes text, hex:0a1b or @FILE and passes its address; out(N) takes no argument, and its N \
-      bytes follow the result as hex. A LIBRARY without '/' is looked up as the system's loader does.
+      bytes follow the result as hex. A call and its answer have as many bytes as --memory, at least 4 MiB; in the \
+      plugin an argument takes twice its size and an out(N) three times of it. A LIBRARY without '/' is looked up as \
+      the system's loader does.
 
       EXAMPLES
         outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5     907060870
@@ -29,8 +31,11 @@ struct CallCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let policy = try sandbox.makePolicy()
-      let values = try Self.arguments(arguments, signature)
+      var policy = try sandbox.makePolicy()
+      // What fits the plugin's memory may be asked of it.
+      policy.limits.frameBytes = min(
+        max(policy.limits.frameBytes, policy.limits.memory), Limits.frameBytesRange.upperBound)
+      let values = try Self.arguments(arguments, signature, longestFile: policy.limits.frameBytes)
       try PluginHost.check(symbol, signature, arguments: values, policy: policy)
       let host = try sandbox.makeHost()
       var options = PluginHost.LoadOptions()
@@ -68,13 +73,17 @@ struct CallCommand: AsyncParsableCommand {
     } catch {
       failure = error
     }
-    let report = await plugin.end()
-    if let failure, failure.report == nil { throw failure }
+    var report = await plugin.end()
+    if case .entryPointMissing(let detail) = failure {
+      report.outcome = Outcome(.entryPointMissing, detail)
+    } else if let failure, failure.report == nil {
+      throw failure
+    }
     return (report, result)
   }
 
   /// Words to arguments, by the signature's types.
-  static func arguments(_ given: [String], _ text: String) throws -> [CallArgument] {
+  static func arguments(_ given: [String], _ text: String, longestFile: Int) throws -> [CallArgument] {
     var words = given
     // What follows is an argument whatever it looks like.
     let terminator = words.firstIndex(of: "--")
@@ -95,14 +104,14 @@ struct CallCommand: AsyncParsableCommand {
       throw Failure(64, "\(signature) takes \(kinds.count) arguments (out(N) takes none); \(words.count) were given")
     }
     return try zip(words, kinds).enumerated().map { index, pair in
-      guard let value = try argument(pair.0, pair.1) else {
+      guard let value = try argument(pair.0, pair.1, longestFile) else {
         throw Failure(64, "argument \(index + 1), '\(pair.0.prefix(60))', doesn't fit \(pair.1)")
       }
       return value
     }
   }
 
-  private static func argument(_ word: String, _ kind: CallSignature.Kind) throws -> CallArgument? {
+  private static func argument(_ word: String, _ kind: CallSignature.Kind, _ longestFile: Int) throws -> CallArgument? {
     switch kind {
     case .i8, .i16, .i32, .i64: return fits(integer(word), kind)
     case .u8, .u16, .u32, .u64: return fits(integer(word), kind)
@@ -113,7 +122,7 @@ struct CallCommand: AsyncParsableCommand {
       if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
       guard word.hasPrefix("@") else { return .text(word) }
       let path = String(word.dropFirst())
-      return .bytes(try InputFile.content(of: path, limit: 1 << 20))
+      return .bytes(try InputFile.content(of: path, limit: longestFile))
     case .void, .out: return nil
     }
   }

@@ -125,7 +125,11 @@ struct RunCommand: AsyncParsableCommand {
     } catch {
       failure = error
     }
-    let report = await plugin.end()
+    var report = await plugin.end()
+    if case .entryPointMissing(let detail) = failure {
+      report.outcome = Outcome(.entryPointMissing, detail)
+      failure = nil
+    }
     return (report, verdict, failure?.report == nil ? failure : nil)
   }
 

@@ -161,6 +161,8 @@ enum Exit {
       case .input(let text): leave(66, text)
       case .usage(let text): leave(64, text)
       case .failed(let text): leave(70, text)
+      case .entryPointMissing(let text): leave(Outcome.Kind.entryPointMissing.exitStatus, text)
+      case .cancelled: leave(Outcome.Kind.cancelled.exitStatus, "\(error)")
       case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")
       }
     case let error as StoreError:

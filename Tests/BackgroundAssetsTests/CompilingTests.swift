@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What the README says about settings of those who compile against the module.
-@Suite struct CompilingTests {
+@Suite(.timeLimit(.minutes(1))) struct CompilingTests {
   private static let root = ReadmeTests.root.path
   private static let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent().path

@@ -5,7 +5,7 @@ import Testing
 @testable import BackgroundAssets
 
 /// An app's log is often all that its author sees of a failure, and `"\(error)"` is what is written there.
-@Suite struct ErrorTextTests {
+@Suite(.timeLimit(.minutes(1))) struct ErrorTextTests {
   private static let errors: [any Error] = {
     let date = Date(timeIntervalSince1970: 0)
     return [

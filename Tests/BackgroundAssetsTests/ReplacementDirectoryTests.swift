@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Where new versions of items are put together. What an extension gets is tested with a host.
-@Suite struct ReplacementDirectoryTests {
+@Suite(.timeLimit(.minutes(1))) struct ReplacementDirectoryTests {
   private func directory(for item: URL?) throws -> URL {
     let made = try FoundationAlone.replacementDirectory(for: item)
     var isDirectory: ObjCBool = false

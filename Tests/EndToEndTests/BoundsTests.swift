@@ -25,8 +25,11 @@ import Testing
     defer { for path in [much, bundle] { try? FileManager.default.removeItem(atPath: path) } }
     try Self.expect(66, "Info.plist: more than 1 MiB", ["inspect", bundle])
     try Self.expect(64, "more than 1 MiB", Self.abs + ["--policy", much])
+    // What the plugin's memory couldn't hold isn't read.
+    let argument = try Self.file((8 << 20) + 1, suffix: ".bin")
+    defer { try? FileManager.default.removeItem(atPath: argument) }
     try Self.expect(
-      64, "more than 1 MiB", ["call", "libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "@\(much)", "5"])
+      64, "more than 8 MiB", ["call", "libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "@\(argument)", "5"])
   }
 
   @Test func policiesThatGrantWhatThereIsNot() throws {
@@ -35,6 +38,10 @@ import Testing
       (66, "/nonexistent/y, which the policy grants under 'write': No such file", "write: [/nonexistent/y]"),
       (64, "/, which the policy grants under 'read', is everything", "read: [/]"),
       (64, "/lib, which the policy grants under 'write', is the runtime's", "write: [/lib]"),
+      (64, "shows every process of the machine; name the file", "read: [/proc]"),
+      (64, "shows what a process of the machine is", "read: [/proc/self]"),
+      (64, "shows what a process of the machine is", "write: [/proc/1/task]"),
+      (64, "would lie over /dev/null and /dev/urandom", "read: [/dev]"),
       (64, "/proc/self/root, which the policy grants under 'read', leads to /", "read: [/proc/self/root]"),
       (64, "/tmp, which the policy grants under 'read', is where a plugin has something of its own", "read: [/tmp]"),
       (64, "limits.openFiles", "limits: {openFiles: 99999999}"),

@@ -74,7 +74,11 @@ private struct RunFolder {
       descriptor.withLock { descriptor in
         let opened = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else { return }
-        flock(opened, LOCK_EX | LOCK_NB)
+        // Refused where the earlier descriptor has it already.
+        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+          close(opened)
+          return
+        }
         if descriptor >= 0 { close(descriptor) }
         descriptor = opened
       }

@@ -1,0 +1,78 @@
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// Which of the paths that a plugin names are refused to it, as far as names tell: what is recorded with `--observe`.
+/// The mount namespace and Landlock decide; this is for the report alone.
+struct FileView {
+  /// What a plugin sees, with everything in it.
+  let shown: [String]
+  /// Where it has an empty folder of its own in the place of the machine's; nil where it sees the machine's.
+  let temporary: String?
+  /// Whether another mount namespace hides the machine's files.
+  let hidesFiles: Bool
+  let hasLandlock: Bool
+  /// Where symbolic links in what is the machine's lead.
+  var link: (String) -> String? = Files.link
+  var isOnMachine: (String) -> Bool
+  /// Whether it is in the plugin's own root; true where that can't be told.
+  var isInside: (String) -> Bool
+
+  /// The kernel keeps nobody from these by Landlock (landlock(7)): what is there is found.
+  private static let looks: Set<String> = [
+    "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statfs",
+    "chdir", "getxattr", "lgetxattr", "listxattr", "llistxattr",
+  ]
+  /// What these name needn't be there.
+  private static let makers: Set<String> = [
+    "mkdir", "mkdirat", "creat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
+  ]
+
+  /// Whether a call that names an absolute path doesn't get there. `makesFile`: an open(2) with O_CREAT.
+  func refuses(_ path: String, to call: String, makesFile: Bool = false) -> Bool {
+    guard hidesFiles || hasLandlock else { return false }
+    let place = place(of: path)
+    if shown.contains(where: { Self.holds($0, place) }) {
+      guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
+      return isOnMachine(place) && !isInside(place)
+    }
+    // A folder that leads to something is there, empty but for that; to list it is refused.
+    let leads = shown.contains { Self.holds(place, $0) }
+    guard Self.looks.contains(call) else { return !leads || hasLandlock }
+    return hidesFiles && !leads
+  }
+
+  /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.
+  private static let mostComponents = 64
+
+  private func place(of path: String) -> String {
+    let parts = path.split(separator: "/").filter { $0 != "." }
+    guard parts.count <= Self.mostComponents else { return Self.withoutDetours(parts) }
+    // Without a mount namespace all of the machine's links are there.
+    let machines = hidesFiles ? shown.filter { $0 != temporary && !RunnerView.own.contains($0) } : [""]
+    return GrantPlaces([path], runtime: machines, link: link).place(of: path)
+  }
+
+  private static func withoutDetours(_ parts: [Substring]) -> String {
+    var left: [Substring] = []
+    for part in parts { if part == ".." { _ = left.popLast() } else { left.append(part) } }
+    return "/" + left.joined(separator: "/")
+  }
+
+  private static func holds(_ folder: String, _ path: String) -> Bool {
+    path == folder || path.hasPrefix(folder == "/" ? "/" : folder + "/")
+  }
+}
+
+extension FileView {
+  /// `root`: of the plugin's process, as the host sees it.
+  init(_ plan: SpawnPlan, root: String) {
+    let hidesFiles = plan.machine.hidesFiles
+    self.init(
+      shown: [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest].filter { !$0.isEmpty }
+        + RunnerView.runtime + RunnerView.devices + plan.machine.hello.runtime + plan.grants.map(\.place),
+      temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
+      hasLandlock: plan.machine.landlockABI > 0 && !plan.open.contains(.landlock),
+      isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true })
+  }
+}

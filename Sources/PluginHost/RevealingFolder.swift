@@ -1,0 +1,27 @@
+internal import LinuxSystem
+
+/// Folders that look harmless in a policy and aren't: what they show is no file of anybody's.
+enum RevealingFolder {
+  /// Why `path`, with every link followed, isn't granted; nil: it may be.
+  static func objection(toReal path: String) -> String? {
+    let parts = path.split(separator: "/")
+    switch parts.first {
+    case "dev" where parts.count == 1:
+      return "would lie over /dev/null and /dev/urandom, which every plugin has; name the folder in it that is needed"
+    case "proc" where parts.count == 1:
+      return "shows every process of the machine; name the file in it that is needed, such as /proc/cpuinfo"
+    case "proc" where parts[1].allSatisfy { $0.isASCII && $0.isNumber }:
+      return "shows what a process of the machine is and has; the host's own may be among them"
+    default: return nil
+    }
+  }
+
+  /// `identity`: what a granted path leads to, under whatever name.
+  static func objection(to path: String, _ identity: FileIdentity) -> String? {
+    for folder in ["/dev", "/proc"] {
+      guard let known = try? Files.identity(of: folder) else { continue }
+      if (known.device, known.inode) == (identity.device, identity.inode) { return objection(toReal: folder) }
+    }
+    return (try? Files.real(path)).flatMap(objection(toReal:))
+  }
+}

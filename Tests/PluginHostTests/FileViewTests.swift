@@ -1,0 +1,77 @@
+import HostProtocol
+import Testing
+
+@testable import PluginHost
+
+/// What the report of `--observe` calls refused.
+@Suite(.timeLimit(.minutes(1))) struct FileViewTests {
+  private static let links = [
+    "/lib": "usr/lib", "/lib64": "/usr/lib64", "/usr/lib64": "lib", "/etc/localtime": "../usr/share/zoneinfo/UTC",
+    "/usr/lib/out": "/etc/alternatives/out", "/usr/lib/in": "real/file", "/srv/data/up": "..",
+  ]
+
+  private func view(hidesFiles: Bool = true, hasLandlock: Bool = true, inside: Set<String> = []) -> FileView {
+    FileView(
+      shown: ["/bundle", "/container", "/tmp", "/manifest"] + RunnerView.runtime + RunnerView.devices + ["/srv/data"],
+      temporary: hidesFiles ? "/tmp" : nil, hidesFiles: hidesFiles, hasLandlock: hasLandlock,
+      link: { Self.links[$0] }, isOnMachine: { ["/tmp/secret", "/tmp/both"].contains($0) }, isInside: inside.contains)
+  }
+
+  @Test(
+    "in a root of its own, what a plugin doesn't see is refused",
+    arguments: [
+      ("/usr/lib/libz.so.1", false), ("/lib/libz.so.1", false), ("/lib64/ld.so", false), ("/etc/localtime", false),
+      ("/usr/share/dict/words", true), ("/usr/bin/env", true), ("/usr", true), ("/", true),
+      ("/usr/lib/../bin/env", true),
+      ("/usr/lib/out", true), ("/usr/lib/in", false), ("/etc/shadow", true), ("/lib/../etc/shadow", true),
+      ("/dev/null", false), ("/dev/zero", true), ("/proc/self/maps", true), ("/bundle/a", false), ("/bundler/a", true),
+      ("/container/../etc/passwd", true), ("/srv/data/x", false), ("/srv/data/up/other", true), ("/srv/data2", true),
+      ("/tmp/secret", true), ("/tmp/both", false), ("/tmp/neither", false), ("/tmp/./x/../secret", true),
+    ])
+  func opening(path: String, isRefused: Bool) {
+    let view = view(inside: ["/tmp/both"])
+    #expect(view.refuses(path, to: "openat") == isRefused)
+  }
+
+  @Test("a folder on the way to what is shown can be looked at, not opened") func waysThere() {
+    for path in ["/", "/usr", "/etc", "/dev", "/srv", "/usr/share"] {
+      #expect(!view().refuses(path, to: "newfstatat") && view().refuses(path, to: "open"), "\(path)")
+      #expect(!view(hasLandlock: false).refuses(path, to: "open"), "\(path)")
+    }
+    #expect(view().refuses("/usr/share/dict", to: "stat") && view().refuses("/home", to: "access"))
+  }
+
+  @Test(
+    "what a call makes in the plugin's own folder is refused by nobody", arguments: ["mkdir", "rename", "symlinkat"])
+  func making(call: String) {
+    #expect(!view().refuses("/tmp/secret", to: call) && !view().refuses("/tmp/secret", to: "openat", makesFile: true))
+    #expect(view().refuses("/etc/x", to: call) && view().refuses("/etc/x", to: "openat", makesFile: true))
+  }
+
+  @Test("without a mount namespace Landlock refuses to open and lets everything be looked at") func landlockAlone() {
+    let view = view(hidesFiles: false)
+    #expect(view.refuses("/etc/shadow", to: "open") && !view.refuses("/etc/shadow", to: "stat"))
+    #expect(!view.refuses("/etc/localtime", to: "open") && !view.refuses("/tmp/secret", to: "open"))
+    let open = self.view(hidesFiles: false, hasLandlock: false)
+    #expect(!open.refuses("/etc/shadow", to: "open"))
+  }
+
+  @Test("a name of thousands of parts is decided without looking at its links") func longNames() {
+    let long = "/usr/lib" + String(repeating: "/in/..", count: 600)
+    #expect(!view().refuses(long + "/x", to: "open") && view().refuses(long + "/../../etc", to: "open"))
+  }
+}
+
+/// What a policy can't grant as a whole.
+@Suite(.timeLimit(.minutes(1))) struct RevealingFolderTests {
+  @Test(
+    "devices and processes are refused, files among them aren't",
+    arguments: [
+      ("/dev", true), ("/proc", true), ("/proc/1", true), ("/proc/4711/fd", true), ("/proc/cpuinfo", false),
+      ("/proc/sys/kernel", false), ("/dev/shm", false), ("/device", false), ("/process", false), ("/srv/proc", false),
+      ("/proc/1x", false),
+    ])
+  func folders(path: String, isRefused: Bool) {
+    #expect((RevealingFolder.objection(toReal: path) != nil) == isRefused)
+  }
+}
