@@ -104,7 +104,7 @@ let package = Package(
     .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
-    .testTarget(name: "AssetModelTests", dependencies: ["AssetModel"]),
+    .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
@@ -123,7 +123,7 @@ let package = Package(
       name: "DownloadsTests",
       dependencies: [
         "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "LinuxSystem",
-        "interrupted-fetch", "outrider", "starved-fetch", crypto,
+        "TestSupport", "interrupted-fetch", "outrider", "starved-fetch", crypto,
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(
@@ -139,10 +139,11 @@ let package = Package(
       dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
       path: "Tests/QueueBenchmark"),
     .testTarget(
-      name: "AssetStoreTests", dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "store-writer", crypto, grdb]),
+      name: "AssetStoreTests",
+      dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "TestSupport", "store-writer", crypto, grdb]),
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
-    .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin"]),
+    .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin", "TestSupport"]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

@@ -2,6 +2,7 @@ import AssetModel
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import DevelopmentOrigin
@@ -188,8 +189,9 @@ import Testing
     arguments: [
       "../../x", "/etc/passwd", "a\0b", ".", "..", "", "\u{202e}gpj.exe", String(repeating: "x", count: 65_536), "con",
       "é", "e\u{301}", "A\nB",
-    ])
-  func identifiers(identifier: String) async throws {
+    ].map(Abbreviated.init))
+  func identifiers(argument: Abbreviated<String>) async throws {
+    let identifier = argument.value
     let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
     defer { origin.stop() }
     let harness = try Harness()

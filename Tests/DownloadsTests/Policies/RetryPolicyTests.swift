@@ -1,4 +1,5 @@
 import AssetModel
+import TestSupport
 import Testing
 
 @testable import Downloads
@@ -78,9 +79,10 @@ import Testing
       (String(repeating: "9", count: 1000), 86400), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
       ("Sunday, 06-Nov-94 08:49:47 GMT", 10),
       ("Mon, 06 Nov 2034 08:49:37 GMT", 86400), ("Fri, 31 Dec 9999 23:59:59 GMT", 86400),
-    ] as [(String, Int64)])
-  func retryAfter(value: String, seconds: Int64) {
-    #expect(RetryAfter.parse(value, responseDate: Self.now) == .seconds(seconds))
+    ].map { (Abbreviated($0.0), $0.1) } as [(Abbreviated<String>, Int64)])
+  func retryAfter(value: Abbreviated<String>, seconds: Int64) {
+    let wait = RetryAfter.parse(value.value, responseDate: Self.now)
+    #expect(wait == .seconds(seconds))
   }
 
   @Test(arguments: [
