@@ -39,13 +39,16 @@ private struct RandomHead {
     lines[line][place] = byte
   }
 
+  private static let names = Array("aB3!#x-_")
+  private static let values = Array("v: ,;\"=/é\t")
+
   @discardableResult
   private mutating func addField(_ random: inout SplitMix, count: Int? = nil) -> ResponseHead.Field {
     let name = String(
-      (0..<Int.random(in: 1...8, using: &random)).map { _ in "aB3!#x-_".randomElement(using: &random)! })
-    let value = String(
-      (0..<(count ?? Int.random(in: 0...20, using: &random))).map { _ in "v: ,;\"=/é\t".randomElement(using: &random)! }
-    )
+      (0..<Int.random(in: 1...8, using: &random)).map { _ in Self.names.randomElement(using: &random)! })
+    let value =
+      count.map { String(repeating: "x", count: $0) }
+      ?? String((0..<Int.random(in: 0...20, using: &random)).map { _ in Self.values.randomElement(using: &random)! })
     let blank = ["", " ", " \t "].randomElement(using: &random)!
     lines.append(Array("\(name):\(blank)\(value)\(blank)\r\n".utf8))
     fieldCount += 1
