@@ -52,14 +52,15 @@ struct Addition {
     return .added(id, generation: generation)
   }
 
-  /// What an equal request has left goes to the new job.
+  /// What an equal request has left goes to the new job, or one for the same bytes from elsewhere.
   private func inherit(
     _ id: JobID, _ generation: Int, _ before: JobRecord, _ specification: DownloadSpecification
   ) throws {
-    guard let leftover = before.leftover, before.specification.isExactly(specification) else { return }
+    let isSame = before.specification.isExactly(specification)
+    guard let leftover = isSame ? before.leftover : before.leftover(provedBy: specification) else { return }
     var heir = JobRecord(
-      id: id, specification: before.specification, transferClass: specification.transferClass, generation: generation,
-      partial: leftover, enqueued: now)
+      id: id, specification: isSame ? before.specification : specification,
+      transferClass: specification.transferClass, generation: generation, partial: leftover, enqueued: now)
     heir.expect(specification)
     heir.specification = specification
     try JobRow.update(database, heir)

@@ -108,7 +108,10 @@ enum JobRow {
 
   /// `JobRecord.leftover`, as a condition.
   static let hasLeftover =
-    "state = 4 AND failureReason IS 'refused' AND failureErrno IS \(EEXIST) AND stagingName IS NOT NULL"
+    """
+    state = 4 AND stagingName IS NOT NULL AND (failureReason IS 'refused' AND failureErrno IS \(EEXIST)
+      OR failureReason IS 'challenge' AND failureStatus IN (401, 403))
+    """
 
   /// What `record` reads, in its order.
   static let columns = """

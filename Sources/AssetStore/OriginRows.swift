@@ -10,7 +10,12 @@ enum OriginRow {
     arguments += [
       retry?.since.bootIdentifier, retry?.since.boot, retry?.since.wall, retry?.length, origin.retryAfterValue,
     ]
-    try database.cachedStatement(sql: "INSERT OR REPLACE INTO origins VALUES (?,?,?,?,?,?,?,?,?,?)").execute(
+    let condition = origin.rangeConditionWait
+    arguments += [
+      origin.rangeCondition?.rawValue, condition?.since.bootIdentifier, condition?.since.boot, condition?.since.wall,
+      condition?.length,
+    ]
+    try database.cachedStatement(sql: "INSERT OR REPLACE INTO origins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)").execute(
       arguments: arguments)
   }
 
@@ -18,7 +23,9 @@ enum OriginRow {
     try Row.fetchAll(database, sql: "SELECT * FROM origins").map { row in
       OriginRecord(
         origin: row["origin"], rangeless: JobRow.wait(row, "rangeless"), retryAfter: JobRow.wait(row, "retry"),
-        retryAfterValue: row["retryValue"])
+        retryAfterValue: row["retryValue"],
+        rangeCondition: (row["condition"] as Int64?).flatMap { RangeCondition(rawValue: $0) },
+        rangeConditionWait: JobRow.wait(row, "condition"))
     }
   }
 }

@@ -52,6 +52,17 @@ enum Schema {
       try $0.execute(sql: "ALTER TABLE jobs ADD COLUMN weakTag TEXT")
     }
     migrator.registerMigration("4: mirrors") { try $0.execute(sql: "ALTER TABLE jobs ADD COLUMN mirrors BLOB") }
+    migrator.registerMigration("5: conditions of ranges") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE origins ADD COLUMN condition INTEGER;
+          ALTER TABLE origins ADD COLUMN conditionBoot TEXT;
+          ALTER TABLE origins ADD COLUMN conditionAt INTEGER;
+          ALTER TABLE origins ADD COLUMN conditionWall INTEGER;
+          ALTER TABLE origins ADD COLUMN conditionLength INTEGER;
+          UPDATE jobs SET stagingName = NULL WHERE state = 4 AND failureReason = 'challenge';
+          """)
+    }
     return migrator
   }
 

@@ -154,7 +154,9 @@ private struct FaultScriptReader {
     case yes = "true"
     case no = "false"
   }
-  private enum RangeWord: String, CaseIterable { case ignored, unasked, refused, refusedWithoutLength }
+  private enum RangeWord: String, CaseIterable {
+    case ignored, ignoredWithIfRange, ignoredWithConditions, multipart, unasked, refused, refusedWithoutLength
+  }
   private enum LengthWord: String, CaseIterable { case twice, contradicting, withChunked }
   private enum FramingWord: String, CaseIterable { case chunked, untilClose, withoutLastChunk, badChunkSize }
   private enum RedirectWord: String, CaseIterable { case loop }
@@ -198,6 +200,9 @@ private struct FaultScriptReader {
     guard nodes.isMapping(node) else {
       return switch try nodes.choice(node, "range", RangeWord.self) {
       case .ignored: .ignored
+      case .ignoredWithIfRange: .ignoredWithIfRange
+      case .ignoredWithConditions: .ignoredWithConditions
+      case .multipart: .multipart
       case .unasked: .unasked(nil)
       case .refused: .refused(contentRange: true)
       case .refusedWithoutLength: .refused(contentRange: false)

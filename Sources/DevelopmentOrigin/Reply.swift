@@ -109,12 +109,26 @@ public struct Reply: Sendable, Equatable {
   public enum RangeFault: Sendable, Equatable {
     /// 200 and everything.
     case ignored
+    /// The same where the range comes with `If-Range`.
+    case ignoredWithIfRange
+    /// The same, and 412 to every `If-Match`: only a range alone is heeded.
+    case ignoredWithConditions
+    /// An envelope (`multipart/byteranges`) with the one part that was asked for.
+    case multipart
     /// 206, asked or not; nil is the second half.
     case unasked(Range<Int>?)
     /// 416, with or without `Content-Range: bytes */N`.
     case refused(contentRange: Bool)
     /// A `Content-Range` that is off by these numbers; the bytes are those that were asked for.
     case shifted(start: Int, end: Int, total: Int)
+
+    /// Otherwise the fault comes whatever the request asks to be true.
+    var judgesConditions: Bool {
+      switch self {
+      case .ignoredWithIfRange, .ignoredWithConditions, .multipart: true
+      case .ignored, .unasked, .refused, .shifted: false
+      }
+    }
   }
 
   /// The resource has changed.

@@ -142,8 +142,9 @@ final class Responder: Sendable {
     head.set("Accept-Ranges", "bytes")
     if let etag = validators.etag { head.set("ETag", etag) }
     if let modified = validators.lastModified { head.set("Last-Modified", HTTPDate.text(modified)) }
-    if reply.status == nil, reply.range == nil {
-      switch Preconditions.judge(request, validators) {
+    if reply.status == nil, reply.range?.judgesConditions ?? true {
+      let refusesMatches = reply.range == .ignoredWithConditions && request.header("If-Match") != nil
+      switch refusesMatches ? .failed : Preconditions.judge(request, validators) {
       case .proceed: break
       case .notModified:
         head.status = 304
@@ -166,6 +167,13 @@ final class Responder: Sendable {
     switch reply.range {
     case nil: break
     case .ignored: wanted = .everything
+    case .ignoredWithIfRange, .ignoredWithConditions:
+      if request.header("If-Range") != nil { wanted = .everything }
+    case .multipart:
+      guard case .part(let range) = wanted else { break }
+      head.status = 206
+      head.set("Content-Type", Envelope.contentType)
+      return finish(request, head, .bytes(Envelope.bytes(range, of: content, resource.contentType)), reply: reply)
     case .unasked(let range):
       wanted = .part(
         (range ?? (content.count / 2)..<content.count).clamped(to: 0..<content.count))

@@ -62,7 +62,11 @@ import Testing
       job.publishedInode = .max
       job.finalSize = 5
       try store.commit([
-        .job(job), .origin(OriginRecord(origin: "https://a.example:443", retryAfter: job.wait, retryAfterValue: "9")),
+        .job(job),
+        .origin(
+          OriginRecord(
+            origin: "https://a.example:443", retryAfter: job.wait, retryAfterValue: "9", rangeCondition: .ifMatch,
+            rangeConditionWait: job.wait)),
       ])
       expected = job
       try store.close()
@@ -72,7 +76,9 @@ import Testing
     #expect(try store.job(id) == expected)
     #expect(
       try store.origins() == [
-        OriginRecord(origin: "https://a.example:443", retryAfter: expected?.wait, retryAfterValue: "9")
+        OriginRecord(
+          origin: "https://a.example:443", retryAfter: expected?.wait, retryAfterValue: "9", rangeCondition: .ifMatch,
+          rangeConditionWait: expected?.wait)
       ])
     var summaries: [JobSummary] = []
     try store.forEachOpenJob { summaries.append($0) }

@@ -43,6 +43,8 @@ import Testing
       }
       try database.execute(sql: "INSERT INTO deliveries (job, generation) VALUES (3, 2)")
       try database.execute(
+        sql: "INSERT INTO origins VALUES ('https://a.example:443', 'boot', 1, 2, 86400, NULL, NULL, NULL, NULL, NULL)")
+      try database.execute(
         sql: "INSERT INTO budgets (name, allowed, charged, reserved) VALUES ('app', 100000000, 6291600, 1)")
     }
     try queue.close()
@@ -58,6 +60,8 @@ import Testing
     #expect(job.reservedBytes == 4_194_304 - 2_097_200, "what is still to come is reserved")
     #expect(try store.job(JobID(2))?.state == .paused)
     #expect(try store.deliveries().map(\.job) == [JobID(3)])
+    let rangeless = StoredWait(since: StoredMoment(bootIdentifier: "boot", boot: 1, wall: 2), length: 86400)
+    #expect(try store.origins() == [OriginRecord(origin: "https://a.example:443", rangeless: rangeless)])
     let budget = try #require(try store.budget("app"))
     #expect(budget.charged == 6_291_600 && budget.reserved == 2 * (4_194_304 - 2_097_200))
     var open = 0

@@ -58,6 +58,26 @@ import Testing
     #expect(shifted.body == Self.content.bytes(in: 10..<20))
   }
 
+  @Test func rangesWithConditions() throws {
+    let tag = try #require(try answer("probability: 0").header("ETag"))
+    for (word, condition, status) in [
+      ("ignoredWithIfRange", "If-Range: \(tag)", 200), ("ignoredWithIfRange", "If-Match: \(tag)", 206),
+      ("ignoredWithIfRange", "If-Match: \"other\"", 412), ("ignoredWithIfRange", "X: y", 206),
+      ("ignoredWithConditions", "If-Range: \(tag)", 200), ("ignoredWithConditions", "If-Match: \(tag)", 412),
+      ("ignoredWithConditions", "X: y", 206),
+    ] {
+      let got = try answer("range: \(word)", headers: ["Range: bytes=10-19", condition])
+      #expect(got.status == status, "\(word), \(condition)")
+      if status != 412 { #expect(got.header("ETag") == tag && got.body.count == (status == 200 ? 100_000 : 10)) }
+    }
+    let parts = try answer("range: multipart", headers: ["Range: bytes=10-19"])
+    #expect(parts.status == 206 && parts.header("Content-Range") == nil)
+    #expect(parts.header("Content-Type") == "multipart/byteranges; boundary=THE-PART")
+    #expect(String(decoding: parts.body, as: UTF8.self).contains("\r\nContent-Range: bytes 10-19/100000\r\n\r\n"))
+    #expect(parts.header("Content-Length") == "\(parts.body.count)")
+    #expect(try answer("range: multipart").status == 200)
+  }
+
   @Test func entities() throws {
     let plain = try answer("probability: 0")
     let same = try answer("entity: {version: 2, etag: same}")

@@ -47,6 +47,34 @@ import Testing
     #expect(budget.charged > Self.size && budget.charged < Self.size + 4096, "the body and the head: \(budget.charged)")
   }
 
+  @Test("F-66 what is compared at a resume is charged, and reserved before it is asked for") func compared()
+    async throws
+  {
+    let (folder, origin, harness, specification) = try scene(allows: Self.size + (1 << 21), declares: Self.size) {
+      _, nth in
+      var reply = nth == 1 ? Reply.half : Reply()
+      reply.removedHeaders = ["Repr-Digest"]
+      return reply
+    }
+    defer { origin.stop() }
+    let events = harness.engine.events
+    guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
+      throw Unexpected("not added")
+    }
+    for await event in events {
+      if case .waiting = event {
+        harness.clock.advance(by: .seconds(60))
+        _ = await harness.engine.progress(of: id)
+      }
+      if case .finished = event { break }
+      if case .failed(_, let failure) = event { throw Unexpected("\(failure)") }
+    }
+    await harness.engine.close()
+    let (budget, surplus) = (try #require(try folder.store.budget("app")), Int64(64 << 10))
+    #expect(budget.reserved == 0 && origin.requests.count == 2)
+    #expect(budget.charged > Self.size + surplus && budget.charged < Self.size + surplus + 4096, "\(budget.charged)")
+  }
+
   @Test("F-66 an unknown size reserves as it goes, and pauses when nothing is left; raised, it goes on where it was")
   func inFlight() async throws {
     // 1 MiB is always left for a manifest: of 3 MiB an ordinary download may use two.

@@ -68,7 +68,9 @@ import Testing
         }
       }
       #expect(trial.isFinished, "\(cut.debugDescription): \(trial.end)")
-      #expect(trial.ranges == [nil, "bytes=20000-", "bytes=20000-"], "\(cut.debugDescription)")
+      // So little is fetched again where no digest checks the file: it would be compared from its first byte on.
+      let rest = count % 2 == 0 ? nil : "bytes=20000-"
+      #expect(trial.ranges == [nil, rest, rest], "\(cut.debugDescription)")
     }
   }
 

@@ -1,9 +1,10 @@
 import AssetModel
 import Crypto
-import Downloads
 import Foundation
 import LinuxSystem
 import Testing
+
+@testable import Downloads
 
 /// Against a real server: the ways that have to work everywhere.
 @Suite(.timeLimit(.minutes(2))) struct NginxTests {
@@ -114,6 +115,50 @@ import Testing
     #expect(harness.contents() == data)
     // What was fetched again is less than a buffer.
     #expect(try harness.journal.job(id)?.receivedBytes ?? 0 < Int64(data.count) + 2 << 20)
+    await harness.engine.close()
+    server.stop()
+  }
+
+  /// Its tag is made of the length and the second of the last change.
+  @Test("a file replaced within the second by one as long: nginx gives it the same tag", arguments: [true, false])
+  func sameTag(isReplaced: Bool) async throws {
+    let server = try Nginx(directives: "limit_rate 4m;")
+    let first = Self.random(6 << 20)
+    let second = isReplaced ? Self.random(6 << 20, seed: 2) : first
+    let date = Date(timeIntervalSince1970: 1_700_000_000)
+    func put(_ data: Data) throws {
+      try server.put("new", data)
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: "\(server.root)/new")
+      #expect(rename("\(server.root)/new", "\(server.root)/file") == 0)
+    }
+    try put(first)
+    let harness = try Harness()
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(server.url("file"))])[0].job)
+    var hasPaused = false
+    var end: DownloadEvent?
+    loop: for await event in events {
+      switch event {
+      case .progress(id, let progress) where !hasPaused && progress.received > 1 << 20:
+        hasPaused = true
+        harness.engine.pause(id)
+      case .paused(id):
+        try put(second)
+        harness.engine.resume(id)
+      case .finished, .failed:
+        end = event
+        break loop
+      default: break
+      }
+    }
+    guard hasPaused, case .finished(id, _)? = end else { throw Unexpected("\(String(describing: end))") }
+    #expect(harness.contents() == second, "never a mixture")
+    let record = try #require(try harness.journal.job(id))
+    #expect(record.generation == (isReplaced ? 2 : 1) && record.history.validatorRestarts == (isReplaced ? 1 : 0))
+    if !isReplaced {
+      // What is compared, and less than a buffer that wasn't on the file yet.
+      #expect(record.receivedBytes < first.count + Int(ResumePolicy.comparedLength) + 2 << 20)
+    }
     await harness.engine.close()
     server.stop()
   }

@@ -123,6 +123,26 @@ import Testing
     if signal != SIGKILL { #expect(place.origin.requests.last?.header("Range") != nil) }
   }
 
+  @Test("a signed URL that has expired fails; another one of the same file goes on from what is there")
+  func signedURLExpires() throws {
+    let place = try Place {
+      $0.handler = { request, nth in
+        .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          if nth == 1 { $0.ending = .init(.close, after: .byte(3 << 20)) }
+          if nth > 1, request.query == "signature=1" { $0.status = 403 }
+        }
+      }
+    }
+    let digest = Place.content.digest().map { String(format: "%02x", $0) }.joined()
+    let first = try place.fetch(place.origin.url("/a.bin?signature=1"), "--sha256", digest, "--foreground")
+    #expect(first.status == 1 && first.errors.contains("403") && first.errors.contains("kept"), "\(first.errors)")
+    let second = try place.fetch(place.origin.url("/a.bin?signature=2"), "--sha256", digest, "--foreground")
+    #expect(second.status == 0 && place.data("a.bin") == Self.whole, "\(second.errors)")
+    #expect(place.origin.requests.count == 3 && place.origin.requests.last?.header("Range") == "bytes=3145728-")
+    #expect(!Files.exists("\(place.folder)/.outrider"), "nothing is left of the work")
+  }
+
   @Test func anotherCommandLeavesItAlone() throws {
     let place = try Place {
       $0.handler = { request, _ in

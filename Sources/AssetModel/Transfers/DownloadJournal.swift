@@ -1,3 +1,10 @@
+/// How a server that drops a range bound by `If-Range` gives the rest of a file (RFC 9110, 13.1).
+public enum RangeCondition: Int64, Sendable {
+  case ifMatch = 1
+  /// Without a condition: the validators of its answer are compared.
+  case comparedAfterwards = 2
+}
+
 /// What is remembered of an origin (`scheme://host:port`).
 public struct OriginRecord: Sendable, Equatable {
   public var origin: String
@@ -7,14 +14,20 @@ public struct OriginRecord: Sendable, Equatable {
   public var retryAfter: StoredWait?
   /// `Retry-After` as it was sent, for `explain`.
   public var retryAfterValue: String?
+  /// How it has to be asked for ranges, where not by `If-Range`; forgotten after 24 hours.
+  public var rangeCondition: RangeCondition?
+  public var rangeConditionWait: StoredWait?
 
   public init(
-    origin: String, rangeless: StoredWait? = nil, retryAfter: StoredWait? = nil, retryAfterValue: String? = nil
+    origin: String, rangeless: StoredWait? = nil, retryAfter: StoredWait? = nil, retryAfterValue: String? = nil,
+    rangeCondition: RangeCondition? = nil, rangeConditionWait: StoredWait? = nil
   ) {
     self.origin = origin
     self.rangeless = rangeless
     self.retryAfter = retryAfter
     self.retryAfterValue = retryAfterValue
+    self.rangeCondition = rangeCondition
+    self.rangeConditionWait = rangeConditionWait
   }
 }
 

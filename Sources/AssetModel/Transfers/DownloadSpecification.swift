@@ -66,6 +66,13 @@ public struct DownloadSpecification: Sendable, Equatable {
   /// Whether the same bytes are right for both.
   public func expectsTheSame(as other: Self) -> Bool { digest == other.digest && chunks == other.chunks }
 
+  /// Whether bytes of one are bytes of the other, wherever they come from: a digest has the last word.
+  package func provesTheSame(as other: Self) -> Bool {
+    guard app == other.app, directory == other.directory, exactSize == other.exactSize else { return false }
+    if chunks != nil || other.chunks != nil { return chunks == other.chunks }
+    return digest != nil && digest == other.digest
+  }
+
   /// Bytes that a file may have: far more than a volume holds, and few enough that sums of them are numbers.
   public static let largestSize: Int64 = 1 << 50
 

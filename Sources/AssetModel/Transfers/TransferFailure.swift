@@ -28,5 +28,9 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   /// request.
   public var isForWantOfPlace: Bool { reason == .refused && errno == EEXIST }
 
+  /// The server lets nobody have the file (any more), as when a signed URL has expired: where a digest proves what was
+  /// received, it stays for the next request.
+  public var isRefusedAccess: Bool { reason == .challenge && (status == 401 || status == 403) }
+
   public var description: String { "\(reason.rawValue): \(detail)" }
 }

@@ -84,6 +84,8 @@ final class ActiveJob {
 
   /// The first byte that isn't on the file, in a job without chunks.
   var writtenOffset: Int64 = 0
+  /// The bytes before it that a resume is compared with, where no digest checks the file.
+  var tail: [UInt8] = []
   var isIdentityJournalled = false
   var isIdentityOnItsWay = false
   var checkpointInFlight = false
@@ -171,7 +173,8 @@ final class ActiveJob {
         $0 + chunks.claimedBytes(in: $1.chunks ?? 0..<0, before: $1.writer?.offset ?? $1.start)
       }
     }
-    return segments.first?.writer?.offset ?? writtenOffset
+    // What is compared with what is there is no part of it.
+    return max(writtenOffset, segments.first?.writer?.offset ?? 0)
   }
 
   var durableBytes: Int64 { chunks?.journalledBytes ?? record.partial?.durableOffset ?? 0 }
@@ -208,6 +211,12 @@ final class Segment {
   var dropsCredentials = false
   var writer: BodyWriter?
   var plan: Plan?
+  /// All of the same version came where a range of it was asked for.
+  var hasLostRange = false
+  /// Several parts came where one range was asked for.
+  var hasSeenParts = false
+  /// Why it asks for everything although there is something already.
+  var whyWhole: String?
   /// No connection, and then no complete head by then: the request is given up.
   var headDeadline: Duration?
   var isConnected = false

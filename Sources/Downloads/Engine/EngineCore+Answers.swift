@@ -29,7 +29,8 @@ extension EngineCore: TransportClient {
     segment.plan = plan
     switch plan {
     case nil: return .take
-    case .again(_, .server), .problem(.protocolFault, _): return .abort
+    case .again(_, .server), .again(_, .dropsRange), .again(_, .severalParts), .problem(.protocolFault, _):
+      return .abort
     case .follow, .again, .authenticate, .problem:
       // A body that nobody wants has as much time as its head had.
       segment.headDeadline = clock.boot + Self.headTimeout
@@ -99,9 +100,10 @@ extension EngineCore: TransportClient {
     }
     let decision = ResumePolicy.decide(
       job.record, offset: job.chunks == nil ? job.writtenOffset : segment.start, ask: segment.ask, head: head,
-      finalURL: segment.url.text)
+      finalURL: segment.url.text, isRepeated: segment.hasSeenParts)
     switch decision {
     case .append(let entity):
+      noteCondition(segment)
       hear(head, job)
       job.mayBeRangeless = false
       accept(job, segment, entity, head, from: segment.start)
@@ -123,7 +125,9 @@ extension EngineCore: TransportClient {
         }
       }
       startAfresh(
-        job, reason: validatorChanged ? "the file changed on the server" : "the server sends all of it",
+        job,
+        reason: validatorChanged
+          ? "the file changed on the server" : segment.whyWhole ?? "the server sends all of it",
         isAnother: validatorChanged)
       hear(head, job)
       let known = job.unfulfilled?.digests(for: entity) ?? []
@@ -136,14 +140,7 @@ extension EngineCore: TransportClient {
     case .again(.probe, _) where job.chunks != nil:
       return .again(segment.ask, .server("\(head.status) to a request for a part"))
     case .complete: return .complete
-    case .restart:
-      job.record.history.validatorRestarts += 1
-      guard job.record.history.validatorRestarts <= Self.mostValidatorRestarts else {
-        // As above: it is no progress, however much comes.
-        startAfresh(job, reason: "the file changed on the server")
-        return .problem(.protocolFault("\(head.status) to every request for a part"), own: nil)
-      }
-      return .next(.restart("the file changed on the server"))
+    case .restart: return changed(job, otherwise: "\(head.status) to every request for a part")
     case .again(let ask, let fault): return .again(ask, fault)
     case .fail(let failure): return .next(.fail(failure))
     }
@@ -212,8 +209,12 @@ extension EngineCore: TransportClient {
     let (id, run) = (job.id, job.run)
     // A chunk list says more, and what it says counts more.
     let check = job.chunks == nil ? ContentCheck(head, from: offset) : nil
-    let writer = BodyWriter(number: number(), from: offset, to: end, wanted: wanted, check: check, pool: pool) {
-      [unowned self] writer, buffer in
+    let tail = offset == 0 ? [] : job.tail
+    job.tail = []
+    tail.withUnsafeBytes { check?.take($0) }
+    let writer = BodyWriter(
+      number: number(), from: offset, to: end, wanted: wanted, comparing: tail, check: check, pool: pool
+    ) { [unowned self] writer, buffer in
       guard let job = self.job(id, run) else { return }
       write(buffer, from: writer, of: job)
     }
@@ -240,14 +241,15 @@ extension EngineCore: TransportClient {
   }
 
   /// What another run has to know of it.
-  private func journalOrigin(_ number: UInt32) {
+  func journalOrigin(_ number: UInt32) {
     let (state, now) = (origins[number], clock.now)
     func wait(_ until: Duration?) -> StoredWait? {
       until.map { StoredWait(since: now, length: ($0 - clock.boot).inNanoseconds) }
     }
     let record = OriginRecord(
       origin: origins.name(of: number), rangeless: wait(state.rangelessUntil), retryAfter: wait(state.retryAfter),
-      retryAfterValue: state.retryAfterValue)
+      retryAfterValue: state.retryAfterValue, rangeCondition: state.rangeCondition,
+      rangeConditionWait: wait(state.rangeConditionUntil))
     outstanding += 1
     let mailbox = mailbox
     journal.commit([.origin(record)]) { _ in mailbox.post { $0.outstanding -= 1 } }

@@ -119,15 +119,6 @@ extension EngineCore {
   }
 }
 
-extension DownloadSpecification {
-  /// Whether bytes of one are bytes of the other, wherever they come from: a digest has the last word.
-  package func provesTheSame(as other: Self) -> Bool {
-    guard app == other.app, directory == other.directory, exactSize == other.exactSize else { return false }
-    if chunks != nil || other.chunks != nil { return chunks == other.chunks }
-    return digest != nil && digest == other.digest
-  }
-}
-
 extension DownloadEngine {
   /// The app is gone: every open download of it is cancelled, and its partial files are removed. Returns which those are;
   /// each is told as `cancelled`. One that is being published at this moment finishes, and belongs to the store.

@@ -128,7 +128,7 @@ extension EngineCore {
     }
     let wasGiven = job.credentials[asked.challenge.origin] != nil
     return TransferFailure(
-      .challenge,
+      .challenge, status: asked.challenge.origin == "proxy" ? 407 : 401,
       detail: wasGiven
         ? "\(peer) refused the credential that it was given (\(scheme))"
         : "\(peer) asks for a credential (\(scheme)), and nobody gave it")

@@ -18,6 +18,10 @@ extension EngineCore {
       if let wait = record.rangeless, case let rest = wait.remaining(at: moment), rest > 0 {
         origins[number].rangelessUntil = now + .nanoseconds(rest)
       }
+      if let wait = record.rangeConditionWait, case let rest = wait.remaining(at: moment), rest > 0 {
+        origins[number].rangeCondition = record.rangeCondition
+        origins[number].rangeConditionUntil = now + .nanoseconds(rest)
+      }
     }
     guard options.takesUpOpenJobs else { return }
     try journal.journal.forEachOpenJob { job in

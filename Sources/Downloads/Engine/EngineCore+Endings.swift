@@ -75,6 +75,11 @@ extension EngineCore {
         return settle(job, .other(what))
       }
     case .bareRange: job.record.history.triedBareRange = true
+    case .dropsRange:
+      segment.hasLostRange = true
+      events.send(.note(job.id, "\(segment.url.origin) heeds no range with this condition; it is asked otherwise"))
+    case .severalParts:
+      if gotParts(job, segment) { return }
     case .endless:
       // The older protocol shows where a body of unknown length ends.
       job.avoidsHTTP2 = true
@@ -86,7 +91,10 @@ extension EngineCore {
     case .probe: break
     }
     // A part of a file in chunks stays that part.
-    if job.chunks == nil { segment.ask = ask }
+    if job.chunks == nil {
+      if ask == .whole, case .server(let what) = fault { segment.whyWhole = what }
+      segment.ask = ask
+    }
     requestAgain(job, segment)
   }
 
@@ -164,6 +172,9 @@ extension EngineCore {
           TransferFailure(
             .sizeMismatch,
             detail: "\(segment.url.origin) sent more bytes than the file has; nothing of the surplus was taken")))
+    }
+    if segment.writer?.differs == true {
+      return carryOut(changed(job, otherwise: "its file changes with every request"), job, segment, end)
     }
     switch problem {
     case .refusedAddress(let why):

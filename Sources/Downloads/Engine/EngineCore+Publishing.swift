@@ -145,10 +145,10 @@ extension EngineCore {
     }
   }
 
-  private func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure) {
+  func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
-    commitAndRetire(job) { core, record in core.events.send(.failed(record.id, failure)) }
+    commitAndRetire(job, attempt: attempt) { core, record in core.events.send(.failed(record.id, failure)) }
   }
 
   func publish(_ job: ActiveJob, isReplay: Bool) {

@@ -43,7 +43,7 @@ extension EngineCore {
     // Without a condition: the digests of the chunks say whether it is the same file, and edges with tags of their own do.
     let segment = Segment(
       job: job.id, transfer: TransferID(number: number()),
-      ask: job.mayBeRangeless ? .whole : .range(from: first, to: last, condition: nil), source: source, url: url,
+      ask: job.mayBeRangeless ? .whole : .range(from: first, to: last, condition: .unbound), source: source, url: url,
       start: first,
       stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
     segment.chunks = run

@@ -43,7 +43,8 @@ extension EngineCore {
 
   private static func keepsBytes(_ next: ActiveJob.Next) -> Bool {
     switch next {
-    case .cancel, .fail, .restart: false
+    case .fail(let failure): failure.isRefusedAccess
+    case .cancel, .restart: false
     case .verify, .retry, .hold, .pause, .yield, .rest, .other: true
     }
   }
@@ -150,6 +151,10 @@ extension EngineCore {
   func fail(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
     if suspectsPortal(job, failure) { return }
     let own = job.hasRequested ? job.attempt(until: clock, failure.status, failure.detail) : nil
+    if failure.isRefusedAccess {
+      if let failure = keptForAnotherURL(job, failure) { return failAndKeep(job, failure, attempt ?? own) }
+      job.record.partial = nil
+    }
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
     discard(job) { core, job in
@@ -194,6 +199,7 @@ extension EngineCore {
     job.contentCheck = nil
     job.content = nil
     job.writtenOffset = 0
+    job.tail = []
     job.checkpointedBytes = 0
     job.ioError = nil
     job.isIdentityJournalled = specification.chunks != nil

@@ -33,13 +33,16 @@ extension EngineCore {
     if job.record.state == .verified { return publish(job, isReplay: true) }
     job.allowance = specification.budget == nil ? nil : job.record.reservedBytes
     let chunks = specification.chunks
+    let compared = ResumePolicy.isIdentified(job.record) ? 0 : ResumePolicy.comparedLength
     // Bytes that came before there was a chunk list are judged by it.
     guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
       return salvage(job)
     }
     let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
     job.lane.async {
-      let result = Result { () throws(SystemCallError) in try file.reopen(partial, boot: boot, chunks: chunks) }
+      let result = Result { () throws(SystemCallError) in
+        try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
+      }
       mailbox.post { core in
         guard let job = core.job(id, run), job.phase == .opening else { return }
         switch result {
@@ -80,6 +83,7 @@ extension EngineCore {
       if specification.chunks == nil {
         job.record.partial?.checkpoints.removeAll { $0.offset > certain }
         job.writtenOffset = certain
+        job.tail = kept?.tail ?? []
         job.isIdentityJournalled = true
       }
     } else if job.record.partial != nil {
@@ -108,7 +112,8 @@ extension EngineCore {
       return settle(job, .hold(.disk(shortage), nil))
     }
     note(job, admittedTo: job.total ?? 0)
-    if need != 0, !isAllowed(need, job) { return }
+    // What is compared with what is there comes, too.
+    if need != 0, !isAllowed(need.map { $0 + Int64(job.tail.count) }, job) { return }
     begin(job)
   }
 
@@ -133,8 +138,7 @@ extension EngineCore {
     do throws(Objection) { url = try judged(specification.url, specification) } catch {
       return settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
     }
-    let isRangeless = origins[originNumber(url)].rangelessUntil != nil
-    let ask = ResumePolicy.ask(job.record, offset: job.writtenOffset, originIsRangeless: isRangeless)
+    let ask = firstAsk(job, url)
     let segment = Segment(
       job: job.id, transfer: TransferID(number: number()), ask: ask, url: url, start: job.writtenOffset,
       stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))

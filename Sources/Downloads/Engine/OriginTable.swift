@@ -12,6 +12,9 @@ struct OriginTable {
     var retryAfter: Duration?
     var retryAfterValue: String?
     var rangelessUntil: Duration?
+    /// How it has to be asked for ranges until then, where not by `If-Range`.
+    var rangeCondition: RangeCondition?
+    var rangeConditionUntil: Duration?
     /// The address that files stay with which change from one to the other.
     var edge: String?
     /// How often it asked for calm (HTTP/2): from the second on, HTTP/1.1.
@@ -127,6 +130,10 @@ struct OriginTable {
         any = true
       }
       if let until = states[index].rangelessUntil, until <= now { states[index].rangelessUntil = nil }
+      if let until = states[index].rangeConditionUntil, until <= now {
+        states[index].rangeCondition = nil
+        states[index].rangeConditionUntil = nil
+      }
       if let until = states[index].leavesHTTP2Until, until <= now { states[index].leavesHTTP2Until = nil }
       if let until = states[index].calmUntil, until <= now {
         states[index].calmUntil = nil

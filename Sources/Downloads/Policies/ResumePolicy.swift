@@ -3,25 +3,6 @@ internal import AssetModel
 /// Whether bytes that are there and bytes that come belong to one version of a file. libcurl knows nothing of resuming;
 /// this decides, and it never splices (RFC 9110, 13 and 14).
 enum ResumePolicy {
-  /// What the request says about ranges.
-  enum Ask: Equatable, Sendable {
-    case whole
-    /// From an offset; to an inclusive last byte for a segment; with `If-Range` where there is a validator.
-    case range(from: Int64, to: Int64?, condition: String?)
-    /// The first byte, to learn the length.
-    case probe
-
-    var headers: [Download.Header] {
-      switch self {
-      case .whole: []
-      case .probe: [Download.Header(name: "Range", value: "bytes=0-0")]
-      case .range(let first, let last, let condition):
-        [Download.Header(name: "Range", value: "bytes=\(first)-\(last.map(String.init) ?? "")")]
-          + (condition.map { [Download.Header(name: "If-Range", value: $0)] } ?? [])
-      }
-    }
-  }
-
   enum Decision: Equatable, Sendable {
     /// The body goes behind what is there.
     case append(Entity)
@@ -47,6 +28,10 @@ enum ResumePolicy {
     case elsewhere
     case coded
     case probe
+    /// All of the same version came where a range of it was asked for: the condition is what it stumbled over.
+    case dropsRange
+    /// An envelope for several ranges, where one was asked for.
+    case severalParts
     /// Without a length, where the end of a body can't be told from a cut.
     case endless
   }
@@ -59,19 +44,41 @@ enum ResumePolicy {
     job.specification.digest ?? job.partial?.entity.reprDigest
   }
 
-  private static func isIdentified(_ job: JobRecord) -> Bool {
-    knownDigest(job) != nil || job.specification.chunks != nil
+  /// Whether digests say in the end that the file is the one that is meant.
+  static func isIdentified(_ job: JobRecord) -> Bool { knownDigest(job) != nil || job.specification.chunks != nil }
+
+  /// Bytes before the end of what is there that are asked for again and compared, where no digest checks the file: some
+  /// servers give the same validator to other bytes (a file replaced within a second by one as long).
+  static let comparedLength: Int64 = 64 << 10
+
+  static func comparedBytes(_ job: JobRecord, offset: Int64) -> Int64 {
+    isIdentified(job) ? 0 : min(offset, comparedLength)
   }
 
-  static func ask(_ job: JobRecord, offset: Int64, originIsRangeless: Bool) -> Ask {
-    guard offset > 0, !originIsRangeless, let entity = job.partial?.entity, entity.coding == nil else { return .whole }
-    if let tag = entity.strongTag { return .range(from: offset, to: nil, condition: tag) }
-    if let date = entity.lastModified { return .range(from: offset, to: nil, condition: date) }
-    return isIdentified(job) ? .range(from: offset, to: nil, condition: nil) : .whole
+  /// `remembered`: what worked last with a server that drops the range otherwise.
+  static func ask(
+    _ job: JobRecord, offset: Int64, originIsRangeless: Bool, remembered: RangeCondition? = nil
+  ) -> Ask {
+    let first = offset - comparedBytes(job, offset: offset)
+    // From the first byte on, asking for all of it costs no more than comparing.
+    guard first > 0, !originIsRangeless, let entity = job.partial?.entity, entity.coding == nil else { return .whole }
+    guard let validator = entity.strongTag ?? entity.lastModified else {
+      return isIdentified(job) ? .range(from: first, to: nil, condition: .unbound) : .whole
+    }
+    let condition: Condition =
+      switch remembered {
+      case .ifMatch? where entity.strongTag != nil: .ifMatch(validator)
+      case .comparedAfterwards?: .unbound
+      default: .ifRange(validator)
+      }
+    return .range(from: first, to: nil, condition: condition)
   }
 
-  /// Decides about the answer to `ask`; `offset` is how far the file is certain.
-  static func decide(_ job: JobRecord, offset: Int64, ask: Ask, head: ResponseHead, finalURL: String) -> Decision {
+  /// Decides about the answer to `ask`; `offset` is how far the file is certain. `isRepeated`: the last answer held several
+  /// parts.
+  static func decide(
+    _ job: JobRecord, offset: Int64, ask: Ask, head: ResponseHead, finalURL: String, isRepeated: Bool = false
+  ) -> Decision {
     if case .contradicting(let what) = head.contentLength {
       return .again(.whole, .server("its lengths contradict each other: \(what)"))
     }
@@ -95,11 +102,15 @@ enum ResumePolicy {
       }
     }
     switch head.status {
+    case 206 where isMultipart(head) && ask != .whole: return severalParts(job, ask, isRepeated)
     case 206: return partialContent(job, offset, ask, head, entity)
     // To a request without a condition neither is an answer.
     case 412 where ask == .whole: return .again(.whole, .server("412 although nothing was required"))
     case 416 where ask == .whole: return .again(.whole, .server("416 although no range was asked for"))
-    case 412: return .restart
+    // Some compare it with something else than what they tell: the tag of an answer has the last word.
+    case 412:
+      guard ask.isIfMatch, let next = ask.withNextCondition else { return .restart }
+      return .again(next, .dropsRange)
     case 416: return unsatisfied(job, offset, ask, head)
     default: return whole(job, offset, ask, head, entity)
     }
@@ -128,16 +139,39 @@ enum ResumePolicy {
     return (first, last, total)
   }
 
+  /// To one range that is no answer, whatever lies in it (RFC 9110, 15.3.7.2): nothing of it is a byte of the file. Asked
+  /// once more otherwise; then all of it is asked for.
+  private static func severalParts(_ job: JobRecord, _ ask: Ask, _ isRepeated: Bool) -> Decision {
+    guard !isRepeated, case .range(let first, let last, let condition) = ask else {
+      return .again(.whole, .severalParts)
+    }
+    let total = job.specification.exactSize ?? job.partial?.entity.total
+    return .again(.range(from: first, to: last ?? total.map { $0 - 1 }, condition: condition), .severalParts)
+  }
+
+  private static func isMultipart(_ head: ResponseHead) -> Bool {
+    head.values("content-type").contains {
+      let type = $0.lowercased()
+      return type.hasPrefix("multipart/byteranges") || type.hasPrefix("multipart/x-byteranges")
+    }
+  }
+
   private static func partialContent(
     _ job: JobRecord, _ offset: Int64, _ ask: Ask, _ head: ResponseHead, _ entity: Entity
   ) -> Decision {
     func fault(_ what: String) -> Decision { .again(.whole, .server(what)) }
     guard let range = range(of: head) else { return fault("206 without one usable Content-Range") }
-    let wanted: (from: Int64, to: Int64?)
+    let wanted: (from: Int64, to: Int64?, condition: Condition)
     switch ask {
     case .whole: return fault("206 although no range was asked for")
     case .probe: return probed(job, offset, range, entity)
-    case .range(let from, let to, _): wanted = (from, to)
+    case .range(let from, let to, let condition): wanted = (from, to, condition)
+    }
+    // Whoever asks without `If-Range` is shown another version's bytes, and sees it by their tag.
+    if !isIdentified(job), !wanted.condition.isIfRange, let tag = job.partial?.entity.strongTag,
+      let other = entity.strongTag, tag != other
+    {
+      return .restart
     }
     let expected = job.specification.exactSize ?? job.partial?.entity.total
     guard range.first == wanted.from else { return fault("206 from byte \(range.first) instead of \(wanted.from)") }
@@ -151,6 +185,11 @@ enum ResumePolicy {
     if let length = head.contentLength.value, length != range.last - range.first + 1 {
       return fault("206 of \(length) bytes for a range of \(range.last - range.first + 1)")
     }
+    guard wanted.from == offset - comparedBytes(job, offset: offset) else {
+      return fault("206 without the bytes that show whether it is the same file")
+    }
+    // It ends before what is there does.
+    if range.last + 1 < offset { return .restart }
     guard let kept = job.partial?.entity else { return .append(entity) }
     guard entity.coding == kept.coding || job.specification.chunks != nil else { return fault("206 in another coding") }
     if job.specification.chunks != nil {
@@ -243,13 +282,27 @@ enum ResumePolicy {
           detail: "the server says that it has another file: its Repr-Digest differs"))
     }
     let kept = job.partial?.entity
-    let changed = kept.map { $0.strongTag != entity.strongTag || $0.lastModified != entity.lastModified } ?? false
-    if case .range(_, _, let condition?) = ask, changed, offset >= worthABareRange, knownDigest(job) != nil,
-      !job.history.triedBareRange, kept?.total == entity.total, condition != entity.strongTag
+    if let kept, isSamePlace(kept.finalURL, entity.finalURL) || isIdentified(job), isSameVersion(kept, entity),
+      !saysRangeless(head), let next = ask.withNextCondition
     {
-      return .again(.range(from: offset, to: nil, condition: nil), .bareRange)
+      return .again(next, .dropsRange)
+    }
+    let changed = kept.map { $0.strongTag != entity.strongTag || $0.lastModified != entity.lastModified } ?? false
+    if ask.isConditional, changed, offset >= worthABareRange, knownDigest(job) != nil, !job.history.triedBareRange,
+      kept?.total == entity.total, kept?.strongTag == nil || kept?.strongTag != entity.strongTag
+    {
+      return .again(.range(from: offset, to: nil, condition: .unbound), .bareRange)
     }
     return .fresh(entity, validatorChanged: offset > 0 && changed)
+  }
+
+  /// As far as validators tell.
+  private static func isSameVersion(_ kept: Entity, _ entity: Entity) -> Bool {
+    guard kept.coding == entity.coding, kept.total == nil || entity.total == nil || kept.total == entity.total else {
+      return false
+    }
+    if kept.strongTag != nil || entity.strongTag != nil { return kept.strongTag == entity.strongTag }
+    return kept.lastModified != nil && kept.lastModified == entity.lastModified && kept.weakTag == entity.weakTag
   }
 
   private static func sizeMismatch(_ found: Int64, _ declared: Int64, status: Int) -> TransferFailure {
@@ -259,8 +312,12 @@ enum ResumePolicy {
 
   /// Evidence that isn't a failed precondition: the origin has no ranges.
   static func provesRangeless(ask: Ask, head: ResponseHead) -> Bool {
-    if head.first("accept-ranges")?.lowercased() == "none" { return true }
-    if case .range(_, _, nil) = ask { return head.status == 200 }
+    if saysRangeless(head) { return true }
+    if case .range(_, _, .unbound) = ask { return head.status == 200 }
     return false
+  }
+
+  private static func saysRangeless(_ head: ResponseHead) -> Bool {
+    head.first("accept-ranges")?.lowercased() == "none"
   }
 }

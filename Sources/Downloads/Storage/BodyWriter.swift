@@ -8,6 +8,10 @@ final class BodyWriter {
   private(set) var offset: Int64
   /// The first byte that doesn't belong to this transfer: more is never accepted.
   let end: Int64?
+  /// What of the body is compared with what is there, before the first byte is taken.
+  private var comparison: TailComparison?
+  /// Other bytes came than those that are there: it is another file.
+  private(set) var differs = false
   /// Goes with the bytes to the file.
   let check: ContentCheck?
   /// Buffers that aren't on the file yet.
@@ -28,12 +32,14 @@ final class BodyWriter {
   /// Buffers beyond which the transfer waits for the disk.
   static let mostInFlight = 8
 
+  /// `tail`: the bytes before `offset`, with which the body begins.
   init(
-    number: UInt64, from offset: Int64, to end: Int64?, wanted: [Range<Int64>]? = nil, check: ContentCheck? = nil,
-    pool: BufferPool, handOver: @escaping (BodyWriter, TransferBuffer) -> Void
+    number: UInt64, from offset: Int64, to end: Int64?, wanted: [Range<Int64>]? = nil, comparing tail: [UInt8] = [],
+    check: ContentCheck? = nil, pool: BufferPool, handOver: @escaping (BodyWriter, TransferBuffer) -> Void
   ) {
     self.number = number
-    self.offset = offset
+    self.offset = offset - Int64(tail.count)
+    comparison = TailComparison(tail)
     self.end = end
     self.wanted = wanted.map { $0[...] }
     self.check = check
@@ -60,7 +66,7 @@ final class BodyWriter {
       isPaused = true
       return .pause
     }
-    var rest = bytes
+    guard var rest = compare(bytes) else { return .abort }
     while !rest.isEmpty {
       var piece = rest
       if wanted != nil {
@@ -82,6 +88,20 @@ final class BodyWriter {
       if buffer.count == buffer.capacity || offset % Int64(BufferPool.bufferSize) == 0 { flush() }
     }
     return .taken
+  }
+
+  /// What lies behind the bytes that are compared; nil: they differ.
+  private func compare(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    guard let count = comparison?.take(bytes) else {
+      if comparison == nil { return bytes }
+      differs = true
+      skipped += Int64(bytes.count)
+      return nil
+    }
+    if comparison?.isDone == true { comparison = nil }
+    offset += Int64(count)
+    skipped += Int64(count)
+    return UnsafeRawBufferPointer(rebasing: bytes[count...])
   }
 
   /// How many of the next `count` bytes belong to nothing that is wanted, and how many after them do.

@@ -63,10 +63,15 @@ final class StagingFile: @unchecked Sendable {
     /// Bytes up to which a file without chunks is certain.
     var certain: Int64
     var found = ChunkMap.Found()
+    /// Its last bytes, where they are compared with what comes.
+    var tail: [UInt8] = []
   }
 
   /// Opens what the journal knows of, and cuts it to what is certain; nil where there is no such file (any more).
-  func reopen(_ partial: Partial, boot: String, chunks: ChunkList? = nil) throws(SystemCallError) -> Kept? {
+  /// `comparing`: bytes before its end that are read.
+  func reopen(
+    _ partial: Partial, boot: String, chunks: ChunkList? = nil, comparing: Int64 = 0
+  ) throws(SystemCallError) -> Kept? {
     let number: Int32
     do {
       number = take(try files.open(name, in: destination.staging.number, O_RDWR, mode: 0))
@@ -104,7 +109,9 @@ final class StagingFile: @unchecked Sendable {
     }
     if identity.size > certain { try files.truncate(number, to: certain) }
     writebackOffset = certain
-    return Kept(certain: certain)
+    var tail: [UInt8] = []
+    if comparing > 0 { try read(max(0, certain - comparing)..<certain) { tail += $0 } }
+    return Kept(certain: certain, tail: tail)
   }
 
   /// What isn't durable is read from memory, where it may be right, and never gets to the disk: it has to be written again.
