@@ -123,12 +123,14 @@ let package = Package(
       name: "DownloadsTests",
       dependencies: [
         "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "LinuxSystem",
-        "TestSupport", "interrupted-fetch", "outrider", "starved-fetch", crypto,
+        "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch", crypto,
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(
       name: "interrupted-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],
       path: "Tests/InterruptedFetch"),
+    // Kills a program at its nth system call that leaves a trace.
+    .executableTarget(name: "kill-at-call", path: "Tests/KillAtCall", cSettings: strictC),
     // A fetch of several files in a process that runs out of descriptors.
     .executableTarget(
       name: "starved-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],

@@ -52,6 +52,12 @@ public final class AssetStore: Sendable {
     }
   }
 
+  /// Whether there is a store in `directory`, or the backup of one that is gone.
+  public static func exists(in directory: String) -> Bool {
+    let path = "\(directory)/\(databaseName)"
+    return Files.exists(path) || !Backups(path: path).all.isEmpty
+  }
+
   /// Makes a backup, ends everything that is open, and lets go of the folder; the next call fails. A store that is dropped
   /// without it counts as one whose process died: the next opening looks at every page.
   public func close() throws(StoreError) {

@@ -8,7 +8,9 @@ enum DatabaseFiles {
 
   /// What the first hundred bytes say (SQLite file format, 1.3), without SQLite.
   enum Header: Equatable {
-    case missing, database
+    case missing
+    /// In bytes; `pageCount` is 0 where the header doesn't say.
+    case database(pageSize: Int64, pageCount: Int64, size: Int64)
     /// A directory, a pipe or the like: nothing that could be kept a copy of.
     case notAFile
     case damaged(String)
@@ -24,15 +26,33 @@ enum DatabaseFiles {
     guard bytes.count == 100, bytes.starts(with: Array("SQLite format 3\0".utf8)) else {
       return .damaged("it isn't an SQLite database")
     }
-    func word(_ offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
-    guard Int32(bitPattern: word(68)) == Schema.applicationIdentifier else {
+    guard Int32(bitPattern: bytes.word(68)) == Schema.applicationIdentifier else {
       return .damaged("it is another program's database")
     }
     let stated = Int64(bytes[16]) << 8 | Int64(bytes[17])
-    let size = Int64(word(28)) * (stated == 1 ? 65_536 : stated)
     // The page count is valid only if it was written together with the change counter.
-    if word(24) == word(92), found.size < size { return .damaged("\(size - found.size) bytes are missing at its end") }
-    return .database
+    let isCounted = bytes.word(24) == bytes.word(92)
+    return .database(
+      pageSize: stated == 1 ? 65_536 : stated, pageCount: isCounted ? Int64(bytes.word(28)) : 0, size: found.size)
+  }
+
+  /// Bytes that the file lacks and its write-ahead log doesn't hold either: SQLite would read them as zeros, and its own check
+  /// sees that of some pages only. `pageCount`: what the database has if the log holds no commit.
+  static func missingBytes(
+    of path: String, pageSize: Int64, pageCount: Int64, size: Int64
+  ) throws(SystemCallError) -> Int64 {
+    guard pageSize > 0 else { return 0 }
+    let present = size / pageSize
+    let log = try WriteAheadLog(of: path, after: present)
+    let wanted = log.pageCount > 0 ? log.pageCount : pageCount
+    guard wanted > present else { return 0 }
+    let missing = wanted - present - Int64(log.pages.count { $0 <= wanted })
+    return missing * pageSize - (log.pages.contains(present + 1) ? 0 : size % pageSize)
+  }
+
+  /// A change that was interrupted and that the next one to write takes back, before anybody can read.
+  static func hasRollbackJournal(_ path: String) -> Bool {
+    ((try? Files.identity(of: path + "-journal"))?.size ?? 0) > 0
   }
 
   /// The first thing that SQLite's own check finds wrong, or nil. Reads every page.
@@ -81,10 +101,11 @@ enum DatabaseFiles {
     try files.synchronize(to.number)
   }
 
-  /// Renames a whole database to where it is used; an old one's log would be taken for its own, so that goes first.
+  /// Renames a whole database to where it is used. An old one's log would be taken for its own, so that goes first; and the
+  /// old one before it, because without its log it could pass for a sound one that knows less.
   static func putInPlace(_ unfinished: String, at path: String) throws(SystemCallError) {
     try synchronize(unfinished, O_RDWR)
-    for suffix in suffixes.dropFirst() { unlink(path + suffix) }
+    remove(path)
     try checkErrno("rename", unfinished) { rename(unfinished, path) }
     try synchronizeFolder(of: path)
   }

@@ -35,32 +35,51 @@ struct Opening {
   /// Looks at what is there before anything may change it; whether that included every page. Reading 100,000 jobs' pages
   /// takes longer than opening, so it is done only when there is a reason.
   private func examine(_ predecessor: StoreLock.Predecessor) throws -> Bool {
+    let wasInterrupted = DatabaseFiles.hasRollbackJournal(path)
     switch try DatabaseFiles.header(of: path) {
     case .missing:
-      guard Backups(path: path).all.isEmpty || options.isReadOnly else {
+      guard Backups(path: path).all.isEmpty else {
         throw StoreError.corrupt(path: path, why: "the file is gone, and there are backups of it", copy: "")
       }
       return false
     case .notAFile: throw StoreError.notAFile(path)
     case .damaged(let why): throw StoreError.corrupt(path: path, why: why, copy: "")
-    case .database: break
+    case .database(let pageSize, let pageCount, let size):
+      // Beside a process that writes, header and log are of different moments.
+      if options.isReadOnly || wasInterrupted { break }
+      try checkLength(pageSize: pageSize, pageCount: pageCount, size: size)
     }
     let found = try Files.identity(of: path)
     let checksAll =
       switch predecessor {
-      case .none: false
+      // Nobody knows who wrote it, or how that ended.
+      case .none: !options.isReadOnly
       case .died: true
-      case .closed(let size, let modified): size != found.size || modified != found.modified
+      case .closed(let size, let modified):
+        size != found.size || modified != found.modified || wasInterrupted || !WriteAheadLog.isEmpty(of: path)
       }
-    let queue = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: true))
+    // Only who may write can take back what a rollback journal says.
+    let queue = try DatabaseQueue(
+      path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly || !wasInterrupted))
     defer { try? queue.close() }
     try queue.read { database in
       if try Schema.migrator.hasBeenSuperseded(database) { throw StoreError.newer(path: path) }
+      // As long as this transaction lasts, what it needs of the log stays there.
+      let pageSize = try Int64.fetchOne(database, sql: "PRAGMA page_size") ?? 0
+      let pageCount = try Int64.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+      try checkLength(pageSize: pageSize, pageCount: pageCount, size: Files.identity(of: path).size)
       if checksAll, let fault = try DatabaseFiles.firstFault(database) {
         throw StoreError.corrupt(path: path, why: fault, copy: "")
       }
     }
     return checksAll
+  }
+
+  private func checkLength(pageSize: Int64, pageCount: Int64, size: Int64) throws {
+    let missing = try DatabaseFiles.missingBytes(of: path, pageSize: pageSize, pageCount: pageCount, size: size)
+    if missing > 0 {
+      throw StoreError.corrupt(path: path, why: "\(missing) bytes are missing at its end", copy: "")
+    }
   }
 
   private func connect() throws -> DatabasePool {
@@ -69,9 +88,10 @@ struct Opening {
       let unfinished = path + ".unfinished"
       DatabaseFiles.remove(unfinished)
       let queue = try DatabaseQueue(path: unfinished, configuration: Self.configuration())
+      // It is synchronised once, when it is whole.
+      try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF") }
       try Schema.migrator.migrate(queue)
-      try queue.close()
-      try DatabaseFiles.putInPlace(unfinished, at: path)
+      try putInPlace(queue, unfinished)
     }
     let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))
     if options.isReadOnly {
@@ -97,6 +117,19 @@ struct Opening {
     return pool
   }
 
+  /// Under its real name a database is never anything but in WAL mode: changing to that writes a rollback journal, which
+  /// nobody could read past who finds it after a crash and only looks.
+  private func putInPlace(_ queue: DatabaseQueue, _ unfinished: String) throws {
+    try queue.inDatabase { database in
+      guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+        throw StoreError.database(path: unfinished, why: "SQLite refuses journal_mode = wal")
+      }
+    }
+    // The last connection takes the log with it.
+    try queue.close()
+    try DatabaseFiles.putInPlace(unfinished, at: path)
+  }
+
   /// Puts the newest backup that is whole in the place of the database, or nothing.
   private func restoreBackup() throws -> Backups.Entry? {
     let unfinished = path + ".unfinished"
@@ -109,16 +142,15 @@ struct Opening {
         let isGood = try queue.read {
           try !Schema.migrator.hasBeenSuperseded($0) && DatabaseFiles.firstFault($0) == nil
         }
-        try queue.close()
         guard isGood else { continue }
+        try putInPlace(queue, unfinished)
+        return backup
       } catch is DatabaseError {
         continue
       } catch let error as SystemCallError where error.subject == backup.path || error.call == "pread" {
         // This one can't be read; what is older may be.
         continue
       }
-      try DatabaseFiles.putInPlace(unfinished, at: path)
-      return backup
     }
     DatabaseFiles.remove(unfinished)
     DatabaseFiles.remove(path)

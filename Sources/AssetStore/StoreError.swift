@@ -81,6 +81,12 @@ extension StoreError {
     case let error as SystemCallError: self = .file(error)
     case let error as DatabaseError:
       let message = error.message ?? error.description
+      if error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+        self = .unusable(
+          path: path, why: "a change to it was interrupted",
+          remedy: "whoever writes to it next, as 'outrider fetch' does, takes that back")
+        return
+      }
       switch error.resultCode {
       case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .corrupt(path: path, why: message, copy: "")
       case .SQLITE_FULL: self = .full(path: path, why: message)

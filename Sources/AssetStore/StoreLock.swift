@@ -50,8 +50,9 @@ final class StoreLock: Sendable {
   }
 
   private static func fields(_ file: borrowing OwnedDescriptor) -> [String] {
-    let written = String(decoding: (try? file.readAll(limit: 256)) ?? [], as: UTF8.self)
-    return written.split(separator: " ", maxSplits: 2).map { $0.filter { !$0.isNewline } }
+    // Behind the first line may lie what is left of a longer one.
+    let bytes = ((try? file.readAll(limit: 256)) ?? []).prefix { $0 != UInt8(ascii: "\n") }
+    return String(decoding: bytes, as: UTF8.self).split(separator: " ", maxSplits: 2).map { String($0) }
   }
 
   /// Who has a folder now, for those who only look.
@@ -76,10 +77,11 @@ final class StoreLock: Sendable {
   private func write(_ text: String) throws(SystemCallError) {
     let number = file.number
     var text = text
-    try checkErrno("ftruncate", "lock") { ftruncate(number, 0) }
     let wanted = text.utf8.count
+    // Over what is there: emptied first, a kill in between would hide how the last holder ended.
     let count = try checkErrno("pwrite", "lock") { text.withUTF8 { pwrite(number, $0.baseAddress, $0.count, 0) } }
     guard count == wanted else { throw SystemCallError("pwrite", code: ENOSPC, subject: "lock") }
+    try checkErrno("ftruncate", "lock") { ftruncate(number, off_t(wanted)) }
   }
 
   deinit {

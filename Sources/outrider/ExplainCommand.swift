@@ -87,8 +87,10 @@ struct ExplainCommand: AsyncParsableCommand {
       let directory = try FetchState.directory(state)
       var options = AssetStore.Options()
       options.isReadOnly = true
+      let nothing = Failure(66, "there is no download \(id) in \(directory)")
+      if Files.exists(directory), !AssetStore.exists(in: directory) { throw nothing }
       let store = try AssetStore(opening: directory, options: options)
-      guard let job = try store.job(JobID(id)) else { throw Failure(66, "there is no download \(id) in \(directory)") }
+      guard let job = try store.job(JobID(id)) else { throw nothing }
       let attempts = try store.attempts(of: job.id)
       let holder = job.state.isSettled ? nil : AssetStore.holder(of: directory)
       var explanation = Explanation(of: job, now: SystemClock().now)

@@ -9,30 +9,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CrashTests {
   static let content = Content.pseudoRandom(seed: 8, count: (12 << 20) + 5)
 
-  static func run(_ folder: String, _ url: String, _ number: Int, _ manner: String) async throws -> (
-    status: Int32, output: String
-  ) {
-    let binary = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-    let program = binary.path + "/interrupted-fetch"
-    var words: [UnsafeMutablePointer<CChar>?] = [program, folder, url, "\(number)", manner].map { (word: String) in
-      strdup(word)
-    }
-    words.append(nil)
-    defer { for word in words { free(word) } }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    let log = "\(folder)/log"
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    var process: pid_t = 0
-    let code = posix_spawn(&process, program, &actions, nil, &words, environ)
-    guard code == 0 else { throw SystemCallError("posix_spawn", code: code, subject: "interrupted-fetch") }
-    // Looked at now and then: what waited here would take one of the few threads that all tests share, for most of a minute.
-    var status: Int32 = 0
-    while waitpid(process, &status, WNOHANG) == 0 { try await Task.sleep(for: .milliseconds(1)) }
-    return (status, (try? Files.text(of: log)) ?? "")
-  }
-
   @Test("F-41 F-43 killed at every operation that leaves a trace", arguments: ["before", "after"])
   func everywhere(manner: String) async throws {
     let origin = try Origin { $0.resources["/file"] = Resource(Self.content) }
@@ -91,9 +67,11 @@ import Testing
     var kills = 0
     // The last one isn't interrupted.
     for number in numbers + [0] {
-      let (status, output) = try await run(folder, origin.url("/file"), number, manner)
-      let wasKilled = status & 0x7f == SIGKILL
-      #expect(wasKilled || status == 0, "\(what): \(output)")
+      let ended = try await ChildProcess.run(
+        "\(ChildProcess.products)/interrupted-fetch", [folder, origin.url("/file"), "\(number)", manner],
+        log: "\(folder)/log")
+      let wasKilled = ended.wasKilled
+      #expect(wasKilled || ended.status == 0, "\(what): \(ended.output)")
       let there = FileManager.default.contents(atPath: "\(folder)/file")
       #expect(there == whole || wasKilled && there == nil, "never half a file at its place, \(what)")
       if wasKilled { kills += 1 }
