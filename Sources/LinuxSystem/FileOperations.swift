@@ -43,6 +43,8 @@ public protocol FileOperations: Sendable {
   func rename(_ name: String, in directory: Int32, to newName: String, in newDirectory: Int32) throws(SystemCallError)
   func remove(_ name: String, in directory: Int32) throws(SystemCallError)
   func space(of file: Int32) throws(SystemCallError) -> VolumeSpace
+  /// Bytes of the blocks that a file has, also beyond its end (st_blocks of stat(2)).
+  func allocatedBytes(of file: Int32) throws(SystemCallError) -> Int64
   /// The first byte from `offset` on that was never written, or the end of the file (SEEK_HOLE of lseek(2)). A filesystem
   /// that keeps no account says the end. `offset` lies within the file, whose position changes.
   func firstHole(in file: Int32, from offset: Int64) throws(SystemCallError) -> Int64
@@ -52,6 +54,13 @@ public protocol FileOperations: Sendable {
 }
 
 extension FileOperations {
+  public func allocatedBytes(of file: Int32) throws(SystemCallError) -> Int64 {
+    var status = stat()
+    try checkErrno("fstat", "\(file)") { fstat(file, &status) }
+    // POSIX leaves the unit open; on Linux it is 512 bytes everywhere (stat(2)).
+    return Int64(status.st_blocks) * 512
+  }
+
   public func erase(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError) {
     do throws(SystemCallError) {
       return try check("fallocate", "\(file)") { ol_punch_hole(file, offset, count) }

@@ -16,4 +16,14 @@ import Testing
     #expect(FreeSpacePolicy().floor(total: 1 << 40) == 32_985_348_833)
     #expect(FreeSpacePolicy().floor(total: 1 << 30) == 512 << 20)
   }
+
+  @Test(
+    "what was allocated already isn't needed once more",
+    arguments: [
+      (100, 0, 0, 100), (100, 30, 0, 70), (100, 30, 60, 40), (100, 60, 30, 40), (100, 30, 100, 0), (100, 0, 4096, 0),
+      (0, 0, 0, 0), (Int64.max, -1, 0, Int64.max),
+    ] as [(Int64, Int64, Int64, Int64)])
+  func need(total: Int64, arrived: Int64, allocated: Int64, need: Int64) {
+    #expect(FreeSpacePolicy.need(total: total, arrived: arrived, allocated: allocated) == need)
+  }
 }

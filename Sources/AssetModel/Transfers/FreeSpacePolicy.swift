@@ -20,6 +20,12 @@ public struct FreeSpacePolicy: Sendable, Equatable {
     self.most = most
   }
 
+  /// Bytes that a volume has still to find for a file of `total`: neither what has arrived nor what was allocated for it,
+  /// beyond its end as well, is taken from what is free once more.
+  public static func need(total: Int64, arrived: Int64, allocated: Int64) -> Int64 {
+    max(0, total - max(0, arrived, allocated))
+  }
+
   /// What stays free, always.
   public func floor(total: Int64) -> Int64 {
     max(least, min(most, total / 100 * percent + total % 100 * percent / 100))

@@ -4,24 +4,32 @@ internal import LinuxSystem
 
 /// Room on volumes: the ledger of what running jobs have still to write, and what happens when it gets short.
 extension EngineCore {
-  /// What the running jobs other than this one have still to write on a volume. Blocks that were preallocated are written
-  /// already, as far as the volume is concerned.
+  /// Bytes that the volume has still to find for a job, by what it says of the job's file at this moment: blocks that were
+  /// preallocated, by this run or an earlier one, are written already, as far as the volume is concerned.
+  private func need(of job: ActiveJob) -> Int64 {
+    guard !job.isPreallocated, let total = job.total else { return 0 }
+    return FreeSpacePolicy.need(total: total, arrived: job.arrivedBytes, allocated: job.file?.allocatedBytes ?? 0)
+  }
+
+  /// What the running jobs other than this one have still to write on a volume.
   private func reserved(on device: UInt64, besides id: JobID) -> DiskReservation {
     var sum = DiskReservation()
     for job in active.values where job.id != id && job.destination?.device == device && job.admittedTotal != nil {
-      if !job.isPreallocated, let total = job.total { sum.bytes += max(0, total - job.arrivedBytes) }
+      sum.bytes += need(of: job)
       // Compared with nil it would be copied.
       if case nil = job.record.partial { sum.inodes += 1 }
     }
     return sum
   }
 
-  /// What is missing before a job may write so many bytes; nil: nothing is.
-  func shortage(for need: Int64, of job: ActiveJob, starts: Bool) -> SpaceShortage? {
+  /// What is missing before a job may write the rest of its file; nil: nothing is.
+  func shortage(of job: ActiveJob, starts: Bool) -> SpaceShortage? {
     guard let destination = job.destination, let space = try? files.space(of: destination.target.number) else {
       return nil
     }
     let policy = options.freeSpace
+    // After the volume: what its file allocates in between is missing from neither.
+    let need = need(of: job)
     tell(space, destination)
     func isEnough(_ reserved: DiskReservation) -> Bool {
       policy.allows(
@@ -42,9 +50,17 @@ extension EngineCore {
   /// and nothing of it is taken before there is room for all.
   func shortageOfNews(_ job: ActiveJob) -> SpaceShortage? {
     guard let total = job.total, let admitted = job.admittedTotal, total > admitted else { return nil }
-    if let shortage = shortage(for: max(0, total - job.arrivedBytes), of: job, starts: false) { return shortage }
+    if let shortage = shortage(of: job, starts: false) { return shortage }
     note(job, admittedTo: total)
     return nil
+  }
+
+  /// Likewise before it starts. What earlier runs left of it, and no run will go on with, gives way first.
+  func shortageAtStart(_ job: ActiveJob) -> SpaceShortage? {
+    guard shortage(of: job, starts: true) != nil else { return nil }
+    let older = stagingNames(job.record.specification, upTo: job.record.generation)
+    job.file?.removeUnused(older)
+    return shortage(of: job, starts: true)
   }
 
   func note(_ job: ActiveJob, admittedTo total: Int64) {
@@ -55,7 +71,10 @@ extension EngineCore {
   /// A volume refused to take more, whatever it said before.
   func shortage(after job: ActiveJob) -> SpaceShortage {
     // What is verified lacks a name, and no byte.
-    let need = job.record.state == .verified ? 0 : job.total.map { max(0, $0 - job.durableBytes) } ?? 0
+    let allocated = job.file?.allocatedBytes ?? 0
+    let need =
+      job.record.state == .verified
+      ? 0 : job.total.map { FreeSpacePolicy.need(total: $0, arrived: job.durableBytes, allocated: allocated) } ?? 0
     let space = job.destination.flatMap { try? files.space(of: $0.target.number) }
     return SpaceShortage(
       directory: job.record.specification.directory, device: job.destination?.device ?? 0, need: need,

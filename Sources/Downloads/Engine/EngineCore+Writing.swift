@@ -69,7 +69,7 @@ extension EngineCore {
     if took >= Self.slowWrite { job.isSlowToWrite = true }
     // One call of the transport may bring very much.
     if inPlace.time >= Self.turn
-      || inPlace.bytes >= Self.worthALook && !job.isPreallocated && shortageOfRest(job) != nil
+      || inPlace.bytes >= Self.worthALook && !job.isPreallocated && shortage(of: job, starts: false) != nil
     {
       writer.waitsForTurn = true
     }
@@ -122,12 +122,7 @@ extension EngineCore {
   }
 
   func holdIfShort(_ job: ActiveJob) {
-    if job.next == nil, let shortage = shortageOfRest(job) { settle(job, .hold(.disk(shortage), nil)) }
-  }
-
-  private func shortageOfRest(_ job: ActiveJob) -> SpaceShortage? {
-    let rest = job.isPreallocated ? 0 : max(0, (job.total ?? 0) - job.arrivedBytes)
-    return shortage(for: rest, of: job, starts: false)
+    if job.next == nil, let shortage = shortage(of: job, starts: false) { settle(job, .hold(.disk(shortage), nil)) }
   }
 
   /// A buffer is done with: its transfer may receive another one.

@@ -49,6 +49,19 @@ final class StagingFile: @unchecked Sendable {
     }
   }
 
+  /// Bytes of its blocks, beyond its end as well; 0 while it isn't open. Any thread.
+  var allocatedBytes: Int64 {
+    guard let file = opened.withLock({ $0 }) else { return 0 }
+    defer { withExtendedLifetime(file) {} }
+    return (try? files.allocatedBytes(of: file.descriptor.number)) ?? 0
+  }
+
+  /// Removes what earlier runs left and none goes on with: `names`, and what lies under its own while it isn't open.
+  func removeUnused(_ names: [String]) {
+    for other in names where other != name { destination.removeStaging(other) }
+    if opened.withLock({ $0 == nil }) { destination.removeStaging(name) }
+  }
+
   @discardableResult
   private func take(_ descriptor: consuming OwnedDescriptor) -> Int32 {
     let file = OpenFile(descriptor)
