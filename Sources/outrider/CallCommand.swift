@@ -7,7 +7,7 @@ internal import Sandbox
 struct CallCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "call", abstract: "Calls any function of any shared library, inside the walls.",
-    usage: "outrider call [<options>] <library> <symbol> <signature> [<arguments> ...]",
+    usage: "outrider call [<options>] <library> <symbol> <signature> [<argument> ...]",
     discussion: """
       SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes \
       and out(N). 'bytes' takes text, hex:0a1b or @FILE and passes its address; out(N) takes no argument, and its N \

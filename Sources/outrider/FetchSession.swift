@@ -29,8 +29,8 @@ final class FetchSession: Sendable {
     options.startFresh = command.startFresh
     // Whoever types them, or lists them in a file, may have many.
     options.mostOpenJobsPerApp = 1_000_000
-    let opened = try FetchState.open(command.state, options)
     try plan.makeDirectory()
+    let opened = try FetchState.open(command.state, options)
     self.plan = plan
     store = opened.store
     siblings = FetchSiblings(directories: opened.siblings, plan: plan)

@@ -8,6 +8,7 @@ internal import Sandbox
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serves a directory over HTTP, well or, by a script, as badly as networks get.",
+    usage: "outrider serve [<options>] <directory>",
     discussion: """
       A development origin to try an app against. Ranges, conditional requests, ETag, digests (RFC 9530) and keep-alive \
       work; symbolic links aren't followed. A script says which request meets which fault; Examples/bad-day.yaml shows \
