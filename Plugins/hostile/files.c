@@ -1,6 +1,7 @@
 /* Files that aren't the plugin's, and marks on files: H81, H98 to H110. */
 #include "hostile.h"
 
+#include <sys/socket.h>
 #include <dirent.h>
 #include <linux/openat2.h>
 #include <sys/fanotify.h>
@@ -232,6 +233,17 @@ EXPORT int32_t h98_notify(void) {
 
 /* H98: has signals of its own choice sent to others. */
 EXPORT int32_t h98_owner(void) { return outcome(fcntl(1, F_SETOWN, getpid())); }
+
+/* H98: a handle of the process at the other end (SO_PEERPIDFD, Linux 6.5): where a socket can be made, of one of those. */
+EXPORT int32_t h98_peer(void) {
+  int ends[2] = {3, 3}, handle = -1;
+  socklen_t size = sizeof handle;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) ends[0] = 3;
+  return outcome(getsockopt(ends[0], SOL_SOCKET, 77, &handle, &size));
+}
+
+/* H98: the times of a device that is the machine's own. */
+EXPORT int32_t h98_touch_device(void) { return outcome(utimensat(AT_FDCWD, "/dev/null", NULL, 0)); }
 
 /* H98: a lock on a file of its container, as databases take it. Allowed: the container is the plugin's own. */
 EXPORT int32_t h98_own_lock(void) {

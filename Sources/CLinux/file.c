@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #ifndef SYS_openat2
@@ -55,6 +56,11 @@ int ol_is_memory(const char *path) {
     return statfs(path, &status) == 0 && is_memory(&status);
 }
 
+int ol_is_proc(int descriptor) {
+    struct statfs status;
+    return fstatfs(descriptor, &status) == 0 && status.f_type == 0x9fa0; /* PROC_SUPER_MAGIC */
+}
+
 int ol_preallocate(int descriptor, int64_t offset, int64_t count) {
     struct statfs status;
     if (fstatfs(descriptor, &status) == 0 && is_memory(&status)) return EOPNOTSUPP;
@@ -73,3 +79,10 @@ int ol_first_hole(int descriptor, int64_t offset, int64_t *hole) {
 }
 
 int ol_sync_filesystem(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; }
+
+int ol_set_attribute(const char *path, const char *name) { return setxattr(path, name, "1", 1, 0) == 0 ? 0 : errno; }
+
+int ol_has_attribute(const char *path, const char *name, int *is_there) {
+    *is_there = getxattr(path, name, NULL, 0) >= 0;
+    return *is_there || errno == ENODATA ? 0 : errno;
+}

@@ -248,3 +248,5 @@ uint64_t ol_slept(void) {
   int64_t slept = (int64_t)(boot.tv_sec - awake.tv_sec) * 1000000000 + (boot.tv_nsec - awake.tv_nsec);
   return slept > 0 ? (uint64_t)slept : 0;
 }
+
+void ol_erase(void *bytes, size_t count) { if (bytes) explicit_bzero(bytes, count); }

@@ -6,8 +6,26 @@ public enum ServerRequest: Sendable, Equatable {
   /// request, if one does. Answered by `prepared` where a spare is there then.
   case prepare
 
-  /// Bytes of one at most: a server reads into 64 KiB, and hands a spare runner what it read behind one more byte.
-  public static let longest = (64 << 10) - 1
+  /// Bytes of one at most: a server reads into 64 KiB.
+  public static let longest = 64 << 10
+
+  /// As much as a fork server understands of a request. The rest names paths of one plugin, and what the server has had in
+  /// its memory every later runner inherits: the runner decodes it.
+  public enum Header: Sendable, Equatable {
+    case spawn(run: UInt64, suitsSpare: Bool)
+    case prepare
+
+    public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+      var reader = ByteReader(bytes)
+      switch try reader.integer(UInt8.self) {
+      case 0:
+        try reader.end()
+        self = .prepare
+      case 1: self = .spawn(run: try reader.integer(), suitsSpare: try reader.boolean())
+      case let other: throw .unknownCase(other)
+      }
+    }
+  }
 
   public func encoded() -> [UInt8] {
     switch self {

@@ -105,6 +105,7 @@ public struct SpawnRequest: Sendable, Equatable {
   public func encoded() -> [UInt8] {
     var writer = ByteWriter(capacity: 8192)
     writer.integer(run)
+    writer.boolean(suitsSpare)
     writer.array(environment) { $0.string($1) }
     writer.array(limits) { writer, limit in
       writer.integer(limit.resource)
@@ -128,7 +129,6 @@ public struct SpawnRequest: Sendable, Equatable {
       writer.array(list) { $1.write(to: &$0) }
     }
     writer.array(freshPoints) { $0.string($1) }
-    writer.boolean(suitsSpare)
     writer.boolean(keepsDescriptors)
     return writer.bytes
   }
@@ -136,6 +136,7 @@ public struct SpawnRequest: Sendable, Equatable {
   public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
     var reader = ByteReader(bytes)
     run = try reader.integer()
+    suitsSpare = try reader.boolean()
     environment = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
     limits = try reader.array { (reader) throws(ProtocolViolation) in
       ResourceLimit(resource: try reader.integer(), soft: try reader.integer(), hard: try reader.integer())
@@ -155,7 +156,6 @@ public struct SpawnRequest: Sendable, Equatable {
       try reader.array { (reader) throws(ProtocolViolation) in try Attachment(from: &reader) }
     }
     freshPoints = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
-    suitsSpare = try reader.boolean()
     keepsDescriptors = try reader.boolean()
     try reader.end()
   }

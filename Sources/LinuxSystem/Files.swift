@@ -28,6 +28,12 @@ package enum Files {
     return ol_get_rlimit(resource, &soft, &hard) == 0 ? hard : .max
   }
 
+  /// Lets this process have as many descriptors as it may.
+  package static func raiseOpenFiles() {
+    let hard = hardLimit(Int32(RLIMIT_NOFILE.rawValue))
+    if hard != .max { _ = ol_set_rlimit(Int32(RLIMIT_NOFILE.rawValue), hard, hard) }
+  }
+
   /// Writes a control file of /proc or cgroupfs in one call.
   package static func control(_ path: String, _ text: String) throws(SystemCallError) {
     let file = try OwnedDescriptor.open(path, O_WRONLY)
@@ -68,16 +74,21 @@ package enum Files {
   }
 
   package static func names(in directory: String) throws(SystemCallError) -> [String] {
+    try names(in: directory, atMost: .max).sorted()
+  }
+
+  /// As many as that, in no order.
+  package static func names(in directory: String, atMost most: Int) throws(SystemCallError) -> [String] {
     guard let stream = opendir(directory) else { throw SystemCallError("opendir", code: errno, subject: directory) }
     defer { closedir(stream) }
     var names: [String] = []
-    while let entry = readdir(stream) {
+    while names.count < most, let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
       if name != ".", name != ".." { names.append(name) }
     }
-    return names.sorted()
+    return names
   }
 
   /// Makes a directory and those above it where they are missing; what is there stays as it is.

@@ -19,14 +19,15 @@ public struct BundleFacts: Sendable {
       (try? Files.identity(of: bundle + "/Info.plist")) == nil
       && (try? Files.identity(of: bundle + "/Contents/Info.plist")) != nil
     let path = bundle + (isDeep ? "/Contents/Info.plist" : "/Info.plist")
+    // The bundle is anyone's: a FIFO in its place would keep the host waiting.
+    let named = try RunPath(opening: path)
+    try named.checkRegular()
+    let file = try named.reading()
     let bytes: [UInt8]
     do throws(SystemCallError) {
-      // The bundle is anyone's: a FIFO in its place would keep the host waiting.
-      let file = try OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK)
-      guard try file.identity().isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: path) }
       bytes = try file.readAll(limit: Self.longest + 1)
     } catch {
-      throw .input("\(path): \(error.code == EINVAL ? "not a regular file" : SystemCallError.message(error.code))")
+      throw .input("\(path): \(SystemCallError.message(error.code))")
     }
     guard bytes.count <= Self.longest else { throw .input("\(path): more than 1 MiB") }
     do throws(BinaryPropertyList.Objection) {

@@ -1,4 +1,5 @@
 internal import HostProtocol
+internal import LinuxSystem
 public import Sandbox
 
 /// Exceeds each limit on purpose, in a real runner: a limit that doesn't bite isn't in force, whatever was configured.
@@ -29,12 +30,25 @@ public struct Canary: Sendable {
     self.open = open
   }
 
-  /// Every limit and, as positive control, a call within all of them, all at once.
+  /// Every limit and, as positive control, a call within all of them, all at once where there are descriptors for that.
   public func run() async -> [Finding] {
-    await withTaskGroup(of: (Int, Finding).self) { group in
-      for (index, probe) in probes.enumerated() { group.addTask { (index, await probe()) } }
+    let probes = probes
+    let free = OpenFiles.free(upTo: DescriptorBudget.enough(for: probes.count))
+    let atOnce = DescriptorBudget.runsAtOnce(free: free, wanted: probes.count)
+    return await withTaskGroup(of: (Int, Finding).self) { group in
+      var next = 0
+      func begin() {
+        guard next < probes.count else { return }
+        let (index, probe) = (next, probes[next])
+        next += 1
+        group.addTask { (index, await probe()) }
+      }
+      for _ in 0..<atOnce { begin() }
       var findings: [(Int, Finding)] = []
-      for await finding in group { findings.append(finding) }
+      for await finding in group {
+        findings.append(finding)
+        begin()
+      }
       return findings.sorted { $0.0 < $1.0 }.map(\.1)
     }
   }

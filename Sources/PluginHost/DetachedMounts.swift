@@ -44,6 +44,7 @@ final class DetachedMounts {
       }
       return mount
     } catch {
+      guard !OpenFiles.isExhausted(error.code) else { throw .exhausted(error.description) }
       let remedy =
         error.call.contains("IDMAP")
         ? "; run as the ordinary user who owns it, or choose a folder on a filesystem with id-mapped mounts (ext4, xfs, btrfs, tmpfs since Linux 6.3)"

@@ -5,23 +5,31 @@ public struct ELFFile: Sendable, Equatable {
   public var soname: String?
   public var needed: [String]
   public var runpath: [String]
-  /// Names of the functions and data that it exports, sorted.
+  /// Names of the functions and data that it exports, sorted; empty where nobody asked for them.
   public var exports: [String]
+  /// Whether there are more than are read.
+  public var exportsAreCut = false
 
   public struct FormatError: Error, Sendable, CustomStringConvertible {
     public var description: String
   }
 
   /// Looked at in the symbol table, whose length the file makes up.
-  private static let mostEntries = 1 << 20
-  /// Bytes of names that are read: all entries can share one long name, and so be many times the file.
-  private static let mostNameBytes = 1 << 26
-  private static let mostDirectories = 4096
+  private static let mostEntries = 1 << 18
+  /// Bytes of names that are kept: all entries can share one long name, and so be many times the file.
+  private static let mostNameBytes = 1 << 24
+  /// Of the table that they lie in, which is read in one piece: they may lie in any order.
+  private static let mostStrings = 1 << 25
+  /// What a linker makes has some ten of either. Each name may lie on a page of its own.
+  private static let mostSegments: UInt64 = 1024
+  private static let mostNames = 1024
+  private static let mostNeededBytes = 1 << 16
 
-  init(_ bytes: [UInt8]) throws(FormatError) { try self.init(FileWindows(bytes)) }
+  init(_ bytes: [UInt8]) throws(FormatError) { try self.init(FileWindows(bytes), readsExports: true) }
 
-  /// Parses a 64-bit little-endian x86-64 or AArch64 file (elf(5)).
-  init(_ view: FileWindows) throws(FormatError) {
+  /// Parses a 64-bit little-endian x86-64 or AArch64 file (elf(5)). Reads at most some MiB, wherever they lie, and with the
+  /// exports some ten more. What has more of anything than a linker makes is left to the loader.
+  init(_ view: FileWindows, readsExports: Bool) throws(FormatError) {
     guard view.integer(0, 4) == 0x464c_457f else { throw FormatError(description: "isn't an ELF file") }
     guard view.count >= 64 else { throw FormatError(description: "is a truncated ELF file") }
     guard view.integer(4, 2) == 0x0102 else {
@@ -45,6 +53,9 @@ public struct ELFFile: Sendable, Equatable {
     else {
       throw FormatError(description: "has no usable program headers")
     }
+    guard count <= Self.mostSegments else {
+      throw FormatError(description: "has \(count) program headers, and at most \(Self.mostSegments) are read")
+    }
     var segments: [Segment] = []
     for index in 0..<count {
       let at = headers &+ index &* size
@@ -54,14 +65,16 @@ public struct ELFFile: Sendable, Equatable {
       else { throw FormatError(description: "has program headers beyond its end") }
       segments.append(Segment(type: type, offset: offset, address: address, length: length))
     }
-    try readDynamic(view, segments)
+    try readDynamic(view, segments, readsExports)
   }
 
   private struct Segment {
     var type, offset, address, length: UInt64
   }
 
-  private mutating func readDynamic(_ view: FileWindows, _ segments: [Segment]) throws(FormatError) {
+  private mutating func readDynamic(
+    _ view: FileWindows, _ segments: [Segment], _ readsExports: Bool
+  ) throws(FormatError) {
     guard let dynamic = segments.first(where: { $0.type == 2 }) else { return }
     func offset(of address: UInt64) -> UInt64? {
       segments.first { $0.type == 1 && address >= $0.address && address - $0.address < $0.length }
@@ -69,6 +82,7 @@ public struct ELFFile: Sendable, Equatable {
     }
     var names: [(UInt64, UInt64)] = []
     var addresses: (strings: UInt64?, symbols: UInt64?, hash: UInt64?)
+    var stringsSize = UInt64.max
     for index in 0..<min(dynamic.length / 16, 4096) {
       guard let tag = view.integer(dynamic.offset &+ index &* 16, 8),
         let value = view.integer(dynamic.offset &+ index &* 16 &+ 8, 8)
@@ -78,6 +92,7 @@ public struct ELFFile: Sendable, Equatable {
       case 1, 14, 15, 29: names.append((tag, value))
       case 5: addresses.strings = value
       case 6: addresses.symbols = value
+      case 10: stringsSize = value
       case 0x6fff_fef5: addresses.hash = value
       default: continue
       }
@@ -85,21 +100,27 @@ public struct ELFFile: Sendable, Equatable {
     }
     // Looked up once, not for each entry: a file may have thousands of entries and of segments.
     guard let strings = addresses.strings.flatMap(offset(of:)) else { return }
+    var room = Self.mostNeededBytes
     for (tag, value) in names {
       guard let text = view.text(strings &+ value) else { continue }
+      room -= text.utf8.count
+      guard room >= 0, needed.count < Self.mostNames else {
+        throw FormatError(description: "names more libraries than are looked for")
+      }
       switch tag {
       case 1: needed.append(text)
       case 14: soname = text
-      default: runpath += text.split(separator: ":").prefix(Self.mostDirectories - runpath.count).map(String.init)
+      default: runpath += text.split(separator: ":").prefix(Self.mostNames - runpath.count).map(String.init)
       }
     }
-    if let symbols = addresses.symbols.flatMap(offset(of:)), let hash = addresses.hash.flatMap(offset(of:)) {
-      readExports(view, symbols, strings, hash)
-    }
+    guard readsExports, let symbols = addresses.symbols.flatMap(offset(of:)),
+      let hash = addresses.hash.flatMap(offset(of:))
+    else { return }
+    readExports(view, symbols, view.block(strings, Int(min(stringsSize, UInt64(Self.mostStrings)))), hash)
   }
 
   /// DT_GNU_HASH holds the exported symbols, and only it says how many there are: the last chain's last entry is odd.
-  private mutating func readExports(_ view: FileWindows, _ symbols: UInt64, _ strings: UInt64, _ hash: UInt64) {
+  private mutating func readExports(_ view: FileWindows, _ symbols: UInt64, _ strings: [UInt8], _ hash: UInt64) {
     guard let buckets = view.integer(hash, 4), let first = view.integer(hash &+ 4, 4),
       let words = view.integer(hash &+ 8, 4)
     else { return }
@@ -112,19 +133,26 @@ public struct ELFFile: Sendable, Equatable {
       last = max(last, symbol)
     }
     guard last >= first else { return }
+    exportsAreCut = buckets > most || last - first >= most
     last = min(last, first + most)
     while last - first < most, let link = view.integer(chains &+ (last - first) &* 4, 4), link & 1 == 0 { last += 1 }
     var names: Set<String> = []
     var room = Self.mostNameBytes
     for index in first...last {
-      guard let name = view.integer(symbols &+ index &* 24, 4),
-        let section = view.integer(symbols &+ index &* 24 &+ 6, 2), let text = view.text(strings &+ name)
+      guard let at = view.integer(symbols &+ index &* 24, 4),
+        let section = view.integer(symbols &+ index &* 24 &+ 6, 2), let text = Self.name(Int(at), in: strings)
       else { break }
       room -= text.utf8.count
       if room < 0 { break }
       // Neither undefined nor reserved: absolute symbols are the names of versions. A function has one entry per version.
       if (1..<0xff00).contains(section), !text.isEmpty { names.insert(text) }
     }
+    exportsAreCut = exportsAreCut || room < 0 || last - first == most
     exports = names.sorted()
+  }
+
+  private static func name(_ at: Int, in strings: [UInt8]) -> String? {
+    guard at < strings.count, let end = strings[at...].prefix(4096).firstIndex(of: 0) else { return nil }
+    return String(decoding: strings[at..<end], as: UTF8.self)
   }
 }

@@ -4,7 +4,8 @@ internal import LinuxSystem
 /// A file as a parser reads it, here and there. However long it is, a few of its parts are in memory at a time; mapped
 /// instead, it would end the host with SIGBUS when somebody cuts it short.
 final class FileWindows {
-  private static let bits: UInt64 = 16
+  /// A page: what lies here and there costs no more than it is.
+  private static let bits: UInt64 = 12
   private static let kept = 64
 
   let count: UInt64
@@ -42,6 +43,12 @@ final class FileWindows {
     let at = Int(offset & (1 << Self.bits - 1))
     let bytes = windows[slot].bytes
     return at < bytes.count ? bytes[at...] : []
+  }
+
+  /// Up to so many bytes in one piece.
+  func block(_ offset: UInt64, _ size: Int) -> [UInt8] {
+    guard offset < count, size > 0 else { return [] }
+    return read(offset, Int(min(UInt64(size), count - offset)))
   }
 
   /// A little-endian number of `width` bytes; nil where it doesn't lie wholly within the file.

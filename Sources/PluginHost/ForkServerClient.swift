@@ -10,8 +10,9 @@ internal import Sandbox
 /// loop has let go of it.
 final class ForkServerClient: @unchecked Sendable {
   struct Handlers {
+    /// `pidfd`: -1 where there was no room for it in this process.
     var spawned: (_ run: UInt64, _ pidfd: Int32, _ cpuBefore: Duration) -> Void
-    var spawnFailed: (_ run: UInt64, _ reason: String) -> Void
+    var spawnFailed: (_ run: UInt64, _ reason: String, _ code: Int32) -> Void
     var exited: (ServerEvent.Exit) -> Void
     var prepared: () -> Void
     /// The server is gone; every run of it has to be reported.
@@ -205,7 +206,7 @@ final class ForkServerClient: @unchecked Sendable {
       case .spawned(let run, let cpu):
         handlers.spawned(run, message.descriptors.first ?? -1, .nanoseconds(Int64(clamping: cpu)))
       case .spawnFailed(let run, let step, let code):
-        handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))")
+        handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))", code)
       case .exited(let exit): handlers.exited(exit)
       case .prepared: handlers.prepared()
       case .wantsIdentity, .ready: end(loop, handlers, "the fork server spoke out of turn")

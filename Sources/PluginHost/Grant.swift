@@ -10,17 +10,14 @@ struct Grant {
   let identity: FileIdentity
   let isWritable: Bool
 
-  /// What a policy grants has to be there: a grant that is none would be found out by the plugin.
+  /// What a policy grants has to be there: a grant that is none would be found out by the plugin. `writable`: folders that
+  /// plugins of this run may write to.
   static func all(
-    of policy: Policy, container: String, machine: Machine
+    of policy: Policy, writable: [FileIdentity], machine: Machine
   ) throws(HostError) -> [Grant] {
     let entries = policy.read.map { (path: $0, key: "read") } + policy.write.map { (path: $0, key: "write") }
     if entries.isEmpty { return [] }
-    var writable: [FileIdentity] = []
-    for path in [container] + policy.write {
-      if let identity = try? Files.identity(of: path), identity.isDirectory { writable.append(identity) }
-    }
-    let walk = GrantWalk(writable: writable)
+    try checkSize(entries.map(\.path))
     let root = try? Files.identity(of: "/")
     let places =
       machine.hidesFiles
@@ -40,26 +37,29 @@ struct Grant {
       if machine.hidesFiles, RunnerView.own.contains(place) {
         throw .usage("\(subject), is where a plugin has something of its own; name what is needed in it")
       }
-      let end: GrantWalk.End
-      do {
-        end = try walk.end(of: path)
-      } catch {
-        throw .input("\(subject): \(SystemCallError.message(error.code))")
+      let named = try RunPath(opening: path, writable: writable, subject: subject)
+      let identity = named.identity
+      guard identity.inode != root?.inode || identity.device != root?.device else {
+        throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
       }
-      switch end {
-      case .file(let identity):
-        guard identity.inode != root?.inode || identity.device != root?.device else {
-          throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
-        }
-        if let objection = RevealingFolder.objection(to: path, identity) { throw .usage("\(subject), \(objection)") }
-        grants.append(Grant(path: path, place: place, identity: identity, isWritable: key == "write"))
-      case .link(let name):
-        throw .usage(
-          "\(subject), leads through the symbolic link '\(name)' in a folder that plugins may write to; name the path that it leads to"
-        )
-      }
+      if let objection = RevealingFolder.objection(to: path, identity) { throw .usage("\(subject), \(objection)") }
+      if key == "write", identity.isDirectory { try named.mark() }
+      grants.append(Grant(path: path, place: place, identity: identity, isWritable: key == "write"))
     }
     return try innermostLast(grants, machine)
+  }
+
+  /// A request has so much room, and each path stands in it at least once: looking up more would be for nothing.
+  private static func checkSize(_ paths: [String]) throws(HostError) {
+    let bytes = paths.reduce(0) { $0 + $1.utf8.count + leastBesides }
+    guard bytes <= ServerRequest.longest else { throw .usage(tooMany(bytes: bytes)) }
+  }
+
+  /// The rights of a rule and the length of its path.
+  private static let leastBesides = 12
+
+  static func tooMany(bytes: Int) -> String {
+    "the policy's paths ('read' and 'write') make a request of \(bytes) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
   }
 
   /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.

@@ -6,7 +6,7 @@ internal import LinuxSystem
 /// place is where the link leads, and whoever follows it arrives there.
 struct GrantPlaces {
   private var places: [String: String] = [:]
-  private var covers: [String]
+  private var covers: Set<String>
   private let link: (String) -> String?
 
   /// As many links as path_resolution(7) follows.
@@ -14,13 +14,13 @@ struct GrantPlaces {
 
   /// `link`: where a symbolic link leads; nil for anything else.
   init(_ paths: [String], runtime: [String], link: @escaping (String) -> String? = Files.link) {
-    covers = runtime
+    covers = Set(runtime)
     self.link = link
     // Outer ones first: what they show decides about those within.
     for path in paths.sorted(by: { $0.utf8.count < $1.utf8.count }) {
       let place = resolve(path)
       places[path] = place
-      covers.append(place)
+      covers.insert(place)
     }
   }
 
@@ -49,7 +49,13 @@ struct GrantPlaces {
 
   /// Whether the machine's own entry is what a runner sees under this name.
   private func isShown(_ path: String) -> Bool {
-    RunnerView.links.contains(path) || covers.contains { path.hasPrefix($0 + "/") }
+    if RunnerView.links.contains(path) { return true }
+    var above = path[...]
+    while let slash = above.lastIndex(of: "/"), slash > above.startIndex {
+      above = above[..<slash]
+      if covers.contains(String(above)) { return true }
+    }
+    return false
   }
 
   private static func components(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }

@@ -2,65 +2,119 @@ internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 
-/// Follows a granted path as the kernel does, but through no symbolic link that a plugin can have put there: what it may
-/// write to would else be what it may read next time.
+/// Follows a path as the kernel does, but through no symbolic link that a plugin can have put there: what it may write to
+/// would else be what it may read next time.
 struct GrantWalk {
-  enum End: Equatable {
-    case file(FileIdentity)
+  enum Failure: Error, Equatable {
     /// It leads through this entry of a folder that plugins may write to.
     case link(String)
+    case system(SystemCallError)
   }
 
-  /// Folders that plugins may write to.
+  /// What a path leads to, held by a descriptor that neither reads nor writes (O_PATH).
+  struct Found: ~Copyable {
+    let descriptor: OwnedDescriptor
+    let identity: FileIdentity
+  }
+
+  /// Folders that plugins of this run may write to; of those of earlier runs `WritableMark` tells.
   let writable: [FileIdentity]
 
   private static let mostLinks = 40
 
-  func end(of path: String) throws(SystemCallError) -> End {
-    var rest = Self.components(path)[...]
-    var current = try OwnedDescriptor.open("/", ol_open_path | O_DIRECTORY)
-    // Whether a plugin may change what lies in the folder, for each on the way down.
-    var isWritable = [false]
-    var links = 0
-    while let next = rest.popFirst() {
-      if next == "..", isWritable.count == 1 { continue }
-      let found = try Self.entry(String(next), of: current, path)
-      if next == ".." {
-        isWritable.removeLast()
-        current = found
-        continue
+  /// `path`: absolute. A link of /proc leads where the kernel says, as `/proc/self/fd/3` to what is open there.
+  func open(_ path: String) throws(Failure) -> Found {
+    do throws(SystemCallError) {
+      var state = try Steps(Self.components(path), path)
+      while let next = state.rest.popFirst() {
+        if next == "..", state.isWritable.count == 1 { continue }
+        let found = try Self.entry(next, of: state.current, path, O_NOFOLLOW)
+        if next == ".." {
+          state.isWritable.removeLast()
+          state.current = found
+          continue
+        }
+        let identity = try found.identity()
+        guard identity.mode & S_IFMT == S_IFLNK else {
+          let isBelow = state.isWritable.last == true
+          state.isWritable.append(isBelow || identity.isDirectory && isWritable(found, identity))
+          state.current = found
+          continue
+        }
+        let isPlanted = try mayBePlanted(identity, in: state.current)
+        if state.isWritable.last == true || isPlanted {
+          throw SystemCallError("link", code: 0, subject: String(next))
+        }
+        try follow(found, named: next, &state, path)
       }
-      let identity = try found.identity()
-      guard identity.mode & S_IFMT == S_IFLNK else {
-        isWritable.append(isWritable.last == true || isListed(identity))
-        current = found
-        continue
-      }
-      if isWritable.last == true { return .link(String(next)) }
-      links += 1
-      guard links <= Self.mostLinks else { throw SystemCallError("open", code: ELOOP, subject: path) }
-      let target = try Self.target(of: found, path)
-      rest = Self.components(target) + rest
-      if target.hasPrefix("/") {
-        current = try OwnedDescriptor.open("/", ol_open_path | O_DIRECTORY)
-        isWritable = [false]
-      }
+      let identity = try state.current.identity()
+      return Found(descriptor: state.current, identity: identity)
+    } catch {
+      throw error.code == 0 ? .link(error.subject) : .system(error)
     }
-    return .file(try current.identity())
   }
 
-  private func isListed(_ folder: FileIdentity) -> Bool {
-    writable.contains { $0.device == folder.device && $0.inode == folder.inode }
+  /// How far a walk has come.
+  private struct Steps: ~Copyable {
+    var rest: ArraySlice<Substring>
+    var current: OwnedDescriptor
+    /// Whether a plugin may change what lies in the folder, for each on the way down.
+    var isWritable = [false]
+    var links = 0
+
+    init(_ components: [Substring], _ path: String) throws(SystemCallError) {
+      rest = components[...]
+      current = try OwnedDescriptor.open("/", ol_open_path | O_DIRECTORY)
+    }
+  }
+
+  private func follow(
+    _ link: borrowing OwnedDescriptor, named name: Substring, _ state: inout Steps, _ path: String
+  ) throws(SystemCallError) {
+    state.links += 1
+    guard state.links <= Self.mostLinks else { throw SystemCallError("open", code: ELOOP, subject: path) }
+    if ol_is_proc(state.current.number) == 1 {
+      let found = try Self.entry(name, of: state.current, path, 0)
+      // What is open may have no name any more, and what has one may be a pipe. A folder's ways up are those of its name.
+      if !(try found.identity().isDirectory) {
+        state.isWritable.append(false)
+        state.current = found
+        return
+      }
+    }
+    let target = try Self.target(of: link, path)
+    state.rest = Self.components(target) + state.rest
+    if target.hasPrefix("/") {
+      state.current = try OwnedDescriptor.open("/", ol_open_path | O_DIRECTORY)
+      state.isWritable = [false]
+    }
+  }
+
+  private func isWritable(_ folder: borrowing OwnedDescriptor, _ identity: FileIdentity) -> Bool {
+    writable.contains { $0.device == identity.device && $0.inode == identity.inode }
+      || WritableMark.state(of: folder) == .present
+  }
+
+  /// Of a link in a folder without a mark: whether that says nothing. An ordinary user can't mark the folders of others that
+  /// everyone may write to, as /tmp, and nobody those of filesystems without attributes.
+  private func mayBePlanted(
+    _ link: FileIdentity, in folder: borrowing OwnedDescriptor
+  ) throws(SystemCallError) -> Bool {
+    let identity = try folder.identity()
+    let isOpenToAll = identity.mode & S_IWOTH != 0
+    if geteuid() != 0, isOpenToAll, identity.owner != geteuid(), link.owner == geteuid() { return true }
+    return (identity.owner != 0 || isOpenToAll) && ol_is_proc(folder.number) != 1
+      && WritableMark.state(of: folder) == .unavailable
   }
 
   private static func components(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }
 
   private static func entry(
-    _ name: String, of folder: borrowing OwnedDescriptor, _ path: String
+    _ name: Substring, of folder: borrowing OwnedDescriptor, _ path: String, _ flags: Int32
   ) throws(SystemCallError) -> OwnedDescriptor {
     let number = folder.number
     return OwnedDescriptor(
-      taking: try checkErrno("open", path) { openat(number, name, ol_open_path | O_NOFOLLOW) })
+      taking: try checkErrno("open", path) { openat(number, String(name), ol_open_path | flags) })
   }
 
   private static func target(of link: borrowing OwnedDescriptor, _ path: String) throws(SystemCallError) -> String {

@@ -12,6 +12,8 @@ struct LoadRequest: Sendable {
   var options: PluginHost.LoadOptions
   var isBare: Bool
   var proof: [Canary.Finding]
+  /// The folder that the caller named, as it was found.
+  var container: PluginImage.File?
   let requested = BootClock.now
 }
 
@@ -42,25 +44,30 @@ extension HostCore {
     let (image, policy, options, isBare) = (request.image, request.policy, request.options, request.isBare)
     do throws(HostError) {
       let server = try server.get()
+      try admit(request)
       if isCold, !isBare { coldServers[id] = server }
       let container: String
-      if let named = options.container {
-        container = named
+      if let named = request.container {
+        container = named.path
       } else {
         container = try makeContainer(run: id, server: server)
       }
-      let manifest = try options.manifest.map { (path) throws(HostError) in try Manifest.open(path) }
+      let writable = RunPath.writableFolders(of: policy, container: container)
+      let manifest = try options.manifest.map { (path) throws(HostError) in
+        try Manifest.open(path, writable: writable)
+      }
       try check(policy)
       var plan = self.plan(image, policy, container: container, manifest: manifest)
+      plan.writable = writable
       try checkName(of: plan)
-      try refuseRoot(as: container)
-      plan.grants = try Grant.all(of: policy, container: container, machine: plan.machine)
+      plan.grants = try Grant.all(of: policy, writable: writable, machine: plan.machine)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
         plan = SpawnPlan(
           image: image, policy: policy, container: container, manifest: manifest,
           machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
       }
+      plan.containerIdentity = request.container?.identity
       plan.open = options.withoutWalls
       plan.showsPrivate = options.showsPrivate
       plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
@@ -104,8 +111,8 @@ extension HostCore {
     }
   }
 
-  private func refuseRoot(as container: String) throws(HostError) {
-    guard let root = try? Files.identity(of: "/"), let found = try? Files.identity(of: container) else { return }
+  private static func refuseRoot(as found: FileIdentity) throws(HostError) {
+    guard let root = try? Files.identity(of: "/") else { return }
     guard (root.device, root.inode) != (found.device, found.inode) else {
       throw .usage("the container leads to /, which is everything; name a folder of the plugin's own")
     }
@@ -162,17 +169,13 @@ extension HostCore {
   }
 
   /// On the caller's thread: plugins write there, so it may hold any number of files.
-  static func open(container path: String) throws(HostError) -> String {
-    do throws(SystemCallError) {
-      let real = try Files.real(path)
-      guard try Files.identity(of: real).isDirectory else {
-        throw SystemCallError("open", code: ENOTDIR, subject: path)
-      }
-      StagedFile.sweep(real)
-      return real
-    } catch {
-      throw .input("\(path): \(SystemCallError.message(error.code))")
-    }
+  static func open(container path: String, _ policy: Policy) throws(HostError) -> PluginImage.File {
+    let named = try RunPath(opening: path, writable: RunPath.writableFolders(of: policy, container: nil))
+    guard named.identity.isDirectory else { throw .input("\(path): \(SystemCallError.message(ENOTDIR))") }
+    try refuseRoot(as: named.identity)
+    try named.mark()
+    StagedFile.sweep(named.path)
+    return PluginImage.File(path: named.path, identity: named.identity)
   }
 
   private func spawn(
@@ -216,9 +219,10 @@ extension HostCore {
       if let cgroup, !usesSpare { cgroups?.giveBack(cgroup) }
       for descriptor in mine { close(descriptor) }
       guard error.code != EMSGSIZE else {
-        throw .usage(
-          "the policy's paths ('read' and 'write') make a request of \(error.subject) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
-        )
+        throw .usage(Grant.tooMany(bytes: Int(error.subject) ?? 0))
+      }
+      guard !OpenFiles.isExhausted(error.code) else {
+        throw .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil))
       }
       throw .failed(error.description)
     }
@@ -229,7 +233,8 @@ extension HostCore {
   ) throws(SystemCallError) -> SpawnRequest {
     var attachments: [SpawnRequest.Attachment]?
     if plan.machine.hidesFiles {
-      let container = PluginImage.File(path: plan.container, identity: try Files.identity(of: plan.container))
+      let found = if let named = plan.containerIdentity { named } else { try Files.identity(of: plan.container) }
+      let container = PluginImage.File(path: plan.container, identity: found)
       var list: [SpawnRequest.Attachment] = []
       for part in plan.parts(container: container) {
         let source: SpawnRequest.Attachment.Source
@@ -238,6 +243,7 @@ extension HostCore {
             do throws(HostError) {
               descriptors.append(try mounts.clone(file, mustMap: part.mustMap).release())
             } catch {
+              if case .exhausted = error { throw SystemCallError("mount", code: EMFILE, subject: file.path) }
               throw SystemCallError("mount", code: EPERM, subject: "\(error)")
             }
             source = .descriptor

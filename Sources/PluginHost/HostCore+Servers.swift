@@ -81,9 +81,9 @@ extension HostCore {
   private func handlers(of client: ForkServerClient) -> ForkServerClient.Handlers {
     ForkServerClient.Handlers(
       spawned: { [unowned self] run, pidfd, cpu in
-        if let found = runs[run] { found.spawned(pidfd: pidfd, cpuBefore: cpu) } else { close(pidfd) }
+        if let found = runs[run] { found.spawned(pidfd: pidfd, cpuBefore: cpu) } else if pidfd >= 0 { close(pidfd) }
       },
-      spawnFailed: { [unowned self] run, reason in runs[run]?.spawnFailed(reason) },
+      spawnFailed: { [unowned self] run, reason, code in runs[run]?.spawnFailed(reason, code) },
       exited: { [unowned self] exit in runs[exit.run]?.exited(exit) },
       prepared: { [unowned self] in spareArrived() },
       died: { [unowned self, weak client] reason in

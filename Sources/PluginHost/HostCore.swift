@@ -49,6 +49,7 @@ final class HostCore: @unchecked Sendable {
   let names = Mutex<[UInt64: SpawnPlan.View]>([:])
 
   init(_ configuration: PluginHost.Configuration) throws(HostError) {
+    OpenFiles.fillStandardDescriptors()
     runner = try RunnerLocation.find(configuration.runner)
     preload = RunnerLocation.preload(beside: runner)
     isCold = configuration.isCold
@@ -93,16 +94,23 @@ final class HostCore: @unchecked Sendable {
   // MARK: For any task
 
   /// Puts a copy of a finished download where a plugin may take it.
-  func stage(_ file: String, as name: String, in container: String, of run: UInt64) async throws(HostError)
-    -> StagedFile
-  {
-    guard await seesContainer(of: run) else {
+  func stage(
+    _ file: FinishedFile, as name: String, in container: String, of run: UInt64
+  ) async throws(HostError) -> StagedFile {
+    guard let plan = await plan(of: run) else { throw .failed("the run has ended") }
+    guard !plan.boundsContainer else {
       throw .usage(
-        "\(file) can't be handed over: the plugin's container is memory here, as \(Janitor.parent) is; name a folder on a disk (--container)"
+        "\(file.subject) can't be handed over: the plugin's container is memory here, as \(Janitor.parent) is; name a folder on a disk (--container)"
       )
     }
     stagedIn.withLock { _ = $0.insert(container) }
-    return try StagedFile(copying: file, as: name, into: container, host: token)
+    return try StagedFile(copying: file, as: name, into: container, plan.containerIdentity, host: token)
+  }
+
+  /// Opens a file that is to be handed over, by the rule for what the run's caller names.
+  func open(finished path: String, of run: UInt64) async throws(HostError) -> FinishedFile {
+    guard let plan = await plan(of: run) else { throw .failed("the run has ended") }
+    return try FinishedFile(path, writable: plan.writable)
   }
 
   func load(
@@ -110,7 +118,7 @@ final class HostCore: @unchecked Sendable {
     proof: [Canary.Finding] = []
   ) async throws(HostError) -> Plugin {
     var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
-    if let path = options.container { request.options.container = try Self.open(container: path) }
+    if let path = options.container { request.container = try Self.open(container: path, policy) }
     if !isBare, LoadPages.areDue(for: image), await countsFilePages() { LoadPages.bringIn(for: image) }
     let result: Result<Plugin, HostError> = await withCheckedContinuation { [request] continuation in
       loop.submit { [self] in begin(request) { continuation.resume(returning: $0) } }
@@ -125,9 +133,9 @@ final class HostCore: @unchecked Sendable {
     }
   }
 
-  private func seesContainer(of run: UInt64) async -> Bool {
+  private func plan(of run: UInt64) async -> SpawnPlan? {
     await withCheckedContinuation { continuation in
-      loop.submit { [self] in continuation.resume(returning: runs[run]?.plan.boundsContainer != true) }
+      loop.submit { [self] in continuation.resume(returning: runs[run]?.plan) }
     }
   }
 

@@ -85,6 +85,7 @@ struct NotificationPolicy {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
     case "fcntl" where SystemCalls.isLock(command: arguments.1):
       return grants.fileLocks < Grants.mostFileLocks ? .grant(.fileLock) : deny(name, call, ENOLCK, layer: "limits")
+    case "fallocate": return reserve(call)
     case "epoll_ctl":
       return grants.watches < Grants.mostWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
     case "mprotect":
@@ -116,6 +117,19 @@ struct NotificationPolicy {
       return deny(name, call, SystemCalls.denial(of: name))
     case nil: return deny(nil, call, ENOSYS)
     }
+  }
+
+  /// FALLOC_FL_KEEP_SIZE, and FALLOC_FL_ZERO_RANGE with it, within the limit on a file's length; other modes (fallocate(2)) make
+  /// files longer without asking for it.
+  private func reserve(_ call: ol_notification) -> Decision {
+    let mode = UInt32(truncatingIfNeeded: call.arguments.1)
+    guard [0x01, 0x11].contains(mode) else { return deny("fallocate", call, EOPNOTSUPP) }
+    let (offset, length) = (Int64(bitPattern: call.arguments.2), Int64(bitPattern: call.arguments.3))
+    let (end, isTooMuch) = offset.addingReportingOverflow(length)
+    // What the kernel itself refuses.
+    if offset < 0 || length <= 0 { return .proceed }
+    let isWithin = !isTooMuch && end <= Int64(clamping: policy.limits.fileSize)
+    return isWithin ? .proceed : deny("fallocate", call, EFBIG, layer: "limits")
   }
 
   private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {
@@ -159,6 +173,8 @@ struct NotificationPolicy {
       case "ioctl", "fcntl": [0, 1]
       case "prctl", "ptrace", "bpf": [0]
       case "kill", "tgkill", "setns", "flock": [0, 1]
+      case "fallocate": [1, 2, 3]
+      case "getsockopt": [1, 2]
       case "prlimit64": [0, 1]
       default: []
       }

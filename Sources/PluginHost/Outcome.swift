@@ -1,3 +1,5 @@
+internal import AssetModel
+
 /// How a run ended: the first cause, and the one that is right.
 public struct Outcome: Sendable, Equatable, Codable {
   public enum Kind: String, Sendable, Codable, CaseIterable {
@@ -24,12 +26,15 @@ public struct Outcome: Sendable, Equatable, Codable {
     }
   }
 
+  private static let longestDetail = 2000
+
   public var kind: Kind
   /// One sentence for people: what exceeded what, where it crashed, the loader's own message. Safe to print.
   public var detail: String
 
   public init(_ kind: Kind, _ detail: String) {
     self.kind = kind
-    self.detail = detail
+    // Names of files and the loader's own words are anyone's.
+    self.detail = Printable.text(detail, limit: Self.longestDetail)
   }
 }

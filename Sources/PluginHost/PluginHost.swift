@@ -27,6 +27,9 @@ public final class PluginHost: Sendable {
     public init() {}
   }
 
+  /// Descriptors that a new host and its first plugin take, beside those that are open already.
+  package static let descriptorsToStart = DescriptorBudget.toStart
+
   let core: HostCore
 
   /// Throws where the runner can't be found or the kernel lacks something that there is no way around.
@@ -175,6 +178,11 @@ public final class Plugin: Sendable {
   /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed. The
   /// copy is named after the last part of the URL's path, made safe (`SafeFileName`).
   public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
+    try await downloadFinished(download, file: try await core.open(finished: file, of: run))
+  }
+
+  /// The same with a file that was opened before the plugin could change what its name leads to.
+  public func downloadFinished(_ download: Download, file: FinishedFile) async throws(HostError) {
     let staged = try await core.stage(
       file, as: SafeFileName.from(url: download.url), in: container, of: run)
     defer { staged.remove() }

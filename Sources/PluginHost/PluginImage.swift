@@ -36,7 +36,10 @@ public struct PluginImage: Sendable {
   public let formatError: String?
 
   /// Opens a `.so`, an `.appex` folder, or (`searching`) a library that the system's loader would find by its name.
-  public init(opening name: String, searching: Bool = false) throws(HostError) {
+  /// `readsExports`: for those who want to see them; they are many, and no load needs them.
+  public init(
+    opening name: String, searching: Bool = false, readsExports: Bool = false
+  ) throws(HostError) {
     var path = name
     var isInRuntime = false
     // Neither the folder nor the one above it is a library's name.
@@ -66,7 +69,7 @@ public struct PluginImage: Sendable {
     // A file that the host can't read as ELF is left to the loader, which has the last word, inside the walls.
     var room = Self.mostBytes
     try Self.admit(library, &room)
-    let parsed = try Self.parse(library)
+    let parsed = try readsExports ? Self.read(library, readsExports: true) : Self.parse(library)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
     neighbours =
       isSystemLibrary
@@ -88,12 +91,8 @@ public struct PluginImage: Sendable {
   }
 
   private static func open(_ path: String) throws(HostError) -> File {
-    do {
-      let real = try Files.real(path)
-      return File(path: real, identity: try Files.identity(of: real))
-    } catch {
-      throw .input("\(path): \(SystemCallError.message(error.code))")
-    }
+    let named = try RunPath(opening: path)
+    return File(path: named.path, identity: named.identity)
   }
 
   private struct Parsed {
@@ -119,7 +118,7 @@ public struct PluginImage: Sendable {
 
   private static func parse(_ file: File) throws(HostError) -> Parsed {
     if let known = parsed.withLock({ $0[file.identity] }) { return known }
-    let result = try read(file)
+    let result = try read(file, readsExports: false)
     parsed.withLock { cache in
       if cache.count >= 256 { cache.removeAll() }
       cache[file.identity] = result
@@ -127,7 +126,7 @@ public struct PluginImage: Sendable {
     return result
   }
 
-  private static func read(_ file: File) throws(HostError) -> Parsed {
+  private static func read(_ file: File, readsExports: Bool) throws(HostError) -> Parsed {
     do throws(SystemCallError) {
       // It may be another file than the one that was looked at: a FIFO must not keep the host waiting.
       let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK)
@@ -143,7 +142,8 @@ public struct PluginImage: Sendable {
       }
       var result = Parsed(digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
       do throws(ELFFile.FormatError) {
-        result.elf = try ELFFile(FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size)))
+        let view = FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size))
+        result.elf = try ELFFile(view, readsExports: readsExports)
       } catch {
         result.formatError = error.description
       }
@@ -165,16 +165,38 @@ public struct PluginImage: Sendable {
     var wanted = needed
     var seen: Set<String> = [itself]
     var found: [File] = []
-    while let name = wanted.popLast(), found.count < 64 {
+    while let name = wanted.popLast(), found.count < mostNeighbours, seen.count < mostLookedFor {
       guard !name.contains("/"), seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
       try admit(file, &room)
-      guard let elf = try? parse(file).elf, elf.isSharedObject else { continue }
+      guard let elf = elf(of: file), elf.isSharedObject else { continue }
       found.append(file)
       wanted += elf.needed
     }
     return found
   }
+
+  private static let mostNeighbours = 64
+  /// Names, whether or not there is anything of that name.
+  private static let mostLookedFor = 4096
+
+  /// Of a neighbour only what it needs is of interest: nobody asks for its digest, and hashing all of them would take long.
+  private static func elf(of file: File) -> ELFFile? {
+    if let known = neighbourELFs.withLock({ $0[file.identity] }) { return known }
+    guard let descriptor = try? OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
+      let identity = try? descriptor.identity(), identity.device == file.identity.device,
+      identity.inode == file.identity.inode
+    else { return nil }
+    let view = FileWindows(descriptor: descriptor.number, count: UInt64(max(file.identity.size, 0)))
+    guard let found = try? ELFFile(view, readsExports: false) else { return nil }
+    neighbourELFs.withLock { cache in
+      if cache.count >= 256 { cache.removeAll() }
+      cache[file.identity] = found
+    }
+    return found
+  }
+
+  private static let neighbourELFs = Mutex<[FileIdentity: ELFFile]>([:])
 
   private static func neighbour(
     _ name: String, in folder: borrowing OwnedDescriptor, within top: String

@@ -8,8 +8,9 @@ struct ReplacementFolder: Sendable {
   /// The environment variable that tells the extension its name.
   static let variable = "OUTRIDER_REPLACEMENTS"
 
-  /// In the container's root.
-  let name = StagedFile.folderName(host: 0)
+  private let entry = StagedFile.folderName(host: 0)
+  /// From the container's root.
+  var name: String { "\(IncomingFolder.name)/\(entry)" }
 
   func isThere(in container: String) -> Bool {
     var status = stat()
@@ -17,7 +18,6 @@ struct ReplacementFolder: Sendable {
   }
 
   func remove(from container: String) {
-    guard let folder = try? OwnedDescriptor.open(container, O_RDONLY | O_DIRECTORY) else { return }
-    Files.removeTree("/proc/self/fd/\(folder.number)/\(name)")
+    (try? IncomingFolder(in: container, creates: false))?.remove(entry)
   }
 }

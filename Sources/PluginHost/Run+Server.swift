@@ -23,7 +23,8 @@ extension Run {
   }
 
   private func look(again isAgain: Bool) {
-    let isDue = pidfd < 0 || hasEnded
+    // A runner that this host got no handle of ends by itself, and the server has others.
+    let isDue = pidfd < 0 && exhaustion == nil || hasEnded
     if isAgain, isDue {
       server?.giveUp("the fork server doesn't answer")
       return

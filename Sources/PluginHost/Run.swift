@@ -75,6 +75,8 @@ final class Run {
   var isHeldResultDue = false
   var cause: Outcome?
   var crash: RunnerMessage.CrashSite?
+  /// What a load is told that the host had no descriptors for.
+  var exhaustion: String?
   var killedAt: Duration?
   var deadline: Duration?
   var outbox: [(channel: Int32, bytes: ArraySlice<UInt8>)] = []
@@ -135,7 +137,7 @@ final class Run {
       keys.append(try loop.watch(output) { [unowned self] in receiveOutput() })
       awaitServer()
     } catch {
-      failHost(error.description)
+      fail(error)
     }
   }
 
@@ -184,8 +186,10 @@ final class Run {
     self.pidfd = pidfd
     self.cpuBefore = cpuBefore
     stopAwaitingServer()
+    // Its number is the server's to send: without it the kernel found no room for it here.
+    guard pidfd >= 0 else { return runOutOfDescriptors() }
     // While the runner closes its walls: afterwards it would wait for this.
-    _ = ol_pidfd_pid(pidfd, &pid)
+    if OpenFiles.isExhausted(ol_pidfd_pid(pidfd, &pid)) { runOutOfDescriptors() }
     if cause != nil {
       _ = ol_pidfd_signal(pidfd, SIGKILL)
       awaitServer()
@@ -196,8 +200,9 @@ final class Run {
     }
   }
 
-  func spawnFailed(_ reason: String) {
-    cause = cause ?? Outcome(.hostFailed, "no runner could be made: \(reason)")
+  func spawnFailed(_ reason: String, _ code: Int32) {
+    if OpenFiles.isExhausted(code) { exhaustion = "no runner could be made: \(reason); raise the limit (ulimit -n)" }
+    cause = cause ?? Outcome(.hostFailed, exhaustion ?? "no runner could be made: \(reason)")
     finish(exit: nil)
   }
 
@@ -382,7 +387,7 @@ final class Run {
     self.report = report
     stopWatching()
     switch waiting {
-    case .load(let completion): completion(.failure(.ended(report)))
+    case .load(let completion): completion(.failure(exhaustion.map { .exhausted($0) } ?? .ended(report)))
     case .call(_, let completion): completion(.failure(.ended(report)))
     case nil: break
     }

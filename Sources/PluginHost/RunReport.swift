@@ -90,6 +90,8 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   case entryPointMissing(String)
   /// The task was cancelled before its call began. The plugin goes on.
   case cancelled
+  /// This process has too few descriptors left; no plugin of the host is harmed by it. The sentence names limit and remedy.
+  case exhausted(String)
   case failed(String)
 
   /// The report of the run that ended, where that is the reason.
@@ -100,7 +102,7 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
-    case .input(let text), .usage(let text), .failed(let text), .entryPointMissing(let text): text
+    case .input(let text), .usage(let text), .exhausted(let text), .failed(let text), .entryPointMissing(let text): text
     case .cancelled: "the task was cancelled before its call began"
     }
   }

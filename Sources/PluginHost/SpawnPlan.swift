@@ -31,6 +31,10 @@ struct SpawnPlan {
   var image: PluginImage
   var policy: Policy
   var container: String
+  /// Of the folder that the caller named; nil for one that the host made.
+  var containerIdentity: FileIdentity?
+  /// Folders that plugins of this run may write to.
+  var writable: [FileIdentity] = []
   var manifest: PluginImage.File?
   var machine: Machine
   /// Paths in the runner's view.

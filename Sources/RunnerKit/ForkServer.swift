@@ -37,6 +37,8 @@ public struct ForkServer {
     signal(SIGPIPE, SIG_IGN)
     if arguments.contains("--user-namespace") { holdNamespace() }
     umask(0o022)
+    // It holds one for each runner; a runner has the limit of its policy.
+    Files.raiseOpenFiles()
     _ = ol_set_process_name("outrider-runner")
     var namespaces = ServerNamespaces()
     if arguments.contains("--bare") {
@@ -159,13 +161,27 @@ public struct ForkServer {
     }
     guard let message = received else { return }
     guard message.count > 0 else { return end() }
-    guard !message.wasTruncated, let request = try? ServerRequest(decoding: inbox[0..<message.count]) else {
-      return end()
+    guard let header = try? ServerRequest.Header(decoding: inbox[0..<message.count]) else { return end() }
+    switch (header, message.wasTruncated) {
+    case (.spawn(let run, let suitsSpare), false):
+      spawn(run, suitsSpare: suitsSpare, inbox[0..<message.count], message.descriptors)
+    // The kernel leaves out descriptors for which there is no room, and says no more than that (unix(7)).
+    case (.spawn(let run, _), true):
+      for descriptor in message.descriptors { close(descriptor) }
+      Self.send(.spawnFailed(run: run, step: "recvmsg in the fork server", code: EMFILE))
+    case (.prepare, let wasTruncated):
+      if wasTruncated {
+        for descriptor in message.descriptors { close(descriptor) }
+      } else {
+        prepare(message.descriptors)
+      }
     }
-    switch request {
-    case .spawn(let request): spawn(request, inbox[0..<message.count], message.descriptors)
-    case .prepare: prepare(message.descriptors)
-    }
+    forgetRequest(message.count)
+  }
+
+  /// Every later runner begins as a copy of this memory, and a request names paths that are another plugin's.
+  private mutating func forgetRequest(_ count: Int) {
+    inbox.withUnsafeMutableBytes { bytes in ol_erase(bytes.baseAddress, count) }
   }
 
   private mutating func prepare(_ descriptors: [Int32]) {
@@ -204,40 +220,40 @@ public struct ForkServer {
     ol_exit_now(0)
   }
 
-  private mutating func spawn(_ request: SpawnRequest, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]) {
-    var clones: [Int32] = []
+  private mutating func spawn(
+    _ run: UInt64, suitsSpare: Bool, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]
+  ) {
     var pid: pid_t = 0
-    defer { for descriptor in descriptors + clones { close(descriptor) } }
+    defer { for descriptor in descriptors { close(descriptor) } }
     do throws(SystemCallError) {
-      clones = try namespaces.clonePaths(of: request.attachments ?? [])
-      if request.suitsSpare, becomesSpare(request.run, bytes, descriptors, clones) { return }
+      if suitsSpare, becomesSpare(run, bytes, descriptors) { return }
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
         Runner.live(
-          request, descriptors: descriptors, clones: clones, template: namespaces.template,
+          bytes, descriptors: descriptors, namespaces: namespaces,
           done: Runner.Done(meters: namespaces.ownMeters()), binding: !preloads)
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }
-      try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, request.run) }
-      children[request.run] = Child(pid: pid, pidfd: pidfd)
-      Self.send(.spawned(run: request.run, cpuNanoseconds: 0), descriptor: pidfd)
+      try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, run) }
+      children[run] = Child(pid: pid, pidfd: pidfd)
+      Self.send(.spawned(run: run, cpuNanoseconds: 0), descriptor: pidfd)
     } catch {
       if pid > 0 { kill(pid, SIGKILL) }
-      Self.send(.spawnFailed(run: request.run, step: "\(error.call) \(error.subject)", code: error.code))
+      Self.send(.spawnFailed(run: run, step: "\(error.call) \(error.subject)", code: error.code))
     }
   }
 
   /// Whether a spare has taken the request.
   private mutating func becomesSpare(
-    _ run: UInt64, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32], _ clones: [Int32]
+    _ run: UInt64, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]
   ) -> Bool {
     guard let spare = spares?.take() else { return false }
     var cpu: UInt64 = 0
     // It sleeps until it has the request: what it used so far isn't this run's.
     _ = ol_process_cpu(spare.pid, &cpu)
-    let hasTaken = spare.become(bytes, descriptors: descriptors, clones: clones)
+    let hasTaken = spare.become(bytes, descriptors: descriptors)
     forget(spare, isRun: hasTaken)
     guard hasTaken else { return false }
     children[run] = Child(pid: spare.pid, pidfd: spare.pidfd)

@@ -38,8 +38,24 @@ enum Runner {
     var isApart = false
   }
 
-  /// Never returns into the server.
+  /// Never returns into the server. `bytes`: the request, decoded here and not in the server, which remembers nothing of it.
   static func live(
+    _ bytes: ArraySlice<UInt8>, descriptors: [Int32], namespaces: ServerNamespaces, done: Done, binding deep: Bool
+  ) -> Never {
+    guard case .spawn(let request)? = try? ServerRequest(decoding: bytes), let channel = descriptors.first else {
+      ol_exit_now(70)
+    }
+    let clones: [Int32]
+    do {
+      clones = try namespaces.clonePaths(of: request.attachments ?? [], isApart: done.isApart)
+    } catch {
+      fail(channel, "\(error.call) \(error.subject)", error.code)
+    }
+    live(
+      request, descriptors: descriptors, clones: clones, template: namespaces.template, done: done, binding: deep)
+  }
+
+  private static func live(
     _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done,
     binding deep: Bool
   ) -> Never {

@@ -76,17 +76,24 @@ struct ServerNamespaces {
     }
   }
 
-  /// Clones what the request names by path, while visiting the machine's mount namespace. Returns one descriptor for
-  /// each attachment with a path source, in order.
-  func clonePaths(of attachments: [SpawnRequest.Attachment]) throws(SystemCallError) -> [Int32] {
+  /// In a runner: clones what its request names by path, while visiting the machine's mount namespace. Returns one descriptor
+  /// for each attachment with a path source, in order. `isApart`: it has left the template's mount namespace for its own.
+  func clonePaths(
+    of attachments: [SpawnRequest.Attachment], isApart: Bool
+  ) throws(SystemCallError) -> [Int32] {
     let wanted = attachments.compactMap { attachment in
       if case .path(let path, let device, let inode) = attachment.source { (path, device, inode) } else { nil }
     }
     if wanted.isEmpty { return [] }
+    let home =
+      isApart
+      ? try checkErrno("openat", "/proc/self/ns/mnt") { openat(proc, "self/ns/mnt", O_RDONLY | O_CLOEXEC) }
+      : templateRoot
     try check("setns", "mount") { ol_setns(machine, ol_new_mount) }
     defer {
       // Coming back resets root and working directory to the namespace's own, which is the template's.
-      if ol_setns(templateRoot, ol_new_mount) != 0 { ol_exit_now(71) }
+      if ol_setns(home, ol_new_mount) != 0 { ol_exit_now(71) }
+      if isApart { close(home) }
     }
     var mounts: [Int32] = []
     do throws(SystemCallError) {

@@ -39,7 +39,7 @@ struct SpareRunner {
       var byte: UInt8 = 1
       _ = write(writer, &byte, 1)
       Glibc.close(writer)
-      Self.wait(on: theirs, namespaces.template, steps, &inbox)
+      Self.wait(on: theirs, namespaces, steps, &inbox)
     }
     Glibc.close(theirs)
     Glibc.close(writer)
@@ -68,26 +68,24 @@ struct SpareRunner {
   }
 
   /// Hands a request over, as it came from the host, ready or not. False when the spare is gone.
-  func become(_ request: ArraySlice<UInt8>, descriptors: [Int32], clones: [Int32]) -> Bool {
-    guard descriptors.count + clones.count <= Int(OL_MOST_DESCRIPTORS) else { return false }
-    // How many of the descriptors come from the host.
-    let bytes = [UInt8(descriptors.count)] + request
-    return (try? Sockets.send(socket, bytes, descriptors: descriptors + clones)) != nil
+  func become(_ request: ArraySlice<UInt8>, descriptors: [Int32]) -> Bool {
+    // As it lies there: a copy would stay in the server's memory.
+    var sent = 0
+    let code = request.withUnsafeBytes {
+      ol_send(socket, $0.baseAddress, $0.count, descriptors, descriptors.count, 0, &sent)
+    }
+    return code == 0 && sent == request.count
   }
 
   /// Never returns into the server.
   private static func wait(
-    on socket: Int32, _ template: Template?, _ steps: Runner.Done, _ inbox: inout [UInt8]
+    on socket: Int32, _ namespaces: ServerNamespaces, _ steps: Runner.Done, _ inbox: inout [UInt8]
   ) -> Never {
     guard let message = try? Sockets.receive(socket, into: &inbox, mostDescriptors: Int(OL_MOST_DESCRIPTORS)),
-      message.count > 1, !message.wasTruncated,
-      case .spawn(let request) = try? ServerRequest(decoding: inbox[1..<message.count])
+      message.count > 0, !message.wasTruncated
     else { ol_exit_now(0) }
     Glibc.close(socket)
-    let count = Int(inbox[0])
-    guard count <= message.descriptors.count else { ol_exit_now(70) }
     Runner.live(
-      request, descriptors: Array(message.descriptors[..<count]), clones: Array(message.descriptors[count...]),
-      template: template, done: steps, binding: false)
+      inbox[0..<message.count], descriptors: message.descriptors, namespaces: namespaces, done: steps, binding: false)
   }
 }

@@ -18,7 +18,9 @@ struct Template {
       if let mount = try clone(path, attributes: readOnly) { parts.append((path, mount)) }
     }
     for path in RunnerView.devices {
-      if let mount = try clone(path, attributes: UInt32(OL_MOUNT_NO_EXEC)) { parts.append((path, mount)) }
+      // They are the machine's own: what is written to them changes nothing, but their times and modes would.
+      let attributes = UInt32(OL_MOUNT_NO_EXEC | OL_MOUNT_READ_ONLY)
+      if let mount = try clone(path, attributes: attributes) { parts.append((path, mount)) }
     }
     let template = Template(
       paths: parts.map(\.path), links: RunnerView.links.compactMap { path in Files.link(path).map { (path, $0) } })

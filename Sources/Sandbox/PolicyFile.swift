@@ -48,6 +48,7 @@ private struct PolicyReader {
 
   private func paths(_ node: Node, _ key: String) throws(PolicyFileError) -> [String] {
     var paths: [String] = []
+    var seen: Set<String> = []
     for item in try items(node, key) {
       let path = try scalar(item, "a path in \(key)")
       guard path.utf8.first == UInt8(ascii: "/") else {
@@ -59,7 +60,7 @@ private struct PolicyReader {
         throw error(item, "\(key): \(shown(path)) contains '..'; write the path that it leads to")
       }
       guard path.utf8.count < 4096 else { throw error(item, "\(key): a path has at most 4095 bytes") }
-      guard !paths.contains(path) else { throw error(item, "\(key): \(shown(path)) is listed twice") }
+      guard seen.insert(path).inserted else { throw error(item, "\(key): \(shown(path)) is listed twice") }
       paths.append(path)
     }
     return paths

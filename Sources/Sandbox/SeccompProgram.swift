@@ -118,6 +118,15 @@ public struct SeccompProgram: Sendable, Equatable {
       } else {
         try allow("mmap", [noCode, Test(argument: 3, mask: CallFlags.lockedOrHuge, value: 0)])
       }
+      // RLIMIT_FSIZE is asked where a file gets longer, and not where its blocks are reserved beyond its end
+      // (FALLOC_FL_KEEP_SIZE): those are notified. Mode 3 gives blocks back.
+      for mode in [0, 3] as [UInt64] { try allow("fallocate", [Test(argument: 1, mask: word, value: mode)]) }
+      for option in [3, 4, 7, 8, 20, 21, 30, 38, 39] as [UInt64] {
+        // SO_TYPE, ERROR, SNDBUF, RCVBUF, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL and DOMAIN of SOL_SOCKET. Others tell who is
+        // at the other end, and SO_PEERPIDFD (Linux 6.5) gives a handle of it.
+        try allow(
+          "getsockopt", [Test(argument: 1, mask: word, value: 1), Test(argument: 2, mask: word, value: option)])
+      }
       // Not CLOSE_RANGE_UNSHARE (2): each thread would have descriptors of its own, and as many as all of them may have.
       try allow("close_range", [Test(argument: 2, mask: 2, value: 0)])
       try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])

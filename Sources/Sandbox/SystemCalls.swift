@@ -9,7 +9,7 @@ public enum SystemCalls {
   static let allowed: [String] = [
     // Files by descriptor.
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "close",
-    "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fallocate", "fsync", "fdatasync",
+    "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fsync", "fdatasync",
     "fadvise64",
     "sync_file_range", "copy_file_range", "sendfile", "splice", "tee", "readahead", "dup", "dup2", "dup3", "fstatfs",
     "fgetxattr", "flistxattr", "umask", "fchdir",
@@ -30,8 +30,8 @@ public enum SystemCalls {
     "wait4", "waitid",
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
     "epoll_pwait2", "eventfd", "eventfd2", "pipe", "pipe2",
-    // The channels to the host, and nothing else: no socket can be made or connected.
-    "sendto", "recvfrom", "sendmsg", "recvmsg", "getsockopt", "getsockname", "getpeername", "shutdown",
+    // The channels to the host, and nothing else: no socket can be made or connected. getsockopt is decided by argument.
+    "sendto", "recvfrom", "sendmsg", "recvmsg", "getsockname", "getpeername", "shutdown",
     // Who and where am I.
     "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid", "getgroups", "getpgrp", "getpgid", "getsid",
     "uname", "sysinfo", "getrusage", "getrlimit", "getrandom", "getcwd",
@@ -95,6 +95,8 @@ public enum SystemCalls {
     guard let name else { return ENOSYS }
     if executing.contains(name) { return EACCES }
     if sockets.contains(name) { return EAFNOSUPPORT }
+    if name == "getsockopt" { return ENOPROTOOPT }
+    if name == "fallocate" { return EOPNOTSUPP }
     if probed.contains(name) { return ENOSYS }
     return EPERM
   }

@@ -35,7 +35,10 @@ struct CallCommand: AsyncParsableCommand {
       // What fits the plugin's memory may be asked of it.
       policy.limits.frameBytes = min(
         max(policy.limits.frameBytes, policy.limits.memory), Limits.frameBytesRange.upperBound)
-      let values = try Self.arguments(arguments, signature, longestFile: policy.limits.frameBytes)
+      let values = try Self.arguments(arguments, signature) { [policy] path throws(HostError) in
+        try PluginHost.content(
+          of: path, limit: policy.limits.frameBytes, policy: policy, container: sandbox.container)
+      }
       try PluginHost.check(symbol, signature, arguments: values, policy: policy)
       let host = try sandbox.makeHost()
       var options = PluginHost.LoadOptions()
@@ -83,7 +86,9 @@ struct CallCommand: AsyncParsableCommand {
   }
 
   /// Words to arguments, by the signature's types.
-  static func arguments(_ given: [String], _ text: String, longestFile: Int) throws -> [CallArgument] {
+  static func arguments(
+    _ given: [String], _ text: String, content: (String) throws(HostError) -> [UInt8]
+  ) throws -> [CallArgument] {
     var words = given
     // What follows is an argument whatever it looks like.
     let terminator = words.firstIndex(of: "--")
@@ -104,14 +109,16 @@ struct CallCommand: AsyncParsableCommand {
       throw Failure(64, "\(signature) takes \(kinds.count) arguments (out(N) takes none); \(words.count) were given")
     }
     return try zip(words, kinds).enumerated().map { index, pair in
-      guard let value = try argument(pair.0, pair.1, longestFile) else {
+      guard let value = try argument(pair.0, pair.1, content) else {
         throw Failure(64, "argument \(index + 1), '\(pair.0.prefix(60))', doesn't fit \(pair.1)")
       }
       return value
     }
   }
 
-  private static func argument(_ word: String, _ kind: CallSignature.Kind, _ longestFile: Int) throws -> CallArgument? {
+  private static func argument(
+    _ word: String, _ kind: CallSignature.Kind, _ content: (String) throws(HostError) -> [UInt8]
+  ) throws -> CallArgument? {
     switch kind {
     case .i8, .i16, .i32, .i64: return fits(integer(word), kind)
     case .u8, .u16, .u32, .u64: return fits(integer(word), kind)
@@ -121,8 +128,7 @@ struct CallCommand: AsyncParsableCommand {
     case .bytes:
       if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
       guard word.hasPrefix("@") else { return .text(word) }
-      let path = String(word.dropFirst())
-      return .bytes(try InputFile.content(of: path, limit: longestFile))
+      return .bytes(try content(String(word.dropFirst())))
     case .void, .out: return nil
     }
   }

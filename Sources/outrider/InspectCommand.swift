@@ -35,18 +35,22 @@ struct InspectCommand: AsyncParsableCommand {
     /// Of so many, the first by their names.
     var exportCount: Int
     var exports: [String]
+    /// Whether the file has more than are read.
+    var exportsAreCut: Bool
     var problem: String?
   }
 
   func run() async {
     do {
-      let image = try PluginImage(opening: `extension`, searching: PluginImage.isFoundByLoader(`extension`))
+      let image = try PluginImage(
+        opening: `extension`, searching: PluginImage.isFoundByLoader(`extension`), readsExports: true)
       var facts = Facts(
         file: image.library.path, sha256: image.digest,
         bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
         kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
         runpath: image.elf?.runpath ?? [], exportCount: image.elf?.exports.count ?? 0,
         exports: Array((image.elf?.exports ?? []).prefix(Self.mostInJSON)),
+        exportsAreCut: image.elf?.exportsAreCut ?? false,
         problem: image.formatError.map { "the file \($0)" })
       // Nothing is known of it but that.
       if !json, image.elf == nil { Exit.leave(Outcome.Kind.loadFailed.exitStatus, facts.problem) }
@@ -102,7 +106,7 @@ struct InspectCommand: AsyncParsableCommand {
     for needed in facts.needed { rows.append(["needs", needed]) }
     for path in facts.neighbours { rows.append(["beside it", path]) }
     for path in facts.runpath { rows.append(["run path", path]) }
-    rows.append(["exports", "\(facts.exportCount) symbols"])
+    rows.append(["exports", "\(facts.exportCount) symbols" + (facts.exportsAreCut ? " and more" : "")])
     for name in facts.exports.prefix(Self.mostShown) { rows.append(["", name]) }
     let others = facts.exportCount - Self.mostShown
     if others > 0 {

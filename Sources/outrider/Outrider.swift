@@ -35,6 +35,7 @@ struct Outrider: AsyncParsableCommand {
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
+    OpenFiles.fillStandardDescriptors()
     // Who presses Ctrl-\ wants an end, and no report of a crash.
     signal(SIGQUIT, SIG_DFL)
     // Workers of the executors, the watchdog, and the processes that a plugin takes.

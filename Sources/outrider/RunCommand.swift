@@ -59,9 +59,8 @@ struct RunCommand: AsyncParsableCommand {
         guard let number = Int64(code) else { throw Failure(64, "--failed '\(text)': the code isn't a number") }
         return (identifier, number)
       }
-      for (_, file) in finished {
-        guard FileManager.default.isReadableFile(atPath: file) else { throw Failure(66, "\(file): can't be read") }
-        guard try Files.identity(of: file).isRegularFile else { throw Failure(66, "\(file): not a regular file") }
+      let files = try finished.map { identifier, file in
+        (identifier, try FinishedFile(opening: file, policy: policy, container: sandbox.container))
       }
       let manifest = try ManifestFile(manifest, container: sandbox.container, writable: policy.write)
       let host = try sandbox.makeHost { manifest.remove() }
@@ -70,7 +69,7 @@ struct RunCommand: AsyncParsableCommand {
       options.manifest = manifest.path
       options.isExtension = true
       options.showsPrivate = showPrivate
-      let (report, verdict, failure) = try await wake(host, policy, options, finished, failed)
+      let (report, verdict, failure) = try await wake(host, policy, options, files, failed)
       host.stop()
       manifest.remove()
       Interrupts.yieldToHandler()
@@ -91,7 +90,7 @@ struct RunCommand: AsyncParsableCommand {
 
   /// The last is what kept the host from going on, where that wasn't the end of the run.
   private func wake(
-    _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ finished: [(String, String)],
+    _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ finished: [(String, FinishedFile)],
     _ failed: [(String, Int64)]
   ) async throws -> (RunReport, DownloadRules.Verdict, HostError?) {
     let plugin: Plugin

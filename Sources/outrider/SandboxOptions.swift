@@ -58,6 +58,11 @@ struct SandboxOptions: ParsableArguments {
   /// A host that an interrupt from the keyboard takes down with everything that it runs. `cleanUp`: what is to be removed
   /// then besides.
   func makeHost(cleanUp: @escaping @Sendable () -> Void = {}) throws -> PluginHost {
+    guard Descriptors.canOpen(PluginHost.descriptorsToStart) else {
+      Exit.leave(
+        70,
+        "this user may not open the \(PluginHost.descriptorsToStart) files at once that a plugin takes (ulimit -n)")
+    }
     var configuration = PluginHost.Configuration()
     configuration.isCold = cold
     let host = try PluginHost(configuration: configuration)
@@ -160,7 +165,7 @@ enum Exit {
       switch error {
       case .input(let text): leave(66, text)
       case .usage(let text): leave(64, text)
-      case .failed(let text): leave(70, text)
+      case .exhausted(let text), .failed(let text): leave(70, text)
       case .entryPointMissing(let text): leave(Outcome.Kind.entryPointMissing.exitStatus, text)
       case .cancelled: leave(Outcome.Kind.cancelled.exitStatus, "\(error)")
       case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")

@@ -61,12 +61,12 @@ import Testing
     defer { Files.removeTree(container) }
     let source = container + "/source"
     try Data("content".utf8).write(to: URL(fileURLWithPath: source))
-    let staged = try StagedFile(copying: source, as: "file", into: container, host: 7)
-    mkdir(container + "/.incoming-999999999-1-1", 0o700)
-    symlink("/", container + "/.incoming-999999999-1-2")
+    let staged = try StagedFile(copying: FinishedFile(opening: source), as: "file", into: container, host: 7)
+    mkdir(container + "/.incoming/999999999-1-1", 0o700)
+    symlink("/", container + "/.incoming/999999999-1-2")
     StagedFile.sweep(container)
     #expect(Files.exists(container + staged.relativePath))
-    #expect(try Files.names(in: container).count == 2)
+    #expect(try Files.names(in: container + "/.incoming").count == 1)
     StagedFile.remove(allOf: 8, in: container)
     #expect(Files.exists(container + staged.relativePath))
     StagedFile.remove(allOf: 7, in: container)

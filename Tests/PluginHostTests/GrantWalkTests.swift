@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LinuxSystem
 import Testing
 
@@ -30,7 +31,7 @@ import Testing
     let folder = try Self.folder()
     defer { Files.removeTree(folder) }
     let walk = GrantWalk(writable: [try Files.identity(of: folder + "/own")])
-    #expect(try walk.end(of: "\(folder)/\(path)") == .file(try Files.identity(of: "\(folder)/\(expected)")))
+    #expect(try walk.open("\(folder)/\(path)").identity == Files.identity(of: "\(folder)/\(expected)"))
   }
 
   @Test(arguments: [
@@ -41,10 +42,16 @@ import Testing
     let folder = try Self.folder()
     defer { Files.removeTree(folder) }
     let walk = GrantWalk(writable: [try Files.identity(of: folder + "/own")])
-    #expect(try walk.end(of: "\(folder)/\(path)") == .link("planted"))
+    #expect(throws: GrantWalk.Failure.link("planted")) { _ = try walk.open("\(folder)/\(path)") }
     #expect(
-      try GrantWalk(writable: []).end(of: "\(folder)/\(path)")
-        == .file(try Files.identity(of: folder + "/machine/secret")))
+      try GrantWalk(writable: []).open("\(folder)/\(path)").identity
+        == Files.identity(of: folder + "/machine/secret"))
+    // The same for every later run, which knows nothing of this one.
+    let own = try OwnedDescriptor.open(folder + "/own", O_RDONLY | O_DIRECTORY)
+    try WritableMark.set(on: own, "own")
+    #expect(throws: GrantWalk.Failure.link("planted")) {
+      _ = try GrantWalk(writable: []).open("\(folder)/\(path)")
+    }
   }
 
   @Test func saysWhatIsWrong() throws {
@@ -52,9 +59,31 @@ import Testing
     defer { Files.removeTree(folder) }
     let walk = GrantWalk(writable: [])
     for (path, code) in [("machine/round", ELOOP), ("machine/none", ENOENT), ("none/../own", ENOENT)] {
-      let error = #expect(throws: SystemCallError.self) { try walk.end(of: "\(folder)/\(path)") }
-      #expect(error?.code == code, "\(path)")
+      let error = #expect(throws: GrantWalk.Failure.self) { _ = try walk.open("\(folder)/\(path)") }
+      guard case .system(let error) = error else {
+        Issue.record("\(path): \(String(describing: error))")
+        continue
+      }
+      #expect(error.code == code, "\(path)")
     }
-    #expect(try walk.end(of: "/../..") == .file(try Files.identity(of: "/")))
+    #expect(try walk.open("/../..").identity == Files.identity(of: "/"))
+  }
+
+  /// What a shell hands over under a number may have no name, or never had one.
+  @Test func findsWhatIsOpen() throws {
+    let walk = GrantWalk(writable: [])
+    let pipe = try Sockets.pipe()
+    #expect(try walk.open("/dev/fd/\(pipe.first.number)").identity.mode & S_IFMT == S_IFIFO)
+    let folder = try Self.folder()
+    defer { Files.removeTree(folder) }
+    let file = try OwnedDescriptor.open(folder + "/gone", O_RDWR | O_CREAT)
+    unlink(folder + "/gone")
+    #expect(try walk.open("/proc/self/fd/\(file.number)").identity == file.identity())
+    // A folder's links are judged by where it lies.
+    let own = try OwnedDescriptor.open(folder + "/own/deep", O_RDONLY | O_DIRECTORY)
+    let guarded = GrantWalk(writable: [try Files.identity(of: folder + "/own")])
+    #expect(throws: GrantWalk.Failure.link("planted")) {
+      _ = try guarded.open("/proc/self/fd/\(own.number)/planted")
+    }
   }
 }

@@ -87,6 +87,19 @@ import Testing
     #expect(errno(of: try decide("fcntl", [3, 8])) == EPERM)
   }
 
+  /// Reserved blocks beyond a file's end aren't in its length, which is all that the kernel's limit looks at.
+  @Test(
+    arguments: [
+      (1, 0, 4096, nil), (0x11, 0, 4096, nil), (1, 0, 4097, EFBIG), (1, 4096, 1, EFBIG), (0x11, 4095, 2, EFBIG),
+      (1, UInt64(Int64.max), 2, EFBIG), (1, .max, 4097, nil), (1, 0, 0, nil), (0x20, 0, 1, EOPNOTSUPP),
+      (8, 0, 1, EOPNOTSUPP), (0x41, 0, 1, EOPNOTSUPP),
+    ] as [(UInt64, UInt64, UInt64, Int32?)])
+  func reservations(_ mode: UInt64, _ offset: UInt64, _ length: UInt64, _ code: Int32?) throws {
+    var policy = Policy()
+    policy.limits.fileSize = 4096
+    #expect(errno(of: try decide("fallocate", [3, mode, offset, length], policy: policy)) == code)
+  }
+
   @Test func protections() throws {
     #expect(try decide("mprotect", [0, 4096, Self.codeBits], loading: true) == .proceed)
     #expect(errno(of: try decide("mprotect", [0, 4096, Self.codeBits])) == EACCES)

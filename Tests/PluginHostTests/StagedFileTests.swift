@@ -14,7 +14,7 @@ import Testing
     defer { Files.removeTree(container) }
     let source = container + "/source"
     try Data("content".utf8).write(to: URL(fileURLWithPath: source))
-    let staged = try StagedFile(copying: source, as: "file", into: container, host: 1)
+    let staged = try StagedFile(copying: FinishedFile(opening: source), as: "file", into: container, host: 1)
     let folder = container + (staged.relativePath as NSString).deletingLastPathComponent
     let shell = try Process.run(
       URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "cd '\(folder)' && { \(what.isEmpty ? ":" : what); }"])

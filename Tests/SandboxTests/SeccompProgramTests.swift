@@ -36,7 +36,7 @@ import Testing
     let machine = FilterMachine(try SeccompProgram(options).bytes)
     let byArgument = [
       "mmap", "mprotect", "ioctl", "fcntl", "prctl", "prlimit64", "chmod", "fchmod", "fchmodat", "kill", "tkill",
-      "tgkill", "setpriority", "close_range",
+      "tgkill", "setpriority", "close_range", "fallocate", "getsockopt",
     ]
     let open = Set((SystemCalls.allowed + SystemCalls.paths + byArgument).compactMap(SystemCalls.number(of:)))
     for number in Int32(0)...700 {
@@ -70,6 +70,8 @@ import Testing
       ("personality", [0xffff_ffff]),
       ("chmod", [0, 0o755]), ("kill", []), ("openat", [0, 0, 0o100, 0o1777]), ("open", [0, 0o100, 0o777]),
       ("close_range", [3, 9, 0]), ("close_range", [3, 9, 4]), ("utimensat", []),
+      ("fallocate", [3, 0, 0, 9]), ("fallocate", [3, garbage | 3, 0, 9]), ("getsockopt", [3, 1, 4]),
+      ("getsockopt", [3, garbage | 1, garbage | 3]),
       ("setpriority", [0, 0, 19]), ("setpriority", [garbage, garbage, 0]),
     ] as [(String, [UInt64])])
   func allows(_ name: String, _ arguments: [UInt64]) throws {
@@ -90,7 +92,10 @@ import Testing
       ("fcntl", [0, 8]), ("fcntl", [0, 6]), ("fcntl", [0, 7]), ("fcntl", [0, 37]), ("fcntl", [0, 38]),
       ("fcntl", [0, garbage | 6]), ("fcntl", [0, 1024]), ("prctl", [22]), ("prctl", [8]),
       ("prlimit64", [0, 7, 0xdead]), ("prlimit64", [1, 7, 0]), ("prlimit64", [0, 7, 0xdead_0000_0000]),
-      ("personality", [0]),
+      ("personality", [0]), ("fallocate", [3, 1]), ("fallocate", [3, garbage | 1]), ("fallocate", [3, 0x20]),
+      // SO_PEERCRED, SO_PEERPIDFD; the kernel looks at the low half alone.
+      ("getsockopt", [3, 1, 17]), ("getsockopt", [3, 1, 77]), ("getsockopt", [3, garbage | 1, garbage | 77]),
+      ("getsockopt", [3, 6, 4]),
       ("setpriority", [0, 0, 0xffff_fff6]), ("setpriority", [1, 7, 5]), ("setpriority", [0, 7, 5]),
       ("setpriority", [0, garbage | 7, 0]), ("chmod", [0, 0o4755]),
       ("fchmodat", [0, 0, 0o2755]),

@@ -61,6 +61,8 @@ private struct RunFolder {
 
   /// Makes it where it isn't there.
   func open() -> String? {
+    // The folder above it is the host's, which takes it away when it is empty.
+    mkdir((path as NSString).deletingLastPathComponent, 0o700)
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { return nil }
     Self.lock.take(path)
     return path

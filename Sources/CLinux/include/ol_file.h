@@ -17,6 +17,8 @@ int ol_start_writeback(int descriptor, int64_t offset, int64_t count);
 
 /* Whether a path lies in tmpfs or ramfs. */
 int ol_is_memory(const char *path);
+/* Whether a descriptor is of /proc. */
+int ol_is_proc(int descriptor);
 /* fallocate(2) with FALLOC_FL_KEEP_SIZE; EOPNOTSUPP in memory too, where it takes as long as writing does. */
 int ol_preallocate(int descriptor, int64_t offset, int64_t count);
 
@@ -25,6 +27,12 @@ int ol_punch_hole(int descriptor, int64_t offset, int64_t count);
 
 /* lseek(2) with SEEK_HOLE. */
 int ol_first_hole(int descriptor, int64_t offset, int64_t *hole);
+
+/* setxattr(2) and getxattr(2) of an attribute that is there or not: its value says nothing. getxattr's ENODATA is 0, and then
+ * `is_there` is 0. */
+int ol_set_attribute(const char *path, const char *name);
+int ol_has_attribute(const char *path, const char *name, int *is_there);
+
 /* syncfs(2): reports write-back errors since Linux 5.8. */
 int ol_sync_filesystem(int descriptor);
 

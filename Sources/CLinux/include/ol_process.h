@@ -52,4 +52,7 @@ void ol_flush_output(void);
 void ol_release_code(void);
 size_t ol_memory_in_use(void);
 
+/* explicit_bzero(3). */
+void ol_erase(void *_Nullable bytes, size_t count);
+
 #endif

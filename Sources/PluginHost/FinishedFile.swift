@@ -1,0 +1,24 @@
+internal import LinuxSystem
+public import Sandbox
+
+/// A file that is to be handed over as a finished download, opened before any plugin runs: whatever happens to its name, it
+/// is this one.
+public final class FinishedFile: Sendable {
+  let descriptor: OwnedDescriptor
+  let subject: String
+
+  /// Throws `HostError.input` where it isn't a regular file that can be read, and `.usage` where the path leads through a
+  /// symbolic link in a folder that plugins may write to: `container`, those that `policy` grants, and those of earlier runs.
+  public convenience init(
+    opening path: String, policy: Policy = Policy(), container: String? = nil
+  ) throws(HostError) {
+    try self.init(path, writable: RunPath.writableFolders(of: policy, container: container))
+  }
+
+  init(_ path: String, writable: [FileIdentity]) throws(HostError) {
+    let named = try RunPath(opening: path, writable: writable)
+    try named.checkRegular()
+    descriptor = try named.reading()
+    subject = path
+  }
+}

@@ -1,0 +1,96 @@
+internal import AssetModel
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+package import Sandbox
+
+/// What a caller names for a run: the library, its container, the manifest, a finished file, what the policy grants. All of
+/// it is looked up here, by one rule (`GrantWalk`), and once: afterwards it is this file and no name.
+struct RunPath: ~Copyable {
+  private let found: GrantWalk.Found
+  /// Without symbolic links. Whoever uses it again has to find `identity` there.
+  let path: String
+  let subject: String
+
+  var identity: FileIdentity { found.identity }
+  /// Names the file, but can neither read nor write (O_PATH).
+  var number: Int32 { found.descriptor.number }
+
+  /// Throws `.input` where nothing is there, and `.usage` where a plugin may have chosen what is. `writable`: folders that
+  /// plugins of this run may write to. `subject`: how a sentence about it begins.
+  init(opening path: String, writable: [FileIdentity] = [], subject: String? = nil) throws(HostError) {
+    let subject = subject ?? path
+    do throws(GrantWalk.Failure) {
+      found = try GrantWalk(writable: writable).open(try Self.absolute(path))
+    } catch {
+      switch error {
+      case .link(let name):
+        throw .usage(
+          "\(subject) leads through the symbolic link '\(Printable.text(name))' in a folder that plugins may write to; name the path that it leads to"
+        )
+      case .system(let error): throw .input("\(subject): \(SystemCallError.message(error.code))")
+      }
+    }
+    self.subject = subject
+    self.path = Files.link("/proc/self/fd/\(found.descriptor.number)") ?? path
+  }
+
+  private static func absolute(_ path: String) throws(GrantWalk.Failure) -> String {
+    // The kernel would read a name up to the zero, and there is no file without a name.
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw .system(SystemCallError("open", code: ENOENT, subject: path))
+    }
+    if path.hasPrefix("/") { return path }
+    guard let folder = getcwd(nil, 0) else { throw .system(SystemCallError("getcwd", code: errno, subject: path)) }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + path
+  }
+
+  /// That very file, for reading. One that keeps its opener waiting, as a FIFO does, has to be asked for.
+  borrowing func reading(mayWait: Bool = false) throws(HostError) -> OwnedDescriptor {
+    do throws(SystemCallError) {
+      return try OwnedDescriptor.open(
+        "/proc/self/fd/\(found.descriptor.number)", O_RDONLY | (mayWait ? 0 : O_NONBLOCK))
+    } catch {
+      throw .input("\(subject): \(SystemCallError.message(error.code))")
+    }
+  }
+
+  borrowing func checkRegular() throws(HostError) {
+    guard identity.isRegularFile else { throw .input("\(subject): not a regular file") }
+  }
+
+  /// Says of a folder, for later runs, that plugins have been able to write to it.
+  borrowing func mark() throws(HostError) {
+    do throws(SystemCallError) {
+      try WritableMark.set(on: found.descriptor, path)
+    } catch {
+      throw .input("\(subject) can't be marked as a plugin's: \(SystemCallError.message(error.code))")
+    }
+  }
+
+  /// The folders that plugins of a run may write to, as far as they are there.
+  static func writableFolders(of policy: Policy, container: String?) -> [FileIdentity] {
+    ([container].compactMap { $0 } + policy.write).compactMap { try? Files.identity(of: $0) }.filter(\.isDirectory)
+  }
+}
+
+extension PluginHost {
+  /// Bytes of a file that a command line names as an argument, at most `limit`; a pipe will do. Nothing that a plugin has
+  /// put in its place.
+  package static func content(
+    of path: String, limit: Int, policy: Policy, container: String?
+  ) throws(HostError) -> [UInt8] {
+    let named = try RunPath(
+      opening: path, writable: RunPath.writableFolders(of: policy, container: container))
+    let file = try named.reading(mayWait: true)
+    do throws(SystemCallError) {
+      let bytes = try file.readAll(limit: limit + 1)
+      guard bytes.count <= limit else { throw SystemCallError("read", code: EFBIG, subject: path) }
+      return bytes
+    } catch {
+      guard error.code == EFBIG else { throw .input("\(path): \(SystemCallError.message(error.code))") }
+      throw .usage("\(path): more than \(limit >> 20) MiB")
+    }
+  }
+}
