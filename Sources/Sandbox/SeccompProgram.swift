@@ -131,6 +131,9 @@ public struct SeccompProgram: Sendable, Equatable {
       try allow("close_range", [Test(argument: 2, mask: 2, value: 0)])
       try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
       // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
+      for name in SystemCalls.pinning where !options.killing.contains(name) {
+        try rule(ol_scmp_errno(UInt16(ENOSYS)), name, [])
+      }
       if !options.killing.contains("clone3") { try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", []) }
       for command in [0x541b, 0x5401, 0x5413, 0x5450, 0x5451, 0x5421] as [UInt64] {
         // FIONREAD, TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX, FIONBIO

@@ -11,7 +11,7 @@ public enum SystemCalls {
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "close",
     "lseek", "fstat", "getdents", "getdents64", "ftruncate", "fsync", "fdatasync",
     "fadvise64",
-    "sync_file_range", "copy_file_range", "sendfile", "splice", "tee", "readahead", "dup", "dup2", "dup3", "fstatfs",
+    "sync_file_range", "copy_file_range", "readahead", "dup", "dup2", "dup3", "fstatfs",
     "fgetxattr", "flistxattr", "umask", "fchdir",
     // Memory. mmap and mprotect are decided by argument.
     "munmap", "mremap", "brk", "madvise", "msync", "mincore", "membarrier",
@@ -36,6 +36,11 @@ public enum SystemCalls {
     "getuid", "geteuid", "getgid", "getegid", "getresuid", "getresgid", "getgroups", "getpgrp", "getpgid", "getsid",
     "uname", "sysinfo", "getrusage", "getrlimit", "getrandom", "getcwd",
   ]
+
+  /// Each leaves pages of a file in a pipe or a socket, 2 MiB for one byte where the file's cache is made of such, and no
+  /// counter of a process or a cgroup shows them, nor does the file's removal free them. Who copies with these goes on with
+  /// read(2) and write(2) where the kernel doesn't have them (sendfile(2)), so the filter itself says so.
+  public static let pinning: [String] = ["sendfile", "splice", "tee"]
 
   /// Calls that name a file. Which file is the mount namespace's and Landlock's affair; they are notified when paths are
   /// observed.
@@ -97,7 +102,7 @@ public enum SystemCalls {
     if sockets.contains(name) { return EAFNOSUPPORT }
     if name == "getsockopt" { return ENOPROTOOPT }
     if name == "fallocate" { return EOPNOTSUPP }
-    if probed.contains(name) { return ENOSYS }
+    if probed.contains(name) || pinning.contains(name) { return ENOSYS }
     return EPERM
   }
 
