@@ -5,7 +5,9 @@ struct MappedFile: Hashable {
   var inode: UInt64
   var offset: UInt64
   var length: UInt64
+}
 
+extension MappedFile {
   /// The mappings of files that have a name, one for each line. Memory without a file, removed files and whatever isn't
   /// such a line are left out.
   static func all(in maps: String) -> [MappedFile] {

@@ -24,7 +24,6 @@ final class PageReader: Sendable {
   /// What is under way ends soon. Any thread.
   func cancel() { wasCancelled.store(true, ordering: .relaxed) }
 
-
   /// Until every thread stands still, or isn't about to. One that is in the kernel waits there for pages that its own faults
   /// asked the disk for, none of which can be reclaimed: behind ours in the disk's queue it would be killed for them.
   func awaitStop(of process: pid_t) {
