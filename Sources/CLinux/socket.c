@@ -130,6 +130,21 @@ int ol_timerfd_set(int timer, uint64_t nanoseconds) {
   return timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL) < 0 ? errno : 0;
 }
 
+int ol_lease(int *timer) {
+  *timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  return *timer < 0 ? errno : 0;
+}
+
+int ol_lease_extend(int timer, uint64_t nanoseconds) {
+  struct itimerspec when = {{0, 0}, {(time_t)(nanoseconds / 1000000000u), (long)(nanoseconds % 1000000000u)}};
+  return timerfd_settime(timer, 0, &when, NULL) < 0 ? errno : 0;
+}
+
+int ol_lease_has_ended(int timer) {
+  uint64_t times = 0;
+  return read(timer, &times, sizeof times) == sizeof times && times > 0;
+}
+
 int ol_eventfd(int *event) {
   *event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   return *event < 0 ? errno : 0;

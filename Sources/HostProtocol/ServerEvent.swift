@@ -9,6 +9,8 @@ public enum ServerEvent: Sendable, Equatable {
   case exited(Exit)
   /// A spare runner is ready.
   case prepared
+  /// The host's lease had run out, and its runners stand still since then (CLOCK_BOOTTIME, nanoseconds).
+  case stopped(at: UInt64)
 
   public struct Hello: Sendable, Equatable {
     /// Namespaces that couldn't be entered, with the errno: `user mount pid network ipc uts`.
@@ -67,6 +69,9 @@ public enum ServerEvent: Sendable, Equatable {
       writer.boolean(exit.wasSignalled)
       writer.integer(exit.cpuNanoseconds)
     case .prepared: writer.integer(UInt8(5))
+    case .stopped(let time):
+      writer.integer(UInt8(6))
+      writer.integer(time)
     }
     return writer.bytes
   }
@@ -91,6 +96,7 @@ public enum ServerEvent: Sendable, Equatable {
           run: try reader.integer(), status: try reader.integer(), wasSignalled: try reader.boolean(),
           cpuNanoseconds: try reader.integer()))
     case 5: self = .prepared
+    case 6: self = .stopped(at: try reader.integer())
     case let other: throw .unknownCase(other)
     }
     try reader.end()

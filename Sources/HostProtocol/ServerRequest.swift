@@ -5,6 +5,9 @@ public enum ServerRequest: Sendable, Equatable {
   /// Time for a spare runner: nobody waits for anything. It joins the cgroup whose `cgroup.procs` comes with the
   /// request, if one does. Answered by `prepared` where a spare is there then.
   case prepare
+  /// The host's lease on its runners: the timer that comes with it. Once it has run out, the host isn't looking at them any
+  /// more, and all of them are stopped; `stopped` says so.
+  case lease
 
   /// Bytes of one at most: a server reads into 64 KiB.
   public static let longest = 64 << 10
@@ -14,6 +17,7 @@ public enum ServerRequest: Sendable, Equatable {
   public enum Header: Sendable, Equatable {
     case spawn(run: UInt64, suitsSpare: Bool)
     case prepare
+    case lease
 
     public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
       var reader = ByteReader(bytes)
@@ -21,6 +25,9 @@ public enum ServerRequest: Sendable, Equatable {
       case 0:
         try reader.end()
         self = .prepare
+      case 2:
+        try reader.end()
+        self = .lease
       case 1: self = .spawn(run: try reader.integer(), suitsSpare: try reader.boolean())
       case let other: throw .unknownCase(other)
       }
@@ -31,6 +38,7 @@ public enum ServerRequest: Sendable, Equatable {
     switch self {
     case .spawn(let request): [1] + request.encoded()
     case .prepare: [0]
+    case .lease: [2]
     }
   }
 
@@ -40,6 +48,9 @@ public enum ServerRequest: Sendable, Equatable {
     case 0:
       try reader.end()
       self = .prepare
+    case 2:
+      try reader.end()
+      self = .lease
     case 1: self = .spawn(try SpawnRequest(decoding: bytes.dropFirst()))
     case let other: throw .unknownCase(other)
     }

@@ -15,6 +15,8 @@ final class ForkServerClient: @unchecked Sendable {
     var spawnFailed: (_ run: UInt64, _ reason: String, _ code: Int32) -> Void
     var exited: (ServerEvent.Exit) -> Void
     var prepared: () -> Void
+    /// The lease had run out, and every run of it stands still since then.
+    var stopped: (_ since: Duration) -> Void
     /// The server is gone; every run of it has to be reported.
     var died: (_ reason: String) -> Void
   }
@@ -28,6 +30,8 @@ final class ForkServerClient: @unchecked Sendable {
   let process: pid_t
   private var key: UInt64?
   private(set) var isAlive = true
+  /// From the moment when the loop knows of the server.
+  private(set) var lease: Lease?
   private var isWedged = false
   private var attached: (loop: EventLoop, handlers: Handlers)?
   /// Below every run's own timers, and above the spare's.
@@ -160,6 +164,9 @@ final class ForkServerClient: @unchecked Sendable {
     // One that doesn't read must not stop the watchdog's thread.
     var most = timeval(tv_sec: 2, tv_usec: 0)
     setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &most, socklen_t(MemoryLayout<timeval>.size))
+    let lease = try Lease()
+    try Sockets.send(number, ServerRequest.lease.encoded(), descriptors: [lease.timer.number])
+    self.lease = lease
     attached = (loop, handlers)
     key = try loop.watch(number) { [unowned self] in receive(loop, handlers) }
   }
@@ -195,6 +202,11 @@ final class ForkServerClient: @unchecked Sendable {
     if let procs { close(procs) }
   }
 
+  /// What it has said so far, rather than when the loop comes to it.
+  func hear() {
+    while let attached, isAlive, ol_poll_readable(socket.number, 0) == 1 { receive(attached.loop, attached.handlers) }
+  }
+
   private func receive(_ loop: EventLoop, _ handlers: Handlers) {
     var buffer = [UInt8](repeating: 0, count: 65536)
     do {
@@ -209,6 +221,7 @@ final class ForkServerClient: @unchecked Sendable {
         handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))", code)
       case .exited(let exit): handlers.exited(exit)
       case .prepared: handlers.prepared()
+      case .stopped(let time): handlers.stopped(.nanoseconds(Int64(clamping: time)))
       case .wantsIdentity, .ready: end(loop, handlers, "the fork server spoke out of turn")
       }
     } catch {

@@ -86,6 +86,9 @@ extension HostCore {
       spawnFailed: { [unowned self] run, reason, code in runs[run]?.spawnFailed(reason, code) },
       exited: { [unowned self] exit in runs[exit.run]?.exited(exit) },
       prepared: { [unowned self] in spareArrived() },
+      stopped: { [unowned self, weak client] since in
+        for run in Array(runs.values) where run.server === client { run.stood(still: since) }
+      },
       died: { [unowned self, weak client] reason in
         logger.warning("\(reason); runs in flight end, the next load starts another one")
         for run in Array(runs.values) where run.server === client { run.serverDied(reason) }

@@ -228,12 +228,16 @@ final class Run {
   func key(_ timer: Timer) -> UInt64 { id << 3 | timer.rawValue }
 
   func arm() {
-    loop.setTimer(key(.deadline), at: watchdog.nextTick(after: BootClock.now)) { [weak self] in self?.tick() }
+    let now = BootClock.now
+    if watchdog.isAtWork { server?.lease?.extend(for: id, isCounted: cgroup != nil, at: now) }
+    loop.setTimer(key(.deadline), at: watchdog.nextTick(after: now)) { [weak self] in self?.tick() }
   }
 
   func tick() {
     // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
     if let due = watchdog.wallDeadline, BootClock.now >= due {
+      server?.hear()
+      guard report == nil else { return }
       receiveControl()
       receiveService()
       // How it ended is the server's to tell.
@@ -241,6 +245,14 @@ final class Run {
     }
     sample()
     considerPageIn(at: BootClock.now)
+    arm()
+  }
+
+  /// Its server stopped it, because this host wasn't looking. That time isn't the plugin's.
+  func stood(still since: Duration) {
+    guard report == nil, cause == nil else { return }
+    watchdog.stood(still: since, until: BootClock.now)
+    goOn()
     arm()
   }
 
@@ -263,7 +275,9 @@ final class Run {
     switch watchdog.tick(at: now, cpu: cpu(), memory: memory, hasAnswered: hasAnswered) {
     case .none: break
     // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
-    case .freeze: _ = ol_pidfd_signal(pidfd, SIGSTOP)
+    case .freeze:
+      _ = ol_pidfd_signal(pidfd, SIGSTOP)
+      server?.lease?.rest(id)
     case .kill(let verdict):
       let phase = isLoading ? " while loading" : ""
       switch verdict {
@@ -316,6 +330,7 @@ final class Run {
     guard cause == nil, report == nil else { return }
     cause = outcome
     pageReader?.cancel()
+    server?.lease?.rest(id)
     killedAt = BootClock.now
     watchdog.end(at: BootClock.now)
     loop.setTimer(key(.deadline), at: nil) {}
@@ -403,6 +418,7 @@ final class Run {
   private func stopWatching() {
     isClosed = true
     pageReader?.cancel()
+    server?.lease?.rest(id)
     for timer in Timer.allCases { loop.setTimer(key(timer), at: nil) {} }
     for key in keys { loop.stop(key) }
     keys = []
@@ -410,7 +426,9 @@ final class Run {
   }
 
   private func closeDescriptors() {
-    for descriptor in [control, service, output, pidfd, status, maps, listener] where descriptor >= 0 { close(descriptor) }
+    for descriptor in [control, service, output, pidfd, status, maps, listener] where descriptor >= 0 {
+      close(descriptor)
+    }
     meters = nil
     openedMeters = nil
     if namespace >= 0 {

@@ -40,6 +40,8 @@ struct Watchdog: Sendable {
   private var cpu = Duration.zero
   private var lastSample: Duration
   private(set) var peakMemory = 0
+  /// Nothing of the plugin is there before the first call, its loading.
+  private var hasBegun = false
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
 
@@ -50,6 +52,15 @@ struct Watchdog: Sendable {
     state = .idle(since: now)
     call.since = now
     lastSample = now
+  }
+
+  /// Whether the plugin may run: in a call, or a moment after one.
+  var isAtWork: Bool {
+    switch state {
+    case .calling: true
+    case .idle: hasBegun
+    case .frozen, .over: false
+    }
   }
 
   var isFrozen: Bool { if case .frozen = state { true } else { false } }
@@ -69,10 +80,20 @@ struct Watchdog: Sendable {
   }
 
   private mutating func resume(at now: Duration, cpu: Duration) {
+    hasBegun = true
     self.cpu = max(self.cpu, cpu)
     // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
     if isFrozen { lastSample = now }
     state = .calling(since: now)
+  }
+
+  /// The runner stood still because nobody could look at it. Its call takes that much longer.
+  mutating func stood(still since: Duration, until now: Duration) {
+    guard case .calling(let began) = state else { return }
+    let pause = now - max(since, began)
+    guard pause > .zero else { return }
+    call.since += pause
+    state = .calling(since: began + pause)
   }
 
   /// A call or an activity is over.

@@ -11,12 +11,15 @@ public struct ForkServer {
   private static let hostKey = UInt64.max
   private static let spareEnded: UInt64 = 0
   private static let spareReady: UInt64 = 1
+  private static let leaseEnded: UInt64 = 2
+  private static let notRuns: Set<UInt64> = [hostKey, spareReady, leaseEnded]
   private let preloads: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
   /// Not in a server that has nothing loaded, nor in the one that a benchmark compares with.
   private var spares: SpareKeeper?
   private let epoll: Int32
+  private var lease: Int32 = -1
   /// Longer than any request; allocated once, because every fork copies what the server has touched.
   private var inbox = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -126,7 +129,9 @@ public struct ForkServer {
       default: ol_exit_now(71)
       }
       // Ends before beginnings: a descriptor number may be used again.
-      for key in keys.prefix(Int(count)) where key != Self.hostKey && key != Self.spareReady { reap() }
+      for key in keys.prefix(Int(count)) where !Self.notRuns.contains(key) { reap() }
+      // Before what the host wants next: from then on it looks again.
+      if keys.prefix(Int(count)).contains(Self.leaseEnded) { stopRunners() }
       if keys.prefix(Int(count)).contains(Self.spareReady) { greetSpare() }
       if keys.prefix(Int(count)).contains(Self.hostKey) { receive() }
     }
@@ -175,6 +180,11 @@ public struct ForkServer {
       } else {
         prepare(message.descriptors)
       }
+    case (.lease, false): take(lease: message.descriptors)
+    // Without it nothing would stop the runners together with the host.
+    case (.lease, true):
+      for descriptor in message.descriptors { close(descriptor) }
+      end()
     }
     forgetRequest(message.count)
   }
@@ -184,12 +194,26 @@ public struct ForkServer {
     inbox.withUnsafeMutableBytes { bytes in ol_erase(bytes.baseAddress, count) }
   }
 
+  private mutating func take(lease descriptors: [Int32]) {
+    guard lease < 0, descriptors.count == 1 else { return end() }
+    lease = descriptors[0]
+    guard ol_epoll_add(epoll, lease, Self.leaseEnded) == 0 else { return end() }
+  }
+
+  /// The host doesn't look at its runners any more: it was stopped, by Ctrl-Z or a debugger, or has no processor. It lets
+  /// them go on itself as soon as it hears of this.
+  private func stopRunners() {
+    guard ol_lease_has_ended(lease) == 1, !children.isEmpty else { return }
+    for child in children.values { _ = ol_pidfd_signal(child.pidfd, SIGSTOP) }
+    Self.send(.stopped(at: ol_boottime()))
+  }
+
   private mutating func prepare(_ descriptors: [Int32]) {
     defer { for descriptor in descriptors { close(descriptor) } }
     // The host doesn't count on it any more, nor on the cgroup that it is in.
     if let old = spares?.take() { forget(old) }
     let made = spares?.prepare(
-      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll],
+      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll] + (lease < 0 ? [] : [lease]),
       isIdle: children.isEmpty, inbox: &inbox)
     guard let spare = made ?? nil else { return }
     // The fork made each page that this process writes a copy to be taken: now, when nobody waits.

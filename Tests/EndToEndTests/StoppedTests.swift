@@ -29,36 +29,99 @@ import Testing
     return isSo()
   }
 
-  /// The answer lay there before the deadline; the host looked after it.
-  @Test func anAnswerToAStoppedHostIsInTime() throws {
+  /// A command that calls a function of `source`, and the folder that the plugin sees as `/container`.
+  private struct Command: ~Copyable {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
-    let container = "\(folder)/container"
-    try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try Self.patient.write(toFile: "\(folder)/patient.c", atomically: true, encoding: .utf8)
-    let compiled = try Workspace.run(
-      ["-shared", "-fPIC", "-o", "\(folder)/patient.so", "\(folder)/patient.c"], program: "/usr/bin/cc")
-    try #require(compiled.status == 0, "\(compiled.errors)")
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = [
-      "call", "--json", "--wall", "3s", "--container", container, "\(folder)/patient.so", "answer", "i32()",
-    ]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let hasCalled = Self.waitUntil { access("\(container)/called", F_OK) == 0 }
+    private let output = Pipe()
+    var container: String { "\(folder)/container" }
+
+    init(_ source: String, _ options: [String], _ symbol: String) throws {
+      try FileManager.default.createDirectory(atPath: container, withIntermediateDirectories: true)
+      try source.write(toFile: "\(folder)/plugin.c", atomically: true, encoding: .utf8)
+      let compiled = try Workspace.run(
+        ["-shared", "-fPIC", "-o", "\(folder)/plugin.so", "\(folder)/plugin.c"], program: "/usr/bin/cc")
+      try #require(compiled.status == 0, "\(compiled.errors)")
+      process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+      process.arguments =
+        ["call", "--json", "--container", container] + options + ["\(folder)/plugin.so", symbol, "i32()"]
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    func has(_ name: String) -> Bool { access("\(container)/\(name)", F_OK) == 0 }
+    func make(_ name: String) { close(open("\(container)/\(name)", O_CREAT | O_WRONLY, 0o644)) }
+
+    /// The processes below it that stand still, or are gone.
+    func stopped(of runners: [Int32]) -> [Int32] {
+      runners.filter { pid in
+        guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return true }
+        return status.contains("State:\tT") || status.contains("State:\tZ")
+      }
+    }
+
+    func finish() -> (text: String, status: Int32) {
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      return (text, process.terminationStatus)
+    }
+  }
+
+  /// Its plugins are stopped with it, and the time is nobody's.
+  @Test func aCallOutlastsAStoppedHost() throws {
+    let command = try Command(Self.patient, ["--wall", "3s"], "answer")
+    let hasCalled = Self.waitUntil { command.has("called") }
     let deadline = ContinuousClock.now + .seconds(3)
-    kill(process.processIdentifier, SIGSTOP)
-    close(open("\(container)/go", O_CREAT | O_WRONLY, 0o644))
-    let hasAnswered = Self.waitUntil { access("\(container)/answered", F_OK) == 0 }
+    let below = Runners.descendants(of: command.process.processIdentifier)
+    kill(command.process.processIdentifier, SIGSTOP)
+    let hasStopped = Self.waitUntil { !command.stopped(of: below).isEmpty }
+    command.make("go")
     let isLate = Self.waitUntil { ContinuousClock.now > deadline }
-    kill(process.processIdentifier, SIGCONT)
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(hasCalled && hasAnswered && isLate)
-    #expect(process.terminationStatus == 0 && text.contains("\"returned\""), "\(text)")
+    let answeredMeanwhile = command.has("answered")
+    kill(command.process.processIdentifier, SIGCONT)
+    let (text, status) = command.finish()
+    #expect(hasCalled && hasStopped && isLate && !answeredMeanwhile)
+    #expect(status == 0 && text.contains("\"returned\""), "\(text)")
+  }
+
+  private static let greedy = """
+    #include <fcntl.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    #include <unistd.h>
+    int grow(void) {
+      close(open("/container/called", O_CREAT | O_WRONLY, 0644));
+      while (access("/container/go", F_OK) != 0) usleep(1000);
+      for (;;) {
+        char *memory = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory != MAP_FAILED) memset(memory, 1, 1 << 20);
+        usleep(1000);
+      }
+    }
+    """
+
+  /// About 1 MiB each millisecond. Stopped with the host, or ended by the kernel, it never has much more than its limit.
+  @Test func memoryHoldsWhileTheHostIsStopped() throws {
+    let command = try Command(Self.greedy, ["--memory", "8MiB"], "grow")
+    let hasCalled = Self.waitUntil { command.has("called") }
+    let below = Runners.descendants(of: command.process.processIdentifier)
+    kill(command.process.processIdentifier, SIGSTOP)
+    command.make("go")
+    let hasStopped = Self.waitUntil { !command.stopped(of: below).isEmpty }
+    let used = below.map(Self.anonymousKibibytes).max() ?? 0
+    kill(command.process.processIdentifier, SIGCONT)
+    let (text, status) = command.finish()
+    #expect(hasCalled && hasStopped && used < 256 << 10, "\(used) KiB")
+    #expect(status == 14 && text.contains("\"memoryExceeded\""), "\(text)")
+  }
+
+  private static func anonymousKibibytes(of pid: Int32) -> Int {
+    let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 
   @Test func aSilentForkServerIsReplaced() async throws {

@@ -131,7 +131,7 @@ extension SeededGenerator {
       suitsSpare: chance(2), keepsDescriptors: chance(2))
   }
 
-  mutating func serverRequest() -> ServerRequest { chance(8) ? .prepare : .spawn(spawnRequest()) }
+  mutating func serverRequest() -> ServerRequest { chance(8) ? .prepare : chance(8) ? .lease : .spawn(spawnRequest()) }
 
   mutating func attachment() -> SpawnRequest.Attachment {
     let source: SpawnRequest.Attachment.Source =
@@ -144,9 +144,10 @@ extension SeededGenerator {
   }
 
   mutating func serverEvent() -> ServerEvent {
-    switch below(6) {
+    switch below(7) {
     case 0: .wantsIdentity
     case 4: .prepared
+    case 5: .stopped(at: integer())
     case 1:
       .ready(
         .init(

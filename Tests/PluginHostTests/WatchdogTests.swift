@@ -37,6 +37,23 @@ import Testing
     #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
   }
 
+  /// Stopped with its host from the second second to the hundredth.
+  @Test func timeThatItStoodStillIsntThePlugins() {
+    var dog = calling()
+    dog.stood(still: .seconds(2), until: .seconds(100))
+    #expect(dog.wallDeadline == .seconds(128))
+    #expect(dog.tick(at: .seconds(127), cpu: .zero, memory: 0) == .none)
+    dog.callEnded(at: .seconds(127))
+    #expect(dog.wall == .seconds(29) && dog.isAtWork)
+    // Between calls, and before one began, there is nothing to give back.
+    dog.stood(still: .seconds(127), until: .seconds(130))
+    dog.callBegan(at: .seconds(200), cpu: .zero)
+    dog.stood(still: .seconds(190), until: .seconds(201))
+    #expect(dog.wallDeadline == .seconds(231))
+    dog.end(at: .seconds(202))
+    #expect(!dog.isAtWork)
+  }
+
   @Test func wallTimeIsThatOfOneCall() {
     var dog = calling()
     dog.callEnded(at: .seconds(29))

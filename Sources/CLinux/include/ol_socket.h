@@ -29,6 +29,12 @@ int ol_epoll_wait(int epoll, uint64_t *_Nonnull keys, int capacity, int *_Nonnul
 int ol_timerfd(int *_Nonnull timer);
 /* Fires at `nanoseconds` of CLOCK_BOOTTIME; 0 disarms. */
 int ol_timerfd_set(int timer, uint64_t nanoseconds);
+/* A timer of CLOCK_MONOTONIC, which stands still while the machine sleeps. */
+int ol_lease(int *_Nonnull timer);
+/* Fires once, after so many nanoseconds; 0 disarms. Either takes back an expiry that nobody has read. */
+int ol_lease_extend(int timer, uint64_t nanoseconds);
+/* 1 when it has fired since; without waiting. */
+int ol_lease_has_ended(int timer);
 int ol_eventfd(int *_Nonnull event);
 uint64_t ol_boottime(void);
 /* The same within nanoseconds. */
