@@ -30,7 +30,7 @@ import Testing
   }
 
   /// A command that calls a function of `source`, and the folder that the plugin sees as `/container`.
-  private struct Command: ~Copyable {
+  private final class Command {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     let process = Process()
     private let output = Pipe()
