@@ -37,14 +37,15 @@ enum DatabaseFiles {
   }
 
   /// Bytes that the file lacks and its write-ahead log doesn't hold either: SQLite would read them as zeros, and its own check
-  /// sees that of some pages only. `pageCount`: what the database has if the log holds no commit.
+  /// sees that of some pages only. `pageCount`: what the file says, which is what a log said before it: none of ours ever
+  /// gets shorter.
   static func missingBytes(
     of path: String, pageSize: Int64, pageCount: Int64, size: Int64
   ) throws(SystemCallError) -> Int64 {
     guard pageSize > 0 else { return 0 }
     let present = size / pageSize
     let log = try WriteAheadLog(of: path, after: present)
-    let wanted = log.pageCount > 0 ? log.pageCount : pageCount
+    let wanted = max(log.pageCount, pageCount)
     guard wanted > present else { return 0 }
     let missing = wanted - present - Int64(log.pages.count { $0 <= wanted })
     return missing * pageSize - (log.pages.contains(present + 1) ? 0 : size % pageSize)

@@ -50,17 +50,18 @@ extension EngineCore {
   /// and nothing of it is taken before there is room for all.
   func shortageOfNews(_ job: ActiveJob) -> SpaceShortage? {
     guard let total = job.total, let admitted = job.admittedTotal, total > admitted else { return nil }
-    if let shortage = shortage(of: job, starts: false) { return shortage }
+    if let shortage = shortageOfAll(of: job, starts: false) { return shortage }
     note(job, admittedTo: total)
     return nil
   }
 
-  /// Likewise before it starts. What earlier runs left of it, and no run will go on with, gives way first.
-  func shortageAtStart(_ job: ActiveJob) -> SpaceShortage? {
-    guard shortage(of: job, starts: true) != nil else { return nil }
+  /// Likewise before it starts, or when its length is told. What earlier runs left of it, and no run will go on with, gives
+  /// way first.
+  func shortageOfAll(of job: ActiveJob, starts: Bool) -> SpaceShortage? {
+    guard shortage(of: job, starts: starts) != nil else { return nil }
     let older = stagingNames(job.record.specification, upTo: job.record.generation)
     job.file?.removeUnused(older)
-    return shortage(of: job, starts: true)
+    return shortage(of: job, starts: starts)
   }
 
   func note(_ job: ActiveJob, admittedTo total: Int64) {

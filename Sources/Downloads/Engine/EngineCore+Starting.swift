@@ -108,7 +108,7 @@ extension EngineCore {
   func admit(_ job: ActiveJob) {
     if job.next != nil { return continueSettling(job) }
     let need = job.total.map { max(0, $0 - job.arrivedBytes) }
-    if need != 0, let shortage = shortageAtStart(job) {
+    if need != 0, let shortage = shortageOfAll(of: job, starts: true) {
       return settle(job, .hold(.disk(shortage), nil))
     }
     note(job, admittedTo: job.total ?? 0)
