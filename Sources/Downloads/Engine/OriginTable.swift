@@ -27,8 +27,9 @@ struct OriginTable {
     var leavesHTTP2Until: Duration?
 
     fileprivate var isBlank: Bool {
-      retryAfter == nil && rangelessUntil == nil && edge == nil && calmings == 0 && calmUntil == nil
-        && strongestOffered == nil && leavesHTTP2Until == nil && breaker.failures == 0 && breaker.opensAt == nil
+      retryAfter == nil && rangelessUntil == nil && rangeCondition == nil && edge == nil && calmings == 0
+        && calmUntil == nil && strongestOffered == nil && leavesHTTP2Until == nil && breaker.failures == 0
+        && breaker.opensAt == nil
     }
   }
 
