@@ -20,7 +20,6 @@ let selfContained = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
@@ -44,7 +43,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -57,6 +55,7 @@ let package = Package(
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // Floor 1: the operating system and the asset vocabulary, as values and owners.
     .target(name: "LinuxSystem", dependencies: ["CLinux", systemPackage], swiftSettings: strict),
@@ -64,24 +63,25 @@ let package = Package(
     // Floor 2: pure values and codecs.
     .target(name: "Sandbox", dependencies: ["CLinux", "CSeccomp", "LinuxSystem", yams], swiftSettings: strict),
     .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
+    .target(name: "Hashing", dependencies: ["AssetModel", "CCrypto"], swiftSettings: strict),
     // Floor 3: the engines; they don't know each other.
     .target(
       name: "PluginHost",
-      dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox", crypto, logging],
+      dependencies: ["AssetModel", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "Sandbox", logging],
       swiftSettings: strict),
     .target(
       name: "RunnerKit",
       dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
       swiftSettings: strict),
     .target(
-      name: "Downloads", dependencies: ["AssetModel", "CCurl", "CLinux", "LinuxSystem", crypto, logging],
+      name: "Downloads", dependencies: ["AssetModel", "CCurl", "CLinux", "Hashing", "LinuxSystem", logging],
       swiftSettings: strict),
     // A scripted server on loopback, for tests and for `outrider serve`.
     .target(
       name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams],
       swiftSettings: strict),
     .target(
-      name: "AssetStore", dependencies: ["AssetModel", "LinuxSystem", crypto, grdb, sqlite], swiftSettings: strict),
+      name: "AssetStore", dependencies: ["AssetModel", "Hashing", "LinuxSystem", grdb, sqlite], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
     .target(name: "COSModules", cSettings: strictC),
@@ -96,8 +96,8 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost",
-        "Sandbox", argumentParser, crypto,
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
+        "PluginHost", "Sandbox", argumentParser,
       ],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
@@ -105,6 +105,7 @@ let package = Package(
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
+    .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
@@ -116,14 +117,14 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost",
-        "Sandbox", "outrider", "outrider-runner", crypto,
+        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
+        "PluginHost", "Sandbox", "outrider", "outrider-runner",
       ]),
     .testTarget(
       name: "DownloadsTests",
       dependencies: [
-        "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "LinuxSystem",
-        "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch", crypto,
+        "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "Hashing", "LinuxSystem",
+        "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch",
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(
@@ -142,7 +143,7 @@ let package = Package(
       path: "Tests/QueueBenchmark"),
     .testTarget(
       name: "AssetStoreTests",
-      dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "TestSupport", "store-writer", crypto, grdb]),
+      dependencies: ["AssetModel", "AssetStore", "Hashing", "LinuxSystem", "TestSupport", "store-writer", grdb]),
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin", "TestSupport"]),

@@ -1,7 +1,7 @@
 public import AssetModel
-internal import Crypto
 internal import GRDB
 internal import Glibc
+internal import Hashing
 public import LinuxSystem
 
 /// What a finished file turned out to be.
@@ -98,14 +98,11 @@ private struct KnownFile {
       switch proof {
       case nil: return .unproved
       case .digest(let digest):
-        switch digest.algorithm {
-        case .sha256: return try compare(file.number, SHA256(), digest.bytes[...], 0..<size, files)
-        case .sha512: return try compare(file.number, SHA512(), digest.bytes[...], 0..<size, files)
-        }
+        return try compare(file.number, digest.algorithm, digest.bytes[...], 0..<size, files)
       case .chunks(let list):
         guard list.totalSize == size else { return .damaged("its chunks are \(list.totalSize) bytes in all") }
         for chunk in 0..<list.count {
-          let verdict = try compare(file.number, SHA256(), list.digest(of: chunk), list.range(of: chunk), files)
+          let verdict = try compare(file.number, .sha256, list.digest(of: chunk), list.range(of: chunk), files)
           if verdict != .sound { return verdict }
         }
         return .sound
@@ -120,10 +117,10 @@ private struct KnownFile {
   }
 
   private func compare(
-    _ number: Int32, _ start: some HashFunction, _ expected: ArraySlice<UInt8>, _ range: Range<Int64>,
+    _ number: Int32, _ algorithm: ContentDigest.Algorithm, _ expected: ArraySlice<UInt8>, _ range: Range<Int64>,
     _ files: any FileOperations
   ) throws(SystemCallError) -> FileVerdict {
-    var hash = start
+    var hash = RunningHash(algorithm.function)
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 4096)
     defer { memory.deallocate() }
     var position = range.lowerBound
@@ -132,10 +129,10 @@ private struct KnownFile {
       let count = try files.read(
         UnsafeMutableRawBufferPointer(rebasing: memory[..<wanted]), from: number, at: position)
       guard count > 0 else { return .damaged("it ends at byte \(position)") }
-      hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+      hash.update(UnsafeRawBufferPointer(rebasing: memory[..<count]))
       position += Int64(count)
     }
-    if hash.finalize().elementsEqual(expected) { return .sound }
+    if hash.digest.elementsEqual(expected) { return .sound }
     return .damaged("the digest of bytes \(range.lowerBound)..<\(range.upperBound) is wrong")
   }
 

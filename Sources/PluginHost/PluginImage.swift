@@ -1,7 +1,7 @@
 internal import CLinux
-internal import Crypto
 internal import Foundation
 internal import Glibc
+internal import Hashing
 public import LinuxSystem
 internal import Synchronization
 
@@ -134,13 +134,13 @@ public struct PluginImage: Sendable {
       guard identity.device == file.identity.device, identity.inode == file.identity.inode else {
         throw SystemCallError("open", code: ESTALE, subject: file.path)
       }
-      var hash = SHA256()
+      var hash = RunningHash(.sha256)
       var left = Int(file.identity.size)
       while left > 0, case let part = try descriptor.readAll(limit: min(left, 1 << 20)), !part.isEmpty {
-        hash.update(data: part)
+        part.withUnsafeBytes { hash.update($0) }
         left -= part.count
       }
-      var result = Parsed(digest: hash.finalize().map { String(format: "%02x", $0) }.joined())
+      var result = Parsed(digest: hash.digest.map { String(format: "%02x", $0) }.joined())
       do throws(ELFFile.FormatError) {
         let view = FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size))
         result.elf = try ELFFile(view, readsExports: readsExports)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import AssetModel
-internal import Crypto
 internal import Foundation
+internal import Hashing
 internal import LinuxSystem
 internal import Sandbox
 
@@ -30,14 +30,14 @@ struct DigestCommand: ParsableCommand {
         let handle = FileHandle(forReadingAtPath: file)
       else { throw Failure(66, "\(file): isn't a file that can be read") }
       if identity.size == 0 { throw Failure(64, "\(file): is empty, and an empty file has no chunks") }
-      var whole = SHA256()
+      var whole = RunningHash(.sha256)
       var list = ChunkListFile(chunkSize: Int64(size), size: 0, sha256: "", chunks: [])
       while let data = try handle.read(upToCount: size), !data.isEmpty {
-        whole.update(data: data)
+        data.withUnsafeBytes { whole.update($0) }
         list.size += Int64(data.count)
-        list.chunks.append(Self.hex(SHA256.hash(data: data)))
+        list.chunks.append(Self.hex(RunningHash.digest(.sha256, of: data)))
       }
-      list.sha256 = Self.hex(whole.finalize())
+      list.sha256 = Self.hex(whole.digest)
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       Output.line(String(decoding: try encoder.encode(list), as: UTF8.self))
@@ -47,7 +47,7 @@ struct DigestCommand: ParsableCommand {
     }
   }
 
-  private static func hex(_ digest: SHA256.Digest) -> String { ContentDigest(.sha256, bytes: Array(digest))?.hex ?? "" }
+  private static func hex(_ digest: [UInt8]) -> String { ContentDigest(.sha256, bytes: digest)?.hex ?? "" }
 }
 
 /// What `digest` prints and `fetch --chunks` reads.

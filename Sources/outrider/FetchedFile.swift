@@ -1,7 +1,7 @@
 internal import AssetModel
 internal import AssetStore
-internal import Crypto
 internal import Foundation
+internal import Hashing
 internal import LinuxSystem
 
 /// The file that a finished download left, looked at when the same command comes again.
@@ -63,7 +63,7 @@ enum FetchedFile {
   /// What the file at `path` has otherwise than it has to; nil: nothing.
   private static func difference(_ path: String, _ digest: ContentDigest?, _ chunks: ChunkList?) -> String? {
     guard let file = FileHandle(forReadingAtPath: path) else { return "it can't be read" }
-    var (sha256, sha512) = (SHA256(), SHA512())
+    var whole = digest.map { RunningHash($0.algorithm.function) }
     let size = Int(chunks?.chunkSize ?? 1 << 20)
     var (number, total) = (0, Int64(0))
     while true {
@@ -72,14 +72,10 @@ enum FetchedFile {
         guard let read = try file.read(upToCount: size), !read.isEmpty else { break }
         data = read
       } catch { return "it can't be read" }
-      switch digest?.algorithm {
-      case .sha256: sha256.update(data: data)
-      case .sha512: sha512.update(data: data)
-      case nil: break
-      }
+      data.withUnsafeBytes { whole?.update($0) }
       if let chunks {
         guard number < chunks.count else { return "it is longer than its chunk list" }
-        guard SHA256.hash(data: data).elementsEqual(chunks.digest(of: number)) else {
+        guard RunningHash.digest(.sha256, of: data).elementsEqual(chunks.digest(of: number)) else {
           return "chunk \(number) is another"
         }
       }
@@ -87,9 +83,9 @@ enum FetchedFile {
       total += Int64(data.count)
     }
     if let chunks, total != chunks.totalSize { return "it has \(total) of \(chunks.totalSize) bytes" }
-    guard let digest else { return nil }
-    let bytes = digest.algorithm == .sha256 ? Array(sha256.finalize()) : Array(sha512.finalize())
-    guard bytes != digest.bytes, let found = ContentDigest(digest.algorithm, bytes: bytes) else { return nil }
+    guard let digest, let bytes = whole?.digest, bytes != digest.bytes,
+      let found = ContentDigest(digest.algorithm, bytes: bytes)
+    else { return nil }
     return "\(digest.algorithm.rawValue) is \(found.hex), expected was \(digest.hex)"
   }
 

@@ -1,6 +1,6 @@
 import AssetModel
-import Crypto
 import Foundation
+import Hashing
 import LinuxSystem
 import Synchronization
 import Testing
@@ -36,11 +36,11 @@ struct FinishedFile {
       app: app, identifier: name, url: "https://a.example/\(name)", transferClass: .visible, directory: directory,
       fileName: name)
     switch proof {
-    case .sha256: specification.digest = ContentDigest(.sha256, bytes: Array(SHA256.hash(data: bytes)))
-    case .sha512: specification.digest = ContentDigest(.sha512, bytes: Array(SHA512.hash(data: bytes)))
+    case .sha256: specification.digest = ContentDigest(.sha256, bytes: RunningHash.digest(.sha256, of: bytes))
+    case .sha512: specification.digest = ContentDigest(.sha512, bytes: RunningHash.digest(.sha512, of: bytes))
     case .chunks:
       let digests = stride(from: 0, to: bytes.count, by: 65_536).flatMap {
-        Array(SHA256.hash(data: bytes[$0..<min($0 + 65_536, bytes.count)]))
+        RunningHash.digest(.sha256, of: bytes[$0..<min($0 + 65_536, bytes.count)])
       }
       specification.chunks = ChunkList(chunkSize: 65_536, totalSize: Int64(bytes.count), digests: digests)
     case .told, .none: break
@@ -61,7 +61,7 @@ struct FinishedFile {
     if proof == .told {
       job.partial = Partial(
         stagingName: "x",
-        entity: Entity(finalURL: "", reprDigest: ContentDigest(.sha256, bytes: Array(SHA256.hash(data: bytes)))),
+        entity: Entity(finalURL: "", reprDigest: ContentDigest(.sha256, bytes: RunningHash.digest(.sha256, of: bytes))),
         bootIdentifier: "", device: 0, inode: 0)
     }
     try store.commit([.job(job)])

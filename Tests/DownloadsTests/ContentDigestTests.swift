@@ -1,8 +1,8 @@
 import AssetModel
-import Crypto
 import DevelopmentOrigin
 import Downloads
 import Foundation
+import Hashing
 import Testing
 
 /// `Content-Digest` (RFC 9530): what a server says of the bytes of one answer.
@@ -11,7 +11,7 @@ import Testing
     "Content-Digest", "sha-256=:\(Data(repeating: 7, count: 32).base64EncodedString()):")
 
   private static func right(_ range: Range<Int>) -> HeaderField {
-    let digest = Data(SHA256.hash(data: Data(Trial.content.bytes(in: range))))
+    let digest = Data(RunningHash.digest(.sha256, of: Data(Trial.content.bytes(in: range))))
     return HeaderField("Content-Digest", "md5=:AAAA:, sha-256=:\(digest.base64EncodedString()):")
   }
 

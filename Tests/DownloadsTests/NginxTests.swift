@@ -1,6 +1,6 @@
 import AssetModel
-import Crypto
 import Foundation
+import Hashing
 import LinuxSystem
 import Testing
 
@@ -22,7 +22,9 @@ import Testing
     return data
   }
 
-  static func digest(_ data: Data) -> ContentDigest { ContentDigest(.sha256, bytes: Array(SHA256.hash(data: data)))! }
+  static func digest(_ data: Data) -> ContentDigest {
+    ContentDigest(.sha256, bytes: RunningHash.digest(.sha256, of: data))!
+  }
 
   @Test(arguments: [0, 1, 4096, 1 << 20, (1 << 20) + 1, 20_000_000]) func fetches(size: Int) async throws {
     let server = try Nginx()
@@ -169,7 +171,7 @@ import Testing
     try server.put("file", data)
     let size = Int(ChunkList.usualChunkSize)
     let digests = stride(from: 0, to: data.count, by: size).flatMap {
-      Array(SHA256.hash(data: data[$0..<min($0 + size, data.count)]))
+      RunningHash.digest(.sha256, of: data[$0..<min($0 + size, data.count)])
     }
     let chunks = try #require(ChunkList(chunkSize: Int64(size), totalSize: Int64(data.count), digests: digests))
     let harness = try Harness()

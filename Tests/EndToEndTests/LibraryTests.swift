@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import Hashing
 import PluginHost
 import Sandbox
 import Testing
@@ -83,10 +83,12 @@ import Testing
     try handle.seek(toOffset: 299 << 20)
     try handle.write(contentsOf: Data("different".utf8))
     try handle.close()
-    var hash = SHA256()
+    var hash = RunningHash(.sha256)
     let reader = try #require(FileHandle(forReadingAtPath: path))
-    while let part = try reader.read(upToCount: 1 << 20), !part.isEmpty { hash.update(data: part) }
-    let digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
+    while let part = try reader.read(upToCount: 1 << 20), !part.isEmpty {
+      part.withUnsafeBytes { hash.update($0) }
+    }
+    let digest = hash.digest.map { String(format: "%02x", $0) }.joined()
     let finished = try Workspace.run(["call", path, "one", "i32()", "--json"])
     #expect(finished.output.contains(digest), "\(finished.errors)")
   }

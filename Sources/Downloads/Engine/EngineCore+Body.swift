@@ -1,6 +1,6 @@
 internal import AssetModel
-internal import Crypto
 internal import Dispatch
+internal import Hashing
 internal import LinuxSystem
 
 /// Bytes on their way: from the socket to buffers, to the digest, to the journal. To the file: `EngineCore+Writing`.
@@ -105,9 +105,9 @@ extension EngineCore {
       job.chunks?.written(index)
       job.pendingChunkHashes += 1
       hashing.async {
-        var hash = SHA256()
-        let result = Result { () throws(SystemCallError) in try file.read(range) { hash.update(bufferPointer: $0) } }
-        let isRight = list.digest(of: index).elementsEqual(hash.finalize())
+        var hash = RunningHash(.sha256)
+        let result = Result { () throws(SystemCallError) in try file.read(range) { hash.update($0) } }
+        let isRight = list.digest(of: index).elementsEqual(hash.digest)
         mailbox.post { core in
           guard let job = core.job(id, run) else { return }
           switch result {

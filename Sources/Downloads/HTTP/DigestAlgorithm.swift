@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 /// The hashes of Digest authentication (RFC 7616, 3.3).
 struct DigestAlgorithm: Sendable, Equatable {
@@ -37,13 +37,12 @@ struct DigestAlgorithm: Sendable, Equatable {
 
   /// Lower-case hexadecimal digits of the hash of a text's UTF-8.
   func hex(_ text: String) -> String {
-    let bytes = Array(text.utf8)
-    let digest: [UInt8] =
+    let function: RunningHash.Function =
       switch hash {
-      case .md5: Array(Insecure.MD5.hash(data: bytes))
-      case .sha256: Array(SHA256.hash(data: bytes))
-      case .sha512256: SHA512256.hash(bytes)
+      case .md5: .md5
+      case .sha256: .sha256
+      case .sha512256: .sha512256
       }
-    return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return RunningHash.digest(function, of: text.utf8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashing
 
 /// The public key of a certificate, as a pin: `sha256//` and the base64 of its SubjectPublicKeyInfo's SHA-256.
 enum LeafKey {
@@ -22,7 +22,7 @@ enum LeafKey {
     }
     for _ in 0..<4 where fields.next() == nil { return nil }
     guard let key = fields.next(), key.tag == 0x30 else { return nil }
-    return "sha256//" + Base64.encode(Array(SHA256.hash(data: Array(key.whole))))
+    return "sha256//" + Base64.encode(RunningHash.digest(.sha256, of: key.whole))
   }
 }
 

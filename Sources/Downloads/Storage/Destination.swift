@@ -1,6 +1,6 @@
 internal import AssetModel
-internal import Crypto
 internal import Glibc
+internal import Hashing
 internal import LinuxSystem
 
 /// A directory that finished files go to, with the staging directory beside them on the same filesystem. Kept open, so
@@ -57,13 +57,13 @@ final class Destination: Sendable {
 
   /// A name that says nothing, for anything: 40 digits of SHA-256 over the parts.
   static func digest(_ parts: [String], length: Int = 20) -> String {
-    var hash = SHA256()
+    var hash = RunningHash(.sha256)
     for part in parts {
       // Length first, so that no two lists give the same bytes.
-      withUnsafeBytes(of: UInt64(part.utf8.count).littleEndian) { hash.update(bufferPointer: $0) }
-      hash.update(data: Array(part.utf8))
+      withUnsafeBytes(of: UInt64(part.utf8.count).littleEndian) { hash.update($0) }
+      Array(part.utf8).withUnsafeBytes { hash.update($0) }
     }
-    return ContentDigest(.sha256, bytes: Array(hash.finalize())).map { String($0.hex.prefix(length * 2)) } ?? ""
+    return ContentDigest(.sha256, bytes: hash.digest).map { String($0.hex.prefix(length * 2)) } ?? ""
   }
 
   /// `owner`: whose journal knows of the file.

@@ -1,6 +1,6 @@
 internal import AssetModel
-internal import Crypto
 internal import Glibc
+internal import Hashing
 internal import LinuxSystem
 internal import Synchronization
 
@@ -155,9 +155,9 @@ final class StagingFile: @unchecked Sendable {
   }
 
   private func isRight(_ chunk: Int, _ list: ChunkList) throws(SystemCallError) -> Bool {
-    var hash = SHA256()
-    try read(list.range(of: chunk)) { hash.update(bufferPointer: $0) }
-    return list.digest(of: chunk).elementsEqual(hash.finalize())
+    var hash = RunningHash(.sha256)
+    try read(list.range(of: chunk)) { hash.update($0) }
+    return list.digest(of: chunk).elementsEqual(hash.digest)
   }
 
   /// Looks for a file that the journal doesn't know (any more), under its own name or else one of `others`, and for chunks in
@@ -314,9 +314,9 @@ final class StagingFile: @unchecked Sendable {
   }
 
   private func tailDigest(before offset: Int64) throws(SystemCallError) -> [UInt8] {
-    var hash = SHA256()
-    try read(max(0, offset - Partial.tailLength)..<offset) { hash.update(bufferPointer: $0) }
-    return Array(hash.finalize())
+    var hash = RunningHash(.sha256)
+    try read(max(0, offset - Partial.tailLength)..<offset) { hash.update($0) }
+    return hash.digest
   }
 
   /// Hands the bytes of `range` over in pieces; fewer where the file is shorter. Any lane; one that comes too late finds no

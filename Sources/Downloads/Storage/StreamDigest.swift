@@ -1,36 +1,24 @@
 internal import AssetModel
-internal import Crypto
+internal import Hashing
 
 /// A running digest over a file's bytes, in order.
 struct StreamDigest {
-  private enum State {
-    case sha256(SHA256)
-    case sha512(SHA512)
-  }
-
-  private var state: State
+  private var hash: RunningHash
   private(set) var position: Int64 = 0
 
   init(_ algorithm: ContentDigest.Algorithm) {
-    state = algorithm == .sha256 ? .sha256(SHA256()) : .sha512(SHA512())
+    hash = RunningHash(algorithm.function)
   }
 
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    switch state {
-    case .sha256(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .sha256(hash)
-    case .sha512(var hash):
-      hash.update(bufferPointer: bytes)
-      state = .sha512(hash)
-    }
+    hash.update(bytes)
     position += Int64(bytes.count)
   }
 
   /// For messages: which digest it is, and which one was expected; nil: all are as expected.
   static func difference(of digests: [StreamDigest], from expected: [ContentDigest]) -> String? {
     for (digest, expected) in zip(digests, expected) {
-      let received = digest.finalized()
+      let received = digest.bytes
       guard received != expected.bytes, let received = ContentDigest(expected.algorithm, bytes: received) else {
         continue
       }
@@ -39,12 +27,8 @@ struct StreamDigest {
     return nil
   }
 
-  func finalized() -> [UInt8] {
-    switch state {
-    case .sha256(let hash): Array(hash.finalize())
-    case .sha512(let hash): Array(hash.finalize())
-    }
-  }
+  /// Of what came until now.
+  var bytes: [UInt8] { hash.digest }
 }
 
 /// What a server says of the bytes of one answer (`Content-Digest`, RFC 9530), beside those that came.

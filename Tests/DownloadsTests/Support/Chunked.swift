@@ -1,7 +1,7 @@
 import AssetModel
-import Crypto
 import DevelopmentOrigin
 import Foundation
+import Hashing
 import LinuxSystem
 import Testing
 
@@ -16,7 +16,7 @@ extension Trial {
 
   static func chunks(of data: Data, size chunkSize: Int = chunkSize) -> ChunkList {
     let digests = stride(from: 0, to: data.count, by: chunkSize).flatMap {
-      Array(SHA256.hash(data: data[$0..<min($0 + chunkSize, data.count)]))
+      RunningHash.digest(.sha256, of: data[$0..<min($0 + chunkSize, data.count)])
     }
     return ChunkList(chunkSize: Int64(chunkSize), totalSize: Int64(data.count), digests: digests)!
   }

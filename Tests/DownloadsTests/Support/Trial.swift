@@ -1,8 +1,8 @@
 import AssetModel
-import Crypto
 import DevelopmentOrigin
 import Downloads
 import Foundation
+import Hashing
 import LinuxSystem
 import Testing
 
@@ -20,7 +20,7 @@ struct Trial {
 
   /// What the origin has, for the digest of one version.
   static func digest(_ content: Content, count: Int) -> ContentDigest {
-    ContentDigest(.sha256, bytes: Array(SHA256.hash(data: content.bytes(in: 0..<count))))!
+    ContentDigest(.sha256, bytes: RunningHash.digest(.sha256, of: content.bytes(in: 0..<count)))!
   }
 
   static var digest: ContentDigest { digest(content, count: size) }
@@ -57,7 +57,7 @@ struct Trial {
         sourceLocation: sourceLocation)
       #expect(data?.count == Int(count), sourceLocation: sourceLocation)
       if let digest {
-        #expect(Array(SHA256.hash(data: data ?? Data())) == digest.bytes, sourceLocation: sourceLocation)
+        #expect(RunningHash.digest(.sha256, of: data ?? Data()) == digest.bytes, sourceLocation: sourceLocation)
       }
       #expect(record.state == .finished, sourceLocation: sourceLocation)
     case .failed, .cancelled:

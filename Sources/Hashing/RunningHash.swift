@@ -1,0 +1,86 @@
+internal import CCrypto
+
+/// A cryptographic hash over bytes that come in pieces: EVP_DigestInit_ex(3), EVP_DigestUpdate(3) of OpenSSL's libcrypto, which
+/// uses the processor's instructions for it where there are any.
+///
+/// A copy goes on by itself. Nothing here fails but for want of memory, or where the machine's OpenSSL refuses the
+/// function (MD5 in FIPS mode); both end the process.
+package struct RunningHash {
+  package enum Function: String, Sendable, CaseIterable {
+    /// For Digest authentication alone (RFC 7616): it has been broken.
+    case md5 = "MD5"
+    case sha256 = "SHA256"
+    case sha512 = "SHA512"
+    /// SHA-512/256 (FIPS 180-4, 5.3.6.2).
+    case sha512256 = "SHA512-256"
+  }
+
+  private var context: Context
+
+  package init(_ function: Function) { context = Context(function) }
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    if !isKnownUniquelyReferenced(&context) { context = Context(copying: context) }
+    context.update(bytes)
+  }
+
+  /// The hash of what came until now; more may follow.
+  package var digest: [UInt8] { Context(copying: context).finalize() }
+
+  package static func digest(_ function: Function, of bytes: some Sequence<UInt8>) -> [UInt8] {
+    var hash = RunningHash(function)
+    if bytes.withContiguousStorageIfAvailable({ hash.update(UnsafeRawBufferPointer($0)) }) == nil {
+      Array(bytes).withUnsafeBytes { hash.update($0) }
+    }
+    return hash.context.finalize()
+  }
+}
+
+extension RunningHash {
+  private final class Context {
+    private let pointer: OpaquePointer
+
+    init(_ function: Function) {
+      pointer = Self.allocated()
+      let isReady = EVP_DigestInit_ex(pointer, function.implementation, nil) == 1
+      precondition(isReady, "EVP_DigestInit_ex: OpenSSL refuses \(function.rawValue)")
+    }
+
+    init(copying other: Context) {
+      pointer = Self.allocated()
+      precondition(EVP_MD_CTX_copy_ex(pointer, other.pointer) == 1, "EVP_MD_CTX_copy_ex: no memory")
+    }
+
+    deinit { EVP_MD_CTX_free(pointer) }
+
+    private static func allocated() -> OpaquePointer {
+      guard let pointer = EVP_MD_CTX_new() else { preconditionFailure("EVP_MD_CTX_new: no memory") }
+      return pointer
+    }
+
+    func update(_ bytes: UnsafeRawBufferPointer) {
+      precondition(EVP_DigestUpdate(pointer, bytes.baseAddress, bytes.count) == 1, "EVP_DigestUpdate")
+    }
+
+    /// Takes nothing more afterwards.
+    func finalize() -> [UInt8] {
+      var count: UInt32 = 0
+      let digest = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { bytes, initialized in
+        precondition(EVP_DigestFinal_ex(pointer, bytes.baseAddress, &count) == 1, "EVP_DigestFinal_ex")
+        initialized = Int(count)
+      }
+      return digest
+    }
+  }
+}
+
+extension RunningHash.Function {
+  fileprivate var implementation: OpaquePointer? {
+    switch self {
+    case .md5: EVP_md5()
+    case .sha256: EVP_sha256()
+    case .sha512: EVP_sha512()
+    case .sha512256: EVP_sha512_256()
+    }
+  }
+}
