@@ -52,6 +52,8 @@ let package = Package(
     // Floor 0: C.
     .target(name: "CExtension", cSettings: strictC),
     .target(name: "CLinux", cSettings: strictC),
+    // What the runner's program defines in place of the C library, for everything that is loaded into it.
+    .target(name: "CRunnerLibc", cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -101,7 +103,7 @@ let package = Package(
       ],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
-    .executableTarget(name: "outrider-runner", dependencies: ["RunnerKit"], swiftSettings: strict),
+    .executableTarget(name: "outrider-runner", dependencies: ["CRunnerLibc", "RunnerKit"], swiftSettings: strict),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),

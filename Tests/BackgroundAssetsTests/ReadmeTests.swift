@@ -65,6 +65,7 @@ import Testing
       .path
     let modules = [
       "\(products)/CLinux.build/module.modulemap",
+      Self.root.appendingPathComponent("Sources/CCrypto/module.modulemap").path,
       Self.root.appendingPathComponent("Sources/CSeccomp/module.modulemap").path,
       Self.root.appendingPathComponent(".build/checkouts/Yams/Sources/CYaml/include/module.modulemap").path,
     ]

@@ -111,18 +111,19 @@ import Testing
   func aManifestMayBeAPipe(form: String) throws {
     let manifest = try Workspace.temporaryFile(Workspace.manifest)
     let pipe = manifest + ".pipe"
-    defer { for path in [manifest, pipe] { try? FileManager.default.removeItem(atPath: path) } }
+    let scratch = manifest + ".scratch"
+    try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
+    defer { for path in [manifest, pipe, scratch] { try? FileManager.default.removeItem(atPath: path) } }
     let words = form.replacing("MANIFEST", with: manifest).replacing("PIPE", with: pipe)
     let end = try Workspace.run(
       [
         "-c",
-        "mkfifo '\(pipe)'; cat '\(manifest)' > '\(pipe)' & "
-          + "'\(Workspace.outrider)' run '\(Self.library)' --request install --manifest \(words); "
-          + "status=$?; kill $! 2>/dev/null; exit $status",
+        "mkfifo '\(pipe)'; cat '\(manifest)' > '\(pipe)' & feeder=$!; "
+          + "TMPDIR='\(scratch)' '\(Workspace.outrider)' run '\(Self.library)' --request install --manifest \(words); "
+          + "status=$?; kill -9 $feeder 2>/dev/null; exit $status",
       ], program: "/bin/bash")
     #expect(end.status == 0 && end.output.contains("downloads"), "\(end)")
-    let left = try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory())
-      .filter { $0.hasPrefix("outrider-manifest-") }
+    let left = try FileManager.default.contentsOfDirectory(atPath: scratch)
     #expect(left.isEmpty, "\(left)")
   }
 

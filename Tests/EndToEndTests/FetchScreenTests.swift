@@ -68,6 +68,9 @@ import Testing
     func wait(_ isThere: ([String]) -> Bool) -> Bool {
       var buffer = [UInt8](repeating: 0, count: 65536)
       while !isThere(screen.text) {
+        // A command that has nothing more to draw would keep the test for ever.
+        var ready = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
+        guard poll(&ready, 1, 20_000) == 1 else { return false }
         let count = read(terminal, &buffer, buffer.count)
         if count <= 0 { return false }
         screen.take(String(decoding: buffer[..<count], as: UTF8.self))

@@ -70,7 +70,7 @@ import Testing
     let file = try OwnedDescriptor.open(path, O_RDONLY)
     let size = UInt64(try file.identity().size)
     let outline = try #require(LibraryOutline(FileWindows(descriptor: file.number, count: size)))
-    #expect(outline.needed == ["libc.so.6"])
+    #expect(outline.needed.contains("libc.so.6"))
     #expect(outline.loaded.map(\.length).reduce(0, +) <= size && outline.loaded.count >= 2)
     #expect(LibraryOutline(FileWindows([UInt8](repeating: 7, count: 4096))) == nil)
     #expect(LibrarySearch.installed()["libm.so.6"] != nil)

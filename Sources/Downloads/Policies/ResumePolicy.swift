@@ -279,7 +279,8 @@ enum ResumePolicy {
       return .fail(
         TransferFailure(
           .digestMismatch, status: head.status,
-          detail: "the server says that it has another file: its Repr-Digest differs"))
+          detail: "the server says that it has another file: \(wanted.algorithm.rawValue) is \(told.hex), expected was "
+            + wanted.hex))
     }
     let kept = job.partial?.entity
     if let kept, isSamePlace(kept.finalURL, entity.finalURL) || isIdentified(job), isSameVersion(kept, entity),
