@@ -407,7 +407,8 @@ EXPORT int32_t h82_initial_stack(void) {
 
 /* H82: every variable that an extension has no need of; the number of them, so 0 is right. */
 EXPORT int32_t h82_unexpected_variables(void) {
-  static const char *const expected[] = {"HOME=", "TMPDIR=", "LANG=", "TZ=", "MALLOC_ARENA_MAX=", "SWIFT_BACKTRACE="};
+  static const char *const expected[] = {"HOME=", "TMPDIR=", "LANG=", "TZ=", "MALLOC_ARENA_MAX=", "SWIFT_BACKTRACE=",
+                                         "OUTRIDER_REPLACEMENTS="};
   int32_t unexpected = 0;
   for (char **entry = environ; entry && *entry; entry++) {
     bool is_expected = false;

@@ -3,7 +3,7 @@
 
 #include <alloca.h>
 #include <pthread.h>
-#include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -238,7 +238,7 @@ EXPORT int32_t h34_pin(const char *way) {
   loff_t from = 0, to = 4096;
   if (strcmp(way, "copy_file_range") == 0) return outcome(copy_file_range(file, &from, file, &to, 1, 0));
   if (strcmp(way, "splice") == 0) return outcome(splice(file, &from, first[1], NULL, 1, 0));
-  if (strcmp(way, "sendfile") == 0) return outcome(sendfile(first[1], file, &from, 1));
+  if (strcmp(way, "sendfile") == 0) return outcome(syscall(SYS_sendfile, first[1], file, &from, 1));
   if (write(first[1], &byte, 1) != 1) return errno;
   return outcome(tee(first[0], second[1], 1, 0));
 }

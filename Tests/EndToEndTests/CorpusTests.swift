@@ -100,6 +100,8 @@ import Testing
       let plugin = try await host.load(
         "\(Workspace.root)/Plugins/hostile/\(row.library)", policy: try Self.policy(row), options: options)
       var value: String?
+      // What ends a call alone isn't in the report of the run.
+      var missing: Outcome?
       do {
         if row.isExtension {
           let verdict = try await plugin.contentRequest(kind)
@@ -112,11 +114,13 @@ import Testing
           default: break
           }
         }
+      } catch HostError.entryPointMissing(let what) {
+        missing = Outcome(.entryPointMissing, what)
       } catch {
         guard (error as? HostError)?.report != nil else { throw error }
       }
       let report = await plugin.end()
-      return (report.outcome, value, report)
+      return (missing ?? report.outcome, value, report)
     } catch {
       let report = try #require((error as? HostError)?.report, "\(error)")
       return (report.outcome, nil, report)

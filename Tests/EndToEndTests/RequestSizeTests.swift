@@ -37,7 +37,7 @@ import Testing
   @Test func longPathsAreCounted() throws {
     try withPaths(20, depth: 10) { finished in
       #expect(finished.status == 64)
-      #expect(finished.errors.contains("at most 65535 fit"), "\(finished.errors)")
+      #expect(finished.errors.contains("at most 65536 fit"), "\(finished.errors)")
     }
   }
 

@@ -56,7 +56,14 @@ import Testing
       """
       #include "background_assets_extension.h"
       #include <unistd.h>
-      static ba_status request(const ba_host *host, const ba_content_request *request) { return BA_OK; }
+      static ba_status request(const ba_host *host, const ba_content_request *request) {
+        ba_download download = {sizeof download};
+        download.identifier = ba_text("a");
+        download.url = ba_text("https://assets.example.com/a");
+        download.application_group_identifier = ba_text("group.com.example.app");
+        download.file_size = 3;
+        return host->answer(host, &download);
+      }
       static ba_status finished(const ba_host *host, const ba_download *download, const char *path) {
         return access(path, R_OK) == 0 ? BA_OK : pause();
       }

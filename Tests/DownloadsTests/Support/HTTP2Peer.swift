@@ -199,7 +199,7 @@ final class HTTP2Connection {
   var ordinaryFields: [(String, String)] {
     [
       (":status", "200"), ("content-length", "\(content.count)"), ("etag", "\"\(content.identity)\""),
-      ("accept-ranges", "bytes"),
+      ("accept-ranges", "none"),
     ]
   }
 
