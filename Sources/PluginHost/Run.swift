@@ -136,6 +136,7 @@ final class Run {
       keys.append(try loop.watch(service) { [unowned self] in receiveService() })
       keys.append(try loop.watch(output) { [unowned self] in receiveOutput() })
       awaitServer()
+      arm()
     } catch {
       fail(error)
     }
@@ -291,6 +292,8 @@ final class Run {
           Outcome(
             .memoryExceeded, "used \(used >> 10) KiB of \(limit >> 10) KiB (anonymous, shared and page tables)\(phase)")
         )
+      case .preparationTimeExceeded(let limit):
+        kill(Outcome(.hostFailed, "the runner hadn't closed its walls after \(limit.formatted); load the plugin again"))
       }
     }
   }

@@ -10,6 +10,8 @@ struct Watchdog: Sendable {
     case wallTimeExceeded(limit: Duration)
     case cpuTimeExceeded(limit: Duration, used: Duration)
     case memoryExceeded(limit: Int, used: Int)
+    /// The runner is still closing its walls. Nothing of the plugin runs yet.
+    case preparationTimeExceeded(limit: Duration)
   }
 
   enum Action: Sendable, Equatable {
@@ -19,6 +21,8 @@ struct Watchdog: Sendable {
   }
 
   private enum State: Sendable, Equatable {
+    /// The runner closes its walls: until the first call, its loading. `looks`: how often it was found there.
+    case preparing(looks: Int, last: Duration)
     case idle(since: Duration)
     case frozen(since: Duration)
     case calling(since: Duration)
@@ -27,6 +31,9 @@ struct Watchdog: Sendable {
 
   /// How long after a call the runner may still run: a call that follows at once finds it warm.
   static let graceBeforeFreeze = Duration.milliseconds(1)
+  /// Counted in looks, one each second: while the host was stopped or the machine asleep, it wasn't looked at.
+  static let preparationLimit = Duration.seconds(20)
+  private static let betweenLooks = Duration.seconds(1)
   static let samplingWithoutCgroup = Duration.milliseconds(1)
   static let samplingWithCgroup = Duration.milliseconds(10)
 
@@ -40,8 +47,6 @@ struct Watchdog: Sendable {
   private var cpu = Duration.zero
   private var lastSample: Duration
   private(set) var peakMemory = 0
-  /// Nothing of the plugin is there before the first call, its loading.
-  private var hasBegun = false
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
 
@@ -49,7 +54,7 @@ struct Watchdog: Sendable {
     self.limits = limits
     self.cores = max(cores, 1)
     sampling = hasMemoryCgroup ? Self.samplingWithCgroup : Self.samplingWithoutCgroup
-    state = .idle(since: now)
+    state = .preparing(looks: 0, last: now)
     call.since = now
     lastSample = now
   }
@@ -57,9 +62,8 @@ struct Watchdog: Sendable {
   /// Whether the plugin may run: in a call, or a moment after one.
   var isAtWork: Bool {
     switch state {
-    case .calling: true
-    case .idle: hasBegun
-    case .frozen, .over: false
+    case .calling, .idle: true
+    case .preparing, .frozen, .over: false
     }
   }
 
@@ -80,7 +84,6 @@ struct Watchdog: Sendable {
   }
 
   private mutating func resume(at now: Duration, cpu: Duration) {
-    hasBegun = true
     self.cpu = max(self.cpu, cpu)
     // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
     if isFrozen { lastSample = now }
@@ -113,6 +116,7 @@ struct Watchdog: Sendable {
   func nextTick(after now: Duration) -> Duration? {
     switch state {
     case .over, .frozen: return nil
+    case .preparing(_, let last): return last + Self.betweenLooks
     case .idle(let since): return since + Self.graceBeforeFreeze
     case .calling:
       // However many cores it burns, no limit of CPU time can be reached before this.
@@ -138,6 +142,11 @@ struct Watchdog: Sendable {
       if memory > limits.memory { return .kill(.memoryExceeded(limit: limits.memory, used: memory)) }
     }
     switch state {
+    case .preparing(let looks, let last):
+      guard now - last >= Self.betweenLooks else { return .none }
+      state = .preparing(looks: looks + 1, last: now)
+      let limit = Self.preparationLimit
+      return Self.betweenLooks * (looks + 1) < limit ? .none : .kill(.preparationTimeExceeded(limit: limit))
     case .calling:
       if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }

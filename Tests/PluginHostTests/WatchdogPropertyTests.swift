@@ -38,6 +38,7 @@ private struct Simulation {
 
   /// Runs until a verdict or for so many steps; nil when everything was right.
   mutating func complaint(steps: Int) -> String? {
+    begin()
     for _ in 0..<steps {
       let load = random.below(101)
       if random.chance(5) { memory = random.below(limits.memory * 2) * (random.chance(3) ? 1 : 0) / 2 }
@@ -87,6 +88,7 @@ private struct Simulation {
     switch action {
     case .none: return isOver ? "let live at \(now)" : nil
     case .freeze: return isOver || call != nil ? "put to sleep at \(now)" : nil
+    case .kill(.preparationTimeExceeded): return "killed for its walls in or after a call"
     case .kill(.memoryExceeded(let limit, let used)):
       return limit == limits.memory && used == measured && used > limit ? nil : "killed for \(used) of \(limit) bytes"
     case .kill(.wallTimeExceeded(let limit)):

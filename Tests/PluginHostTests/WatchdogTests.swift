@@ -157,13 +157,49 @@ import Testing
   }
 
   @Test func sleepsAfterItsGrace() {
-    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: false, now: .seconds(5))
+    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: false, now: .zero)
+    dog.callBegan(at: .zero, cpu: .zero)
+    dog.callEnded(at: .seconds(5))
     let due = Duration.seconds(5) + Watchdog.graceBeforeFreeze
     #expect(dog.nextTick(after: .seconds(5)) == due)
     #expect(dog.tick(at: .seconds(5), cpu: .zero, memory: 0) == .none)
     #expect(dog.tick(at: due, cpu: .zero, memory: 0) == .freeze)
     #expect(dog.isFrozen)
     #expect(dog.nextTick(after: due) == nil, "one that sleeps costs nothing")
+  }
+
+  /// A runner that is stopped while it closes its walls would never close them, and no call would wake it.
+  @Test func aRunnerThatClosesItsWallsIsNeverFrozen() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<200 {
+      var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: .random(using: &random), now: .zero)
+      var now = Duration.zero
+      for _ in 0..<15 {
+        now += .milliseconds(Int.random(in: 0...999, using: &random))
+        if Bool.random(using: &random) { dog.stood(still: now - .milliseconds(5), until: now) }
+        #expect(dog.tick(at: now, cpu: .zero, memory: nil) == .none)
+        #expect(!dog.isAtWork && !dog.isFrozen && dog.nextTick(after: now) != nil)
+      }
+      dog.callBegan(at: now, cpu: .zero)
+      #expect(dog.isAtWork && dog.wallDeadline == now + limits.wall)
+    }
+  }
+
+  @Test func wallsThatAreNeverClosedEndTheRun() {
+    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: true, now: .zero)
+    // However long the machine slept, that is one look.
+    #expect(dog.tick(at: .seconds(86_400), cpu: .zero, memory: nil) == .none)
+    var now = Duration.seconds(86_400)
+    var looks = 1
+    while let due = dog.nextTick(after: now), looks < 100 {
+      now = due
+      looks += 1
+      guard dog.tick(at: now, cpu: .zero, memory: nil) == .none else { break }
+    }
+    #expect(looks == 20)
+    #expect(
+      dog.tick(at: now + .seconds(1), cpu: .zero, memory: nil)
+        == .kill(.preparationTimeExceeded(limit: Watchdog.preparationLimit)))
   }
 
   @Test func aCallWithinTheGraceFindsItAwake() {
