@@ -14,6 +14,7 @@ struct LoadRequest: Sendable {
   var proof: [Canary.Finding]
   /// The folder that the caller named, as it was found.
   var container: PluginImage.File?
+  let ticket = CallTicket()
   let requested = BootClock.now
 }
 
@@ -43,6 +44,7 @@ extension HostCore {
     nextRun += 1
     let (image, policy, options, isBare) = (request.image, request.policy, request.options, request.isBare)
     do throws(HostError) {
+      guard !request.ticket.isCancelled else { throw .cancelled }
       let server = try server.get()
       try admit(request)
       if isCold, !isBare { coldServers[id] = server }
@@ -77,7 +79,7 @@ extension HostCore {
       let run = try spawn(id, plan, server, walls, request.requested)
       run.isExtension = options.isExtension
       names.withLock { $0[id] = plan.view }
-      run.start { [self] result in
+      run.start(request.ticket) { [self] result in
         switch result {
         case .success(let image):
           completion(.success(Plugin(core: self, run: id, image: image, container: container)))

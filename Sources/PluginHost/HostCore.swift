@@ -120,8 +120,14 @@ final class HostCore: @unchecked Sendable {
     var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
     if let path = options.container { request.container = try Self.open(container: path, policy) }
     if !isBare, LoadPages.areDue(for: image), await countsFilePages() { LoadPages.bringIn(for: image) }
-    let result: Result<Plugin, HostError> = await withCheckedContinuation { [request] continuation in
-      loop.submit { [self] in begin(request) { continuation.resume(returning: $0) } }
+    let ticket = request.ticket
+    let result: Result<Plugin, HostError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { [request] continuation in
+        loop.submit { [self] in begin(request) { continuation.resume(returning: $0) } }
+      }
+    } onCancel: {
+      ticket.cancel()
+      loop.submit { [self] in runs.values.first { $0.line.current === ticket }?.cancel(ticket) }
     }
     return try result.get()
   }

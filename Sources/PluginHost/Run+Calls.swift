@@ -1,7 +1,7 @@
 internal import HostProtocol
 internal import LinuxSystem
 
-/// The call that is under way, and those that wait for their turn.
+/// The load or call that is under way, and those that wait for their turn.
 struct CallLine {
   struct Call {
     var call: HostMessage.Call
@@ -32,8 +32,9 @@ extension Run {
   /// A call that waits is taken out of the line. One that is under way can't be taken back from the plugin: the run ends.
   func cancel(_ ticket: CallTicket) {
     if let call = line.turns.remove(ticket.id) { return call.completion(.failure(.cancelled)) }
-    guard line.current === ticket, case .call = waiting else { return }
-    kill(Outcome(.cancelled, "the caller gave up the call that was under way"))
+    guard line.current === ticket, let waiting else { return }
+    let what = if case .load = waiting { "load" } else { "call" }
+    kill(Outcome(.cancelled, "the caller gave up the \(what) that was under way"))
   }
 
   /// From the loop and not from here: a long line of short calls would be as deep a stack.

@@ -198,6 +198,7 @@ extension Run {
       }
       isLoading = false
       waiting = nil
+      line.current = nil
       usage.wakeSeconds = (BootClock.now - requested).inSeconds
       // Before the sample is taken: whoever waits goes on meanwhile.
       completion(.success(image))

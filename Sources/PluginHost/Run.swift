@@ -126,8 +126,11 @@ final class Run {
 
   // MARK: What the host wants
 
-  func start(_ completion: @escaping (Result<RunnerMessage.LoadedImage, HostError>) -> Void) {
+  func start(
+    _ ticket: CallTicket, _ completion: @escaping (Result<RunnerMessage.LoadedImage, HostError>) -> Void
+  ) {
     waiting = .load(completion)
+    line.current = ticket
     do {
       for descriptor in [control, service, output] {
         try check("fcntl", "\(descriptor)") { ol_set_nonblocking(descriptor) }

@@ -73,10 +73,16 @@ import Testing
     _ = await ended
   }
 
-  /// A server for one run alone, which is slow to start.
+  /// A server for one run alone, which is slow to start, and starts no more at all once there is a file `SCRIPT.shut`.
   private static func slowHost() throws -> (PluginHost, script: String) {
     let script = try Workspace.temporaryFile(
-      "#!/bin/sh\nsleep 1\nexec \(Workspace.products)/outrider-runner \"$@\"\n", suffix: ".sh")
+      """
+      #!/bin/sh
+      sleep 1
+      while [ -e "$0.shut" ]; do sleep 1; done
+      exec \(Workspace.products)/outrider-runner "$@"
+
+      """, suffix: ".sh")
     chmod(script, 0o700)
     var configuration = PluginHost.Configuration()
     configuration.runner = script
@@ -100,13 +106,18 @@ import Testing
     let (host, script) = try Self.slowHost()
     defer { try? FileManager.default.removeItem(atPath: script) }
     _ = try await host.walls()
-    async let loading = host.load("libc.so.6")
-    try await Task.sleep(for: .milliseconds(300))
-    host.stop()
-    let left = Runners.descendants(of: getpid()).filter {
-      ((try? String(contentsOfFile: "/proc/\($0)/cmdline", encoding: .utf8)) ?? "").contains(script)
+    let shut = script + ".shut"
+    try #require(FileManager.default.createFile(atPath: shut, contents: nil))
+    defer { try? FileManager.default.removeItem(atPath: shut) }
+    func servers() -> [Int32] {
+      Runners.descendants(of: getpid()).filter {
+        ((try? String(contentsOfFile: "/proc/\($0)/cmdline", encoding: .utf8)) ?? "").contains(script)
+      }
     }
-    #expect(Runners.stillThere(left).isEmpty)
+    async let loading = host.load("libc.so.6")
+    while servers().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    host.stop()
+    #expect(Runners.stillThere(servers()).isEmpty)
     do {
       _ = try await loading
       Issue.record("a stopped host loaded a plugin")

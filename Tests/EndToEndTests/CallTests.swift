@@ -1,5 +1,6 @@
 import Foundation
 import HostProtocol
+import LinuxSystem
 import PluginHost
 import Sandbox
 import Testing
@@ -78,6 +79,49 @@ import Testing
     underWay.cancel()
     for call in [underWay, third] { #expect(await call.value?.report?.outcome.kind == .cancelled) }
     #expect(await plugin.end().outcome.kind == .cancelled)
+  }
+
+  @Test(
+    "a cancelled load ends at once, however long its constructor may take", arguments: [false, true])
+  func cancelledLoad(isUnderWay: Bool) async throws {
+    let folder = try LibraryTests.folder()
+    try LibraryTests.compile(
+      """
+      #include <unistd.h>
+      static __attribute__((constructor)) void begin(void) { for (;;) pause(); }
+      """, "-O1 -o sleeps.so", in: folder)
+    let host = try Workspace.host()
+    defer { host.stop() }
+    // The server's start isn't what is waited for.
+    _ = try await host.walls()
+    let load = Task { () -> HostError? in
+      if !isUnderWay { withUnsafeCurrentTask { $0?.cancel() } }
+      do throws(HostError) {
+        let plugin = try await host.load(folder + "/sleeps.so", policy: Policy(limits: Limits(wall: .seconds(3000))))
+        _ = await plugin.end()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    let server = try #require(await host.forkServerProcess())
+    func runners() -> [Int32] {
+      Runners.descendants(of: server).filter {
+        ((try? Files.text(of: "/proc/\($0)/maps")) ?? "").contains("sleeps.so")
+      }
+    }
+    if isUnderWay {
+      while runners().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+      load.cancel()
+    }
+    let error = await load.value
+    if isUnderWay {
+      #expect(error?.report?.outcome.kind == .cancelled, "\(String(describing: error))")
+    } else if case .cancelled = error {
+    } else {
+      Issue.record("\(String(describing: error))")
+    }
+    #expect(runners().isEmpty)
   }
 
   @Test("a task that was cancelled before makes no call") func cancelledBefore() async throws {
