@@ -9,7 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 const int ol_new_user = CLONE_NEWUSER, ol_new_mount = CLONE_NEWNS, ol_new_pid = CLONE_NEWPID,
@@ -54,6 +56,44 @@ int ol_attach_mount(int mount, const char *target) {
 int ol_mount_tmpfs(const char *target, const char *options, int no_exec) {
   return failed(mount("tmpfs", target, "tmpfs", MS_NOSUID | MS_NODEV | (no_exec ? MS_NOEXEC : 0), options));
 }
+
+/* Linux 5.2. */
+enum { OL_FSOPEN = 430, OL_FSCONFIG = 431, OL_FSMOUNT = 432, OL_FSCONFIG_STRING = 1, OL_FSCONFIG_CREATE = 6 };
+
+static int open_tmpfs(int *mount) {
+  int context = (int)syscall(OL_FSOPEN, "tmpfs", 1 /* FSOPEN_CLOEXEC */);
+  if (context < 0) return errno;
+  int code = failed(syscall(OL_FSCONFIG, context, OL_FSCONFIG_STRING, "size", "64k", 0));
+  if (code == 0) code = failed(syscall(OL_FSCONFIG, context, OL_FSCONFIG_STRING, "mode", "755", 0));
+  if (code == 0) code = failed(syscall(OL_FSCONFIG, context, OL_FSCONFIG_CREATE, NULL, NULL, 0));
+  if (code == 0) {
+    *mount = (int)syscall(OL_FSMOUNT, context, 1 /* FSMOUNT_CLOEXEC */, OL_ATTR_NOSUID | OL_MOUNT_NO_EXEC);
+    code = failed(*mount);
+  }
+  close(context);
+  return code;
+}
+
+int ol_mount_devices(const struct ol_device *devices, int count, int *mount) {
+  int code = open_tmpfs(mount);
+  if (code != 0) return code;
+  for (int index = 0; index < count && code == 0; index++) {
+    const char *name = devices[index].name;
+    code = failed(mknodat(*mount, name, S_IFCHR | 0666, makedev(1, devices[index].minor)));
+    /* Whatever the umask is. */
+    if (code == 0) code = failed(fchmodat(*mount, name, 0666, 0));
+    if (code == 0) {
+      int file = openat(*mount, name, O_RDWR | O_CLOEXEC | O_NOCTTY);
+      code = failed(file);
+      if (file >= 0) close(file);
+    }
+  }
+  if (code == 0) code = ol_restrict_mount(*mount, OL_MOUNT_READ_ONLY, 0);
+  if (code != 0) close(*mount);
+  return code;
+}
+
+int ol_detach_mount(const char *target) { return failed(umount2(target, MNT_DETACH)); }
 
 int ol_make_slave(void) { return failed(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL)); }
 

@@ -128,7 +128,11 @@ final class ForkServerClient: @unchecked Sendable {
       case .wantsIdentity:
         let mapped = mapIdentity(pid: pid)
         if let mapped { ids = mapped }
-        try Sockets.send(socket, [mapped == nil ? 0 : 1])
+        if let devices = mapped == nil ? nil : PrivateDevices.mount() {
+          try Sockets.send(socket, [1], descriptors: [devices.number])
+        } else {
+          try Sockets.send(socket, [mapped == nil ? 0 : 1])
+        }
       case .ready(let hello): return (hello, ids.uid, ids.gid)
       default: throw GreetingError.outOfTurn
       }

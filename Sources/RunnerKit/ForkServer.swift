@@ -52,8 +52,10 @@ public struct ForkServer {
         without: Set(arguments.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) })
       ) {
         send(.wantsIdentity)
-        var answer: UInt8 = 0
-        return recv(hostSocket, &answer, 1, 0) == 1 && answer == 1
+        var answer: [UInt8] = [0]
+        let received = try? Sockets.receive(hostSocket, into: &answer, mostDescriptors: 1)
+        guard received?.count == 1, answer == [1] else { return nil }
+        return .init(devices: received?.descriptors.first)
       }
     }
     // Read now, the machine's nsswitch.conf would have runners load modules that they may not map.

@@ -14,23 +14,32 @@ struct ServerNamespaces {
   private var templateRoot: Int32 = -1
   /// The server's own pid namespace, to come back to after each fork.
   private var processes: Int32 = -1
+  /// What the host sent to take the place of the machine's devices.
+  private var devices: Int32?
   /// /proc, opened before the server leaves the machine's root.
   private var proc: Int32 = -1
 
   var hasProcesses: Bool { processes >= 0 }
+
+  /// The host has written the id maps.
+  struct Identity {
+    /// A detached mount with devices of the runners' own, where the host may make any.
+    var devices: Int32?
+  }
 
   private mutating func note(_ step: String, _ code: Int32) {
     missing.append(.init(step: step, code: code))
   }
 
   /// Before the server's fork: leaves the host's namespaces. `identify` asks the host for the id maps, which only it
-  /// may write.
-  mutating func leave(without: Set<String>, identify: () -> Bool) {
+  /// may write; nil: there are none.
+  mutating func leave(without: Set<String>, identify: () -> Identity?) {
     var code = without.contains("user") ? ENOTSUP : ol_unshare(ol_new_user)
-    guard code == 0, identify() else {
+    guard code == 0, let identity = identify() else {
       for name in ["user", "mount", "pid", "network", "ipc", "uts"] { note(name, code == 0 ? EPERM : code) }
       return
     }
+    devices = identity.devices
     code = ol_become(1000, 1000)
     if code != 0 { note("identity", code) }
     // The change of ids took /proc/self away from us; runners give it up again.
@@ -61,6 +70,10 @@ struct ServerNamespaces {
       processes = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)
       if processes < 0 { note("pid", errno) }
     }
+    defer {
+      if let devices { close(devices) }
+      devices = nil
+    }
     guard !lacks("mount") else { return }
     do {
       // What is mounted on the machine later is seen here too; nothing goes the other way.
@@ -69,7 +82,7 @@ struct ServerNamespaces {
       // The template has no /proc; a descriptor of this one still finds the namespace that we will be in then.
       let own = try checkErrno("open", "/proc/self/ns") { open("/proc/self/ns", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
       defer { close(own) }
-      template = try Template.enter(runtime: runtime)
+      template = try Template.enter(runtime: runtime, devices: devices)
       templateRoot = try checkErrno("openat", "/proc/self/ns/mnt") { openat(own, "mnt", O_RDONLY | O_CLOEXEC) }
     } catch {
       note("mount: \(error.call) \(error.subject)", error.code)

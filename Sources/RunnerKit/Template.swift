@@ -9,19 +9,23 @@ struct Template {
   private let paths: [String]
   private let links: [(String, String)]
 
-  /// Leaves the machine's root for the template, in a new mount namespace.
-  static func enter(runtime: [String]) throws(SystemCallError) -> Template {
+  /// Leaves the machine's root for the template, in a new mount namespace. `devices`: a mount with the devices' nodes; without
+  /// one they are the machine's.
+  static func enter(runtime: [String], devices: Int32?) throws(SystemCallError) -> Template {
     // Cloned while the machine's mounts are still ours: a clone is only possible in the namespace that one is in.
     let readOnly = UInt32(OL_MOUNT_READ_ONLY | OL_MOUNT_NO_DEVICES)
     var parts: [(path: String, mount: Int32)] = []
     for path in covering(RunnerView.runtime + runtime) where Files.link(path) == nil {
       if let mount = try clone(path, attributes: readOnly) { parts.append((path, mount)) }
     }
+    // Over the machine's, which nobody needs any more in this namespace, for as long as it takes to clone them.
+    if let devices { try check("move_mount", "/dev") { ol_attach_mount(devices, "/dev") } }
     for path in RunnerView.devices {
-      // They are the machine's own: what is written to them changes nothing, but their times and modes would.
+      // What is written to them changes nothing, but their times and modes would.
       let attributes = UInt32(OL_MOUNT_NO_EXEC | OL_MOUNT_READ_ONLY)
       if let mount = try clone(path, attributes: attributes) { parts.append((path, mount)) }
     }
+    if devices != nil { try check("umount2", "/dev") { ol_detach_mount("/dev") } }
     let template = Template(
       paths: parts.map(\.path), links: RunnerView.links.compactMap { path in Files.link(path).map { (path, $0) } })
     try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) }

@@ -22,6 +22,15 @@ int ol_idmap_mount(int mount, int user_namespace);
 /* move_mount(2) of a detached mount onto `target`. */
 int ol_attach_mount(int mount, const char *_Nonnull target);
 int ol_mount_tmpfs(const char *_Nonnull target, const char *_Nonnull options, int no_exec);
+/* A memory filesystem of its own with the named character devices, not mounted anywhere: fsopen(2), fsmount(2), mknod(2).
+   Needs CAP_MKNOD in the first user namespace; EACCES where the nodes can be made, but not opened. */
+struct ol_device {
+  const char *_Nonnull name;
+  unsigned minor;
+};
+int ol_mount_devices(const struct ol_device *_Nonnull devices, int count, int *_Nonnull mount);
+/* umount2(2) with MNT_DETACH. */
+int ol_detach_mount(const char *_Nonnull target);
 int ol_make_slave(void);
 int ol_mount_read_only(const char *_Nonnull target);
 /* pivot_root(2) into `root`, then the old root is gone. */
