@@ -3,6 +3,12 @@ import PluginHost
 import Sandbox
 import Testing
 
+private func waitUntil(_ isSo: () -> Bool) -> Bool {
+  let deadline = ContinuousClock.now + .seconds(20)
+  while !isSo(), ContinuousClock.now < deadline { usleep(1000) }
+  return isSo()
+}
+
 /// Processes that stand still: a host that was stopped, or a fork server that doesn't answer.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct StoppedTests {
   /// The process that forks runners, below the one that stands in for it.
@@ -22,12 +28,6 @@ import Testing
       return 7;
     }
     """
-
-  private static func waitUntil(_ isSo: () -> Bool) -> Bool {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while !isSo(), ContinuousClock.now < deadline { usleep(1000) }
-    return isSo()
-  }
 
   /// A command that calls a function of `source`, and the folder that the plugin sees as `/container`.
   private final class Command {
@@ -55,12 +55,28 @@ import Testing
     func has(_ name: String) -> Bool { access("\(container)/\(name)", F_OK) == 0 }
     func make(_ name: String) { close(open("\(container)/\(name)", O_CREAT | O_WRONLY, 0o644)) }
 
-    /// The processes below it that stand still, or are gone.
-    func stopped(of runners: [Int32]) -> [Int32] {
-      runners.filter { pid in
-        guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return true }
-        return status.contains("State:\tT") || status.contains("State:\tZ")
+    /// Stops the command, and waits until each of its threads stands: until then it may let a plugin go on that its server
+    /// has stopped.
+    func stop() -> Bool {
+      let tasks = "/proc/\(process.processIdentifier)/task"
+      kill(process.processIdentifier, SIGSTOP)
+      return waitUntil {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+        return !threads.isEmpty && threads.allSatisfy { Self.isStopped("\(tasks)/\($0)") ?? false }
       }
+    }
+
+    /// Whether one of the processes stands still; `orEnded`: or is gone.
+    func hasStopped(_ runners: [Int32], orEnded: Bool = false) -> Bool {
+      runners.contains { Self.isStopped("/proc/\($0)") ?? orEnded }
+    }
+
+    /// nil for a process that has ended.
+    private static func isStopped(_ folder: String) -> Bool? {
+      guard let status = try? String(contentsOfFile: folder + "/status", encoding: .utf8),
+        !status.contains("State:\tZ")
+      else { return nil }
+      return status.contains("State:\tT")
     }
 
     func finish() -> (text: String, status: Int32) {
@@ -73,13 +89,12 @@ import Testing
   /// Its plugins are stopped with it, and the time is nobody's.
   @Test func aCallOutlastsAStoppedHost() throws {
     let command = try Command(Self.patient, ["--wall", "3s"], "answer")
-    let hasCalled = Self.waitUntil { command.has("called") }
+    let hasCalled = waitUntil { command.has("called") }
     let deadline = ContinuousClock.now + .seconds(3)
     let below = Runners.descendants(of: command.process.processIdentifier)
-    kill(command.process.processIdentifier, SIGSTOP)
-    let hasStopped = Self.waitUntil { !command.stopped(of: below).isEmpty }
+    let hasStopped = command.stop() && waitUntil { command.hasStopped(below) }
     command.make("go")
-    let isLate = Self.waitUntil { ContinuousClock.now > deadline }
+    let isLate = waitUntil { ContinuousClock.now > deadline }
     let answeredMeanwhile = command.has("answered")
     kill(command.process.processIdentifier, SIGCONT)
     let (text, status) = command.finish()
@@ -106,11 +121,11 @@ import Testing
   /// About 1 MiB each millisecond. Stopped with the host, or ended by the kernel, it never has much more than its limit.
   @Test func memoryHoldsWhileTheHostIsStopped() throws {
     let command = try Command(Self.greedy, ["--memory", "8MiB"], "grow")
-    let hasCalled = Self.waitUntil { command.has("called") }
+    let hasCalled = waitUntil { command.has("called") }
     let below = Runners.descendants(of: command.process.processIdentifier)
-    kill(command.process.processIdentifier, SIGSTOP)
+    let isStill = command.stop()
     command.make("go")
-    let hasStopped = Self.waitUntil { !command.stopped(of: below).isEmpty }
+    let hasStopped = isStill && waitUntil { command.hasStopped(below, orEnded: true) }
     let used = below.map(Self.anonymousKibibytes).max() ?? 0
     kill(command.process.processIdentifier, SIGCONT)
     let (text, status) = command.finish()
