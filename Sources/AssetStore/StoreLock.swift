@@ -60,14 +60,9 @@ final class StoreLock: Sendable {
     guard let file = try? OwnedDescriptor.open("\(directory)/lock", O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
       return nil
     }
-    // Trying the lock would keep out, for a moment, who wants it: the kernel's list (proc_locks(5)) says it as well.
-    guard let identity = try? file.identity(), identity.isRegularFile, case let inode = identity.inode,
-      let locks = try? Files.text(of: "/proc/locks", limit: 1 << 20),
-      locks.split(separator: "\n").contains(where: { line in
-        let words = line.split(separator: " ")
-        return words.count > 5 && words[1] == "FLOCK" && words[5].hasSuffix(":\(inode)")
-      })
-    else { return nil }
+    guard let identity = try? file.identity(), identity.isRegularFile, FileLock.isHeld(inode: identity.inode) else {
+      return nil
+    }
     return StoreHolder(fields(file))
   }
 

@@ -263,6 +263,8 @@ struct Hold {
     case publication(Int)
     case disk(SpaceShortage)
     case volume(Int32)
+    /// Another process, or an earlier run that hangs, writes to its file.
+    case held(String)
     case allowance(budget: String, missing: Int64)
     case paused(String)
     case journal(String, isOfVolume: Bool)
@@ -289,6 +291,7 @@ struct Hold {
       case .publication: "the file isn't published yet"
       case .disk(let shortage): "\(shortage)"
       case .volume(let code): "the volume fails: \(SystemCallError.message(code))"
+      case .held(let what): "the partial file \(Printable.text(what))"
       case .allowance(let budget, let missing): "the allowance \(Printable.text(budget)) lacks \(missing) bytes"
       case .paused(let by): "paused by \(by)"
       case .journal(let what, _): "the journal can't be written: \(what)"

@@ -102,6 +102,8 @@ extension EngineCore {
           "mount": Printable.text(Files.mountPoint(of: directory) ?? directory),
         ], endsIn: rest,
         remedy: "the volume works again")
+    case .held(let what):
+      return Explanation(.lock, data: ["file": Printable.text(what)], endsIn: rest, remedy: "that process ends")
     case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
     case .journal(let what, let isOfVolume):
       return Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: rest)

@@ -199,7 +199,7 @@ extension EngineCore {
     case .failure(.unnamed(let record, let error)):
       keepVerified(job, record)
       switch error.code {
-      case ENOSPC, EDQUOT, EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM:
+      case ENOSPC, EDQUOT, EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM, EWOULDBLOCK:
         job.phase = .settling
         fileFailed(job, error)
       default: failForWantOfPlace(job, TransferFailure(.volume, errno: error.code, detail: "\(error)"))

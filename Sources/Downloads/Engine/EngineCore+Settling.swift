@@ -192,6 +192,7 @@ extension EngineCore {
     job.record.partial = nil
     job.record.state = .open
     if hadBytes || job.file == nil {
+      job.file?.end()
       job.file = StagingFile(destination: destination, name: stagingName(specification, job.record.generation))
     }
     job.hasher = nil
@@ -312,6 +313,11 @@ extension EngineCore {
   // MARK: Files that fail
 
   func fileFailed(_ job: ActiveJob, _ error: SystemCallError) {
+    if error.code == EWOULDBLOCK, error.call == "flock" {
+      // Somebody else's, and nothing of it was touched.
+      settle(job, .hold(.held(error.subject), Self.volumeDelay))
+      return continueSettling(job)
+    }
     job.ioError = job.ioError ?? error
     // Later writes may have gone through and left a hole: whoever opens it again trusts checkpoints alone.
     job.distrust("")
@@ -351,7 +357,7 @@ extension EngineCore {
     let file = job.file
     let durable = job.record.partial?.durableOffset ?? 0
     job.distrust(Partial.lostPages)
-    if job.chunks == nil { job.lane.async { try? file?.cutOpened(to: durable) } }
+    if job.chunks == nil, let cut = file?.cuttingOpened(to: durable) { job.lane.async { try? cut() } }
     fileFailed(job, error)
   }
 

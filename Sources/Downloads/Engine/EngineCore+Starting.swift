@@ -29,6 +29,7 @@ extension EngineCore {
       job.record.partial?.stagingName
       ?? stagingName(specification, job.record.generation)
     let file = StagingFile(destination: destination, name: name)
+    job.file?.end()
     job.file = file
     if job.record.state == .verified { return publish(job, isReplay: true) }
     job.allowance = specification.budget == nil ? nil : job.record.reservedBytes

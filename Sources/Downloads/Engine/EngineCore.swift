@@ -330,5 +330,7 @@ final class EngineCore {
     origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
     needsSchedule = true
+    // The next run may open it, and no other process is kept from it.
+    job.file?.end()
   }
 }

@@ -113,5 +113,17 @@ final class Destination: Sendable {
     }
   }
 
-  func removeStaging(_ name: String) { try? files.remove(name, in: staging.number) }
+  /// Whether a name among the files that aren't published leads to this one.
+  func isStaged(_ identity: FileIdentity, under name: String) -> Bool {
+    var status = stat()
+    guard fstatat(staging.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+    return UInt64(status.st_ino) == identity.inode && UInt64(status.st_dev) == identity.device
+  }
+
+  /// Leaves alone what somebody is writing.
+  func removeStaging(_ name: String) {
+    try? FileLock.with(name, in: staging.number) { () throws(SystemCallError) in
+      try files.remove(name, in: staging.number)
+    }
+  }
 }

@@ -169,8 +169,11 @@ final class Publisher: Sendable {
         if try destination.holds(item.job, under: name) { return }
         throw SystemCallError("open", code: ENOENT, subject: name)
       }
-      try destination.files.rename(
-        item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+      // Who still has it open for writing could change what was verified.
+      try item.file.whileLocked { () throws(SystemCallError) in
+        try destination.files.rename(
+          item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+      }
     } catch {
       switch error.code {
       case EEXIST: throw .occupied(name)

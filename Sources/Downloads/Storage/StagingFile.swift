@@ -9,22 +9,17 @@ internal import Synchronization
 /// @unchecked Sendable: everything but the constants and `read` is touched in the job's own lane only, one piece of work at
 /// a time.
 final class StagingFile: @unchecked Sendable {
-  /// Whoever reads it keeps it open: its number can't become another file's meanwhile.
-  private final class OpenFile: Sendable {
-    let descriptor: OwnedDescriptor
-    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
-  }
-
   let destination: Destination
   let name: String
-  private let opened = Mutex<OpenFile?>(nil)
+  private let opened = Mutex<LockedFile?>(nil)
+  private let isEnded = Atomic<Bool>(false)
   /// How far write-back has been asked for.
   private var writebackOffset: Int64 = 0
   /// Why a write failed. What was queued behind it would leave a hole, and a service that is killed before the journal
   /// hears of that trusts the file's length.
   private var writeFailure: SystemCallError?
   /// Its name would survive a power cut.
-  private var isNameDurable = false
+  var isNameDurable = false
 
   /// Bytes between two requests for write-back.
   private static let writebackStep: Int64 = 8 << 20
@@ -34,19 +29,41 @@ final class StagingFile: @unchecked Sendable {
     self.name = name
   }
 
-  private var files: any FileOperations { destination.files }
+  var files: any FileOperations { destination.files }
 
   /// Opens the file, and makes it where there is none yet.
   func open() throws(SystemCallError) -> Int32 {
+    // What comes too late changes nothing, and makes no file that nobody would know of.
+    if isEnded.load(ordering: .acquiring) { throw SystemCallError("open", code: EBADF, subject: name) }
     if let file = opened.withLock({ $0 }) { return file.descriptor.number }
     do {
-      return take(try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600))
+      return try make()
     } catch {
       guard error.code == EEXIST else { throw error }
-      // Left by a run whose journal never heard of it: its bytes belong to nobody.
-      try files.remove(name, in: destination.staging.number)
-      return take(try files.open(name, in: destination.staging.number, O_RDWR | O_CREAT | O_EXCL, mode: 0o600))
+      // Left by a run whose journal never heard of it: its bytes belong to nobody, unless that run still writes.
+      try FileLock.with(name, in: destination.staging.number) { () throws(SystemCallError) in
+        try files.remove(name, in: destination.staging.number)
+      }
+      return try make()
     }
+  }
+
+  private func make() throws(SystemCallError) -> Int32 {
+    let flags = O_RDWR | O_CREAT | O_EXCL
+    return try take(try files.open(name, in: destination.staging.number, flags, mode: 0o600), name)
+  }
+
+  /// Locked before the first byte is read or written, so that of two who know the name only one has the file.
+  @discardableResult
+  func take(_ descriptor: consuming OwnedDescriptor, _ name: String) throws(SystemCallError) -> Int32 {
+    let file = LockedFile(descriptor)
+    try FileLock.take(file.descriptor.number, name: name)
+    // Between opening and locking, somebody else may have taken it for one that nobody has, and put another in its place.
+    guard destination.isStaged(try file.descriptor.identity(), under: name) else {
+      throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by another process")
+    }
+    opened.withLock { $0 = file }
+    return file.descriptor.number
   }
 
   /// Bytes of its blocks, beyond its end as well; 0 while it isn't open. Any thread.
@@ -60,13 +77,6 @@ final class StagingFile: @unchecked Sendable {
   func removeUnused(_ names: [String]) {
     for other in names where other != name { destination.removeStaging(other) }
     if opened.withLock({ $0 == nil }) { destination.removeStaging(name) }
-  }
-
-  @discardableResult
-  private func take(_ descriptor: consuming OwnedDescriptor) -> Int32 {
-    let file = OpenFile(descriptor)
-    opened.withLock { $0 = file }
-    return file.descriptor.number
   }
 
   func identity() throws(SystemCallError) -> FileIdentity { try files.status(of: try open()) }
@@ -87,7 +97,7 @@ final class StagingFile: @unchecked Sendable {
   ) throws(SystemCallError) -> Kept? {
     let number: Int32
     do {
-      number = take(try files.open(name, in: destination.staging.number, O_RDWR, mode: 0))
+      number = try take(try files.open(name, in: destination.staging.number, O_RDWR, mode: 0), name)
     } catch {
       if error.code == ENOENT { return nil }
       throw error
@@ -154,95 +164,11 @@ final class StagingFile: @unchecked Sendable {
     return isIntact ? true : try isRight(last, list)
   }
 
-  private func isRight(_ chunk: Int, _ list: ChunkList) throws(SystemCallError) -> Bool {
+  func isRight(_ chunk: Int, _ list: ChunkList) throws(SystemCallError) -> Bool {
     var hash = RunningHash(.sha256)
     try read(list.range(of: chunk)) { hash.update($0) }
     return list.digest(of: chunk).elementsEqual(hash.digest)
   }
-
-  /// Looks for a file that the journal doesn't know (any more), under its own name or else one of `others`, and for chunks in
-  /// it. nil: there is nothing to be had. The chunks that are found right are on the disk when this returns, so that they may
-  /// be called durable.
-  func salvage(_ list: ChunkList, others: [String]) throws(SystemCallError) -> ChunkMap.Found? {
-    close()
-    isNameDurable = false
-    var begun: String?
-    for candidate in [name] + others where try take(candidate) {
-      let found = try find(list)
-      if !found.verified.isEmpty { return try adopt(candidate, found, list) }
-      if begun == nil, !found.prefixes.isEmpty { begun = candidate }
-    }
-    guard let begun, try take(begun) else {
-      close()
-      return nil
-    }
-    return try adopt(begun, try find(list), list)
-  }
-
-  private func adopt(
-    _ candidate: String, _ found: ChunkMap.Found, _ list: ChunkList
-  ) throws(SystemCallError) -> ChunkMap.Found {
-    if candidate != name {
-      let directory = destination.staging.number
-      do {
-        try files.rename(candidate, in: directory, to: name, in: directory)
-      } catch {
-        guard error.code == EEXIST else { throw error }
-        // Under the own name lies what was of no use.
-        try files.remove(name, in: directory)
-        try files.rename(candidate, in: directory, to: name, in: directory)
-      }
-    }
-    // What lies beyond the end belongs to no chunk, and would be handed over with them.
-    let number = try open()
-    if try files.status(of: number).size > list.totalSize { try files.truncate(number, to: list.totalSize) }
-    try synchronizeData()
-    return found
-  }
-
-  /// Opens `candidate` if it can be a staging file: a regular file of ours that has no second name.
-  private func take(_ candidate: String) throws(SystemCallError) -> Bool {
-    let found: OwnedDescriptor
-    do {
-      found = try files.open(candidate, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
-    } catch {
-      switch error.code {
-      // None there, or what nobody calls a file. Anything else may pass: no reason to throw bytes away.
-      case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, ENODEV, EACCES: return false
-      default: throw error
-      }
-    }
-    let status = try files.status(of: found.number)
-    guard status.isRegularFile, status.owner == geteuid(), status.links == 1, status.size > 0 else { return false }
-    take(found)
-    return true
-  }
-
-  /// Chunks beside those of `known` whose digests are right, and the beginnings of others: each is written from its start on,
-  /// so up to the first hole there is something. What it is, the chunk's digest will say.
-  private func find(_ list: ChunkList, besides known: [UInt8] = []) throws(SystemCallError) -> ChunkMap.Found {
-    let number = try open()
-    let size = min(try files.status(of: number).size, list.totalSize)
-    var bits = [UInt8](repeating: 0, count: (list.count + 7) / 8)
-    var found = ChunkMap.Found()
-    var hole: Int64 = 0
-    for chunk in 0..<list.count where !ChunkMap.isSet(chunk, known) {
-      let range = list.range(of: chunk)
-      guard range.lowerBound < size else { break }
-      if hole <= range.lowerBound { hole = min(try files.firstHole(in: number, from: range.lowerBound), size) }
-      if hole >= range.upperBound {
-        guard try isRight(chunk, list) else { continue }
-        bits[chunk / 8] |= 1 << (chunk % 8)
-        found.verified = bits
-      } else if hole - range.lowerBound > Self.page {
-        // The last page may have been written in part.
-        found.prefixes[chunk] = hole - range.lowerBound - Self.page
-      }
-    }
-    return found
-  }
-
-  private static let page: Int64 = 4096
 
   enum Preallocation { case done, unsupported, noRoom }
 
@@ -272,6 +198,11 @@ final class StagingFile: @unchecked Sendable {
 
   private func writeAll(_ buffer: TransferBuffer) throws(SystemCallError) {
     let number = try open()
+    // Closed meanwhile, its number could be another file's, and its lock another process's.
+    guard let file = opened.withLock({ $0 }), file.beginWriting() else {
+      throw SystemCallError("pwrite", code: EBADF, subject: name)
+    }
+    defer { file.endWriting() }
     var done = 0
     while done < buffer.count {
       let rest = UnsafeRawBufferPointer(rebasing: buffer.bytes[done...])
@@ -309,8 +240,18 @@ final class StagingFile: @unchecked Sendable {
   /// A failed synchronisation says that pages were lost, and a second one that succeeds proves nothing: forget them. Only
   /// of what is open: under its name may lie what an earlier run has verified.
   func cutOpened(to offset: Int64) throws(SystemCallError) {
-    guard let file = opened.withLock({ $0 }) else { throw SystemCallError("ftruncate", code: EBADF, subject: name) }
-    try files.truncate(file.descriptor.number, to: offset)
+    guard let cut = cuttingOpened(to: offset) else { throw SystemCallError("ftruncate", code: EBADF, subject: name) }
+    try cut()
+  }
+
+  /// Likewise, for later: until then it stays locked, also when it is closed meanwhile. To be called once.
+  func cuttingOpened(to offset: Int64) -> (@Sendable () throws(SystemCallError) -> Void)? {
+    guard let file = opened.withLock({ $0 }), file.beginWriting() else { return nil }
+    let files = files
+    return { () throws(SystemCallError) in
+      defer { file.endWriting() }
+      try files.truncate(file.descriptor.number, to: offset)
+    }
   }
 
   private func tailDigest(before offset: Int64) throws(SystemCallError) -> [UInt8] {
@@ -348,9 +289,34 @@ final class StagingFile: @unchecked Sendable {
 
   /// Forgets the file, and removes it.
   func discard() {
-    close()
-    destination.removeStaging(name)
+    if opened.withLock({ $0 != nil }) {
+      try? files.remove(name, in: destination.staging.number)
+      close()
+    } else {
+      destination.removeStaging(name)
+    }
   }
 
-  func close() { opened.withLock { $0 = nil } }
+  /// Nobody else has it, or gets it, until `body` is through.
+  func whileLocked(_ body: () throws(SystemCallError) -> Void) throws(SystemCallError) {
+    if let file = opened.withLock({ $0 }) {
+      defer { withExtendedLifetime(file) {} }
+      return try body()
+    }
+    try FileLock.with(name, in: destination.staging.number, body)
+  }
+
+  func close() {
+    let file = opened.withLock { file in
+      defer { file = nil }
+      return file
+    }
+    file?.close()
+  }
+
+  /// Lets go of it for good: whatever still wants to write fails, and the next run may have it. Who reads goes on.
+  func end() {
+    isEnded.store(true, ordering: .releasing)
+    opened.withLock { $0 }?.close()
+  }
 }

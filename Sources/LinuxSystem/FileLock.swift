@@ -1,0 +1,58 @@
+internal import Glibc
+
+/// An exclusive lock on a whole file (flock(2)): it belongs to an open description and ends with it.
+package enum FileLock {
+  /// EWOULDBLOCK, with a subject that names the holder, while another description has it. A filesystem without locks refuses
+  /// nobody.
+  package static func take(_ file: Int32, name: String) throws(SystemCallError) {
+    while flock(file, LOCK_EX | LOCK_NB) != 0 {
+      guard errno == EWOULDBLOCK else {
+        if errno == EINTR { continue }
+        return
+      }
+      var status = stat()
+      let holder = fstat(file, &status) == 0 ? holderName(inode: UInt64(status.st_ino)) : "another process"
+      throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by \(holder)")
+    }
+  }
+
+  /// Said aloud before closing: a child that is about to execute something still shares the description.
+  package static func giveBack(_ file: Int32) { flock(file, LOCK_UN) }
+
+  /// Has the lock of what a name leads to while it runs `body`; likewise EWOULDBLOCK, and then it doesn't.
+  package static func with<T>(
+    _ name: String, in directory: Int32, _ body: () throws(SystemCallError) -> T
+  ) throws(SystemCallError) -> T {
+    let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else {
+      // Not being able to look isn't the same as there being nobody.
+      if [EMFILE, ENFILE, ENOMEM].contains(errno) { throw SystemCallError("openat", code: errno, subject: name) }
+      return try body()
+    }
+    defer { close(file) }
+    try take(file, name: name)
+    defer { giveBack(file) }
+    return try body()
+  }
+
+  /// Whether anybody has the lock of a file, by the kernel's list (proc_locks(5)): trying it would keep out, for a moment, who
+  /// wants it.
+  package static func isHeld(inode: UInt64) -> Bool { !holders(inode).isEmpty }
+
+  /// For people: the name and number of the process that has a file's lock, as far as this one may know.
+  static func holderName(inode: UInt64) -> String {
+    guard let pid = holders(inode).first(where: { $0 > 0 }) else { return "another process" }
+    let name = ((try? Files.text(of: "/proc/\(pid)/comm", limit: 64)) ?? "").prefix { $0 != "\n" }
+    return name.isEmpty ? "process \(pid)" : "\(name) (process \(pid))"
+  }
+
+  /// 0 for a process that isn't of this process's PID namespace.
+  private static func holders(_ inode: UInt64) -> [Int32] {
+    guard let locks = try? Files.text(of: "/proc/locks", limit: 1 << 20) else { return [] }
+    return locks.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count > 5, words[1] == "FLOCK", words[5].hasSuffix(":\(inode)") else { return nil }
+      return Int32(words[4]) ?? 0
+    }
+  }
+}
