@@ -71,6 +71,18 @@ import Testing
     #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end), \(trial.requests.count) requests")
   }
 
+  /// As the kernel does for a process that is killed: this one only stands still.
+  private static func giveBackLocks(of path: String) throws {
+    let identity = try Files.identity(of: path)
+    for number in try Files.names(in: "/proc/self/fd").compactMap({ Int32($0) }) {
+      var status = stat()
+      guard fstat(number, &status) == 0, status.st_ino == identity.inode, status.st_dev == identity.device else {
+        continue
+      }
+      flock(number, LOCK_UN)
+    }
+  }
+
   /// A run that stops between `verified` and the rename; `then` gets its folder and what its journal knew.
   private func stopped(
     content: Content = Trial.content, _ then: (Harness, MemoryJournal, JobID, Origin) async throws -> Void
@@ -86,6 +98,7 @@ import Testing
     let id = try #require(try await first.engine.add([first.specification(origin.url(Trial.path))])[0].job)
     try await until { files.count(.rename) > 0 }
     #expect(try first.journal.job(id)?.state == .verified)
+    try Self.giveBackLocks(of: Harness.staging(first.folder))
     do {
       try await then(first, first.journal, id, origin)
     } catch {

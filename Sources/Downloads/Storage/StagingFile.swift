@@ -95,6 +95,8 @@ final class StagingFile: @unchecked Sendable {
   func reopen(
     _ partial: Partial, boot: String, chunks: ChunkList? = nil, comparing: Int64 = 0
   ) throws(SystemCallError) -> Kept? {
+    // Its own lock would keep it out.
+    close()
     let number: Int32
     do {
       number = try take(try files.open(name, in: destination.staging.number, O_RDWR, mode: 0), name)
