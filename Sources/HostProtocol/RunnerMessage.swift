@@ -16,6 +16,8 @@ public enum RunnerMessage: Sendable, Equatable {
   case symbolIsData
   /// Written by the signal handler; the kernel's word on how the process ended comes separately.
   case crashed(CrashSite)
+  /// The plugin gave an address that can't be read (id 0), and the runner ends for it.
+  case wildPointer(WildPointer)
 
   /// How the runner fared with each step; a failed one carries its errno.
   public struct WallReport: Sendable, Equatable {
@@ -74,6 +76,25 @@ public enum RunnerMessage: Sendable, Equatable {
       self.out = out
       self.downloads = downloads
       self.refused = refused
+    }
+  }
+
+  /// An address that can't be read, and what the plugin gave it as.
+  public struct WildPointer: Sendable, Equatable {
+    public enum Source: UInt8, Sendable, CaseIterable {
+      /// The text that a function returned.
+      case result
+      /// The table of an extension, and what it points to.
+      case table
+      /// What a function of the host was given.
+      case argument
+    }
+    public var source: Source
+    public var address: UInt64
+
+    public init(source: Source, address: UInt64) {
+      self.source = source
+      self.address = address
     }
   }
 
@@ -140,6 +161,10 @@ public enum RunnerMessage: Sendable, Equatable {
       writer.string(site.library)
       writer.string(site.symbol)
       writer.integer(site.offset)
+    case .wildPointer(let pointer):
+      kind = 72
+      writer.integer(pointer.source.rawValue)
+      writer.integer(pointer.address)
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -180,6 +205,9 @@ public enum RunnerMessage: Sendable, Equatable {
           stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
           offset: try reader.integer()))
     case 71: self = .settled
+    case 72:
+      guard let source = WildPointer.Source(rawValue: try reader.integer()) else { throw .unexpected("wildPointer") }
+      self = .wildPointer(WildPointer(source: source, address: try reader.integer()))
     case let other: throw .unknownKind(other)
     }
     try reader.end()

@@ -21,6 +21,16 @@ enum CrashText {
     return "\(text) in \(place)+0x\(String(site.offset, radix: 16)) of \(Printable.text(library, limit: 80))"
   }
 
+  /// What can't be read: the plugin's mistake, though the runner's code, or the C library's, would have been the one to fault.
+  static func describe(_ pointer: RunnerMessage.WildPointer, call: String) -> String {
+    let address = "0x\(String(pointer.address, radix: 16))"
+    return switch pointer.source {
+    case .result: "\(Printable.text(call)) returned \(address) as a cstring, and there is no text that can be read"
+    case .table: "the extension's table, or what it points to, lies at \(address), which can't be read"
+    case .argument: "it gave a function of the host the address \(address), which can't be read"
+    }
+  }
+
   /// The faulting address lies within some pages of the stack pointer.
   private static func isStackOverflow(_ site: RunnerMessage.CrashSite) -> Bool {
     let distance =

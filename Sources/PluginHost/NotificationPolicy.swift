@@ -12,6 +12,8 @@ struct NotificationPolicy {
     /// The kernel decides; the paths are noted.
     case note(String, paths: [SystemCalls.PathArgument])
     case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
+    /// A call of another architecture, which ends the run: its number and arguments mean something else here.
+    case foreign(String)
     /// Can't be told yet, and is to be decided again a little later.
     case hold
   }
@@ -79,6 +81,7 @@ struct NotificationPolicy {
   private static let foreignFlags: UInt64 = 0xffff_ffff_7e02_0080
 
   func decide(_ call: ol_notification) -> Decision {
+    if let name = CallArchitecture.foreignName(call.architecture, number: call.number) { return .foreign(name) }
     let name = SystemCalls.name(of: call.number)
     let arguments = call.arguments
     switch name {

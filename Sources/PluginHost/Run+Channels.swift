@@ -176,10 +176,7 @@ extension Run {
 
   func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
     // An answer that comes while its runner is being killed is none: the report already says why there isn't one.
-    if cause != nil {
-      if case .crashed(let site) = message { crash = site }
-      return
-    }
+    if hear(lastWord: message) || cause != nil { return }
     switch message {
     case .settled:
       guard isLoading, !hasSettled, id == 0 else { throw .unexpected("settled") }
@@ -224,8 +221,20 @@ extension Run {
         throw .unexpected("an answer to call \(id)")
       }
       complete(.failure(.entryPointMissing("\(Printable.text(call.name)) is data, not a function")))
-    case .crashed(let site): crash = site
+    case .crashed, .wildPointer: break
     }
+  }
+
+  /// Whether that was what the runner says of its own end.
+  private func hear(lastWord message: RunnerMessage) -> Bool {
+    switch message {
+    case .crashed(let site): lastWord = .crashed(site)
+    case .wildPointer(let pointer):
+      let name = if case .call(let call, _) = waiting { call.name } else { "" }
+      lastWord = .wildPointer(pointer, call: name)
+    default: return false
+    }
+    return true
   }
 
   /// Hands over what a call returned once everything that it began is over.

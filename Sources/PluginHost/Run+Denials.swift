@@ -54,13 +54,19 @@ extension Run {
     case .proceed: break
     case .hold: return hold(call, since: since, at: now)
     case .grant(let grant): grants.add(grant)
-    case .note(let name, let paths): for argument in paths { note(name, path(of: call, argument), of: call) }
+    case .foreign(let name):
+      kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(phase)"))
+    case .note(let name, let paths): for argument in paths { note(name, argument, of: call) }
     case .deny(let layer, let name, let target, _, let kills):
       denials.record(layer: layer, operation: name, target: target)
       if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
     }
-    var code: Int32 = 0
-    if case .deny(_, _, _, let error, _) = decision { code = error }
+    let code: Int32 =
+      switch decision {
+      case .deny(_, _, _, let error, _): error
+      case .foreign: ENOSYS
+      default: 0
+      }
     _ = ol_seccomp_answer(listener, call.id, code)
   }
 

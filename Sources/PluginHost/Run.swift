@@ -74,7 +74,7 @@ final class Run {
   /// Whether everything that was said before that result has been heard.
   var isHeldResultDue = false
   var cause: Outcome?
-  var crash: RunnerMessage.CrashSite?
+  var lastWord: EndRule.LastWord?
   /// What a load is told that the host had no descriptors for.
   var exhaustion: String?
   var killedAt: Duration?
@@ -303,7 +303,7 @@ final class Run {
 
   /// A process that is just ending looks the same for a moment.
   private func staysHidden(at now: Duration) -> Bool {
-    guard crash == nil, meters?.isHidden ?? false else {
+    guard lastWord == nil, meters?.isHidden ?? false else {
       hiddenSince = nil
       return false
     }
@@ -362,27 +362,18 @@ final class Run {
     }
   }
 
+  /// What was under way.
+  var phase: String { isLoading ? "while loading" : waiting == nil ? "between calls" : "in a call" }
+
   func verdict(on exit: ServerEvent.Exit) -> Outcome {
-    let phase = isLoading ? "while loading" : waiting == nil ? "between calls" : "in a call"
-    if let cgroup, cgroup.hasKilled {
-      usage.peakMemoryBytes = plan.policy.limits.memory
-      return Outcome(
-        .memoryExceeded,
-        "the kernel ended it \(phase): it had all of its \(plan.policy.limits.memory >> 10) KiB and wanted more")
+    let limits = plan.policy.limits
+    var rule = EndRule(phase: phase, hadBegun: meters != nil, cpuTotal: limits.cpuTotal, lastWord: lastWord)
+    rule.filterKills = !plan.machine.hasListener && !plan.open.contains(.seccomp)
+    if cgroup?.hasKilled == true {
+      usage.peakMemoryBytes = limits.memory
+      rule.exceededMemory = limits.memory
     }
-    if exit.wasSignalled, exit.status == SIGSYS {
-      return Outcome(.policyViolation, "it made a system call of another architecture (i386 or x32) \(phase)")
-    }
-    if exit.wasSignalled, exit.status == SIGXCPU { return Outcome(.cpuTimeExceeded, "the kernel's CPU limit \(phase)") }
-    if meters == nil {
-      let end = exit.wasSignalled ? CrashText.signal(exit.status) : "exit status \(exit.status)"
-      return Outcome(.hostFailed, "the runner ended (\(end)) before anything of the plugin was loaded")
-    }
-    if let crash { return Outcome(.crashed, CrashText.describe(crash) + " \(phase)") }
-    return Outcome(
-      .crashed,
-      exit.wasSignalled
-        ? "ended by \(CrashText.signal(exit.status)) \(phase)" : "exited with status \(exit.status) \(phase)")
+    return rule.outcome(of: exit)
   }
 
   func finish(exit: ServerEvent.Exit?) {

@@ -234,6 +234,7 @@ struct SpawnPlan {
     options.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     options.hidesFiles = machine.hidesFiles
     options.countsSharedMemory = !hasMemoryCgroup
+    options.hasListener = machine.hasListener
     options.isolatesProcesses =
       machine.isolatesProcesses || machine.landlockABI >= LandlockRights.firstWithScopes && !open.contains(.landlock)
     return options

@@ -114,8 +114,7 @@ enum FunctionCaller {
     case .pointer, .bytes, .out: return .pointer(raw)
     case .cstring:
       guard let pointer = UnsafePointer<CChar>(bitPattern: UInt(raw)) else { return .cstring(nil) }
-      let count = strnlen(pointer, CallSignature.longestString)
-      return .cstring(Array(UnsafeRawBufferPointer(start: pointer, count: count)))
+      return .cstring(Array(PluginMemory.text(pointer, atMost: CallSignature.longestString, of: .result)))
     }
   }
 

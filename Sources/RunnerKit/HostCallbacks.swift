@@ -188,22 +188,27 @@ enum HostCallbacks {
   private static func text(_ string: ba_string, limit: Int = 1 << 20) -> String {
     // A length beyond Int.max arrives as a negative number.
     guard let bytes = string.bytes, string.length >= 0 else { return "" }
-    return String(decoding: UnsafeRawBufferPointer(start: bytes, count: min(string.length, limit)), as: UTF8.self)
+    return String(decoding: PluginMemory.bytes(bytes, min(string.length, limit), of: .argument), as: UTF8.self)
   }
 
   /// Bytes as they are; one more than there may be of a longer one, so that it is rejected.
   private static func body(_ string: ba_string) -> [UInt8] {
     guard let bytes = string.bytes, string.length > 0 else { return [] }
-    return Array(UnsafeRawBufferPointer(start: bytes, count: min(string.length, DownloadRules.longestBody + 1)))
+    return Array(PluginMemory.bytes(bytes, min(string.length, DownloadRules.longestBody + 1), of: .argument))
   }
 
   private static func download(_ raw: UnsafePointer<ba_download>?) -> Download? {
-    guard let raw, Int(raw.pointee.size) >= MemoryLayout<ba_download>.size else { return nil }
+    guard let raw else { return nil }
+    _ = PluginMemory.bytes(raw, MemoryLayout.size(ofValue: raw.pointee.size), of: .argument)
+    guard Int(raw.pointee.size) >= MemoryLayout<ba_download>.size else { return nil }
+    _ = PluginMemory.bytes(raw, MemoryLayout<ba_download>.size, of: .argument)
     let value = raw.pointee
     var headers: [Download.Header] = []
     if let list = value.http_headers {
       // One more than there may be: that many are rejected, and not cut down to what is allowed.
-      for index in 0..<max(0, min(value.http_header_count, DownloadRules.mostHeaders + 1)) {
+      let count = max(0, min(value.http_header_count, DownloadRules.mostHeaders + 1))
+      _ = PluginMemory.bytes(list, count * MemoryLayout<ba_header>.stride, of: .argument)
+      for index in 0..<count {
         headers.append(.init(name: text(list[index].name), value: text(list[index].value)))
       }
     }

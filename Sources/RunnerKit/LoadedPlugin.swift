@@ -108,6 +108,7 @@ struct LoadedPlugin {
     guard case .pointer(let raw) = result.value, let pointer = UnsafePointer<ba_extension>(bitPattern: UInt(raw)) else {
       throw LoadError(message: "the extension refuses a host of ABI version \(BA_ABI_VERSION)")
     }
+    _ = PluginMemory.bytes(pointer, MemoryLayout<ba_extension>.size, of: .table)
     let size = Int(pointer.pointee.size)
     guard size >= MemoryLayout<ba_extension>.size, size <= 4096 else {
       throw LoadError(
@@ -138,6 +139,7 @@ struct LoadedPlugin {
       guard count == 0 else { throw LoadError(message: "the extension's table has \(count) entry points at NULL") }
       return []
     }
+    _ = PluginMemory.bytes(list, Int(count) * MemoryLayout.stride(ofValue: list[0]), of: .table)
     var found: [EntryPoint] = []
     for index in 0..<Int(count) {
       let raw = list[index]
@@ -163,6 +165,6 @@ struct LoadedPlugin {
   }
 
   private static func text(_ pointer: UnsafePointer<CChar>) -> String {
-    String(decoding: UnsafeRawBufferPointer(start: pointer, count: strnlen(pointer, 1024)), as: UTF8.self)
+    String(decoding: PluginMemory.text(pointer, atMost: 1024, of: .table), as: UTF8.self)
   }
 }

@@ -19,6 +19,8 @@ public struct SeccompProgram: Sendable, Equatable {
     /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory, and what epoll
     /// is to watch.
     public var countsSharedMemory = false
+    /// The host answers what is notified.
+    public var hasListener = true
     /// Calls that end a run: notified, where the filter would otherwise answer them itself.
     public var killing: Set<String> = []
 
@@ -34,8 +36,9 @@ public struct SeccompProgram: Sendable, Equatable {
   public init(_ options: Options) throws(CompileError) {
     guard let context = seccomp_init(ol_scmp_notify) else { throw .unavailable }
     defer { seccomp_release(context) }
-    // Another architecture's calls end the process before anything else is looked at; x32 counts as one.
-    try Self.set(context, SCMP_FLTATR_ACT_BADARCH, ol_scmp_kill_process)
+    // Another architecture's calls, and x32 counts as one, before anything else is looked at. The host ends the run for one: a
+    // process that the filter ends looks like one that sent itself SIGSYS.
+    try Self.set(context, SCMP_FLTATR_ACT_BADARCH, options.hasListener ? ol_scmp_notify : ol_scmp_kill_process)
     try Self.set(context, SCMP_FLTATR_CTL_NNP, 0)
     try Self.set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2)
     var builder = Builder(context: context)

@@ -78,8 +78,10 @@ extension SeededGenerator {
   }
 
   mutating func runnerMessage() -> RunnerMessage {
-    switch below(8) {
+    switch below(9) {
     case 7: .settled
+    case 8:
+      .wildPointer(.init(source: chance(2) ? .result : chance(2) ? .table : .argument, address: integer()))
     case 0: .wallsClosed(.init(failures: list { .init(step: $0.text(), code: $0.signed()) }))
     case 1:
       .loaded(

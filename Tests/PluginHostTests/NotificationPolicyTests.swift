@@ -22,6 +22,7 @@ import Testing
     var call = ol_notification()
     call.pid = asker
     call.number = try #require(Self.numbers[name])
+    call.architecture = CallArchitecture.native
     let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
     call.arguments = (padded[0], padded[1], padded[2], padded[3], padded[4], padded[5])
     return NotificationPolicy(
@@ -31,6 +32,27 @@ import Testing
 
   private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
     if case .deny(_, _, _, let code, _) = decision { code } else { nil }
+  }
+
+  /// Whatever its number is natively: 102 is the harmless getuid there and socketcall(2) here.
+  @Test(arguments: [false, true]) func callsOfOtherArchitecturesEndARun(_ isLoading: Bool) {
+    func decide(_ architecture: UInt32, _ number: Int32) -> NotificationPolicy.Decision {
+      var call = ol_notification()
+      (call.architecture, call.number) = (architecture, number)
+      return NotificationPolicy(
+        policy: Policy(), grants: .init(), isLoading: isLoading, threads: { 1 }, now: .seconds(1)
+      ).decide(call)
+    }
+    for number in Int32(0)..<500 {
+      #expect(decide(0x4000_0003, number) == .foreign("i386"))
+      #expect(decide(0, number) == .foreign("0x0"))
+      #if arch(x86_64)
+        #expect(decide(CallArchitecture.native, number | 0x4000_0000) == .foreign("x32"))
+      #endif
+    }
+    for number in [-1, 600] as [Int32] {
+      #expect(errno(of: decide(CallArchitecture.native, number)) == ENOSYS, "\(number)")
+    }
   }
 
   @Test(
@@ -203,7 +225,9 @@ import Testing
     for hidesFiles in [false, true] {
       for name in ["utime", "utimes", "utimensat", "futimesat", "stat", "openat"] {
         var call = ol_notification()
+        call.architecture = CallArchitecture.native
         call.number = try #require(Self.numbers[name])
+        call.architecture = CallArchitecture.native
         let policy = NotificationPolicy(
           policy: .init(), grants: .init(), isLoading: false, hidesFiles: hidesFiles, threads: { 1 }, now: .zero)
         let isDenied = !hidesFiles && SystemCalls.times.contains(name)
@@ -216,7 +240,7 @@ import Testing
   @Test func aRunnerSignalsItself() throws {
     func decide(_ process: UInt64, runner: pid_t) throws -> Int32? {
       var call = ol_notification()
-      call.number = try #require(Self.numbers["tgkill"])
+      (call.architecture, call.number) = (CallArchitecture.native, try #require(Self.numbers["tgkill"]))
       (call.arguments.0, call.arguments.1, call.arguments.2) = (process, 4711, UInt64(SIGKILL))
       let policy = NotificationPolicy(
         policy: .init(), grants: .init(), isLoading: false, runner: runner, threads: { 1 }, now: .zero)
@@ -242,7 +266,8 @@ import Testing
 
   @Test func numbersWithoutNames() {
     var call = ol_notification()
-    for number in [600, 1 << 20, -1, .max, .min] as [Int32] {
+    call.architecture = CallArchitecture.native
+    for number in [600, 1 << 20, -1, 0x3fff_ffff] as [Int32] {
       call.number = number
       let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 }, now: .zero)
       #expect(

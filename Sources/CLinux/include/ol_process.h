@@ -55,4 +55,10 @@ size_t ol_memory_in_use(void);
 /* explicit_bzero(3). */
 void ol_erase(void *_Nullable bytes, size_t count);
 
+/* Asks the kernel whether memory of this process can be read, instead of faulting on it: 0 where every byte can be read now,
+   else EFAULT. One system call for each page. */
+int ol_check_readable(const void *_Nullable address, size_t count);
+/* The length of a text without its NUL, `limit` where it has none before. EFAULT where it runs into what can't be read. */
+int ol_check_text(const char *_Nullable text, size_t limit, size_t *_Nonnull length);
+
 #endif

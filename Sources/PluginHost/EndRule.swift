@@ -1,0 +1,53 @@
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// Decides how a run ended whose process went without the host having ended it.
+struct EndRule {
+  /// What was under way, as the end of a sentence.
+  var phase: String
+  /// Whether every wall was closed: before that nothing of the plugin runs.
+  var hadBegun = true
+  /// The memory limit in bytes, where the kernel ended the process for it.
+  var exceededMemory: Int?
+  /// All threads together may use this much, which the kernel's own limit lies above.
+  var cpuTotal = Duration.seconds(Int64.max)
+  /// Whether the filter ends a process by itself, for a call of another architecture: where it has no listener. Elsewhere the
+  /// host ends it, and a SIGSYS is one that the plugin sent itself.
+  var filterKills = false
+  var lastWord: LastWord?
+
+  /// What the runner said of its end while it could. The plugin's word, too.
+  enum LastWord: Equatable {
+    case crashed(RunnerMessage.CrashSite)
+    /// `call`: the name of what was called.
+    case wildPointer(RunnerMessage.WildPointer, call: String)
+  }
+
+  func outcome(of exit: ServerEvent.Exit) -> Outcome {
+    if let limit = exceededMemory {
+      return Outcome(
+        .memoryExceeded, "the kernel ended it \(phase): it had all of its \(limit >> 10) KiB and wanted more")
+    }
+    let signal = exit.wasSignalled ? exit.status : 0
+    if signal == SIGSYS, filterKills {
+      return Outcome(
+        .policyViolation,
+        "it made a system call of another architecture \(phase), or sent itself SIGSYS: no filter of this kernel tells which"
+      )
+    }
+    // Either signal may be the plugin's own, too.
+    if [SIGXCPU, SIGKILL].contains(signal), Duration.nanoseconds(Int64(clamping: exit.cpuNanoseconds)) >= cpuTotal {
+      return Outcome(.cpuTimeExceeded, "the kernel's CPU limit \(phase)")
+    }
+    let end = exit.wasSignalled ? "ended by \(CrashText.signal(signal))" : "exited with status \(exit.status)"
+    guard hadBegun else {
+      return Outcome(.hostFailed, "the runner \(end) before anything of the plugin was loaded")
+    }
+    switch lastWord {
+    case .crashed(let site): return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
+    case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
+    case nil: return Outcome(.crashed, "\(end) \(phase)")
+    }
+  }
+}
