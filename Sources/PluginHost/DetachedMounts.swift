@@ -27,30 +27,30 @@ final class DetachedMounts {
 
   /// A clone of `file`'s mount, as seen by its owner's stand-in. `mustMap`: fail where the filesystem can't map ids;
   /// otherwise what everyone may read is enough.
-  func clone(_ file: PluginImage.File, mustMap: Bool) throws(HostError) -> OwnedDescriptor {
-    do throws(SystemCallError) {
-      var number: Int32 = -1
-      try check("open_tree", file.path) { ol_clone_mount(AT_FDCWD, file.path, 0, &number) }
-      let mount = OwnedDescriptor(taking: number)
-      let found = try mount.identity()
-      guard found.device == file.identity.device, found.inode == file.identity.inode else {
-        throw SystemCallError("open_tree", code: ESTALE, subject: "\(file.path) (replaced since it was opened)")
-      }
-      let owner = Owner(user: found.owner, group: found.group)
-      if owner.user != uid {
-        let map = try map(for: owner)
-        let code = ol_idmap_mount(number, map)
-        if code != 0, mustMap { throw SystemCallError("mount_setattr(IDMAP)", code: code, subject: file.path) }
-      }
-      return mount
-    } catch {
-      guard !OpenFiles.isExhausted(error.code) else { throw .exhausted(error.description) }
-      let remedy =
-        error.call.contains("IDMAP")
-        ? "; run as the ordinary user who owns it, or choose a folder on a filesystem with id-mapped mounts (ext4, xfs, btrfs, tmpfs since Linux 6.3)"
-        : ""
-      throw .failed(error.description + remedy)
+  func clone(_ file: PluginImage.File, mustMap: Bool) throws(SystemCallError) -> OwnedDescriptor {
+    var number: Int32 = -1
+    try check("open_tree", file.path) { ol_clone_mount(AT_FDCWD, file.path, 0, &number) }
+    let mount = OwnedDescriptor(taking: number)
+    let found = try mount.identity()
+    guard found.device == file.identity.device, found.inode == file.identity.inode else {
+      throw SystemCallError("open_tree", code: ESTALE, subject: file.path)
     }
+    let owner = Owner(user: found.owner, group: found.group)
+    if owner.user != uid {
+      let map = try map(for: owner)
+      let code = ol_idmap_mount(number, map)
+      if code != 0, mustMap { throw SystemCallError(Self.mapping, code: code, subject: file.path) }
+    }
+    return mount
+  }
+
+  private static let mapping = "mount_setattr(IDMAP)"
+
+  /// What helps where `clone` failed, as the end of a sentence.
+  static func remedy(for error: SystemCallError) -> String {
+    error.call == mapping
+      ? "; run as the ordinary user who owns it, or choose a folder on a filesystem with id-mapped mounts (ext4, xfs, btrfs, tmpfs since Linux 6.3)"
+      : ""
   }
 
   /// A user namespace in which the owner's ids stand for the runner's (mount_setattr(2), MOUNT_ATTR_IDMAP).

@@ -226,7 +226,8 @@ extension HostCore {
       guard !OpenFiles.isExhausted(error.code) else {
         throw .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil))
       }
-      throw .failed(error.description)
+      if let outcome = ReplacedFile.outcome(of: error, places: plan.places) { throw .ended(.empty(outcome)) }
+      throw .failed(error.description + DetachedMounts.remedy(for: error))
     }
   }
 
@@ -242,12 +243,7 @@ extension HostCore {
         let source: SpawnRequest.Attachment.Source
         if let file = part.file {
           if let mounts {
-            do throws(HostError) {
-              descriptors.append(try mounts.clone(file, mustMap: part.mustMap).release())
-            } catch {
-              if case .exhausted = error { throw SystemCallError("mount", code: EMFILE, subject: file.path) }
-              throw SystemCallError("mount", code: EPERM, subject: "\(error)")
-            }
+            descriptors.append(try mounts.clone(file, mustMap: part.mustMap).release())
             source = .descriptor
           } else {
             source = .path(file.path, device: file.identity.device, inode: file.identity.inode)

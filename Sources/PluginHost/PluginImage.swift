@@ -92,6 +92,10 @@ public struct PluginImage: Sendable {
 
   private static func open(_ path: String) throws(HostError) -> File {
     let named = try RunPath(opening: path)
+    // The kernel's mark on the path of a file that has no name any more (proc_pid_fd(5)).
+    guard !named.path.hasSuffix(" (deleted)") || Files.exists(named.path) else {
+      throw .input("\(path): replaced while it was opened; try again")
+    }
     return File(path: named.path, identity: named.identity)
   }
 

@@ -268,6 +268,9 @@ extension Run {
 
   func wallsClosed(_ report: RunnerMessage.WallReport) {
     if let failure = report.failures.first {
+      if let outcome = ReplacedFile.outcome(step: failure.step, code: failure.code, places: plan.places) {
+        return kill(outcome)
+      }
       return kill(
         Outcome(
           .wallUnavailable,

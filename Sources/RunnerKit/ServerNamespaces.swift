@@ -117,7 +117,7 @@ struct ServerNamespaces {
         var status = stat()
         fstat(mount, &status)
         guard UInt64(status.st_dev) == device, UInt64(status.st_ino) == inode else {
-          throw SystemCallError("open_tree", code: ESTALE, subject: "\(path) (replaced since the host opened it)")
+          throw SystemCallError("open_tree", code: ESTALE, subject: path)
         }
       }
     } catch {
