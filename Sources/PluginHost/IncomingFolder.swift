@@ -36,6 +36,8 @@ struct IncomingFolder: ~Copyable {
     }
     guard made >= 0 else { throw SystemCallError("openat", code: ENOENT, subject: Self.name) }
     let folder = OwnedDescriptor(taking: made)
+    // It is the host's to write in, whatever the plugin made of it.
+    fchmod(made, 0o700)
     if geteuid() == 0 {
       let owner = try container.identity()
       fchown(made, owner.owner, owner.group)

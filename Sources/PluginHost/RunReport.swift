@@ -95,6 +95,9 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   case failed(String)
 
   /// The report of the run that ended, where that is the reason.
+  /// The plugin's container doesn't take a finished file, mostly for what the plugin did there. The file isn't at fault, and
+  /// the plugin goes on.
+  case handOver(String)
   public var report: RunReport? {
     if case .ended(let report) = self { report } else { nil }
   }
@@ -102,7 +105,9 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
-    case .input(let text), .usage(let text), .exhausted(let text), .failed(let text), .entryPointMissing(let text): text
+    case .input(let text), .usage(let text), .exhausted(let text), .handOver(let text), .failed(let text),
+      .entryPointMissing(let text):
+      text
     case .cancelled: "the task was cancelled before its call began"
     }
   }

@@ -18,14 +18,17 @@ struct StagedFile: ~Copyable {
     copying file: FinishedFile, as fileName: String, into path: String, _ expected: FileIdentity? = nil, host: UInt64
   ) throws(HostError) {
     let source = file.subject
+    var step = HandOverFailure.Step.file
     do throws(SystemCallError) {
       let identity = try file.descriptor.identity()
+      step = .container
       let container = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
       let owner = try container.identity()
       // Another plugin may have put something else in its place.
       guard expected.map({ $0.device == owner.device && $0.inode == owner.inode }) ?? true else {
         throw SystemCallError("open", code: ESTALE, subject: path)
       }
+      step = .folder
       let incoming = try IncomingFolder(in: container, creates: true)
       let (name, lock) = try Self.makeFolder(in: incoming, host)
       let folder = lock.folder.number
@@ -50,9 +53,7 @@ struct StagedFile: ~Copyable {
       self.incoming = incoming
       self.lock = lock
     } catch {
-      throw .input(
-        "\(source): \(error.code == ESTALE ? "the container \(path) was replaced" : SystemCallError.message(error.code))"
-      )
+      throw HandOverFailure(step: step, error: error, file: source, container: path).hostError
     }
   }
 

@@ -165,6 +165,8 @@ enum Exit {
       switch error {
       case .input(let text): leave(66, text)
       case .usage(let text): leave(64, text)
+      // EX_CANTCREAT of sysexits.h.
+      case .handOver(let text): leave(73, text)
       case .exhausted(let text), .failed(let text): leave(70, text)
       case .entryPointMissing(let text): leave(Outcome.Kind.entryPointMissing.exitStatus, text)
       case .cancelled: leave(Outcome.Kind.cancelled.exitStatus, "\(error)")
