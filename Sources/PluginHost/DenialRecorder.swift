@@ -8,16 +8,16 @@ struct DenialRecorder {
   }
 
   static let mostRows = 256
-  private var rows: [Key: Int] = [:]
+  private var rows: [Key: (count: Int, mayHaveChanged: Bool)] = [:]
   private var order: [Key] = []
   private(set) var dropped = 0
 
-  mutating func record(layer: String, operation: String, target: String) {
+  mutating func record(layer: String, operation: String, target: String, mayHaveChanged: Bool = false) {
     let key = Key(layer: layer, operation: operation, target: target)
-    if let count = rows[key] {
-      rows[key] = count + 1
+    if let row = rows[key] {
+      rows[key] = (row.count + 1, row.mayHaveChanged || mayHaveChanged)
     } else if rows.count < Self.mostRows {
-      rows[key] = 1
+      rows[key] = (1, mayHaveChanged)
       order.append(key)
     } else {
       dropped += 1
@@ -25,6 +25,11 @@ struct DenialRecorder {
   }
 
   var denials: [RunReport.Denial] {
-    order.map { .init(layer: $0.layer, operation: $0.operation, target: $0.target, count: rows[$0] ?? 0) }
+    order.map { key in
+      let row = rows[key] ?? (0, false)
+      return .init(
+        layer: key.layer, operation: key.operation, target: key.target, count: row.count,
+        mayHaveChanged: row.mayHaveChanged)
+    }
   }
 }

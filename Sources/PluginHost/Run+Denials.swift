@@ -100,13 +100,23 @@ extension Run {
   }
 
   /// A path that the plugin named: recorded where it doesn't get there.
-  func note(_ name: String, _ path: String?, of call: ol_notification) {
-    guard let path, path.hasPrefix("/") else { return }
+  private func note(_ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification) {
+    guard let first = refusedPath(name, argument, of: call) else { return }
+    // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
+    let isShared = (meters?.threads() ?? Int.max) > 1
+    guard let path = isShared ? first : refusedPath(name, argument, of: call) else { return }
+    denials.record(layer: "files", operation: name, target: Printable.text(path), mayHaveChanged: isShared)
+  }
+
+  private func refusedPath(
+    _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
+  ) -> String? {
+    guard let path = path(of: call, argument), path.hasPrefix("/") else { return nil }
     let flags = SystemCalls.modeArgument(of: name).map { value($0 - 1, of: call) }
     let view = FileView(plan, root: "/proc/\(call.pid)/root")
     let isRefused = view.refuses(
       path, to: name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
-    if isRefused { denials.record(layer: "files", operation: name, target: Printable.text(path)) }
+    return isRefused ? path : nil
   }
 
   private func value(_ index: UInt32, of call: ol_notification) -> UInt64 {

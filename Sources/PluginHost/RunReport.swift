@@ -57,6 +57,9 @@ public struct RunReport: Sendable {
     public var operation: String
     public var target: String
     public var count: Int
+    /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
+    /// may then have refused another path.
+    public var mayHaveChanged = false
   }
 
   public struct LogLine: Sendable, Codable, Equatable {
@@ -92,12 +95,12 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   case cancelled
   /// This process has too few descriptors left; no plugin of the host is harmed by it. The sentence names limit and remedy.
   case exhausted(String)
-  case failed(String)
-
-  /// The report of the run that ended, where that is the reason.
   /// The plugin's container doesn't take a finished file, mostly for what the plugin did there. The file isn't at fault, and
   /// the plugin goes on.
   case handOver(String)
+  case failed(String)
+
+  /// The report of the run that ended, where that is the reason.
   public var report: RunReport? {
     if case .ended(let report) = self { report } else { nil }
   }

@@ -127,7 +127,9 @@ enum Output {
     }
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
-      note("denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : ""))
+      note(
+        "denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
+          + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
     }
     if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }
     for entry in report.log {
