@@ -250,3 +250,7 @@ uint64_t ol_slept(void) {
 }
 
 void ol_erase(void *bytes, size_t count) { if (bytes) explicit_bzero(bytes, count); }
+
+int ol_signal_thread(pid_t process, pid_t thread, int signal) {
+  return syscall(SYS_tgkill, process, thread, signal) < 0 ? errno : 0;
+}

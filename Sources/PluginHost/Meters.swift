@@ -87,6 +87,40 @@ struct Meters: ~Copyable {
     return fields.count > 9 ? Int(fields[9]) : nil
   }
 
+  /// The inodes of the shared anonymous memory that it maps; nil where they can't be told, or it maps very much.
+  func sharedMappings() -> Set<UInt64>? {
+    guard let device = SharedMappings.device, let maps = duplicateMaps(), lseek(maps.number, 0, SEEK_SET) == 0,
+      let bytes = try? maps.readAll(limit: Self.longestMaps), !bytes.isEmpty, bytes.count < Self.longestMaps
+    else { return nil }
+    return SharedMappings.inodes(in: String(decoding: bytes, as: UTF8.self), device: device)
+  }
+
+  private static let longestMaps = 1 << 20
+
+  /// Says of each thread that it is stopped and out of the kernel, or gone, or among `waiting`, and how often it has run; nil
+  /// where one isn't, or this user sees none. While that stays the same, none of them has run: a plugin may have a timer send
+  /// it SIGCONT (proc_pid_status(5)).
+  func stillness(waiting: [UInt32]) -> [String: [String]]? {
+    var found: [String: [String]] = [:]
+    for thread in threadNames() {
+      guard let text = try? Files.text(of: "/proc/\(pid)/task/\(thread)/status", limit: 4096) else { return nil }
+      let lines = text.split(separator: "\n").map(String.init)
+      let state = lines.first { $0.hasPrefix("State:") }?.dropFirst(7).prefix(1) ?? ""
+      guard ["T", "t", "Z", "X"].contains(state) || waiting.contains(where: { "\($0)" == thread }) else { return nil }
+      found[thread] = lines.filter { $0.hasPrefix("State:") || $0.contains("_ctxt_switches:") }
+    }
+    return found.isEmpty ? nil : found
+  }
+
+  /// One thread that takes the signal stops all of them. A thread among `waiting` doesn't take it, and where it is the first, the
+  /// kernel gives it to no other.
+  func stopThreads(but waiting: [UInt32]) {
+    guard let other = threadNames().compactMap({ pid_t($0) }).first(where: { !waiting.contains(UInt32($0)) }) else {
+      return
+    }
+    _ = ol_signal_thread(pid, other, SIGSTOP)
+  }
+
   func duplicateMaps() -> OwnedDescriptor? {
     switch maps {
     case .some(let maps): try? maps.duplicate()

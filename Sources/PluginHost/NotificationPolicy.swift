@@ -14,6 +14,9 @@ struct NotificationPolicy {
     case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
     /// A call of another architecture, which ends the run: its number and arguments mean something else here.
     case foreign(String)
+    /// There would be room for shared memory if some of what was granted has been freed since: to be decided again after a look
+    /// at what is mapped.
+    case look
     /// Can't be told yet, and is to be decided again a little later.
     case hold
   }
@@ -28,7 +31,7 @@ struct NotificationPolicy {
     case thread(asker: UInt32, at: Duration)
   }
 
-  /// What was granted in a run so far. Nothing is given back: the host doesn't see what is unmapped or unlocked.
+  /// What was granted in a run so far. But for shared memory nothing is given back: the host doesn't see what is unlocked.
   struct Grants: Equatable {
     /// A lock is 216 bytes of the kernel's.
     static let mostFileLocks = 65_536
@@ -36,7 +39,9 @@ struct NotificationPolicy {
     static let mostWatches = 16_384
     /// A granted thread has begun by then. Until it has, nobody sees it.
     static let longestStart = Duration.milliseconds(10)
-    var sharedMemory = 0
+    var shared = SharedMemoryLedger()
+    /// Whether the next one that wants shared memory is to be told by what is known by now.
+    var hasLooked = false
     var fileLocks = 0
     var watches = 0
     /// Threads that were granted and may not have begun, by who makes them: many may ask at once, and each is to know of
@@ -45,7 +50,7 @@ struct NotificationPolicy {
 
     mutating func add(_ grant: Grant) {
       switch grant {
-      case .sharedMemory(let bytes): sharedMemory += bytes
+      case .sharedMemory(let bytes): shared.add(bytes)
       case .fileLock: fileLocks += 1
       case .watch: watches += 1
       case .thread(let asker, let now):
@@ -149,12 +154,20 @@ struct NotificationPolicy {
     let isWritable = protection & UInt64(PROT_WRITE) != 0
     if isAnonymous, flags & CallFlags.shared != 0, protection & UInt64(PROT_EXEC) == 0 {
       // Its pages outlive their mapping in part, so the whole counts from now on. Its size can't grow later.
-      let left = UInt64(max(policy.limits.memory - grants.sharedMemory, 0))
+      let left = UInt64(max(policy.limits.memory - grants.shared.total, 0))
       let pages = length / 4096 + (length % 4096 == 0 ? 0 : 1)
-      return pages <= left / 4096
-        ? .grant(.sharedMemory(bytes: Int(pages) * 4096)) : deny("mmap", call, ENOMEM, layer: "limits")
+      if pages <= left / 4096 { return .grant(.sharedMemory(bytes: Int(pages) * 4096)) }
+      let couldFit = grants.shared.total > 0 && pages <= UInt64(policy.limits.memory) / 4096
+      return couldFit && !grants.hasLooked ? .look : deny("mmap", call, ENOMEM, layer: "limits")
     }
     return isLoading && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
+  }
+
+  /// Whether a call wants shared anonymous memory.
+  static func mapsShared(_ call: ol_notification) -> Bool {
+    let both = CallFlags.anonymous | CallFlags.shared
+    return call.arguments.3 & both == both && SystemCalls.name(of: call.number) == "mmap"
+      && CallArchitecture.foreignName(call.architecture, number: call.number) == nil
   }
 
   private func deny(_ name: String?, _ call: ol_notification, _ code: Int32, layer: String = "seccomp") -> Decision {

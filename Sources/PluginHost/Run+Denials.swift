@@ -42,6 +42,9 @@ extension Run {
   private func answer(_ call: ol_notification, since: Duration, isAnyEnding: () -> Bool) {
     // Before the threads are counted: what counts as begun by then is among them.
     let now = BootClock.now
+    let mapsShared = NotificationPolicy.mapsShared(call)
+    // Each time: what a grant became is certain as long as there is one alone that isn't known.
+    if mapsShared, grants.shared.total > 0, lookAtOnce(during: call) { grants.hasLooked = true }
     let decision = withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
       NotificationPolicy(
         policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles, runner: pid,
@@ -53,6 +56,9 @@ extension Run {
     switch decision {
     case .proceed: break
     case .hold: return hold(call, since: since, at: now)
+    case .look:
+      hold(call, since: since, at: now)
+      return beginLook(using: memory() ?? 0)
     case .grant(let grant): grants.add(grant)
     case .foreign(let name):
       kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(phase)"))
@@ -61,6 +67,7 @@ extension Run {
       denials.record(layer: layer, operation: name, target: target)
       if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
     }
+    if mapsShared { grants.hasLooked = false }
     let code: Int32 =
       switch decision {
       case .deny(_, _, _, let error, _): error

@@ -42,7 +42,9 @@ extension Run {
 
   /// Lets a runner go on that the host has stopped, unless something else keeps it.
   func goOn() {
-    guard report == nil, cause == nil, !watchdog.isFrozen, pageIn?.isUnderWay != true else { return }
+    guard report == nil, cause == nil, !watchdog.isFrozen, pageIn?.isUnderWay != true, !sharedLook.isUnderWay else {
+      return
+    }
     _ = ol_pidfd_signal(pidfd, SIGCONT)
   }
 }

@@ -18,7 +18,7 @@ final class Run {
   }
 
   enum Timer: UInt64, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing, server, held, turn
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server, held, turn, look
   }
 
   let id: UInt64
@@ -59,6 +59,7 @@ final class Run {
   var statuses: [RunReport.Status] = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
+  var sharedLook = SharedMemoryLook()
   /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
   var held: [(call: ol_notification, since: Duration)] = []
   var waiting: Waiting?
@@ -229,7 +230,7 @@ final class Run {
   // MARK: The watchdog
 
   /// The name of one of this run's timers on the loop.
-  func key(_ timer: Timer) -> UInt64 { id << 3 | timer.rawValue }
+  func key(_ timer: Timer) -> UInt64 { id << 4 | timer.rawValue }
 
   func arm() {
     let now = BootClock.now
@@ -265,11 +266,13 @@ final class Run {
   /// CPU time of this run.
   func cpu() -> Duration { meters?.cpu().map { $0 - cpuBefore } ?? .zero }
 
-  /// `hasAnswered`: the call is over, whatever the time.
-  func sample(hasAnswered: Bool = false) {
+  /// `hasAnswered`: the call is over, whatever the time. `mayLook`: what may have been freed is looked for, before the run ends
+  /// for it.
+  func sample(hasAnswered: Bool = false, mayLook: Bool = true) {
     guard report == nil, cause == nil else { return }
     let now = BootClock.now
-    let memory = memory()
+    var memory = memory()
+    if mayLook, looksFirst(at: memory) { memory = nil }
     if cgroup == nil, staysHidden(at: now) {
       return kill(
         Outcome(.memoryExceeded, "its first thread has ended, and /proc shows this user nothing of what the others use")
@@ -313,8 +316,8 @@ final class Run {
   }
 
   /// With a cgroup the kernel decides, and the sample is for the report alone.
-  private func memory() -> Int? {
-    let used = meters?.memoryBeyondBaseline(shared: grants.sharedMemory)
+  func memory() -> Int? {
+    let used = meters?.memoryBeyondBaseline(shared: grants.shared.total)
     return cgroup == nil ? used : used.map { min($0, plan.policy.limits.memory) }
   }
 
@@ -394,7 +397,7 @@ final class Run {
         "wall": "CLOCK_BOOTTIME, from the call to its return",
         "cpu": "the process's CPU clock, all threads",
         "memory": cgroup.map { "memory cgroup v\($0.version == .one ? 1 : 2), and RssAnon + RssShmem + VmSwap + VmPTE" }
-          ?? "RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call",
+          ?? "RssAnon + shared memory granted and not freed + VmSwap + VmPTE, every millisecond of a call",
       ], scheduled: scheduled.downloads, statuses: statuses)
     self.report = report
     stopWatching()

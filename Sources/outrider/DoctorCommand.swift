@@ -29,7 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
       "cpu": "the process's CPU clock, all threads; RLIMIT_CPU behind it",
       "memory": walls[.cgroup]?.state == .full
         ? "the kernel, to the page, and a sampler for the report"
-        : "a sampler of RssAnon + shared memory granted + VmSwap + VmPTE, every millisecond of a call; a burst shows beyond the limit (RLIMIT_DATA ends it at 4 GiB), kernel memory doesn't count",
+        : "a sampler of RssAnon + shared memory granted and not freed + VmSwap + VmPTE, every millisecond of a call; a burst shows beyond the limit (RLIMIT_DATA ends it at 4 GiB), kernel memory doesn't count",
       "freezing": "SIGSTOP through the pidfd, 1 ms after a call",
       "killing": walls[.pidNamespace]?.state == .full
         ? "SIGKILL through the pidfd of the namespace's first process, which takes the tree"

@@ -55,6 +55,8 @@ size_t ol_memory_in_use(void);
 /* explicit_bzero(3). */
 void ol_erase(void *_Nullable bytes, size_t count);
 
+/* tgkill(2). */
+int ol_signal_thread(pid_t process, pid_t thread, int signal);
 /* Asks the kernel whether memory of this process can be read, instead of faulting on it: 0 where every byte can be read now,
    else EFAULT. One system call for each page. */
 int ol_check_readable(const void *_Nullable address, size_t count);

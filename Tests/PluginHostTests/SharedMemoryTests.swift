@@ -1,0 +1,140 @@
+import Glibc
+import LinuxSystem
+import Testing
+
+@testable import PluginHost
+
+@Suite(.timeLimit(.minutes(1))) struct SharedMemoryTests {
+  @Test("What is unmapped is given back, what is mapped in part counts in full") func givesBack() {
+    var ledger = SharedMemoryLedger()
+    ledger.add(6 << 20)
+    ledger.look([7])
+    #expect(ledger.total == 6 << 20)
+    ledger.add(64 << 10)
+    ledger.look([7, 8])
+    ledger.look([8])
+    #expect(ledger.total == 64 << 10, "which of them is left is known")
+    ledger.look([])
+    #expect(ledger == SharedMemoryLedger())
+  }
+
+  @Test("Where it can't be told which of several is left, it is the largest") func worstCase() {
+    var ledger = SharedMemoryLedger()
+    for bytes in [1, 6, 2] { ledger.add(bytes << 20) }
+    ledger.look([3, 4])
+    #expect(ledger.total == 8 << 20)
+    ledger.look([4])
+    #expect(ledger.total == 6 << 20)
+    ledger.look([])
+    #expect(ledger.total == 0)
+  }
+
+  /// What a plugin does, and what is really there.
+  private struct Plugin {
+    var files: [UInt64: Int] = [:]
+    var next: UInt64 = 1
+    var real: Int { files.values.reduce(0, +) }
+
+    mutating func map(_ bytes: Int) {
+      files[next] = bytes
+      next += 1
+    }
+  }
+
+  @Test(
+    "Never less than what is there, whatever is freed and whenever it is looked at", arguments: 0..<40 as Range<UInt64>
+  )
+  func neverLess(_ seed: UInt64) {
+    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var (ledger, plugin) = (SharedMemoryLedger(), Plugin())
+    for _ in 0..<400 {
+      switch random.next() % 4 {
+      case 0, 1:
+        let bytes = Int(random.next() % 512 + 1) << 12
+        plugin.map(bytes)
+        ledger.add(bytes)
+      case 2: if let file = plugin.files.keys.sorted().randomElement(using: &random) { plugin.files[file] = nil }
+      default: ledger.look(Set(plugin.files.keys))
+      }
+      #expect(ledger.total >= plugin.real)
+    }
+    plugin.files = [:]
+    ledger.look([])
+    #expect(ledger.total == 0)
+  }
+
+  @Test("Exact where each grant is looked at before the next", arguments: 0..<20 as Range<UInt64>)
+  func exact(_ seed: UInt64) {
+    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var (ledger, plugin) = (SharedMemoryLedger(), Plugin())
+    for _ in 0..<400 {
+      ledger.look(Set(plugin.files.keys))
+      #expect(ledger.total == plugin.real)
+      let bytes = Int(random.next() % 512 + 1) << 12
+      plugin.map(bytes)
+      ledger.add(bytes)
+      while random.next() % 2 == 0, let file = plugin.files.keys.sorted().randomElement(using: &random) {
+        plugin.files[file] = nil
+      }
+    }
+  }
+
+  @Test("What is beyond the most grants stays counted") func bounded() {
+    var ledger = SharedMemoryLedger()
+    for _ in 0..<5000 { ledger.add(4096) }
+    ledger.look([])
+    #expect(ledger.total == (5000 - 4096) * 4096)
+  }
+
+  private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state ^= state << 13
+      state ^= state >> 7
+      state ^= state << 17
+      return state
+    }
+  }
+
+  @Test("Shared memory is told by its filesystem, whatever it is called") func mappings() throws {
+    let maps = """
+      7f0000000000-7f0000600000 rw-s 00000000 00:01 41                         /dev/zero (deleted)
+      7f0000600000-7f0000601000 ---s 005ff000 00:01 42                         [anon_shmem:stack]
+      7f0000700000-7f0000701000 rw-p 00000000 00:01 43                         /dev/zero (deleted)
+      7f0000800000-7f0000801000 rw-s 00000000 08:01 44                         /dev/zero (deleted)
+      7f0000900000-7f0000901000 rw-p 00000000 00:00 0                          [heap]
+      7f0000a00000-7f0000a01000 rw-s 00001000 00:01 41
+      nonsense
+
+      """
+    #expect(SharedMappings.inodes(in: maps, device: "00:01") == [41, 42])
+    let device = try #require(SharedMappings.device)
+    let page = try #require(mmap(nil, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+    let own = {
+      SharedMappings.inodes(in: try Files.text(of: "/proc/self/maps", limit: 1 << 20), device: device)
+    }
+    let before = try own()
+    munmap(page, 4096)
+    let after = try own()
+    #expect(!before.subtracting(after).isEmpty)
+  }
+
+  @Test("A run is looked at where that may help, and ends where it grows meanwhile") func looks() {
+    let mib = 1 << 20
+    var look = SharedMemoryLook()
+    #expect(look.isWorthwhile(memory: 9 * mib, shared: 6 * mib, limit: 8 * mib))
+    for (memory, shared) in [(8, 6), (9, 0), (20, 6)] {
+      #expect(!look.isWorthwhile(memory: memory * mib, shared: shared * mib, limit: 8 * mib))
+    }
+    let now = Duration.seconds(1)
+    #expect(look.begin(at: now, memory: 9 * mib) == now + .milliseconds(1))
+    #expect(look.isWorthwhile(memory: 10 * mib, shared: 6 * mib, limit: 8 * mib))
+    #expect(!look.isWorthwhile(memory: 10 * mib + 1, shared: 6 * mib, limit: 8 * mib))
+    #expect(look.next(at: now + .milliseconds(2)) == now + .milliseconds(3))
+    #expect(look.next(at: now + .milliseconds(500)) == nil)
+    look.ended(at: now, cost: .milliseconds(2))
+    #expect(!look.isUnderWay)
+    #expect(!look.isDue(at: now + .milliseconds(19)) && look.isDue(at: now + .milliseconds(20)))
+    #expect(look.begin(at: now, memory: 0) == now + .milliseconds(20), "nine tenths of the time are the plugin's")
+  }
+}
