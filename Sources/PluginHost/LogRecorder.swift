@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Keeps a plugin's log up to its limit and counts the rest.
 struct LogRecorder {
   let limit: Int
@@ -21,12 +23,14 @@ struct LogRecorder {
   private var begunBytes = 0
 
   /// What a plugin wrote to its standard output and error, line by line, wherever it was cut on its way.
-  mutating func recordOutput(_ bytes: some Collection<UInt8>) {
-    var rest = bytes[...]
-    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      begin(rest[..<end])
+  mutating func recordOutput(_ bytes: UnsafeRawBufferPointer) {
+    var rest = bytes
+    // Searched by libc: what is only counted must not cost more than it took the plugin to write, in a debug build neither.
+    while let start = rest.baseAddress, let end = memchr(start, Int32(UInt8(ascii: "\n")), rest.count) {
+      let count = UnsafeRawPointer(end) - start
+      begin(.init(rebasing: rest[..<count]))
       finishOutput()
-      rest = rest[rest.index(after: end)...]
+      rest = .init(rebasing: rest[(count + 1)...])
     }
     begin(rest)
   }
@@ -44,9 +48,8 @@ struct LogRecorder {
     keep(.init(level: "default", subsystem: "", category: "output", message: text), bytes: begunBytes)
   }
 
-  private mutating func begin(_ bytes: some Collection<UInt8>) {
-    let count = bytes.count
-    begunBytes += count
+  private mutating func begin(_ bytes: UnsafeRawBufferPointer) {
+    begunBytes += bytes.count
     if used + begunBytes + 16 <= limit { begun += bytes }
   }
 

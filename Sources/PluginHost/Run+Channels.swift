@@ -123,24 +123,24 @@ extension Run {
     guard !isClosed else { return }
     // What is left is there when the loop comes round again, after its deadlines.
     let due = BootClock.now + Self.longestPortion
-    var buffer = [UInt8](repeating: 0, count: 4096)
     repeat {
-      let count = read(output, &buffer, buffer.count)
+      let count = readOutput()
       if count == 0 { return unwatch(output) }
       if count < 0 { return }
-      log.recordOutput(buffer[0..<count])
     } while BootClock.now < due
   }
 
   /// The plugin is gone, and no more than a pipe's buffer is left.
   func receiveLastOutput() {
-    var buffer = [UInt8](repeating: 0, count: 65536)
-    while true {
-      let count = read(output, &buffer, buffer.count)
-      guard count > 0 else { break }
-      log.recordOutput(buffer[0..<count])
-    }
+    while readOutput() > 0 {}
     log.finishOutput()
+  }
+
+  /// As read(2).
+  private func readOutput() -> Int {
+    let count = loop.buffer.withUnsafeMutableBytes { read(output, $0.baseAddress, $0.count) }
+    if count > 0 { loop.buffer.withUnsafeBytes { log.recordOutput(.init(rebasing: $0[..<count])) } }
+    return count
   }
 
   func unwatch(_ descriptor: Int32) {

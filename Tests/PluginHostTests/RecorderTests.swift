@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import PluginHost
@@ -78,5 +79,11 @@ import Testing
         #expect(recorder.lines.map(\.message) == ["caf\u{e9} one line", "another", "the last"])
       }
     }
+  }
+}
+
+extension LogRecorder {
+  fileprivate mutating func recordOutput(_ bytes: some ContiguousBytes) {
+    bytes.withUnsafeBytes { recordOutput($0) }
   }
 }
