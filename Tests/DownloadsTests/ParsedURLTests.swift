@@ -25,6 +25,16 @@ import Testing
     #expect(try ParsedURL("?z", relativeTo: base).text == "https://a.example/one/two?z")
   }
 
+  /// What credentials are bound to.
+  @Test func schemeHostAndPortMakeAnOrigin() throws {
+    let texts = [
+      "https://a.example/", "http://a.example/", "https://b.example/", "https://a.example:8443/",
+      "http://a.example:443/",
+    ]
+    #expect(Set(try texts.map { try ParsedURL($0).origin }).count == texts.count)
+    #expect(try ParsedURL("https://A.example:443/x?y").origin == ParsedURL(texts[0]).origin)
+  }
+
   @Test(arguments: [
     "", "https://", "https://exa mple.com/", "https://example.com/\r\nX: y", "https://a\0b/", "no scheme",
   ])

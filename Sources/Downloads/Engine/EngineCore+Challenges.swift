@@ -44,8 +44,9 @@ extension EngineCore {
         "\(peer) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
     }
     origins[peerNumber].strongestOffered = best.strength
-    if let session = job.credentials[origin], best.parameters["stale"]?.lowercased() == "true",
-      job.staleNonces < Self.mostStaleNonces
+    // A credential was given for a realm: another one is asked for anew (RFC 7616, 3.3).
+    if let session = job.credentials[origin], session.challenge.realm == best.realm,
+      best.parameters["stale"]?.lowercased() == "true", job.staleNonces < Self.mostStaleNonces
     {
       // An old nonce isn't a refusal, and counts for itself.
       job.staleNonces += 1
