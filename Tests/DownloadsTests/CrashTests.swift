@@ -8,39 +8,39 @@ import Testing
 /// F-41 and F-43: killed at every write, synchronisation, rename and commit of a fetch; the next run has to end well.
 @Suite(.timeLimit(.minutes(10))) struct CrashTests {
   static let content = Content.pseudoRandom(seed: 8, count: (12 << 20) + 5)
+  private static let whole = Data(content.bytes)
+  /// The operations are shared out among so many cases, which run side by side.
+  private static let strides = 4
 
-  @Test("F-41 F-43 killed at every operation that leaves a trace", arguments: ["before", "after"])
-  func everywhere(manner: String) async throws {
+  @Test(
+    "F-41 F-43 killed at every operation that leaves a trace", arguments: ["before", "after"], 1...strides)
+  func everywhere(manner: String, first: Int) async throws {
     let origin = try Origin { $0.resources["/file"] = Resource(Self.content) }
     defer { origin.stop() }
-    var number = 0
-    var wasKilled = true
-    while wasKilled {
-      number += 1
-      wasKilled = try await Self.interrupt([number], origin, manner) == 1
-    }
+    var number = first
+    while try await Self.interrupt([number], origin, manner) == 1 { number += Self.strides }
     #expect(number > 30, "there was something to kill")
   }
 
   /// Recovering is a run like any other, of which nothing is left but what the one before it left: so the second is
   /// killed at each of its operations as well, after a first one that ended in the middle, or with all of it there.
-  @Test("F-41 F-43 killed again at every operation of the recovery", arguments: Stage.allCases)
-  func recovery(stage: Stage) async throws {
+  @Test("F-41 F-43 killed again at every operation of the recovery", arguments: Stage.allCases, 1...strides)
+  func recovery(stage: Stage, start: Int) async throws {
     let origin = try Origin { $0.resources["/file"] = Resource(Self.content) }
     defer { origin.stop() }
-    let all = try await Self.operations(origin)
+    let all = try await Self.operations.value
     let first =
       switch stage {
       case .received: all / 2
       case .whole: all - 6
       case .named: all - 1
       }
-    var number = 0
-    var kills = 2
-    while kills == 2 {
-      number += 1
-      kills = try await Self.interrupt([first, number], origin, "after")
+    var number = start
+    while true {
+      let kills = try await Self.interrupt([first, number], origin, "after")
       try #require(kills >= 1, "\(stage), operation \(first) of \(all)")
+      guard kills == 2 else { break }
+      number += Self.strides
     }
     #expect(number > 8, "there was something to kill")
   }
@@ -48,7 +48,9 @@ import Testing
   enum Stage: CaseIterable, Sendable { case received, whole, named }
 
   /// How many a run has.
-  private static func operations(_ origin: Origin) async throws -> Int {
+  private static let operations = Task {
+    let origin = try Origin { $0.resources["/file"] = Resource(content) }
+    defer { origin.stop() }
     var number = 0
     repeat { number += 8 } while try await interrupt([number], origin, "after") == 1
     repeat { number -= 1 } while try await interrupt([number], origin, "after") == 0
@@ -63,7 +65,6 @@ import Testing
     try FileManager.default.createDirectory(
       atPath: "\(folder)/state", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     let what = "operations \(numbers), \(manner)"
-    let whole = Data(content.bytes(in: 0..<content.count))
     var kills = 0
     // The last one isn't interrupted.
     for number in numbers + [0] {

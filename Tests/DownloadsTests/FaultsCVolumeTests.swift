@@ -9,7 +9,7 @@ import Testing
 @testable import Downloads
 
 /// F-47 and F-68: every operation on files fails once, in a scenario that has it.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct FaultsCVolumeTests {
+@Suite(.timeLimit(.minutes(2))) struct FaultsCVolumeTests {
   /// More than what is fetched without preallocation.
   private static let large = Content.pseudoRandom(seed: 9, count: (9 << 20) + 5)
   private static let codes = [EIO, EROFS, EMFILE, ENFILE, ENODEV]
