@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import LinuxSystem
@@ -76,13 +75,17 @@ import Testing
     #expect(LibrarySearch.installed()["libm.so.6"] != nil)
   }
 
-  /// Whether its pages are there, as far as reading them without waiting tells.
+  /// Whether all its pages are there. A read with RWF_NOWAIT would start a readahead, and so bring in what it asks about.
   private static func isCached(_ path: String) throws -> Bool {
     let file = try OwnedDescriptor.open(path, O_RDONLY)
-    let size = off_t(try file.identity().size)
-    return stride(from: off_t(0), to: size, by: 4096).allSatisfy { offset in
-      ol_is_cached(file.number, Int64(offset)) == 1
-    }
+    let size = Int(try file.identity().size)
+    let memory = mmap(nil, size, PROT_READ, MAP_SHARED, file.number, 0)
+    try #require(memory != MAP_FAILED)
+    defer { munmap(memory, size) }
+    var pages = [UInt8](repeating: 0, count: (size + 4095) / 4096)
+    let result = mincore(memory, size, &pages)
+    try #require(result == 0)
+    return pages.allSatisfy { $0 & 1 == 1 }
   }
 
   private static func drop(_ path: String) throws {
