@@ -23,16 +23,34 @@ package enum FileLock {
   package static func with<T>(
     _ name: String, in directory: Int32, _ body: () throws(SystemCallError) -> T
   ) throws(SystemCallError) -> T {
-    let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    // NFS locks exclusively only what is open for writing (flock(2)).
+    var file = openat(directory, name, O_RDWR | flags)
+    if file < 0, [EACCES, EROFS, EISDIR].contains(errno) { file = openat(directory, name, O_RDONLY | flags) }
     guard file >= 0 else {
       // Not being able to look isn't the same as there being nobody.
       if [EMFILE, ENFILE, ENOMEM].contains(errno) { throw SystemCallError("openat", code: errno, subject: name) }
       return try body()
     }
     defer { close(file) }
-    try take(file, name: name)
+    try take(file, name: name, in: directory)
     defer { giveBack(file) }
     return try body()
+  }
+
+  /// Locks an open file of which `name` was opened. Between opening and locking, its holder may have renamed it and somebody
+  /// else have made another: likewise EWOULDBLOCK, and then this one isn't locked.
+  package static func take(_ file: Int32, name: String, in directory: Int32) throws(SystemCallError) {
+    try take(file, name: name)
+    var opened = stat()
+    var named = stat()
+    if fstat(file, &opened) == 0, fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+      opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
+    {
+      return
+    }
+    giveBack(file)
+    throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by another process")
   }
 
   /// Whether anybody has the lock of a file, by the kernel's list (proc_locks(5)): trying it would keep out, for a moment, who

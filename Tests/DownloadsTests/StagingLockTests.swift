@@ -71,6 +71,42 @@ import Testing
     #expect(try Files.names(in: folder).filter { $0 != StagingFolder.common } == ["file"])
   }
 
+  @Test("F-43 who locks a file after its name was given to another leaves that one alone") func replaced() throws {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
+    defer { Files.removeTree(folder) }
+    let path = "\(folder)/staged"
+    let directory = try OwnedDescriptor.open(folder, O_RDONLY | O_DIRECTORY)
+    let first = try OwnedDescriptor.open(path, O_RDWR | O_CREAT)
+    try FileLock.take(first.number, name: "staged", in: directory.number)
+    FileLock.giveBack(first.number)
+    #expect(rename(path, "\(folder)/published") == 0)
+    let other = try OwnedDescriptor.open(path, O_RDWR | O_CREAT)
+    let error = #expect(throws: SystemCallError.self) {
+      try FileLock.take(first.number, name: "staged", in: directory.number)
+    }
+    #expect(error?.code == EWOULDBLOCK)
+    #expect(try !FileLock.isHeld(inode: first.identity().inode), "its lock is given back")
+    #expect(try Files.identity(of: path).inode == other.identity().inode)
+  }
+
+  @Test("F-43 one that was ended neither renames nor removes what another has begun since") func ended() throws {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
+    defer { Files.removeTree(folder) }
+    let destination = try Destination(folder, app: "app", files: SystemFiles())
+    let first = StagingFile(destination: destination, name: "staged")
+    try first.write(Self.buffer(1))
+    let identity = try first.identity()
+    first.end()
+    let second = StagingFile(destination: destination, name: "staged")
+    #expect(try second.reopen(Self.partial(identity), boot: "boot") != nil)
+    let error = #expect(throws: SystemCallError.self) {
+      try first.whileLocked { () throws(SystemCallError) in Issue.record("it has no lock") }
+    }
+    #expect(error?.code == EWOULDBLOCK)
+    first.discard()
+    #expect(destination.isStaged(identity, under: "staged"))
+  }
+
   @Test("F-43 as long as a write hangs nobody else gets the file, though the job is over") func hanging() async throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
     defer { Files.removeTree(folder) }

@@ -57,11 +57,7 @@ final class StagingFile: @unchecked Sendable {
   @discardableResult
   func take(_ descriptor: consuming OwnedDescriptor, _ name: String) throws(SystemCallError) -> Int32 {
     let file = LockedFile(descriptor)
-    try FileLock.take(file.descriptor.number, name: name)
-    // Between opening and locking, somebody else may have taken it for one that nobody has, and put another in its place.
-    guard destination.isStaged(try file.descriptor.identity(), under: name) else {
-      throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by another process")
-    }
+    try FileLock.take(file.descriptor.number, name: name, in: destination.staging.number)
     opened.withLock { $0 = file }
     return file.descriptor.number
   }
@@ -291,18 +287,15 @@ final class StagingFile: @unchecked Sendable {
 
   /// Forgets the file, and removes it.
   func discard() {
-    if opened.withLock({ $0 != nil }) {
-      try? files.remove(name, in: destination.staging.number)
-      close()
-    } else {
-      destination.removeStaging(name)
-    }
+    try? whileLocked { () throws(SystemCallError) in try files.remove(name, in: destination.staging.number) }
+    close()
   }
 
   /// Nobody else has it, or gets it, until `body` is through.
   func whileLocked(_ body: () throws(SystemCallError) -> Void) throws(SystemCallError) {
-    if let file = opened.withLock({ $0 }) {
-      defer { withExtendedLifetime(file) {} }
+    // Also when it is ended meanwhile; one that was ended before has no lock any more.
+    if let file = opened.withLock({ $0 }), file.beginWriting() {
+      defer { file.endWriting() }
       return try body()
     }
     try FileLock.with(name, in: destination.staging.number, body)
