@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -37,12 +36,6 @@ int ol_open_without_links(const char *path, int flags, int *descriptor) {
     if (result < 0) return errno;
     *descriptor = (int)result;
     return 0;
-}
-
-int ol_is_cached(int descriptor, int64_t offset) {
-    char byte;
-    struct iovec part = {&byte, 1};
-    return preadv2(descriptor, &part, 1, offset, RWF_NOWAIT) == 1;
 }
 
 int ol_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to) {

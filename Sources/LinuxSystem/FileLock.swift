@@ -26,7 +26,7 @@ package enum FileLock {
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     // NFS locks exclusively only what is open for writing (flock(2)).
     var file = openat(directory, name, O_RDWR | flags)
-    if file < 0, [EACCES, EROFS, EISDIR].contains(errno) { file = openat(directory, name, O_RDONLY | flags) }
+    if file < 0, errno != ENOENT { file = openat(directory, name, O_RDONLY | flags) }
     guard file >= 0 else {
       // Not being able to look isn't the same as there being nobody.
       if [EMFILE, ENFILE, ENOMEM].contains(errno) { throw SystemCallError("openat", code: errno, subject: name) }

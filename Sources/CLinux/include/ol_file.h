@@ -9,9 +9,6 @@ int ol_open_beneath(int directory, const char *path, int flags, unsigned int mod
 /* openat2(2) of a whole path that no symbolic link is to be part of: ELOOP. */
 int ol_open_without_links(const char *path, int flags, int *descriptor);
 
-/* 1 when a byte of a file can be read without waiting for a disk (preadv2(2), RWF_NOWAIT). */
-int ol_is_cached(int descriptor, int64_t offset);
-
 /* renameat2(2) with RENAME_NOREPLACE. */
 int ol_rename_exclusive(int from_directory, const char *from, int to_directory, const char *to);
 
