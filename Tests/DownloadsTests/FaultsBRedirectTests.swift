@@ -142,6 +142,33 @@ import Testing
     _ = try await scene.close()
   }
 
+  @Test("F-35 what was dropped stays dropped, within the other origin and on the way back") func staysDropped()
+    async throws
+  {
+    let back = Mutex("")
+    let second = try Origin {
+      $0.handler = { request, _ in
+        let target = request.path == "/one" ? "/two" : back.withLock { $0 }
+        return .with { $0.redirect = .to(target) }
+      }
+    }
+    defer { second.stop() }
+    let target = second.url("/one")
+    let scene = try await Scene(
+      specification: { $0.headers = [Download.Header(name: "X-Key", value: "secret")] },
+      configure: { $0.resources["/back"] = Resource(Trial.content) },
+      reply: { request, _ in
+        guard request.path == Trial.path else { return nil }
+        back.withLock { $0 = "http://\(request.header("Host") ?? "")/back" }
+        return .with { $0.redirect = .to(target) }
+      })
+    #expect(try await scene.end().isFinished && scene.isWhole)
+    #expect(second.requests.map(\.path) == ["/one", "/two"])
+    #expect(second.requests.allSatisfy { $0.header("X-Key") == nil })
+    #expect(scene.origin.requests.map { $0.header("X-Key") } == ["secret", nil])
+    _ = try await scene.close()
+  }
+
   @Test("F-35 a credential that was given for one origin doesn't reach another") func credentialStays() async throws {
     let second = try Origin { $0.resources["/other"] = Resource(Trial.content) }
     defer { second.stop() }

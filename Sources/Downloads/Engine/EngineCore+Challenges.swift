@@ -44,13 +44,11 @@ extension EngineCore {
         "\(peer) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
     }
     origins[peerNumber].strongestOffered = best.strength
-    // A credential was given for a realm: another one is asked for anew (RFC 7616, 3.3).
-    if let session = job.credentials[origin], session.challenge.realm == best.realm,
-      best.parameters["stale"]?.lowercased() == "true", job.staleNonces < Self.mostStaleNonces
-    {
+    // A credential was given for a realm: for another one it is asked for anew.
+    if job.staleNonces < Self.mostStaleNonces, let session = job.credentials[origin]?.renewed(by: best) {
       // An old nonce isn't a refusal, and counts for itself.
       job.staleNonces += 1
-      job.credentials[origin] = Authorization.Session(best, session.credential)
+      job.credentials[origin] = session
       return .again(segment.ask, .probe)
     }
     guard options.answerChallenge != nil else {

@@ -39,6 +39,15 @@ enum Authorization {
       self.credential = credential
     }
 
+    /// The same credential with a new nonce. nil unless the server says that the nonce alone was old (RFC 7616, 3.3), in the
+    /// same protection space: a credential that was given for one realm is for no other.
+    func renewed(by challenge: Challenge) -> Session? {
+      guard self.challenge.scheme == .digest, challenge.scheme == .digest, challenge.realm == self.challenge.realm,
+        challenge.parameters["stale"]?.lowercased() == "true"
+      else { return nil }
+      return Session(challenge, credential)
+    }
+
     /// The value of `Authorization` or `Proxy-Authorization`. `cnonce` is the client's nonce, new for every request.
     mutating func header(method: String, target: String, cnonce: String) -> String {
       switch credential {

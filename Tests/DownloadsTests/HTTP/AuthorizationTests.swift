@@ -120,6 +120,22 @@ import Testing
     #expect(Self.field("username", in: header) == nil)
   }
 
+  @Test func anOldNonceIsReplacedWithinItsRealm() throws {
+    func challenge(_ parameters: [String: String]) -> Challenge { Challenge(scheme: .digest, parameters: parameters) }
+    let session = try #require(Authorization.Session(challenge(["realm": "r", "nonce": "n"]), Self.mufasa))
+    let new = session.renewed(by: challenge(["realm": "r", "nonce": "m", "stale": "TRUE"]))
+    #expect(new?.credential == Self.mufasa && new?.challenge.parameters["nonce"] == "m")
+    let others = [
+      ["realm": "R", "nonce": "m", "stale": "true"], ["realm": "", "nonce": "m", "stale": "true"],
+      ["nonce": "m", "stale": "true"], ["realm": "r", "nonce": "m"], ["realm": "r", "nonce": "m", "stale": "false"],
+    ]
+    for parameters in others { #expect(session.renewed(by: challenge(parameters)) == nil, "\(parameters)") }
+    #expect(session.renewed(by: Challenge(scheme: .basic, parameters: ["realm": "r", "stale": "true"])) == nil)
+    let basic = try #require(
+      Authorization.Session(Challenge(scheme: .basic, parameters: ["realm": "r"]), Self.mufasa))
+    #expect(basic.renewed(by: challenge(["realm": "r", "nonce": "m", "stale": "true"])) == nil)
+  }
+
   @Test func credentialsHaveALength() throws {
     let longest = String(repeating: "x", count: Authorization.mostBytes)
     #expect(Authorization.mostBytes == 4096)

@@ -53,6 +53,16 @@ import Testing
     #expect(throws: HeadFailure.self) { try Self.read([line, "\r\n"]) }
   }
 
+  /// Text alone doesn't make it HTTP/2, from which the end of a body would follow.
+  @Test(arguments: [true, false]) func http2IsReadWhereItWasAgreed(isAgreed: Bool) {
+    var reader = ResponseHeadReader(allowsHTTP2: isAgreed)
+    let result = Array("HTTP/2 200 \r\n".utf8).withUnsafeBytes { bytes in
+      Result { () throws(HeadFailure) in try reader.append(bytes) }
+    }
+    #expect(reader.isHTTP2 == isAgreed)
+    if case .failure(.malformed) = result { #expect(!isAgreed) } else { #expect(isAgreed) }
+  }
+
   @Test(arguments: [
     " folded: x\r\n", "\tfolded\r\n", "NoColon\r\n", ": x\r\n", "Na me: x\r\n", "Name : x\r\n", "N\u{e9}: x\r\n",
     "A: x\0y\r\n",

@@ -50,6 +50,23 @@ import Testing
     #expect(!failure.detail.contains("secret") && !failure.detail.contains("\r"), "\(failure.detail)")
   }
 
+  /// Each differs from the first in one part of the origin alone (RFC 6454, 5).
+  @Test(arguments: [
+    ("http://localhost:443/", "http://localhost:443/x", false),
+    ("http://localhost:443/", "https://localhost:443/x", true),
+    ("http://localhost:443/", "http://localhost:444/x", true),
+    ("http://localhost:443/", "http://127.0.0.1:443/x", true),
+    ("http://localhost/", "http://localhost:80/x", false), ("https://a.example/", "https://localhost/x", true),
+  ])
+  func everyPartOfAnOriginCounts(from: String, target: String, drops: Bool) throws {
+    let decision = RedirectPolicy.decide(
+      status: 302, location: [target], from: try ParsedURL(from), visited: [],
+      rules: HostRulesTests.rules(
+        ["a.example", "localhost"], listed: ["127.0.0.1"], ports: [80, 443, 444], loopback: true))
+    #expect(decision == .follow(try ParsedURL(target), dropsCredentials: drops))
+    #expect((try ParsedURL(from).origin == ParsedURL(target).origin) == !drops)
+  }
+
   @Test func equalFieldsAreOne() throws {
     #expect(try Self.decide(["/x", "/x"]) == .follow(try ParsedURL("https://a.example/x"), dropsCredentials: false))
   }
