@@ -357,13 +357,26 @@ import Testing
 
   /// Its own process table says nothing of a host in another one.
   @Test(.asRoot) func aHostInAnotherPidNamespaceTakesNothing() throws {
-    // The first host of all proves its limits, with folders that come and go.
-    #expect(try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "-5"]).status == 0)
-    let process = try Self.sleeper()
+    let library = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: library) }
+    try LibraryTests.compile(
+      """
+      #include <fcntl.h>
+      #include <unistd.h>
+      int wait_here(void) { open("/container/here", O_CREAT | O_WRONLY, 0600); for (;;) pause(); }
+      """, "-O1 -o waits.so", in: library)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["call", "\(library)/waits.so", "wait_here", "i32()"]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
     let prefix = "outrider-run-\(process.processIdentifier)-"
+    // A host that proves its limits first has folders that come and go: this is the plugin's.
     func folders() throws -> [String] {
-      try ["/tmp", "/var/tmp"].flatMap { try FileManager.default.contentsOfDirectory(atPath: $0) }
-        .filter { $0.hasPrefix(prefix) }
+      try ["/tmp", "/var/tmp"].flatMap { parent in
+        try FileManager.default.contentsOfDirectory(atPath: parent)
+          .filter { $0.hasPrefix(prefix) && access("\(parent)/\($0)/here", F_OK) == 0 }
+      }
     }
     var before: [String] = []
     while before.isEmpty, process.isRunning { before = try folders() }
