@@ -176,7 +176,7 @@ extension Run {
 
   func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
     // An answer that comes while its runner is being killed is none: the report already says why there isn't one.
-    if hear(lastWord: message) || cause != nil { return }
+    if record(lastWord: message) || cause != nil { return }
     switch message {
     case .settled:
       guard isLoading, !hasSettled, id == 0 else { throw .unexpected("settled") }
@@ -226,7 +226,7 @@ extension Run {
   }
 
   /// Whether that was what the runner says of its own end.
-  private func hear(lastWord message: RunnerMessage) -> Bool {
+  private func record(lastWord message: RunnerMessage) -> Bool {
     switch message {
     case .crashed(let site): lastWord = .crashed(site)
     case .wildPointer(let pointer):

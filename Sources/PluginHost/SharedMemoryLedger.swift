@@ -4,7 +4,7 @@
 /// it counts in full. A pure value.
 struct SharedMemoryLedger: Equatable {
   /// What is granted beyond so many at a time is never given back.
-  private static let mostGrants = 4096
+  private static let maxGrants = 4096
 
   private struct Grant: Equatable {
     var bytes: Int
@@ -18,7 +18,7 @@ struct SharedMemoryLedger: Equatable {
 
   mutating func add(_ bytes: Int) {
     total += bytes
-    if grants.count < Self.mostGrants { grants.append(Grant(bytes: bytes)) }
+    if grants.count < Self.maxGrants { grants.append(Grant(bytes: bytes)) }
   }
 
   /// `mapped`: the inodes of all shared anonymous memory that was mapped at a moment at which every grant had become a mapping

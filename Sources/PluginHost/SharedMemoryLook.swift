@@ -7,7 +7,7 @@ struct SharedMemoryLook: Equatable {
   private static let longest = Duration.milliseconds(500)
 
   /// What a thread that was in the kernel may still use before it stands. A plugin that has itself continued ends for more.
-  private static let mostGrowth = 1 << 20
+  private static let maxGrowth = 1 << 20
 
   private var since: Duration?
   private var memory = 0
@@ -39,6 +39,6 @@ struct SharedMemoryLook: Equatable {
   /// goes on being looked at.
   func isWorthwhile(memory: Int, shared: Int, limit: Int) -> Bool {
     memory > limit && shared > 0 && memory - shared <= limit
-      && (!isUnderWay || memory <= self.memory + Self.mostGrowth)
+      && (!isUnderWay || memory <= self.memory + Self.maxGrowth)
   }
 }

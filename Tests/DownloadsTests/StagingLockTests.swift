@@ -24,6 +24,19 @@ import Testing
       device: identity.device, inode: identity.inode)
   }
 
+  /// A file that `first` has begun and ended, and `second` goes on with.
+  private static func takenOver(
+    in destination: Destination
+  ) throws -> (first: StagingFile, second: StagingFile, identity: FileIdentity) {
+    let first = StagingFile(destination: destination, name: "staged")
+    try first.write(buffer(1))
+    let identity = try first.identity()
+    first.end()
+    let second = StagingFile(destination: destination, name: "staged")
+    try #require(try second.reopen(partial(identity), boot: "boot") != nil)
+    return (first, second, identity)
+  }
+
   @Test("F-43 a staging file that another has is neither opened, emptied nor removed, and its holder is named")
   func refused() throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
@@ -53,12 +66,7 @@ import Testing
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
     defer { Files.removeTree(folder) }
     let destination = try Destination(folder, app: "app", files: SystemFiles())
-    let first = StagingFile(destination: destination, name: "staged")
-    try first.write(Self.buffer(1))
-    let identity = try first.identity()
-    first.end()
-    let second = StagingFile(destination: destination, name: "staged")
-    #expect(try second.reopen(Self.partial(identity), boot: "boot") != nil)
+    let (first, second, _) = try Self.takenOver(in: destination)
     try second.whileLocked { () throws(SystemCallError) in
       try destination.files.rename(
         "staged", in: destination.staging.number, to: "file", in: destination.target.number)
@@ -93,12 +101,8 @@ import Testing
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
     defer { Files.removeTree(folder) }
     let destination = try Destination(folder, app: "app", files: SystemFiles())
-    let first = StagingFile(destination: destination, name: "staged")
-    try first.write(Self.buffer(1))
-    let identity = try first.identity()
-    first.end()
-    let second = StagingFile(destination: destination, name: "staged")
-    #expect(try second.reopen(Self.partial(identity), boot: "boot") != nil)
+    let (first, second, identity) = try Self.takenOver(in: destination)
+    defer { second.end() }
     let error = #expect(throws: SystemCallError.self) {
       try first.whileLocked { () throws(SystemCallError) in Issue.record("it has no lock") }
     }
