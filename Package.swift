@@ -30,10 +30,12 @@ let package = Package(
   products: [
     .library(name: "PluginHost", targets: ["PluginHost"]),
     .library(name: "Downloads", targets: ["AssetModel", "AssetStore", "Downloads"]),
+    .library(name: "AssetService", targets: ["AppBundles", "AssetService", "ServiceProtocol"]),
     .library(name: "BackgroundAssets", targets: ["BackgroundAssets", "os", "OSLog", "ExtensionFoundation"]),
     .library(name: "OutriderPreload", type: .dynamic, targets: ["Preload"]),
     .executable(name: "outrider", targets: ["outrider"]),
     .executable(name: "outrider-runner", targets: ["outrider-runner"]),
+    .executable(name: "outriderd", targets: ["outriderd"]),
   ],
   // Apple's compilers don't mention a deprecation to an app whose deployment target is before it.
   traits: [
@@ -59,6 +61,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
     // Floor 1: the operating system and the asset vocabulary, as values and owners.
     .target(name: "LinuxSystem", dependencies: ["CLinux", systemPackage], swiftSettings: strict),
     .target(name: "AssetModel", swiftSettings: strict),
@@ -66,6 +69,8 @@ let package = Package(
     .target(name: "Sandbox", dependencies: ["CLinux", "CSeccomp", "LinuxSystem", yams], swiftSettings: strict),
     .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["AssetModel", "CCrypto"], swiftSettings: strict),
+    // What the service, its clients and the command line say to each other.
+    .target(name: "ServiceProtocol", swiftSettings: strict),
     // Floor 3: the engines; they don't know each other.
     .target(
       name: "PluginHost",
@@ -84,13 +89,28 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "AssetStore", dependencies: ["AssetModel", "Hashing", "LinuxSystem", grdb, sqlite], swiftSettings: strict),
+    // What the service decides, as values without I/O, clocks or randomness of their own.
+    .target(name: "ServiceMachines", dependencies: ["AssetModel"], swiftSettings: strict),
+    // Apps as bundles: read, checked, made, unpacked and put in place.
+    .target(
+      name: "AppBundles", dependencies: ["AssetModel", "CArchive", "CLinux", "LinuxSystem", yams], swiftSettings: strict),
+    // A client's end of the connection to the service. Small: it lives inside apps.
+    .target(name: "ServiceClient", dependencies: ["ServiceProtocol"], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
     .target(name: "ExtensionFoundation", swiftSettings: strict),
     .target(name: "COSModules", cSettings: strictC),
     .target(name: "os", dependencies: ["CExtension", "COSModules"], swiftSettings: strict),
     .target(name: "OSLog", dependencies: ["os"], swiftSettings: strict),
     .target(
-      name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation"],
+      name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation", "ServiceClient", "ServiceProtocol"],
+      swiftSettings: strict),
+    // Floor 4: the service joins the engines.
+    .target(
+      name: "AssetService",
+      dependencies: [
+        "AppBundles", "AssetModel", "AssetStore", "CLinux", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox",
+        "ServiceMachines", "ServiceProtocol", logging,
+      ],
       swiftSettings: strict),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
@@ -98,12 +118,16 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
-        "PluginHost", "Sandbox", argumentParser,
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing",
+        "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "ServiceClient", "ServiceMachines", "ServiceProtocol",
+        argumentParser,
       ],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     .executableTarget(name: "outrider-runner", dependencies: ["CRunnerLibc", "RunnerKit"], swiftSettings: strict),
+    .executableTarget(
+      name: "outriderd", dependencies: ["AssetService", "LinuxSystem", argumentParser, logging], swiftSettings: strict,
+      linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
@@ -149,6 +173,18 @@ let package = Package(
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin", "TestSupport"]),
+    .testTarget(name: "AppBundlesTests", dependencies: ["AppBundles", "LinuxSystem", "TestSupport"]),
+    .testTarget(name: "ServiceProtocolTests", dependencies: ["ServiceProtocol", "TestSupport"]),
+    .testTarget(name: "ServiceMachinesTests", dependencies: ["AssetModel", "ServiceMachines", "TestSupport"]),
+    .testTarget(
+      name: "ServiceClientTests",
+      dependencies: ["BackgroundAssets", "ServiceClient", "ServiceProtocol", "TestSupport"]),
+    .testTarget(
+      name: "AssetServiceTests",
+      dependencies: [
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem", "PluginHost",
+        "ServiceClient", "ServiceMachines", "ServiceProtocol", "TestSupport",
+      ]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
   swiftLanguageModes: [.v6],

@@ -1,0 +1,2 @@
+/// Brokers between apps, their extensions and the download engine.
+public enum AssetServices {}

@@ -1,0 +1,2 @@
+/// A connection to the service.
+public enum ServiceClient {}

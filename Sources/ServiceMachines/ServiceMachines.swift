@@ -1,0 +1,2 @@
+/// What the service decides.
+public enum ServiceMachines {}

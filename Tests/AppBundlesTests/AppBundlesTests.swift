@@ -1,0 +1,5 @@
+import Testing
+
+@testable import AppBundles
+
+@Suite struct AppBundlesTests {}

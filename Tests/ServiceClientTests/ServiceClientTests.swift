@@ -1,0 +1,5 @@
+import Testing
+
+@testable import ServiceClient
+
+@Suite struct ServiceClientTests {}

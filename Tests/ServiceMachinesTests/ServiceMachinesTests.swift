@@ -1,0 +1,5 @@
+import Testing
+
+@testable import ServiceMachines
+
+@Suite struct ServiceMachinesTests {}

@@ -1,0 +1,5 @@
+import Testing
+
+@testable import ServiceProtocol
+
+@Suite struct ServiceProtocolTests {}
