@@ -1,0 +1,120 @@
+/// What a client says to the service: a request, which gets one answer with the same number, or an answer to a call.
+public enum ClientMessage: Sendable, Equatable, Codable {
+  case request(id: UInt64, request: ClientRequest)
+  /// To `ServiceMessage.call`.
+  case answer(call: UInt64, answer: DelegateAnswer)
+}
+
+public enum ClientRole: String, Sendable, Codable {
+  /// A process of an installed app.
+  case app
+  /// `outrider` and programs like it, of the service's own user.
+  case `operator`
+}
+
+/// The first request of a connection.
+public struct Hello: Sendable, Equatable, Codable {
+  /// The protocol that the client speaks; see `Welcome.version`.
+  public var version: Int
+  public var role: ClientRole
+  /// An operator that is about to run an app makes the connection that app's, and hands it down.
+  public var launches: String?
+
+  public static let currentVersion = 1
+
+  public init(role: ClientRole, launches: String? = nil) {
+    version = Self.currentVersion
+    self.role = role
+    self.launches = launches
+  }
+}
+
+/// What a delegate made of an event.
+public enum DelegateAnswer: Sendable, Equatable, Codable {
+  /// The delegate implements the method, and it returned.
+  case handled
+  /// No delegate, or not this method: the extension is woken instead (B29).
+  case unhandled
+  case challenge(ChallengeReply)
+}
+
+public struct ChallengeReply: Sendable, Equatable, Codable {
+  /// The raw value of `URLSession.AuthChallengeDisposition`.
+  public var disposition: Int
+  public var user: String?
+  public var password: String?
+
+  public init(disposition: Int, user: String? = nil, password: String? = nil) {
+    self.disposition = disposition
+    self.user = user
+    self.password = password
+  }
+}
+
+/// A content request by its name in `outrider simulate`.
+public enum RequestName: String, Sendable, Codable, CaseIterable {
+  case install, update, periodic, languageChange
+}
+
+public struct Installation: Sendable, Equatable, Codable {
+  /// An absolute path: an `.app` folder or an archive of one.
+  public var path: String
+  /// Groups that other apps already have and that this one may share (L16).
+  public var sharedGroups: [String]
+  /// Refuse what isn't installed yet (`outrider update`).
+  public var mustExist: Bool
+
+  public init(path: String, sharedGroups: [String] = [], mustExist: Bool = false) {
+    self.path = path
+    self.sharedGroups = sharedGroups
+    self.mustExist = mustExist
+  }
+}
+
+public enum DownloadAction: String, Sendable, Codable, CaseIterable {
+  case pause, resume, cancel, promote
+}
+
+/// Requests of apps come first; those from `install` on are for operators.
+public enum ClientRequest: Sendable, Equatable, Codable {
+  case hello(Hello)
+
+  /// Whether the manager has a delegate (B28).
+  case observe(isObserving: Bool)
+  /// An inactive process may not start foreground downloads (51).
+  case activate(isActive: Bool)
+  case currentDownloads
+  case schedule(download: DownloadValue)
+  case startForeground(download: DownloadValue)
+  case cancel(identifier: String, uniqueIdentifier: String)
+  /// Answered when control is acquired or can't be. `timeout`: seconds; nil: none; 0: try once (B68).
+  case acquireControl(token: UInt64, timeout: Double?)
+  /// Also takes back a request that wasn't granted yet.
+  case releaseControl(token: UInt64)
+
+  case install(Installation)
+  case uninstall(app: String)
+  /// An installation or update that is under way: paused, resumed, cancelled (B49).
+  case installation(app: String, action: DownloadAction)
+  /// All, or one.
+  case apps(app: String?)
+  case downloads(app: String?)
+  /// The newest last.
+  case runs(app: String?, limit: Int)
+  case log(app: String?, limit: Int)
+  /// From now on `ServiceMessage.event` comes for every change; nil: of all apps.
+  case watch(app: String?)
+  case unwatch
+  /// By unique identifier, by number, or by identifier where only one app has it.
+  case act(action: DownloadAction, download: String)
+  /// Of an app, a download or a refused wake.
+  case explain(subject: String)
+  case settings
+  /// `key` as in `SettingsSummary`; `value` as text, nil: the default again; `app` nil: for all.
+  case set(key: String, value: String?, app: String?)
+  case simulate(request: RequestName, app: String)
+  /// What is needed to run the app; refused with `Status.gateClosed` while its gate is closed.
+  case launch(app: String)
+  case status
+  case stop
+}

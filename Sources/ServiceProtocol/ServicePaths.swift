@@ -1,0 +1,48 @@
+/// Where the service keeps what it has. `state` moves all of it below one folder.
+public struct ServicePaths: Sendable, Equatable, Codable {
+  /// The folder of the socket and the lock, mode 0700.
+  public var runtime: String
+  /// The database and settings.
+  public var store: String
+  /// `apps/ID/VERSION/Name.app`.
+  public var apps: String
+  /// `groups/GROUP/container`.
+  public var groups: String
+
+  public var socket: String { "\(runtime)/\(Self.socketName)" }
+  public var lock: String { "\(runtime)/service.lock" }
+
+  public static let socketName = "service.sock"
+  /// The longest path of a socket: `sun_path` less its NUL (unix(7)).
+  public static let maxSocketPath = 107
+  /// Names the state folder to whatever a command starts.
+  public static let stateVariable = "OUTRIDER_STATE"
+  /// The connection that `outrider launch` hands down, by its number.
+  public static let connectionVariable = "OUTRIDER_CONNECTION"
+
+  public init(runtime: String, store: String, apps: String, groups: String) {
+    self.runtime = runtime
+    self.store = store
+    self.apps = apps
+    self.groups = groups
+  }
+
+  public init(state: String) {
+    self.init(runtime: "\(state)/run", store: "\(state)/store", apps: "\(state)/apps", groups: "\(state)/groups")
+  }
+
+  /// As the XDG base directory specification has them, or below `OUTRIDER_STATE`.
+  public init(environment: [String: String], user: UInt32) {
+    func folder(_ variable: String) -> String? { environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    if let state = folder(Self.stateVariable) {
+      self.init(state: state)
+      return
+    }
+    let home = folder("HOME") ?? "/"
+    let data = "\(folder("XDG_DATA_HOME") ?? "\(home)/.local/share")/outrider"
+    self.init(
+      runtime: folder("XDG_RUNTIME_DIR").map { "\($0)/outrider" } ?? "/tmp/outrider-service-\(user)",
+      store: "\(folder("XDG_STATE_HOME") ?? "\(home)/.local/state")/outrider",
+      apps: "\(data)/apps", groups: "\(data)/groups")
+  }
+}
