@@ -63,8 +63,24 @@ enum Schema {
           UPDATE jobs SET stagingName = NULL WHERE state = 4 AND failureReason = 'challenge';
           """)
     }
+    migrator.registerMigration("6: state of the service") { try $0.execute(sql: version6) }
     return migrator
   }
+
+  private static let version6 = """
+    CREATE TABLE machines (
+      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), name TEXT NOT NULL \(bytes("name", 64)),
+      state BLOB NOT NULL, PRIMARY KEY (app, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE scheduled (
+      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), identifier TEXT NOT NULL \(bytes("identifier", 64)),
+      value BLOB NOT NULL, PRIMARY KEY (app, identifier)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE wakes (
+      id INTEGER PRIMARY KEY, app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), value BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX wakesOfApp ON wakes (app, id);
+    """
 
   /// A text's bytes: `length` of a text stops at its first NUL.
   private static func bytes(_ column: String, _ limit: Int) -> String {

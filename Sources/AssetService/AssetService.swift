@@ -1,2 +1,0 @@
-/// Brokers between apps, their extensions and the download engine.
-public enum AssetServices {}

@@ -1,0 +1,121 @@
+internal import GRDB
+
+/// A change of what the service keeps in the journal beside its downloads. Values are its own bytes.
+public enum ServiceChange: Sendable, Equatable {
+  /// The state of one machine of an app, or of the service itself where `app` is empty; nil removes it.
+  case machine(app: String, name: String, state: [UInt8]?)
+  /// A download that an app has, by its unique identifier; nil removes it.
+  case scheduled(app: String, identifier: String, value: [UInt8]?)
+  /// A wake of an extension, made or changed.
+  case wake(id: Int64, app: String, value: [UInt8])
+  /// Everything that is kept for an app but its wakes, which people may want to read.
+  case forget(app: String)
+}
+
+/// What the service keeps: its machines, the downloads of apps, and what its wakes were.
+extension AssetStore {
+  /// Bytes of one value.
+  public static let longestServiceValue = 4 << 20
+
+  /// All in one transaction, durable when it returns. Of each app the newest `keptRuns` wakes are kept.
+  public func commit(_ changes: [ServiceChange]) throws(StoreError) {
+    if changes.isEmpty { return }
+    for change in changes { try Self.check(change) }
+    let kept = options.keptRuns
+    try write { database in
+      for change in changes { try Self.apply(change, database, kept) }
+    }
+  }
+
+  public struct StoredMachine: Sendable, Equatable {
+    public var app: String
+    public var name: String
+    public var state: [UInt8]
+  }
+
+  public func machines() throws(StoreError) -> [StoredMachine] {
+    try read { database in
+      let rows = try database.query("SELECT app, name, state FROM machines ORDER BY app, name")
+      var all: [StoredMachine] = []
+      while try rows.step() { all.append(StoredMachine(app: rows.text(), name: rows.text(), state: rows.blob())) }
+      return all
+    }
+  }
+
+  /// Every download of every app.
+  public func forEachScheduled(_ body: (_ app: String, _ identifier: String, _ value: [UInt8]) -> Void)
+    throws(StoreError)
+  {
+    try read { database in
+      let rows = try database.query("SELECT app, identifier, value FROM scheduled ORDER BY app, identifier")
+      var apps = Shared()
+      while try rows.step() { body(apps.text(rows), rows.text(), rows.blob()) }
+    }
+  }
+
+  /// The newest wakes, oldest of them first; of one app, or of all.
+  public func wakes(of app: String?, last count: Int) throws(StoreError) -> [[UInt8]] {
+    try read { database in
+      let condition = app == nil ? "" : "WHERE app = ?1"
+      let rows = try database.query("SELECT value FROM wakes \(condition) ORDER BY id DESC LIMIT ?2")
+      if let app { rows.bind(Array(app.utf8)) } else { rows.bindNull() }
+      rows.bind(count)
+      var all: [[UInt8]] = []
+      while try rows.step() { all.append(rows.blob()) }
+      return all.reversed()
+    }
+  }
+
+  /// The largest number that a wake ever had.
+  public func lastWake() throws(StoreError) -> Int64 {
+    try read { database in
+      let row = try database.query("SELECT coalesce(max(id), 0) FROM wakes")
+      return try row.step() ? row.int64() : 0
+    }
+  }
+
+  private static func check(_ change: ServiceChange) throws(StoreError) {
+    let (app, name, value): (String, String, [UInt8]?) =
+      switch change {
+      case .machine(let app, let name, let state): (app, name, state)
+      case .scheduled(let app, let identifier, let value): (app, identifier, value)
+      case .wake(_, let app, let value): (app, "", value)
+      case .forget(let app): (app, "", nil)
+      }
+    try ColumnLimits.check("app", app, ColumnLimits.name)
+    try ColumnLimits.check("name", name, 64)
+    if let value, value.count > longestServiceValue {
+      throw .tooLong(field: "value", bytes: value.count, limit: longestServiceValue)
+    }
+  }
+
+  private static func apply(_ change: ServiceChange, _ database: Database, _ kept: Int) throws {
+    switch change {
+    case .machine(let app, let name, let state?):
+      try database.query("INSERT OR REPLACE INTO machines VALUES (?, ?, ?)").bind(Array(app.utf8)).bind(name).bind(
+        state
+      )
+      .run()
+    case .machine(let app, let name, nil):
+      try database.query("DELETE FROM machines WHERE app = ? AND name = ?").bind(Array(app.utf8)).bind(name).run()
+    case .scheduled(let app, let identifier, let value?):
+      try database.query("INSERT OR REPLACE INTO scheduled VALUES (?, ?, ?)").bind(Array(app.utf8)).bind(identifier)
+        .bind(value).run()
+    case .scheduled(let app, let identifier, nil):
+      try database.query("DELETE FROM scheduled WHERE app = ? AND identifier = ?").bind(Array(app.utf8)).bind(
+        identifier
+      )
+      .run()
+    case .wake(let id, let app, let value):
+      try database.query("INSERT OR REPLACE INTO wakes VALUES (?, ?, ?)").bind(id).bind(Array(app.utf8)).bind(value)
+        .run()
+      try database.query(
+        "DELETE FROM wakes WHERE app = ?1 AND id <= (SELECT id FROM wakes WHERE app = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)"
+      ).bind(Array(app.utf8)).bind(kept).run()
+    case .forget(let app):
+      for table in ["machines", "scheduled"] {
+        try database.query("DELETE FROM \(table) WHERE app = ?").bind(Array(app.utf8)).run()
+      }
+    }
+  }
+}
