@@ -1,2 +1,0 @@
-/// A connection to the service.
-public enum ServiceClient {}
