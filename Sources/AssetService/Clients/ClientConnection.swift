@@ -5,7 +5,7 @@ internal import ServiceProtocol
 
 /// The number of a connection; never used twice in the life of a service.
 struct ConnectionID: Sendable, Hashable, Comparable, CustomStringConvertible {
-  let number: UInt64
+  let number: Int64
 
   static func < (left: Self, right: Self) -> Bool { left.number < right.number }
   var description: String { "\(number)" }

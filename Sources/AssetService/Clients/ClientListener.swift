@@ -23,7 +23,7 @@ final class ClientListener: @unchecked Sendable {
   private let receive: @Sendable (ConnectionID, ClientConnection.Arrival) -> Void
   private let opened: @Sendable (ClientConnection) -> Void
   private var count = 0
-  private var next: UInt64 = 1
+  private var next: Int64 = 1
   private var isPaused = false
 
   /// `opened` is called before anything of a connection is received; both on `queue`.

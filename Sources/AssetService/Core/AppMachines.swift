@@ -1,0 +1,31 @@
+internal import ServiceMachines
+
+/// The machines of one app, and what they have to know of it.
+struct AppMachines: Sendable, Equatable {
+  /// What decisions need of a bundle.
+  struct Facts: Sendable, Equatable, Codable {
+    /// For the allow list.
+    var manifestHost: String
+    var limits: Restrictions.Limits
+  }
+
+  var facts: Facts
+  var lifecycle: AppLifecycle
+  var registry: DownloadRegistry
+  var router: EventRouter
+  var ledger: DeliveryLedger
+  var control: ExclusiveControl
+  var restrictions: Restrictions
+  var progress: InstallProgress
+  /// Unique identifier of the manifest's download, by generation.
+  var manifests: [Int: String] = [:]
+  /// Downloads that are charged to an allowance.
+  var budgets: [String: Restrictions.Budget] = [:]
+  /// Occurrences that are under way, by their numbers.
+  var occurrences: [Int64: EventRouter.Occurrence] = [:]
+}
+
+/// The name under which a machine's state lies in the journal.
+enum MachineName: String, Sendable, CaseIterable {
+  case facts, lifecycle, router, ledger, control, restrictions, progress, names
+}
