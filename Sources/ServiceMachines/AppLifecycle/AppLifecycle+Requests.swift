@@ -1,0 +1,117 @@
+internal import AssetModel
+
+// A content request on its way: manifest, wake, answer (B2 to B5), for all kinds alike.
+extension AppLifecycle {
+  mutating func request(_ kind: ContentRequestKind, isSimulated: Bool, _ now: Instant) -> [Effect] {
+    let effects: [Effect] = isSimulated ? [.resetRuntime] : []
+    // Before there is an app there is nobody to ask, and what is on its way asks already.
+    guard version != nil, active?.kind != kind || isSimulated else { return effects }
+    if let index = queue.firstIndex(where: { $0.kind == kind }) {
+      queue[index].isSimulated = queue[index].isSimulated || isSimulated
+      return effects
+    }
+    queue.append(Queued(kind: kind, isSimulated: isSimulated))
+    return effects + startNext(now)
+  }
+
+  /// The next request that waits, unless one is active.
+  mutating func startNext(_ now: Instant) -> [Effect] {
+    guard active == nil, phase == .launchable, let next = queue.first else { return [] }
+    queue.removeFirst()
+    return start(next.kind, isSimulated: next.isSimulated, isGated: false, now)
+  }
+
+  mutating func start(_ kind: ContentRequestKind, isSimulated: Bool, isGated: Bool, _ now: Instant) -> [Effect] {
+    generation += 1
+    active = Request(
+      generation: generation, kind: kind, isSimulated: isSimulated, isGated: isGated, stage: .manifest)
+    enter(.manifest, now)
+    return pending
+  }
+
+  mutating func enter(_ stage: GateReason.Stage, _ now: Instant) {
+    active?.stage = stage
+    renewDeadline(now)
+  }
+
+  mutating func manifestFetched(_ generation: Int, _ digest: String, _ now: Instant) -> [Effect] {
+    guard let active, active.generation == generation, active.stage == .manifest else { return [] }
+    self.active?.manifestDigest = digest
+    enter(.wake, now)
+    return pending
+  }
+
+  mutating func manifestFailed(_ generation: Int, _ failure: Failure, _ now: Instant) -> [Effect] {
+    guard let active, active.generation == generation, active.stage == .manifest else { return [] }
+    return [.reportManifestFailure(generation: generation, failure: failure)] + giveUp(.manifestFailed(failure), now)
+  }
+
+  mutating func wakeGranted(_ generation: Int, _ run: Int64, _ now: Instant) -> [Effect] {
+    guard let active, active.generation == generation, active.stage == .wake, let version = incoming ?? version else {
+      // The planner has to get its run back.
+      return self.active?.run == run ? [] : [.endExtension(run: run)]
+    }
+    self.active?.run = run
+    enter(.answer, now)
+    return [.startExtension(run: run, generation: generation, request: active.kind, version: version)]
+  }
+
+  mutating func wakeRefused(_ generation: Int, _ refusal: WakeRefusal, _ now: Instant) -> [Effect] {
+    guard let active, active.generation == generation, active.stage == .wake else { return [] }
+    // The app's own events aren't lost with a refusal; a periodic one comes again by itself.
+    if active.kind != .periodic {
+      deferred.removeAll { $0.kind == active.kind }
+      deferred.append(Deferred(kind: active.kind, refusal: refusal))
+    }
+    return giveUp(refusal.reason == .contentBeforeLaunchOff ? .contentBeforeLaunchOff : .wakeRefused(refusal), now)
+  }
+
+  /// Asks again, without the gate, for what was refused.
+  mutating func askDeferred(_ now: Instant, where isDue: (Deferred) -> Bool) -> [Effect] {
+    guard phase == .launchable else { return [] }
+    let due = deferred.filter(isDue)
+    deferred.removeAll(where: isDue)
+    for item in due where !queue.contains(where: { $0.kind == item.kind }) {
+      queue.append(Queued(kind: item.kind, isSimulated: false))
+    }
+    return startNext(now)
+  }
+
+  mutating func answered(
+    _ run: Int64, _ accepted: [PlannedDownload], _ rejected: [RejectedDownload], _ now: Instant
+  ) -> [Effect] {
+    guard let active, active.run == run, active.stage == .answer else { return [] }
+    var effects: [Effect] = [.discardManifest(upTo: active.generation)]
+    if !accepted.isEmpty {
+      effects.append(.schedule(downloads: accepted, generation: active.generation, request: active.kind))
+      if isPaused { effects.append(.pauseDownloads(generation: active.generation)) }
+    }
+    if !rejected.isEmpty { effects.append(.reportRejected(rejected)) }
+    let essentials = Set(accepted.lazy.filter(\.isEssential).map(\.uniqueIdentifier))
+    guard active.isGated, !essentials.isEmpty else {
+      return effects + complete(.noEssentials, now)
+    }
+    self.active?.essentials = essentials
+    enter(.essentials, now)
+    return effects
+  }
+
+  mutating func extensionEnded(_ run: Int64, _ end: RunEnd, _ now: Instant) -> [Effect] {
+    guard let active, active.run == run else { return [] }
+    self.active?.run = nil
+    // After its answer it may end as it likes.
+    guard active.stage == .answer else { return [] }
+    return giveUp(.extensionFailed(end), now)
+  }
+
+  mutating func settled(_ unique: String, _ settlement: Settlement, _ now: Instant) -> [Effect] {
+    guard let active, active.stage == .essentials, active.essentials.contains(unique) else { return [] }
+    self.active?.essentials.remove(unique)
+    if case .finished = settlement {} else { self.active?.failedEssentials += 1 }
+    guard self.active?.essentials.isEmpty == true else {
+      renewDeadline(now)
+      return []
+    }
+    return complete(.essentialsSettled(failed: self.active?.failedEssentials ?? 0), now)
+  }
+}

@@ -1,0 +1,40 @@
+extension DeliveryLedger {
+  public enum Event: Sendable, Equatable, Codable {
+    /// A download ended and somebody has to be told. `hasFile`: a finished one.
+    case staged(uniqueIdentifier: String, hasFile: Bool)
+    case gateClosed
+    /// The batch that waited may go out (B14).
+    case gateOpened
+    /// Journalled before the recipient is called.
+    case offered(uniqueIdentifier: String, recipient: Recipient)
+    /// The callback returned. `isMoved`: the file isn't where it was staged any more.
+    case acknowledged(uniqueIdentifier: String, isMoved: Bool)
+    /// The recipient ended before the callback returned.
+    case recipientGone(uniqueIdentifier: String, isMoved: Bool)
+    /// Answers `inspect`.
+    case inspected(uniqueIdentifier: String, isMoved: Bool)
+    /// The file was purged or the app removed.
+    case discarded(uniqueIdentifier: String)
+    case restarted
+  }
+
+  public enum Effect: Sendable, Equatable, Codable {
+    /// To the router, in this order.
+    case offer([String])
+    /// The callback returned and left the file (B55).
+    case deleteFile(uniqueIdentifier: String)
+    /// The file has another owner now, or none is left: its row may go.
+    case settle(uniqueIdentifier: String, outcome: Outcome)
+    /// Look whether the file is still where it was staged. Answer: `inspected`.
+    case inspect(uniqueIdentifier: String)
+  }
+
+  public enum Outcome: String, Sendable, Codable {
+    /// Told, and the file taken; or told of a failure.
+    case delivered
+    /// Told, and the file left: it is deleted.
+    case left
+    /// Three recipients ended while they were told: kept, purgeable.
+    case undelivered
+  }
+}

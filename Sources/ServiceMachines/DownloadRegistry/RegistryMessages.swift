@@ -1,0 +1,87 @@
+public import AssetModel
+
+extension DownloadRegistry {
+  public enum Caller: Sendable, Equatable, Codable {
+    case app(connection: Int64, isActive: Bool)
+    /// `isAnswering`: `downloads(for:…)` has been called and hasn't returned (B27).
+    case `extension`(run: Int64, isAnswering: Bool)
+    /// `outrider downloads …`.
+    case `operator`
+  }
+
+  public enum Urgency: String, Sendable, Codable { case foreground, essential, background }
+
+  public enum Owner: String, Sendable, Codable { case app, `extension`, service }
+
+  /// The raw values of `BADownload.State`.
+  public enum State: Int, Sendable, Codable {
+    case failed = -1
+    case created = 0
+    case waiting, downloading, finished
+  }
+
+  public struct Entry: Sendable, Equatable, Codable {
+    public var download: PlannedDownload
+    public var state: State
+    public var urgency: Urgency
+    public var owner: Owner
+    /// The request of the lifecycle that it belongs to; nil: scheduled through the manager.
+    public var generation: Int?
+    /// The connection that wants it in the foreground (B37).
+    public var promotedBy: Int64?
+    public var isPaused: Bool
+    public var isManifest: Bool
+    /// Cancelled: the engine was told and hasn't confirmed yet.
+    public var isCancelling: Bool
+    /// The engine has confirmed that it has it.
+    public var isKnownToEngine: Bool
+  }
+
+  public enum Event: Sendable, Equatable, Codable {
+    /// `call` tells calls apart; it is answered by `accept` or `refuse`.
+    case schedule(call: UInt64, download: PlannedDownload, caller: Caller)
+    case startForeground(call: UInt64, download: PlannedDownload, state: State, caller: Caller)
+    /// `state`: of the caller's copy.
+    case cancel(call: UInt64, identifier: String, uniqueIdentifier: String, state: State, caller: Caller)
+    case pause(call: UInt64, uniqueIdentifier: String)
+    case resume(call: UInt64, uniqueIdentifier: String)
+    /// What an extension answered, and the manifest.
+    case planned(downloads: [PlannedDownload], generation: Int, isManifest: Bool)
+    case pauseGeneration(Int)
+    case resumeGeneration(Int)
+    /// nil: all.
+    case cancelGeneration(Int?)
+    /// The engine has taken it over.
+    case engineAdded(uniqueIdentifier: String)
+    case engineStarted(uniqueIdentifier: String)
+    case engineWaiting(uniqueIdentifier: String)
+    case engineSettled(uniqueIdentifier: String, settlement: Settlement)
+    case connectionLeft(Int64)
+    /// The gate opened: essential downloads that still run are background ones from now on.
+    case gateOpened(generation: Int)
+    case conditions(isBackgroundActivityAllowed: Bool)
+    case restarted
+  }
+
+  public enum Effect: Sendable, Equatable, Codable {
+    case accept(call: UInt64, uniqueIdentifier: String)
+    case refuse(call: UInt64, failure: Failure)
+    /// One of several was refused: to the extension's `failedWithError`.
+    case reject(RejectedDownload)
+    /// Idempotent by unique identifier. Answer: `engineAdded`.
+    case add(PlannedDownload, urgency: Urgency, owner: Owner, isPaused: Bool)
+    case setUrgency(uniqueIdentifier: String, urgency: Urgency)
+    case pause(uniqueIdentifier: String)
+    case resume(uniqueIdentifier: String)
+    /// Answer: `engineSettled`.
+    case cancel(uniqueIdentifier: String)
+    /// The entry's row; one for each change.
+    case store(Entry)
+    case remove(uniqueIdentifier: String)
+    /// To the router: `downloadDidBegin`, `downloadDidPause`.
+    case began(uniqueIdentifier: String)
+    case paused(uniqueIdentifier: String)
+    /// To lifecycle, progress and ledger, once for each download.
+    case settled(uniqueIdentifier: String, settlement: Settlement)
+  }
+}

@@ -1,0 +1,7 @@
+public struct EventRouter: Sendable, Equatable, Codable {
+  public init() {}
+
+  public var nextDeadline: Instant? { nil }
+
+  public mutating func handle(_ event: Event, now: Instant) -> [Effect] { [] }
+}

@@ -1,0 +1,70 @@
+/// Who may get a download's events.
+public enum Recipient: Sendable, Hashable, Codable {
+  /// A process of the app, by its connection.
+  case connection(Int64)
+  /// A delegate that a running extension set for itself (B31).
+  case delegate(run: Int64)
+  /// The entry points of an extension that was woken for it.
+  case entryPoint(run: Int64)
+}
+
+extension EventRouter {
+  public enum Kind: String, Sendable, Codable {
+    case began, paused, progress, challenge, failed, finished
+
+    /// Whether somebody has to handle it; the extension is woken if nobody else does (B30).
+    public var needsAnswer: Bool { self == .challenge || self == .failed || self == .finished }
+  }
+
+  /// One event of a download. Numbers are given by the caller and never used twice.
+  public struct Occurrence: Sendable, Equatable, Codable {
+    public var number: Int64
+    public var uniqueIdentifier: String
+    public var kind: Kind
+
+    public init(number: Int64, uniqueIdentifier: String, kind: Kind) {
+      self.number = number
+      self.uniqueIdentifier = uniqueIdentifier
+      self.kind = kind
+    }
+  }
+
+  public enum Event: Sendable, Equatable, Codable {
+    case occurred(Occurrence)
+    /// A delegate was set or taken away (B28).
+    case observing(recipient: Recipient, isObserving: Bool)
+    /// The recipient's answer to `call`. An unhandled one goes on to the extension.
+    case answered(number: Int64, recipient: Recipient, isHandled: Bool)
+    /// Connection lost, run ended.
+    case left(recipient: Recipient)
+    /// A woken extension takes what waits for it.
+    case extensionReady(run: Int64)
+    /// No wake for now: a challenge can't wait, the others can.
+    case wakeRefused
+    /// Nobody needs it any more: the download was cancelled.
+    case dropped(number: Int64)
+    case tick
+    case restarted
+  }
+
+  public enum Effect: Sendable, Equatable, Codable {
+    /// Nobody answers.
+    case notify(recipients: [Recipient], occurrence: Occurrence)
+    case call(recipient: Recipient, occurrence: Occurrence)
+    /// The answer counts for nothing any more.
+    case withdraw(recipient: Recipient, number: Int64)
+    /// Ask the planner for a wake with reason `callbacks`; then `extensionReady`, or `wakeRefused`.
+    case wakeExtension
+    /// It has gone through every recipient.
+    case resolved(occurrence: Occurrence, resolution: Resolution)
+  }
+
+  public enum Resolution: Sendable, Equatable, Codable {
+    case handled(by: [Recipient])
+    /// The last recipient ended or kept silent during the call; a file or a failure is offered again.
+    case recipientGone(Recipient)
+    /// A challenge that nobody answered: default handling (B72).
+    case unhandled
+    case dropped
+  }
+}

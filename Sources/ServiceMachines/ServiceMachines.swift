@@ -1,2 +1,0 @@
-/// What the service decides.
-public enum ServiceMachines {}

@@ -1,0 +1,24 @@
+/// Randomness that a machine keeps in its state (splitmix64): what it decides can be repeated from its journal.
+public struct Randomness: RandomNumberGenerator, Sendable, Equatable, Codable {
+  private var state: UInt64
+
+  public init(seed: UInt64) { state = seed }
+
+  public init(from decoder: any Decoder) throws { state = try decoder.singleValueContainer().decode(UInt64.self) }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(state)
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// In 0..<1.
+  public mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+}

@@ -1,0 +1,55 @@
+/// What users set for all apps and for one.
+public struct ServiceSettings: Sendable, Equatable, Codable {
+  /// For one app; nil: as for all.
+  public struct Override: Sendable, Equatable, Codable {
+    public var isBackgroundActivityAllowed: Bool?
+    public var isContentBeforeLaunchAllowed: Bool?
+    public var dailyRuntime: Duration?
+    public var callLimit: Duration?
+
+    public init(
+      isBackgroundActivityAllowed: Bool? = nil, isContentBeforeLaunchAllowed: Bool? = nil,
+      dailyRuntime: Duration? = nil, callLimit: Duration? = nil
+    ) {
+      self.isBackgroundActivityAllowed = isBackgroundActivityAllowed
+      self.isContentBeforeLaunchAllowed = isContentBeforeLaunchAllowed
+      self.dailyRuntime = dailyRuntime
+      self.callLimit = callLimit
+    }
+  }
+
+  /// B10.
+  public var isBackgroundActivityAllowed = true
+  /// B9.
+  public var isContentBeforeLaunchAllowed = true
+  /// B18, 6.3.
+  public var dailyRuntime: Duration = .minutes(10)
+  /// B24, 6.3: wall time of one call.
+  public var callLimit: Duration = .seconds(30)
+  /// Wakes at a time, over all apps.
+  public var maxWakes = 2
+  public var apps: [String: Override] = [:]
+
+  public init() {}
+
+  /// What holds for one app, overrides applied.
+  public subscript(app: String) -> Override {
+    let own = apps[app]
+    return Override(
+      // Switched off for all apps is off for each of them (B10).
+      isBackgroundActivityAllowed: isBackgroundActivityAllowed && own?.isBackgroundActivityAllowed ?? true,
+      isContentBeforeLaunchAllowed: own?.isContentBeforeLaunchAllowed ?? isContentBeforeLaunchAllowed,
+      dailyRuntime: own?.dailyRuntime ?? dailyRuntime, callLimit: own?.callLimit ?? callLimit)
+  }
+}
+
+/// The machine's situation as far as decisions depend on it.
+public struct Conditions: Sendable, Equatable, Codable {
+  public var isLowPower: Bool
+  public var isOnline: Bool
+
+  public init(isLowPower: Bool = false, isOnline: Bool = true) {
+    self.isLowPower = isLowPower
+    self.isOnline = isOnline
+  }
+}

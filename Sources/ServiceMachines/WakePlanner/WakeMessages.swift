@@ -1,0 +1,98 @@
+public import AssetModel
+
+/// Why an extension is to be woken.
+public enum WakeReason: Sendable, Equatable, Codable {
+  case content(ContentRequestKind)
+  /// Finished or failed downloads, or a challenge (B30).
+  case callbacks
+}
+
+public struct WakeRequest: Sendable, Equatable, Codable {
+  public var app: String
+  /// The asker's number; one app's requests are told apart by it.
+  public var token: Int
+  public var reason: WakeReason
+  /// SHA-256 of the manifest, in hexadecimal; empty: none. Quarantine is for one manifest.
+  public var manifestDigest: String
+  /// The user waits at the launch gate.
+  public var isGateClosed: Bool
+  public var isSimulated: Bool
+
+  public init(
+    app: String, token: Int, reason: WakeReason, manifestDigest: String = "", isGateClosed: Bool = false,
+    isSimulated: Bool = false
+  ) {
+    self.app = app
+    self.token = token
+    self.reason = reason
+    self.manifestDigest = manifestDigest
+    self.isGateClosed = isGateClosed
+    self.isSimulated = isSimulated
+  }
+}
+
+public struct WakeGrant: Sendable, Equatable, Codable {
+  public var run: Int64
+  public var request: WakeRequest
+  /// Time inside entry points that the run may use; it is reserved already.
+  public var runtime: Duration
+
+  public init(run: Int64, request: WakeRequest, runtime: Duration) {
+    self.run = run
+    self.request = request
+    self.runtime = runtime
+  }
+}
+
+public struct WakeRefusal: Sendable, Equatable, Codable {
+  public enum Reason: String, Sendable, Codable, CaseIterable {
+    case contentBeforeLaunchOff, backgroundActivityOff, lowPower, runtimeSpent, quarantined, appInUse, unknownApp
+  }
+
+  public var reason: Reason
+  /// When it ends by itself; nil: an event ends it.
+  public var until: Instant?
+
+  public init(reason: Reason, until: Instant? = nil) {
+    self.reason = reason
+    self.until = until
+  }
+}
+
+extension WakePlanner {
+  public enum Event: Sendable, Equatable, Codable {
+    /// A new app, or a new version of one: quarantine ends.
+    case installed(app: String, version: String)
+    case removed(app: String)
+    /// A process of the app started or ended.
+    case launched(app: String)
+    case exited(app: String)
+    /// Answered by `wake` or `refuse`, at once or when there is room.
+    case requested(WakeRequest)
+    case withdrawn(app: String, token: Int)
+    /// A running extension needs more time than it was granted. Answered by `extended` or `exhausted`.
+    case moreRequested(run: Int64)
+    /// `runtime`: time spent inside entry points.
+    case ended(run: Int64, runtime: Duration, end: RunEnd)
+    case settingsChanged(ServiceSettings)
+    case conditionsChanged(Conditions)
+    /// B26.
+    case runtimeReset(app: String)
+    case tick
+    /// The service died: what ran is interrupted, its reservation is spent.
+    case restarted
+  }
+
+  public enum Effect: Sendable, Equatable, Codable {
+    case wake(WakeGrant)
+    case refuse(request: WakeRequest, refusal: WakeRefusal)
+    /// Ask the app's lifecycle for a periodic request.
+    case periodicDue(app: String)
+    case extended(run: Int64, runtime: Duration)
+    case exhausted(run: Int64)
+    /// The extension may not run any more (B10).
+    case end(run: Int64, refusal: WakeRefusal)
+    /// What was refused may be asked again.
+    case reconsider(app: String)
+  }
+}
