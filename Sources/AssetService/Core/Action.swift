@@ -5,7 +5,9 @@ internal import ServiceMachines
 /// that makes it so.
 enum Action: Sendable, Equatable {
   // Transfers
-  case addTransfer(app: String, download: PlannedDownload, urgency: DownloadRegistry.Urgency, isPaused: Bool, isManifest: Bool, budget: Restrictions.Budget?)
+  case addTransfer(
+    app: String, download: PlannedDownload, urgency: DownloadRegistry.Urgency, isPaused: Bool, isManifest: Bool,
+    budget: Restrictions.Budget?)
   case setUrgency(app: String, download: String, urgency: DownloadRegistry.Urgency)
   case pauseTransfer(app: String, download: String)
   case resumeTransfer(app: String, download: String)
@@ -21,7 +23,8 @@ enum Action: Sendable, Equatable {
 
   // Files
   case placeVersion(app: String, version: String)
-  case removeVersion(app: String, version: String)
+  /// Of the others nothing has to stay.
+  case keepVersions(app: String, versions: [String])
   case removeApp(app: String)
   case forget(app: String)
   /// Look whether the file is still where it was staged; `then` says which event follows.

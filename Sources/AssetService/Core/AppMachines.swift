@@ -21,8 +21,12 @@ struct AppMachines: Sendable, Equatable {
   var manifests: [Int: String] = [:]
   /// Downloads that are charged to an allowance.
   var budgets: [String: Restrictions.Budget] = [:]
+  /// Settled downloads that have no file: somebody has to be told of their failure.
+  var failed: Set<String> = []
   /// Occurrences that are under way, by their numbers.
   var occurrences: [Int64: EventRouter.Occurrence] = [:]
+  /// What the machine that was asked last wants of the others.
+  var effects: [ServiceCore.Effect] = []
 }
 
 /// The name under which a machine's state lies in the journal.

@@ -26,11 +26,14 @@ enum AppEvent: Sendable, Equatable {
   case answered(run: Int64, accepted: [PlannedDownload], rejected: [RejectedDownload])
   /// A client's call that may be refused by restrictions before the registry sees it.
   case schedule(call: UInt64, download: PlannedDownload, caller: DownloadRegistry.Caller)
-  case startForeground(call: UInt64, download: PlannedDownload, state: DownloadRegistry.State, caller: DownloadRegistry.Caller)
+  case startForeground(
+    call: UInt64, download: PlannedDownload, state: DownloadRegistry.State, caller: DownloadRegistry.Caller)
   /// `digest`: of the manifest's file.
   case manifestFinished(download: String, digest: String, size: Int64)
   case received(download: String, bytes: Int64, added: Int64, total: Int64?)
   case challenged(download: String, number: Int64)
+  /// Answers `Action.reportRejected`, for each: the download has a name now.
+  case rejected(download: String, failure: Failure)
   case launched
   case exited
   case connectionLeft(Int64)

@@ -14,10 +14,15 @@ struct ServiceCore: Sendable, Equatable {
   /// Since the last `takeChanges`.
   private var changed: Set<String> = []
 
+  /// Why the last download wasn't admitted.
+  var lastRefusal: Failure?
   private var queue: [CoreEvent] = []
   private var actions: [Action] = []
 
-  init(planner: WakePlanner, settings: ServiceSettings, conditions: Conditions, apps: [String: AppMachines] = [:], lastOccurrence: Int64 = 0) {
+  init(
+    planner: WakePlanner, settings: ServiceSettings, conditions: Conditions, apps: [String: AppMachines] = [:],
+    lastOccurrence: Int64 = 0
+  ) {
     self.planner = planner
     self.settings = settings
     self.conditions = conditions
@@ -84,16 +89,16 @@ struct ServiceCore: Sendable, Equatable {
 
   private mutating func conditionsChanged() {
     for app in apps.keys.sorted() {
-      let isAllowed = settings[app: app].isBackgroundActivityAllowed ?? true
+      let isAllowed = settings[app].isBackgroundActivityAllowed ?? true
       queue.append(.app(app, .registry(.conditions(isBackgroundActivityAllowed: isAllowed && !conditions.isLowPower))))
       queue.append(.app(app, .lifecycle(.conditionsChanged)))
     }
   }
 
   private mutating func tick(_ app: String, _ now: Instant) {
-    for effect in apps[app]?.lifecycle.handle(.tick, now: now) ?? [] { route(effect, of: app) }
-    for effect in apps[app]?.router.handle(.tick, now: now) ?? [] { route(effect, of: app) }
-    for effect in apps[app]?.control.handle(.tick, now: now) ?? [] { route(effect, of: app) }
+    for effect in apps[app]?.lifecycle.handle(.tick, now: now) ?? [] { route(.lifecycle(effect), of: app) }
+    for effect in apps[app]?.router.handle(.tick, now: now) ?? [] { route(.router(effect), of: app) }
+    for effect in apps[app]?.control.handle(.tick, now: now) ?? [] { route(.control(effect), of: app) }
   }
 
   private mutating func placed(
@@ -101,14 +106,16 @@ struct ServiceCore: Sendable, Equatable {
   ) {
     if apps[app] == nil {
       apps[app] = AppMachines(
-        facts: facts, lifecycle: AppLifecycle(app: app), registry: DownloadRegistry(), router: EventRouter(), ledger: DeliveryLedger(),
+        facts: facts, lifecycle: AppLifecycle(app: app, now: now), registry: DownloadRegistry(), router: EventRouter(),
+        ledger: DeliveryLedger(),
         control: ExclusiveControl(), restrictions: Restrictions(limits: facts.limits), progress: InstallProgress())
     } else if apps[app]?.facts != facts {
       apps[app]?.facts = facts
       queue.append(.app(app, .restrictions(.limitsChanged(facts.limits))))
     }
     queue += [
-      .planner(.installed(app: app, version: version)), .app(app, .progress(.began(estimate: facts.limits.essentialAllowance))),
+      .planner(.installed(app: app, version: version)),
+      .app(app, .progress(.began(estimate: facts.limits.essentialAllowance))),
       .app(app, .progress(.base(1))), .app(app, .lifecycle(.placed(version: version, kind: kind))),
     ]
     conditionsChanged()

@@ -1,0 +1,390 @@
+internal import AssetModel
+internal import ServiceMachines
+
+/// What an effect of one machine is for the others.
+extension ServiceCore {
+  mutating func handle(_ event: AppEvent, of app: String, _ now: Instant) {
+    switch event {
+    case .placed: break
+    case .lifecycle(let event):
+      change(app) { $0.effects = $0.lifecycle.handle(event, now: now).map(Effect.lifecycle) }
+    case .registry(let event): change(app) { $0.effects = $0.registry.handle(event, now: now).map(Effect.registry) }
+    case .router(let event): change(app) { $0.effects = $0.router.handle(event, now: now).map(Effect.router) }
+    case .ledger(let event): change(app) { $0.effects = $0.ledger.handle(event, now: now).map(Effect.ledger) }
+    case .control(let event): change(app) { $0.effects = $0.control.handle(event, now: now).map(Effect.control) }
+    case .restrictions(let event):
+      change(app) { $0.effects = $0.restrictions.handle(event, now: now).map(Effect.restrictions) }
+    case .progress(let event): change(app) { _ = $0.progress.handle(event, now: now) }
+    case .answered(let run, let accepted, let rejected): answered(app, run, accepted, rejected, now)
+    case .schedule(let call, let download, let caller):
+      admit(app, call, download, caller, now) { .schedule(call: call, download: download, caller: caller) }
+    case .startForeground(let call, let download, let state, let caller):
+      admit(app, call, download, caller, now) {
+        .startForeground(call: call, download: download, state: state, caller: caller)
+      }
+    case .manifestFinished(let download, let digest, let size): manifestFinished(app, download, digest, size)
+    case .received(let download, let bytes, let added, let total): received(app, download, bytes, added, total)
+    case .challenged(let download, let number):
+      occurred(app, EventRouter.Occurrence(number: number, uniqueIdentifier: download, kind: .challenge))
+    case .launched:
+      tellPlanner(.launched(app: app))
+      tell(app, .lifecycle(.launched))
+    case .exited:
+      tellPlanner(.exited(app: app))
+      tell(app, .lifecycle(.exited))
+    case .connectionLeft(let connection):
+      tell(app, .router(.left(recipient: .connection(connection))))
+      tell(app, .control(.holderGone(.connection(connection))))
+      tell(app, .registry(.connectionLeft(connection)))
+    case .rejected(let download, let failure): stageFailure(app, download, failure)
+    case .runEnded(let run, let end):
+      tell(app, .control(.holderGone(.run(run))))
+      tell(app, .router(.left(recipient: .delegate(run: run))))
+      tell(app, .router(.left(recipient: .entryPoint(run: run))))
+      tell(app, .lifecycle(.extensionEnded(run: run, end: end)))
+    }
+    routeEffects(of: app, now)
+  }
+
+  /// The effects of whatever machine has just been asked.
+  private mutating func routeEffects(of app: String, _ now: Instant) {
+    var effects: [Effect] = []
+    change(app) { swap(&effects, &$0.effects) }
+    for effect in effects { route(effect, of: app) }
+  }
+
+  enum Effect: Sendable, Equatable {
+    case lifecycle(AppLifecycle.Effect)
+    case registry(DownloadRegistry.Effect)
+    case router(EventRouter.Effect)
+    case ledger(DeliveryLedger.Effect)
+    case control(ExclusiveControl.Effect)
+    case restrictions(Restrictions.Effect)
+  }
+
+  mutating func route(_ effect: Effect, of app: String) {
+    switch effect {
+    case .lifecycle(let effect): route(effect, of: app)
+    case .registry(let effect): route(effect, of: app)
+    case .router(let effect): route(effect, of: app)
+    case .ledger(let effect): route(effect, of: app)
+    case .control(.grant(let claim)): act(.controlGranted(app: app, claim: claim))
+    case .control(.refuse(let claim, let refusal)): act(.controlRefused(app: app, claim: claim, refusal: refusal))
+    case .restrictions(let effect): route(effect, of: app)
+    }
+  }
+
+  // MARK: Planner
+
+  mutating func route(_ effect: WakePlanner.Effect) {
+    switch effect {
+    case .wake(let grant):
+      switch grant.request.reason {
+      case .content:
+        tell(grant.request.app, .lifecycle(.wakeGranted(generation: grant.request.token, run: grant.run)))
+      case .callbacks: act(.startCallbackRun(app: grant.request.app, run: grant.run))
+      }
+    case .refuse(let request, let refusal):
+      act(.refusedWake(app: request.app, request: request, refusal: refusal))
+      switch request.reason {
+      case .content: tell(request.app, .lifecycle(.wakeRefused(generation: request.token, refusal: refusal)))
+      case .callbacks: tell(request.app, .router(.wakeRefused))
+      }
+    case .periodicDue(let app): tell(app, .lifecycle(.requested(.periodic, isSimulated: false)))
+    case .extended: break
+    case .exhausted(let run), .end(let run, _): act(.endRun(run: run))
+    case .reconsider(let app):
+      tell(app, .lifecycle(.conditionsChanged))
+      tell(app, .router(.tick))
+    }
+  }
+
+  // MARK: Lifecycle
+
+  private mutating func route(_ effect: AppLifecycle.Effect, of app: String) {
+    switch effect {
+    case .closeGate: tell(app, .ledger(.gateClosed))
+    case .openGate:
+      tell(app, .progress(.completed))
+      if let generation = apps[app]?.lifecycle.generation { tell(app, .registry(.gateOpened(generation: generation))) }
+    case .deliverBatch: tell(app, .ledger(.gateOpened))
+    case .fetchManifest(let generation, _, let version): fetchManifest(app, generation, version)
+    case .cancelManifest(let generation):
+      if let download = apps[app]?.manifests[generation] { act(.cancelTransfer(app: app, download: download)) }
+    case .askForWake(let generation, let request, let digest, _, let isSimulated):
+      let isClosed = apps[app]?.lifecycle.gate.isClosed ?? false
+      tellPlanner(
+        .requested(
+          WakeRequest(
+            app: app, token: generation, reason: .content(request), manifestDigest: digest, isGateClosed: isClosed,
+            isSimulated: isSimulated)))
+    case .withdrawWake(let generation): tellPlanner(.withdrawn(app: app, token: generation))
+    case .startExtension(let run, let generation, let request, let version):
+      act(.startContentRun(app: app, run: run, generation: generation, request: request, version: version))
+    case .endExtension(let run): act(.endRun(run: run))
+    case .discardManifest(let generation): discardManifests(app, upTo: generation)
+    case .schedule(let downloads, let generation, let request):
+      tell(app, .progress(.planned(downloads.filter { $0.isEssential && request.permitsEssential })))
+      tell(app, .registry(.planned(downloads: downloads, generation: generation, isManifest: false)))
+    case .reportRejected(let downloads): act(.reportRejected(app: app, downloads: downloads))
+    case .reportManifestFailure(let generation, let failure):
+      guard let download = apps[app]?.manifests[generation] else { return }
+      stageFailure(app, download, failure)
+    case .cancelDownloads(let generation): tell(app, .registry(.cancelGeneration(generation)))
+    case .pauseDownloads(let generation):
+      tell(app, .progress(.paused))
+      tell(app, .registry(.pauseGeneration(generation)))
+    case .resumeDownloads(let generation):
+      tell(app, .progress(.resumed))
+      tell(app, .registry(.resumeGeneration(generation)))
+    case .placeVersion(let version): act(.placeVersion(app: app, version: version))
+    case .keepVersions(let versions): act(.keepVersions(app: app, versions: versions))
+    case .removeApp: act(.removeApp(app: app))
+    case .forget:
+      tellPlanner(.removed(app: app))
+      remove(app)
+      act(.forget(app: app))
+    case .liftRestrictions: tell(app, .restrictions(.launched))
+    case .resetRuntime: tellPlanner(.runtimeReset(app: app))
+    }
+  }
+
+  private mutating func fetchManifest(_ app: String, _ generation: Int, _ version: String) {
+    let name = DerivedIdentifier.make("\(app)\u{0}\(version)\u{0}\(generation)\u{0}manifest")
+    let download = PlannedDownload(
+      uniqueIdentifier: name, identifier: "\(app).manifest", isEssential: apps[app]?.lifecycle.gate.isClosed ?? false,
+      priority: 100, host: apps[app]?.facts.manifestHost ?? "")
+    change(app) { $0.manifests[generation] = name }
+    guard admitted(app, download, isManifest: true) else { return }
+    tell(app, .registry(.planned(downloads: [download], generation: generation, isManifest: true)))
+  }
+
+  private mutating func discardManifests(_ app: String, upTo generation: Int) {
+    change(app) { machines in machines.manifests = machines.manifests.filter { $0.key > generation } }
+    act(.discardManifests(app: app, upTo: generation))
+  }
+
+  private mutating func manifestFinished(_ app: String, _ download: String, _ digest: String, _ size: Int64) {
+    guard let generation = apps[app]?.manifests.first(where: { $0.value == download })?.key else { return }
+    tell(app, .lifecycle(.manifestFetched(generation: generation, digest: digest, size: size)))
+  }
+
+  // MARK: Restrictions
+
+  /// Whether a download may be scheduled; if not, somebody has been told.
+  private mutating func admitted(_ app: String, _ download: PlannedDownload, isManifest: Bool) -> Bool {
+    var failure: Failure?
+    change(app) { machines in
+      for effect in machines.restrictions.handle(.requested(download, isManifest: isManifest), now: .start) {
+        switch effect {
+        case .admit(_, let budget): machines.budgets[download.uniqueIdentifier] = budget
+        case .refuse(_, let refusal): failure = refusal
+        case .fail, .setBudget: machines.effects.append(.restrictions(effect))
+        }
+      }
+    }
+    guard let failure else { return true }
+    if isManifest, let generation = apps[app]?.manifests.first(where: { $0.value == download.uniqueIdentifier })?.key {
+      tell(app, .lifecycle(.manifestRefused(generation: generation, failure: failure)))
+    }
+    lastRefusal = failure
+    return false
+  }
+
+  private mutating func answered(
+    _ app: String, _ run: Int64, _ accepted: [PlannedDownload], _ rejected: [RejectedDownload], _ now: Instant
+  ) {
+    var (kept, refused) = ([PlannedDownload](), rejected)
+    for download in accepted {
+      if admitted(app, download, isManifest: false) {
+        kept.append(download)
+      } else if let failure = lastRefusal {
+        refused.append(
+          RejectedDownload(identifier: download.identifier, code: Int32(failure.code), reason: failure.message))
+      }
+    }
+    tell(app, .lifecycle(.answered(run: run, accepted: kept, rejected: refused)))
+  }
+
+  private mutating func admit(
+    _ app: String, _ call: UInt64, _ download: PlannedDownload, _ caller: DownloadRegistry.Caller, _ now: Instant,
+    _ event: () -> DownloadRegistry.Event
+  ) {
+    // What is there already was admitted then.
+    guard apps[app]?.budgets[download.uniqueIdentifier] == nil, !admitted(app, download, isManifest: false) else {
+      return tell(app, .registry(event()))
+    }
+    act(.reply(call: call, result: .failure(lastRefusal ?? .framework(112, "the allowance is used up"))))
+  }
+
+  private mutating func route(_ effect: Restrictions.Effect, of app: String) {
+    switch effect {
+    case .admit, .refuse: break
+    case .fail(let download, let failure):
+      act(.recordFailure(app: app, download: download, failure: failure))
+      act(.cancelTransfer(app: app, download: download))
+      tell(app, .registry(.engineSettled(uniqueIdentifier: download, settlement: .failed(failure))))
+    case .setBudget(let budget, let allowed): act(.setBudget(app: app, budget: budget, allowed: allowed))
+    }
+  }
+
+  private mutating func received(_ app: String, _ download: String, _ bytes: Int64, _ added: Int64, _ total: Int64?) {
+    let isManifest = apps[app]?.manifests.values.contains(download) ?? false
+    tell(
+      app,
+      .progress(
+        isManifest
+          ? .manifest(received: bytes, total: total)
+          : .received(uniqueIdentifier: download, bytes: bytes, total: total)))
+    if added > 0 {
+      tell(app, .lifecycle(.essentialProgressed))
+      if apps[app]?.budgets[download] != nil {
+        tell(app, .restrictions(.received(uniqueIdentifier: download, bytes: added)))
+      }
+    }
+    occurred(app, EventRouter.Occurrence(number: newOccurrence(), uniqueIdentifier: download, kind: .progress))
+  }
+
+  // MARK: Registry
+
+  private mutating func route(_ effect: DownloadRegistry.Effect, of app: String) {
+    switch effect {
+    case .accept(let call, let unique): act(.reply(call: call, result: .success(unique)))
+    case .refuse(let call, let failure): act(.reply(call: call, result: .failure(failure)))
+    case .reject(let rejected): act(.reportRejected(app: app, downloads: [rejected]))
+    case .add(let download, let urgency, _, let isPaused):
+      act(
+        .addTransfer(
+          app: app, download: download, urgency: urgency, isPaused: isPaused,
+          isManifest: apps[app]?.manifests.values.contains(download.uniqueIdentifier) ?? false,
+          budget: apps[app]?.budgets[download.uniqueIdentifier]))
+    case .setUrgency(let unique, let urgency): act(.setUrgency(app: app, download: unique, urgency: urgency))
+    case .pause(let unique): act(.pauseTransfer(app: app, download: unique))
+    case .resume(let unique): act(.resumeTransfer(app: app, download: unique))
+    case .cancel(let unique): act(.cancelTransfer(app: app, download: unique))
+    case .store(let entry): act(.store(app: app, entry: entry))
+    case .remove(let unique): act(.remove(app: app, download: unique))
+    case .began(let unique): occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: .began))
+    case .paused(let unique): occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: .paused))
+    case .settled(let unique, let settlement): settled(app, unique, settlement)
+    }
+  }
+
+  private mutating func settled(_ app: String, _ unique: String, _ settlement: Settlement) {
+    change(app) { $0.budgets[unique] = nil }
+    tell(app, .restrictions(.settled(uniqueIdentifier: unique)))
+    tell(app, .progress(.settled(uniqueIdentifier: unique)))
+    if let generation = apps[app]?.manifests.first(where: { $0.value == unique })?.key {
+      // A manifest that arrived is told by `manifestFinished`, which knows its digest.
+      if case .failed(let failure) = settlement {
+        tell(app, .lifecycle(.manifestFailed(generation: generation, failure: failure)))
+      } else if settlement == .cancelled {
+        tell(app, .lifecycle(.manifestFailed(generation: generation, failure: .cancelled)))
+      }
+      return
+    }
+    switch settlement {
+    case .finished: tell(app, .ledger(.staged(uniqueIdentifier: unique, hasFile: true)))
+    case .failed(let failure): stageFailure(app, unique, failure)
+    case .cancelled: stageFailure(app, unique, .cancelled)
+    }
+    tell(app, .lifecycle(.settled(uniqueIdentifier: unique, settlement: settlement)))
+  }
+
+  /// Somebody has to be told that a download failed.
+  private mutating func stageFailure(_ app: String, _ unique: String, _ failure: Failure) {
+    change(app) { $0.failed.insert(unique) }
+    act(.recordFailure(app: app, download: unique, failure: failure))
+    tell(app, .ledger(.staged(uniqueIdentifier: unique, hasFile: false)))
+  }
+
+  // MARK: Routing and delivery
+
+  private mutating func occurred(_ app: String, _ occurrence: EventRouter.Occurrence) {
+    if occurrence.kind.needsAnswer { change(app) { $0.occurrences[occurrence.number] = occurrence } }
+    tell(app, .router(.occurred(occurrence)))
+  }
+
+  private mutating func route(_ effect: EventRouter.Effect, of app: String) {
+    switch effect {
+    case .notify(let recipients, let occurrence):
+      act(.notify(app: app, recipients: recipients, occurrence: occurrence))
+    case .call(let recipient, let occurrence):
+      if occurrence.kind != .challenge {
+        tell(app, .ledger(.offered(uniqueIdentifier: occurrence.uniqueIdentifier, recipient: recipient)))
+      }
+      act(.call(app: app, recipient: recipient, occurrence: occurrence))
+    case .withdraw(let recipient, let number): act(.withdraw(app: app, recipient: recipient, number: number))
+    case .wakeExtension:
+      tellPlanner(
+        .requested(
+          WakeRequest(
+            app: app, token: Self.callbacksToken, reason: .callbacks,
+            manifestDigest: apps[app]?.lifecycle.active?.manifestDigest ?? "")))
+    case .resolved(let occurrence, let resolution):
+      change(app) { $0.occurrences[occurrence.number] = nil }
+      resolved(app, occurrence, resolution)
+    }
+  }
+
+  /// Of wakes for callbacks: the lifecycle's own are numbered by generation, from 1.
+  static let callbacksToken = 0
+
+  private mutating func resolved(
+    _ app: String, _ occurrence: EventRouter.Occurrence, _ resolution: EventRouter.Resolution
+  ) {
+    let unique = occurrence.uniqueIdentifier
+    if occurrence.kind == .challenge {
+      if resolution == .unhandled || resolution == .dropped { act(.endChallenge(number: occurrence.number)) }
+      return
+    }
+    guard occurrence.kind.needsAnswer else { return }
+    switch resolution {
+    case .handled: act(.inspect(app: app, download: unique, then: .acknowledged))
+    case .recipientGone: act(.inspect(app: app, download: unique, then: .recipientGone))
+    case .unhandled: act(.inspect(app: app, download: unique, then: .acknowledged))
+    case .dropped: tell(app, .ledger(.discarded(uniqueIdentifier: unique)))
+    }
+  }
+
+  private mutating func route(_ effect: DeliveryLedger.Effect, of app: String) {
+    switch effect {
+    case .offer(let downloads):
+      for unique in downloads {
+        let kind: EventRouter.Kind = apps[app]?.failed.contains(unique) ?? false ? .failed : .finished
+        occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: kind))
+      }
+    case .deleteFile(let unique): act(.deleteFile(app: app, download: unique))
+    case .settle(let unique, let outcome):
+      change(app) { $0.failed.remove(unique) }
+      act(.settleDelivery(app: app, download: unique, outcome: outcome))
+    case .inspect(let unique): act(.inspect(app: app, download: unique, then: .inspected))
+    }
+  }
+}
+
+/// A UUID (RFC 9562, version 8) that follows from a text: what is asked for twice has one name.
+enum DerivedIdentifier {
+  static func make(_ text: String) -> String {
+    // FNV-1a, two of them with different offsets; nothing here has to resist anybody.
+    func hash(_ offset: UInt64) -> UInt64 {
+      var mixed = text.utf8.reduce(offset) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+      mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+      return mixed ^ mixed >> 31
+    }
+    let high = hash(0xcbf2_9ce4_8422_2325) & 0xffff_ffff_ffff_0fff | 0x8000
+    let low = hash(0x8422_2325_cbf2_9ce4) & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
+    func digits(_ value: UInt64) -> String {
+      let text = String(value, radix: 16, uppercase: true)
+      return String(repeating: "0", count: 16 - text.count) + text
+    }
+    let all = digits(high) + digits(low)
+    var parts: [Substring] = []
+    var rest = all[...]
+    for length in [8, 4, 4, 4, 12] {
+      parts.append(rest.prefix(length))
+      rest = rest.dropFirst(length)
+    }
+    return parts.joined(separator: "-")
+  }
+}
