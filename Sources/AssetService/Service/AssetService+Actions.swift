@@ -1,0 +1,415 @@
+internal import AppBundles
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import Glibc
+internal import Hashing
+internal import HostProtocol
+internal import LinuxSystem
+internal import PluginHost
+internal import Sandbox
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// A run of an extension that is under way.
+struct ActiveRun {
+  let run: ExtensionRun
+  let app: String
+  /// The generation of the content request; nil: callbacks.
+  let generation: Int?
+  /// Calls that it hasn't answered.
+  var calls: Set<Int64> = []
+  var summary: RunSummary
+  let isGranted = true
+}
+
+/// Carrying out what was decided. Each action can be done twice without harm.
+extension AssetService {
+  var plan: TransferPlan { TransferPlan(groups: configuration.paths.groups, store: configuration.paths.store) }
+
+  func perform(_ actions: [Action]) async {
+    var adding: [Action] = []
+    for action in actions {
+      if case .addTransfer = action {
+        adding.append(action)
+        continue
+      }
+      if !adding.isEmpty {
+        await add(adding)
+        adding = []
+      }
+      await perform(action)
+    }
+    if !adding.isEmpty { await add(adding) }
+  }
+
+  private func perform(_ action: Action) async {
+    switch action {
+    case .addTransfer: break
+    case .setUrgency(let app, let download, let urgency):
+      let owner = downloads[app]?[download]?.entry?.owner
+      let transferClass: TransferClass =
+        urgency == .foreground ? .foreground : urgency == .essential ? .essential : owner == .app ? .visible : .prefetch
+      transfers.setClass(transferClass, of: .init(app: app, download: download))
+    case .pauseTransfer(let app, let download): transfers.pause(.init(app: app, download: download))
+    case .resumeTransfer(let app, let download): transfers.resume(.init(app: app, download: download))
+    case .cancelTransfer(let app, let download): cancel(app, download)
+    case .setBudget(let app, let budget, let allowed):
+      try? store.setBudget(TransferPlan.name(of: budget, app), allows: allowed)
+      transfers.engine.allowancesChanged()
+    case .startContentRun(let app, let run, let generation, let request, let version):
+      startRun(app, run, generation, request, version)
+    case .startCallbackRun(let app, let run): startRun(app, run, nil, nil, nil)
+    case .endRun(let run): runs[run]?.run.send(.end)
+    case .reportRejected(let app, let downloads): stage(app, downloads)
+    case .discardManifests(let app, _): discardManifests(app)
+    case .placeVersion(let app, let version): await place(app, version)
+    case .keepVersions(let app, let versions): await keep(app, versions)
+    case .removeApp(let app): await remove(app)
+    case .inspect(let app, let download, let then): inspect(app, download, then)
+    case .deleteFile(let app, let download):
+      if let value = downloads[app]?[download]?.value { unlink(plan.path(of: value)) }
+    case .settleDelivery(let app, let download, _): settleDelivery(app, download)
+    case .reply(let call, let result): reply(call, result)
+    case .notify(let app, let recipients, let occurrence): notify(app, recipients, occurrence)
+    case .call(let app, let recipient, let occurrence): call(app, recipient, occurrence)
+    case .withdraw(_, let recipient, let number): withdraw(recipient, number)
+    case .endChallenge(let number): challenges.removeValue(forKey: number)?.resume(returning: .performDefaultHandling)
+    case .controlGranted(_, let claim): answerClaim(claim, nil)
+    case .controlRefused(_, let claim, let refusal): answerClaim(claim, refusal)
+    case .refusedWake(let app, let request, let refusal): refused(app, request, refusal)
+    // Written down already.
+    case .store, .remove, .recordFailure, .forget: break
+    }
+  }
+
+  // MARK: Transfers
+
+  private func add(_ actions: [Action]) async {
+    var specifications: [DownloadSpecification] = []
+    var paused: Set<String> = []
+    for case .addTransfer(let app, let planned, let urgency, let isPaused, let isManifest, let budget) in actions {
+      let unique = planned.uniqueIdentifier
+      guard let scheduled = downloads[app]?[unique] else { continue }
+      if let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled {
+        await settle(app, unique, record)
+        continue
+      }
+      if !isManifest, (try? Containers(root: configuration.paths.groups).open(scheduled.value.applicationGroupIdentifier)) == nil {
+        let failure = Failure(
+          domain: Failure.networkDomain, code: -3000,
+          message: "the container of \(scheduled.value.applicationGroupIdentifier) can't be opened")
+        process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
+        continue
+      }
+      if isPaused { paused.insert(unique) }
+      let isRestricted = core.apps[app]?.restrictions.isActive ?? false
+      specifications.append(
+        plan.specification(
+          app, scheduled.value, urgency: urgency, owner: scheduled.entry?.owner ?? .service, budget: budget,
+          domains: isRestricted ? core.apps[app]?.facts.limits.domains : nil))
+    }
+    guard !specifications.isEmpty else { return }
+    do {
+      let results = try await transfers.add(specifications)
+      for (specification, result) in zip(specifications, results) {
+        if paused.contains(specification.identifier) {
+          transfers.pause(.init(app: specification.app, download: specification.identifier))
+        }
+        process(.app(specification.app, .registry(event(specification.identifier, result))))
+      }
+    } catch is EngineClosed {
+      // The service stops: they are added by the next one.
+    } catch {
+      for specification in specifications {
+        let failure = Failure.framework(102, "the journal can't take it: \(error)")
+        process(
+          .app(
+            specification.app,
+            .registry(.engineSettled(uniqueIdentifier: specification.identifier, settlement: .failed(failure)))))
+      }
+    }
+  }
+
+  private func event(_ unique: String, _ result: AddResult) -> DownloadRegistry.Event {
+    let failure: Failure
+    switch result {
+    case .added, .alreadyScheduled, .conflict: return .engineAdded(uniqueIdentifier: unique)
+    case .tooMany(let limit): failure = .framework(102, "the app has \(limit) downloads already")
+    case .allowance(let missing): failure = .framework(112, "its allowance lacks \(missing) bytes")
+    case .invalid(let why): failure = .framework(102, why)
+    }
+    return .engineSettled(uniqueIdentifier: unique, settlement: .failed(failure))
+  }
+
+  private func cancel(_ app: String, _ download: String) {
+    let key = Transfers.Key(app: app, download: download)
+    if let record = transfers.record(key), !record.state.isSettled { return transfers.cancel(key) }
+    // The engine has nothing to cancel, and so nothing to say of it.
+    process(.app(app, .registry(.engineSettled(uniqueIdentifier: download, settlement: .cancelled))))
+  }
+
+  /// What the engine says of a download.
+  func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
+    let (app, unique) = (key.app, key.download)
+    guard downloads[app]?[unique] != nil else { return }
+    switch event {
+    case .began: process(.app(app, .registry(.engineStarted(uniqueIdentifier: unique))))
+    case .progress(let progress):
+      let added = progress.received - (downloads[app]?[unique]?.transfer.received ?? 0)
+      change(app, unique) {
+        $0.received = progress.received
+        $0.total = progress.total
+        $0.bytesPerSecond = progress.bytesPerSecond
+        $0.waiting = nil
+      }
+      process(.app(app, .received(download: unique, bytes: progress.received, added: max(0, added), total: progress.total)))
+    case .waiting(let explanation):
+      change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
+      process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
+    case .paused: publish(app, unique)
+    case .finished, .failed, .cancelled:
+      if let record = transfers.record(key), record.state.isSettled { await settle(app, unique, record) }
+    }
+  }
+
+  private func change(_ app: String, _ unique: String, _ body: (inout TransferFacts) -> Void) {
+    guard var facts = downloads[app]?[unique]?.transfer else { return }
+    body(&facts)
+    downloads[app]?[unique]?.transfer = facts
+  }
+
+  private func settle(_ app: String, _ unique: String, _ record: JobRecord) async {
+    let settlement: Settlement
+    switch record.state {
+    case .finished:
+      let size = record.finalSize ?? 0
+      if downloads[app]?[unique]?.value.isManifest == true {
+        let path = "\(record.specification.directory)/\(record.specification.fileName)"
+        let digest = await Task.detached { Self.digest(of: path) }.value
+        process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .finished(size: size)))))
+        if let digest {
+          process(.app(app, .manifestFinished(download: unique, digest: digest, size: size)))
+        } else {
+          let failure = Failure(domain: Failure.networkDomain, code: -1100, message: "the manifest's file is gone")
+          process(.app(app, .manifestLost(download: unique, failure: failure)))
+        }
+        return
+      }
+      change(app, unique) { ($0.received, $0.total, $0.waiting) = (size, size, nil) }
+      process(.app(app, .received(download: unique, bytes: size, added: 0, total: size)))
+      settlement = .finished(size: size)
+    case .failed(let failure): settlement = .failed(Failure(failure))
+    case .cancelled: settlement = .cancelled
+    case .open, .paused, .verified: return
+    }
+    process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
+  }
+
+  private static func digest(of path: String) -> String? {
+    guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
+    var hash = RunningHash(.sha256)
+    while let part = try? file.readAll(limit: 1 << 20), !part.isEmpty { part.withUnsafeBytes { hash.update($0) } }
+    return hash.digest.map { String(format: "%02x", $0) }.joined()
+  }
+
+  private func discardManifests(_ app: String) {
+    let kept = Set(core.apps[app]?.manifests.values ?? [:].values)
+    for (unique, download) in downloads[app] ?? [:] where download.value.isManifest && !kept.contains(unique) {
+      unlink(plan.path(of: download.value))
+      // A failed one is still to be told of.
+      if core.apps[app]?.failed.contains(unique) != true { settleDelivery(app, unique, forgets: true) }
+    }
+  }
+
+  private func settleDelivery(_ app: String, _ unique: String, forgets: Bool = false) {
+    let key = Transfers.Key(app: app, download: unique)
+    if let id = transfers.job(key) {
+      try? store.beginDelivery(of: id, to: app)
+      _ = try? store.acknowledgeDelivery(of: id, fileMoved: true)
+    }
+    transfers.forget(key)
+    guard forgets else { return }
+    downloads[app]?[unique] = nil
+    try? store.commit([ServiceChange.scheduled(app: app, identifier: unique, value: nil)])
+  }
+
+  private func inspect(_ app: String, _ unique: String, _ then: Action.Inspection) {
+    let isMoved = downloads[app]?[unique].map { !Files.exists(plan.path(of: $0.value)) } ?? true
+    let event: DeliveryLedger.Event =
+      switch then {
+      case .acknowledged: .acknowledged(uniqueIdentifier: unique, isMoved: isMoved)
+      case .recipientGone: .recipientGone(uniqueIdentifier: unique, isMoved: isMoved)
+      case .inspected: .inspected(uniqueIdentifier: unique, isMoved: isMoved)
+      }
+    process(.app(app, .ledger(event)))
+  }
+
+  // MARK: Bundles
+
+  private func place(_ app: String, _ version: String) async {
+    guard let staged = placed[app]?[version] else {
+      return process(.app(app, .lifecycle(.versionFailed(version: version, reason: "its files are gone"))))
+    }
+    remember(staged)
+    process(.app(app, .lifecycle(.versionPlaced(version: version))))
+  }
+
+  private func keep(_ app: String, _ versions: [String]) async {
+    let kept = (placed[app] ?? [:]).filter { versions.contains($0.key) }
+    placed[app] = kept
+    let paths = Set(placed.values.flatMap { $0.values.map(\.path) })
+    await Task.detached { [installer] in installer.sweep(keeping: paths) }.value
+  }
+
+  private func remove(_ app: String) async {
+    for run in runs.values where run.app == app { run.run.send(.end) }
+    for budget in Restrictions.Budget.allCases { try? store.setBudget(TransferPlan.name(of: budget, app), allows: nil) }
+    for download in (downloads[app] ?? [:]).values { unlink(plan.path(of: download.value)) }
+    do {
+      try await Task.detached { [installer] in try installer.remove(app) }.value
+    } catch {
+      configuration.logger.error("\(error)", metadata: ["app": "\(app)"])
+    }
+    placed[app] = nil
+    process(.app(app, .lifecycle(.removed)))
+    clients.publish(.appRemoved(identifier: app), of: app)
+    log(app, "removed", "")
+  }
+
+  // MARK: Extensions
+
+  private func startRun(
+    _ app: String, _ number: Int64, _ generation: Int?, _ request: ContentRequestKind?, _ version: String?
+  ) {
+    guard let machines = core.apps[app], let bundle = version.flatMap({ placed[app]?[$0] }) ?? current(app) else {
+      return process(.app(app, .runEnded(run: number, end: .hostFailed)))
+    }
+    let groups = bundle.description.extensionAppGroups
+    let containers = groups.compactMap { group -> PluginHost.Container? in
+      guard (try? Containers(root: configuration.paths.groups).open(group)) != nil else { return nil }
+      return PluginHost.Container(group: group, path: plan.container(of: group))
+    }
+    let manifest = generation.flatMap { machines.manifests[$0] }.flatMap { downloads[app]?[$0] }
+    var limits = Limits()
+    if let wall = core.settings[app].callLimit { limits.wall = wall }
+    let run = ExtensionRun(
+      .init(
+        run: number, app: app, library: bundle.extensionPath, request: request,
+        manifest: manifest.map { plan.path(of: $0.value) }, containers: containers,
+        services: ServiceDesk(service: self, app: app, run: number), limits: limits,
+        remaining: machines.restrictions.remaining, essentialRemaining: machines.restrictions.essentialRemaining,
+        rules: DownloadRules(applicationGroups: Set(groups), request: request)))
+    let summary = RunSummary(
+      app: app, id: number, request: request.map(Words.name) ?? "callbacks", startedAt: Timestamp.text(Date()),
+      outcome: .init(kind: "running", detail: ""),
+      usage: .init(wallSeconds: 0, cpuSeconds: 0, peakMemoryBytes: 0),
+      limits: [
+        "wall": limits.wall.inSeconds, "cpu": limits.cpu.inSeconds, "memory": Double(limits.memory),
+      ], downloads: .init(accepted: 0, rejected: []), denials: [], log: [])
+    runs[number] = ActiveRun(run: run, app: app, generation: generation, summary: summary)
+    record(summary)
+    log(app, "wake", "run \(number), \(summary.request)")
+    Task { [host] in await run.run(in: host) { [weak self] in await self?.heard(number, $0) } }
+  }
+
+  private func heard(_ number: Int64, _ news: ExtensionRun.News) {
+    guard let run = runs[number] else { return }
+    let app = run.app
+    switch news {
+    case .answered(let verdict): answered(app, number, verdict)
+    case .ready:
+      process(.app(app, .router(.extensionReady(run: number))))
+      endIfIdle(number)
+    case .returned(let call, let isHandled):
+      runs[number]?.calls.remove(call)
+      process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: isHandled))))
+      endIfIdle(number)
+    case .decided(let call, let decision):
+      runs[number]?.calls.remove(call)
+      challenges.removeValue(forKey: call)?.resume(returning: ChallengeAnswer(decision))
+      process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: true))))
+      endIfIdle(number)
+    case .ended(let report): ended(number, run, report)
+    }
+  }
+
+  private func answered(_ app: String, _ number: Int64, _ verdict: DownloadRules.Verdict) {
+    var accepted: [PlannedDownload] = []
+    for download in verdict.accepted {
+      var value = DownloadValue(download)
+      if value.uniqueIdentifier.isEmpty || downloads[app]?[value.uniqueIdentifier] != nil {
+        value.uniqueIdentifier = UUID().uuidString
+      }
+      downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
+      accepted.append(value.planned)
+    }
+    for download in verdict.rejectedDownloads.prefix(Self.maxRejected) {
+      rejected[app, default: [:]][download.identifier] = DownloadValue(download)
+    }
+    runs[number]?.summary.downloads = .init(
+      accepted: accepted.count,
+      rejected: verdict.rejected.prefix(Self.maxRejected).map {
+        .init(identifier: Printable.text($0.identifier), code: Int($0.code), reason: $0.reason)
+      })
+    process(.app(app, .answered(run: number, accepted: accepted, rejected: Array(verdict.rejected.prefix(Self.maxRejected)))))
+  }
+
+  /// Of one answer; the rest is counted in the log.
+  private static let maxRejected = 1000
+
+  /// Rejected downloads get names, and the extension is told of each.
+  private func stage(_ app: String, _ all: [RejectedDownload]) {
+    for one in all {
+      var value =
+        rejected[app]?.removeValue(forKey: one.identifier)
+        ?? downloads[app]?.values.first { $0.value.identifier == one.identifier && $0.entry == nil }?.value
+        ?? DownloadValue(
+          identifier: one.identifier, uniqueIdentifier: "", url: "", applicationGroupIdentifier: "", fileSize: nil)
+      if value.uniqueIdentifier.isEmpty { value.uniqueIdentifier = UUID().uuidString }
+      value.state = -1
+      downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
+      process(
+        .app(
+          app,
+          .rejected(download: value.uniqueIdentifier, failure: .framework(Int(one.code), one.reason))))
+    }
+  }
+
+  /// A run for callbacks has done its work when nothing is left for it.
+  private func endIfIdle(_ number: Int64) {
+    guard let run = runs[number], run.generation == nil, run.calls.isEmpty else { return }
+    run.run.send(.end)
+  }
+
+  private func ended(_ number: Int64, _ run: ActiveRun, _ report: RunReport) {
+    runs[number] = nil
+    let end = RunEnd(rawValue: report.outcome.kind.rawValue) ?? .interrupted
+    var summary = Summaries.run(
+      number, run.app, request: run.summary.request, startedAt: run.summary.startedAt, report)
+    summary.limits = run.summary.limits
+    summary.downloads = run.summary.downloads
+    record(summary)
+    log(run.app, "ended", "run \(number): \(report.outcome.kind.rawValue) \(report.outcome.detail)")
+    process(
+      .planner(.ended(run: number, runtime: .seconds(report.usage.wallSeconds), end: end)))
+    process(.app(run.app, .runEnded(run: number, end: end)))
+  }
+
+  private func refused(_ app: String, _ request: WakeRequest, _ refusal: WakeRefusal) {
+    let name = if case .content(let kind) = request.reason { Words.name(kind) } else { "callbacks" }
+    log(app, "refused", "\(name): \(Words.refusal(refusal.reason))")
+  }
+}
+
+extension ChallengeAnswer {
+  init(_ decision: ChallengeDecision) {
+    switch decision.disposition {
+    case .useCredential:
+      self = decision.credential.map { .credential(user: $0.user, password: $0.password) } ?? .performDefaultHandling
+    case .performDefaultHandling, .rejectProtectionSpace: self = .performDefaultHandling
+    case .cancel: self = .cancel
+    }
+  }
+}

@@ -1,0 +1,308 @@
+public import AppBundles
+internal import AssetModel
+internal import AssetStore
+public import Downloads
+internal import Foundation
+internal import Glibc
+internal import LinuxSystem
+public import Logging
+public import PluginHost
+internal import ServiceMachines
+public import ServiceProtocol
+
+/// Brokers between apps, their extensions and the download engine: the machines decide, this carries out.
+///
+/// An event goes through the machines, what changed goes to the journal in one transaction, and then the actions are
+/// carried out, in order; their answers are events again. After `kill -9` the machines ask again for what was under way.
+///
+/// A program embeds it (`start`, then `perform`), `outriderd` puts a socket in front of it.
+public actor AssetService {
+  public struct Configuration: Sendable {
+    public var paths: ServicePaths
+    /// Plain http to loopback hosts (L9), limits and clocks by settings (L17).
+    public var isDevelopment = false
+    public var transfers = EngineOptions()
+    public var host = PluginHost.Configuration()
+    public var bundles = BundleLimits()
+    public var logger = Logger(label: "outrider.service")
+    /// What processes that the service launches, or that are launched for it, find in their environment.
+    public var environment: [String: String] = [:]
+
+    public init(paths: ServicePaths) { self.paths = paths }
+  }
+
+  let configuration: Configuration
+  let store: AssetStore
+  let transfers: Transfers
+  let host: PluginHost
+  let installer: AppInstaller
+  let startedAt = Date()
+  private var journal: ServiceJournal
+  private(set) var core: ServiceCore
+  private(set) var clock: ServiceClock
+  var clients = ClientRegistry()
+  /// What apps have scheduled, by app and unique identifier.
+  var downloads: [String: [String: ScheduledDownload]] = [:]
+  var placed: [String: [String: PlacedApp]] = [:]
+  var runs: [Int64: ActiveRun] = [:]
+  /// Downloads that were rejected, until the extension has been told.
+  var rejected: [String: [String: DownloadValue]] = [:]
+  var challenges: [Int64: CheckedContinuation<ChallengeAnswer, Never>] = [:]
+
+  private var actions: [Action] = []
+  private var isActing = false
+  private var timer: Task<Void, Never>?
+  private var events: Task<Void, Never>?
+  private var listener: ClientListener?
+  private var isStopping = false
+  var whenStopped: [CheckedContinuation<Void, Never>] = []
+
+  /// Opens the journal and takes up what is in it; nothing runs before `start`.
+  ///
+  /// - Throws: `StoreError` for a state folder that can't be used or that another service has, `HostError` where plugins
+  ///   can't be run here, `TransportUnavailable`.
+  public init(_ configuration: Configuration) throws {
+    self.configuration = configuration
+    let paths = configuration.paths
+    for folder in [paths.store, paths.apps, paths.groups, "\(paths.store)/manifests"] {
+      try Files.makeDirectories(folder, mode: 0o700)
+    }
+    let store = try AssetStore(opening: paths.store, options: .service)
+    self.store = store
+    var journal = ServiceJournal(store)
+    let reading = ServiceClock.Reading.now()
+    if var state = try journal.load() {
+      state.clock.advance(reading)
+      (core, clock, downloads) = (state.core, state.clock, state.downloads)
+    } else {
+      let planner = WakePlanner(seed: UInt64.random(in: 0 ... .max))
+      core = ServiceCore(planner: planner, settings: ServiceSettings(), conditions: Conditions())
+      clock = ServiceClock(reading)
+    }
+    self.journal = journal
+    installer = AppInstaller(
+      root: paths.apps, isDevelopment: configuration.isDevelopment, limits: configuration.bundles)
+    host = try PluginHost(configuration: configuration.host)
+    let questions = ChallengeRelay()
+    var options = configuration.transfers
+    options.containerRoots = [try Files.real(paths.groups)]
+    options.stagingOwner = paths.store
+    options.answerChallenge = { await questions.answer($0) }
+    transfers = Transfers(engine: try DownloadEngine(journal: store, options: options), store: store)
+    self.questions = questions
+  }
+
+  private let questions: ChallengeRelay
+
+  // MARK: Life
+
+  /// Takes up what an earlier service left, and goes on.
+  public func start() {
+    questions.serve { [weak self] challenge in await self?.answer(challenge) ?? .performDefaultHandling }
+    for app in installer.installed() { remember(app) }
+    events = Task { [transfers] in
+      await transfers.forEachEvent(
+        { [weak self] key, event in await self?.happened(key, event) },
+        note: { [weak self] text in await self?.note(text) })
+    }
+    process(.restarted)
+    configuration.logger.notice("started", metadata: ["apps": "\(core.apps.count)"])
+  }
+
+  /// Listens on a socket that `ClientListener.bind` made or systemd handed down. `path`: to be removed at the end.
+  func listen(on socket: consuming OwnedDescriptor, path: String?) {
+    let (arrivals, continuation) = AsyncStream.makeStream(of: Arrival.self)
+    listener = ClientListener(
+      listeningOn: socket, path: path, opened: { continuation.yield(.opened($0)) },
+      receive: { continuation.yield(.received($0, $1)) })
+    Task { [weak self] in
+      for await arrival in arrivals { await self?.arrived(arrival) }
+    }
+  }
+
+  enum Arrival: Sendable {
+    case opened(ClientConnection)
+    case received(ConnectionID, ClientConnection.Arrival)
+  }
+
+  /// Listens on the socket of its paths.
+  ///
+  /// - Throws: a sentence with its remedy where the socket can't be made.
+  public func listen() throws {
+    listen(on: try ClientListener.bind(configuration.paths.socket), path: configuration.paths.socket)
+  }
+
+  /// Ends everything at a checkpoint. Open downloads and what waits to be delivered stay in the journal.
+  public func stop() async {
+    guard !isStopping else { return await withCheckedContinuation { whenStopped.append($0) } }
+    isStopping = true
+    listener?.stop()
+    for client in clients.clients.values { client.connection.end(nil) }
+    timer?.cancel()
+    host.stop()
+    await transfers.engine.close()
+    events?.cancel()
+    try? commit([])
+    try? store.close()
+    configuration.logger.notice("stopped")
+    for waiter in whenStopped { waiter.resume() }
+    whenStopped = []
+  }
+
+  /// Returns when somebody has stopped it.
+  public func waitUntilStopped() async {
+    guard !isStopping || !whenStopped.isEmpty else { return }
+    await withCheckedContinuation { whenStopped.append($0) }
+  }
+
+  // MARK: Events and actions
+
+  /// Decides, writes down what changed, and has the actions carried out.
+  func process(_ event: CoreEvent) {
+    guard !isStopping else { return }
+    let now = clock.advance(.now())
+    let next = core.handle(event, now: now)
+    do {
+      try commit(next, isVolatile: event.isVolatile)
+    } catch {
+      // Nobody is told what the journal doesn't have. The next start asks again for what was under way.
+      configuration.logger.critical("the journal can't be written: \(error)")
+    }
+    actions += next
+    if !isActing { Task { await self.act() } }
+    publishChanges(of: event, next)
+    armTimer()
+  }
+
+  private func act() async {
+    guard !isActing else { return }
+    isActing = true
+    defer { isActing = false }
+    while !actions.isEmpty, !isStopping {
+      let batch = actions
+      actions = []
+      await perform(batch)
+    }
+  }
+
+  /// Progress is written with the next change that matters.
+  private func commit(_ actions: [Action], isVolatile: Bool = false) throws {
+    var further: [ServiceChange] = []
+    for action in actions {
+      switch action {
+      case .store(let app, let entry): further += try store(entry, of: app)
+      case .remove(let app, let download):
+        downloads[app]?[download]?.entry = nil
+        if let left = downloads[app]?[download] { further.append(try journal.scheduled(app, left)) }
+      case .recordFailure(let app, let download, let failure):
+        downloads[app]?[download]?.failure = ServiceFailure(failure)
+        if let failed = downloads[app]?[download] { further.append(try journal.scheduled(app, failed)) }
+      case .settleDelivery(let app, let download, _):
+        downloads[app]?[download] = nil
+        further.append(.scheduled(app: app, identifier: download, value: nil))
+      case .forget(let app):
+        downloads[app] = nil
+        further.append(.forget(app: app))
+      default: break
+      }
+    }
+    if isVolatile, further.isEmpty { return }
+    try journal.commit(core.takeChanges(), of: core, clock: clock, further: further)
+  }
+
+  private func store(_ entry: DownloadRegistry.Entry, of app: String) throws -> [ServiceChange] {
+    let unique = entry.download.uniqueIdentifier
+    guard var download = downloads[app]?[unique] ?? manifestDownload(app, entry) else { return [] }
+    download.entry = entry
+    download.value.state = entry.state.rawValue
+    download.value.isEssential = entry.download.isEssential
+    downloads[app, default: [:]][unique] = download
+    return [try journal.scheduled(app, download)]
+  }
+
+  /// The manifest's download is the service's own: nobody has handed it over.
+  private func manifestDownload(_ app: String, _ entry: DownloadRegistry.Entry) -> ScheduledDownload? {
+    guard entry.isManifest, let url = description(of: app)?.manifestURL else { return nil }
+    return ScheduledDownload(
+      value: DownloadValue(
+        identifier: entry.download.identifier, uniqueIdentifier: entry.download.uniqueIdentifier, url: url,
+        applicationGroupIdentifier: "", fileSize: nil, isEssential: entry.download.isEssential, priority: 100,
+        isManifest: true))
+  }
+
+  func record(_ run: RunSummary) {
+    do { try store.commit([try journal.wake(run)]) } catch {
+      configuration.logger.error("a run can't be written down: \(error)")
+    }
+    clients.publish(.run(run), of: run.app)
+  }
+
+  func recordedRuns(of app: String?, last count: Int) -> [RunSummary] { journal.wakes(of: app, last: count) }
+
+  /// One timer for the next moment at which a machine has something to do.
+  private func armTimer() {
+    timer?.cancel()
+    guard let next = core.nextDeadline else { return }
+    let wait = max(.milliseconds(1), min(next - clock.now, .hours(1)))
+    timer = Task { [weak self] in
+      guard (try? await Task.sleep(for: wait)) != nil else { return }
+      await self?.process(.tick)
+    }
+  }
+
+  private func note(_ text: String) { configuration.logger.info("\(text)") }
+
+  func remember(_ app: PlacedApp) {
+    placed[app.description.identifier, default: [:]][app.label] = app
+  }
+
+  /// What counts for decisions and summaries: the version that is coming, or the one that is there.
+  func description(of app: String) -> AppDescription? { current(app)?.description }
+
+  func current(_ app: String) -> PlacedApp? {
+    let lifecycle = core.apps[app]?.lifecycle
+    let versions = placed[app] ?? [:]
+    return lifecycle?.incoming.flatMap { versions[$0] } ?? lifecycle?.version.flatMap { versions[$0] }
+      ?? versions.values.first
+  }
+}
+
+extension PlacedApp {
+  /// Tells this version from all others of the app: the name of its folder.
+  var label: String {
+    let parts = path.split(separator: "/")
+    return parts.count > 1 ? String(parts[parts.count - 2]) : description.version
+  }
+}
+
+extension CoreEvent {
+  /// Changes nothing that has to survive.
+  fileprivate var isVolatile: Bool {
+    switch self {
+    case .app(_, .received): true
+    default: false
+    }
+  }
+}
+
+extension ServiceFailure {
+  init(_ failure: Failure) { self.init(domain: failure.domain, code: failure.code, message: failure.message) }
+}
+
+extension AssetStore.Options {
+  static var service: Self {
+    var options = Self()
+    options.mostOpenJobsPerApp = 100_000
+    return options
+  }
+}
+
+extension ServiceClock.Reading {
+  /// Of this machine's clocks.
+  static func now() -> Self {
+    Self(boot: bootIdentifier, bootTime: BootClock.now.inNanoseconds, wall: WallClock.now())
+  }
+
+  private static let bootIdentifier =
+    (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64))?.filter { !$0.isNewline } ?? ""
+}

@@ -1,0 +1,158 @@
+internal import AppBundles
+internal import AssetModel
+internal import Downloads
+internal import Foundation
+internal import PluginHost
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// The service's values as clients see them.
+enum Summaries {
+  static func app(
+    _ identifier: String, _ machines: AppMachines, _ placed: PlacedApp?, planner: WakePlanner, groups: [String: String],
+    clock: ServiceClock
+  ) -> AppSummary {
+    let lifecycle = machines.lifecycle
+    let report = machines.progress.report
+    let restrictions = machines.restrictions
+    func allowance(_ limit: Int64, _ remaining: Int64?) -> AppSummary.Allowance {
+      .init(limit: limit, used: remaining.map { max(0, limit - $0) } ?? 0)
+    }
+    let record = planner.apps[identifier]
+    func time(_ instant: Instant?) -> String? { instant.map { Timestamp.text(wall: clock.wall(of: $0)) } }
+    return AppSummary(
+      identifier: identifier, version: placed?.description.version ?? lifecycle.version ?? lifecycle.incoming ?? "",
+      name: placed?.description.name ?? identifier, state: state(lifecycle), isPaused: lifecycle.isPaused,
+      gate: .init(isClosed: lifecycle.gate.isClosed, reason: Words.gate(lifecycle.gate.reason)),
+      progress: .init(
+        fraction: report.fraction, base: report.base, install: report.install, essential: report.essential,
+        receivedBytes: report.receivedBytes, expectedBytes: report.expectedBytes),
+      restrictions: .init(
+        isActive: restrictions.isActive,
+        allowance: allowance(restrictions.limits.allowance, restrictions.remaining),
+        essentialAllowance: allowance(restrictions.limits.essentialAllowance, restrictions.essentialRemaining)),
+      runtime: .init(
+        usedSeconds: record?.runtime.used.inSeconds ?? 0,
+        budgetSeconds: planner.dailyRuntime(of: identifier, now: clock.now).inSeconds,
+        renewsAt: time(record?.runtime.renewsAt)),
+      nextPeriodicWake: time(record?.nextPeriodic),
+      lastRefusal: record?.lastRefusal.map {
+        AppSummary.Refusal(reason: Words.refusal($0.reason), until: time($0.until))
+      },
+      quarantine: record?.quarantine.map {
+        AppSummary.Quarantine(failures: $0.failures, reason: Words.end($0.reason), until: time($0.until) ?? "")
+      },
+      groups: groups, path: placed?.path ?? "")
+  }
+
+  private static func state(_ lifecycle: AppLifecycle) -> AppSummary.State {
+    switch lifecycle.phase {
+    case .installing: .installing
+    case .updating: .updating
+    case .launchable: lifecycle.running > 0 ? .running : .launchable
+    case .removing: .removing
+    }
+  }
+
+  static func download(_ app: String, _ scheduled: ScheduledDownload) -> DownloadSummary {
+    let value = scheduled.value
+    let entry = scheduled.entry
+    return DownloadSummary(
+      app: app, identifier: value.identifier, uniqueIdentifier: value.uniqueIdentifier, state: state(scheduled),
+      isEssential: value.isEssential, isManifest: value.isManifest, priority: value.priority,
+      class: entry.map { DownloadSummary.Urgency(rawValue: $0.urgency.rawValue) ?? .background } ?? .background,
+      receivedBytes: scheduled.transfer.received, totalBytes: scheduled.transfer.total ?? value.fileSize,
+      bytesPerSecond: scheduled.transfer.bytesPerSecond, url: value.url, scheduledBy: entry?.owner.rawValue ?? "service",
+      waiting: entry?.state == .waiting ? scheduled.transfer.waiting : nil, failure: scheduled.failure)
+  }
+
+  private static func state(_ scheduled: ScheduledDownload) -> String {
+    guard let entry = scheduled.entry else { return scheduled.failure == nil ? "delivering" : "failed" }
+    if entry.isPaused { return "paused" }
+    return switch entry.state {
+    case .failed: "failed"
+    case .created, .waiting: "waiting"
+    case .downloading: "downloading"
+    case .finished: "finished"
+    }
+  }
+
+  static func waiting(_ explanation: Explanation) -> DownloadSummary.Waiting {
+    .init(code: explanation.code.rawValue, data: explanation.data, remedy: explanation.remedy)
+  }
+
+  static func run(_ id: Int64, _ app: String, request: String, startedAt: String, _ report: RunReport) -> RunSummary {
+    RunSummary(
+      app: app, id: id, request: request, startedAt: startedAt,
+      outcome: .init(kind: report.outcome.kind.rawValue, detail: report.outcome.detail),
+      usage: .init(
+        wallSeconds: report.usage.wallSeconds, cpuSeconds: report.usage.cpuSeconds,
+        peakMemoryBytes: Int64(report.usage.peakMemoryBytes)),
+      limits: [:], downloads: .init(accepted: 0, rejected: []),
+      denials: report.denials.prefix(64).map { .init(call: "\($0.operation) \($0.target)", times: $0.count) },
+      log: report.log.suffix(200).map { Printable.text($0.message, limit: 500) })
+  }
+}
+
+/// Sentences for people.
+enum Words {
+  static func gate(_ reason: AppLifecycle.GateReason) -> String {
+    switch reason {
+    case .installing: "it is being installed"
+    case .updating: "it is being updated"
+    case .essentialsSettled(0): "its essential downloads are here"
+    case .essentialsSettled(let failed): "its essential downloads are over; \(failed) of them failed"
+    case .noEssentials: "it has no essential downloads"
+    case .extensionFailed(let end): "its extension \(Self.end(end))"
+    case .manifestFailed(let failure): "its manifest couldn't be fetched: \(failure.message)"
+    case .wakeRefused(let refusal): "its extension wasn't woken: \(Self.refusal(refusal.reason))"
+    case .contentBeforeLaunchOff: "content before the first launch is switched off"
+    case .patienceExceeded(let stage): "nothing came for too long (\(stage.rawValue))"
+    case .cancelled: "it was cancelled"
+    case .placingFailed(let why): "it couldn't be put in place: \(why)"
+    case .removing: "it is being removed"
+    }
+  }
+
+  static func refusal(_ reason: WakeRefusal.Reason) -> String {
+    switch reason {
+    case .contentBeforeLaunchOff: "content before the first launch is switched off"
+    case .backgroundActivityOff: "background activity is switched off"
+    case .lowPower: "the machine saves power"
+    case .runtimeSpent: "its runtime of the day is used up"
+    case .quarantined: "it failed before with this manifest"
+    case .appInUse: "the app is in use"
+    case .unknownApp: "no such app is installed"
+    }
+  }
+
+  static func remedy(_ reason: WakeRefusal.Reason) -> String {
+    switch reason {
+    case .contentBeforeLaunchOff: "launch the app once, or outrider settings set isContentBeforeLaunchAllowed true"
+    case .backgroundActivityOff: "outrider settings set isBackgroundActivityAllowed true"
+    case .lowPower: "connect the machine to power, or outrider settings set isLowPower false"
+    case .runtimeSpent: "wait until it renews; outrider simulate resets it"
+    case .quarantined: "publish another manifest, or install another version; outrider runs shows what happened"
+    case .appInUse: "quit the app"
+    case .unknownApp: "install it"
+    }
+  }
+
+  static func end(_ end: RunEnd) -> String {
+    switch end {
+    case .returned: "returned"
+    case .loadFailed: "couldn't be loaded"
+    case .crashed: "crashed"
+    case .wallTimeExceeded: "took longer than it may"
+    case .cpuTimeExceeded: "used more CPU time than it may"
+    case .memoryExceeded: "used more memory than it may"
+    case .policyViolation: "did what its policy forbids"
+    case .protocolViolation: "broke the host's protocol"
+    case .runtimeBudgetExhausted: "used up its runtime of the day"
+    case .entryPointMissing: "lacks the function that was called"
+    case .wallUnavailable: "couldn't be walled in"
+    case .hostFailed: "couldn't be run"
+    case .interrupted: "was interrupted"
+    }
+  }
+}
