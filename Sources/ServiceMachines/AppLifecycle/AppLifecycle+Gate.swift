@@ -3,11 +3,12 @@ internal import AssetModel
 // The launch gate: what closes it, and everything that opens it (B8, B14, B15, B49, B54).
 extension AppLifecycle {
   /// How long a stage may go without a sign before its request is given up.
-  static func patience(_ stage: GateReason.Stage) -> Duration {
+  static func patience(_ stage: GateReason.Stage, isGated: Bool) -> Duration {
     switch stage {
-    // Ten attempts of an essential transfer, with their delays, take less.
-    case .manifest: .minutes(15)
-    case .wake: .minutes(5)
+    // Ten attempts of an essential transfer, with their delays, take less. Without a gate nobody waits, and an origin that
+    // is away for hours needs no second request tomorrow.
+    case .manifest: isGated ? .minutes(15) : .hours(12)
+    case .wake: isGated ? .minutes(5) : .hours(1)
     case .answer: .minutes(2)
     case .essentials: .minutes(30)
     case .placing: .minutes(2)
@@ -19,7 +20,7 @@ extension AppLifecycle {
 
   mutating func renewDeadline(_ now: Instant) {
     guard let active, !isPaused else { return }
-    var deadline = now + Self.patience(active.stage)
+    var deadline = now + Self.patience(active.stage, isGated: active.isGated)
     if active.isGated, active.stage != .placing { deadline = min(deadline, max(now, gate.since + Self.longestGate)) }
     self.active?.deadline = deadline
   }
@@ -42,7 +43,7 @@ extension AppLifecycle {
   }
 
   /// Takes back what the active request has set in motion.
-  private mutating func abandonActive() -> [Effect] {
+  mutating func abandonActive() -> [Effect] {
     guard let active else { return [] }
     self.active = nil
     isPaused = false

@@ -3,7 +3,7 @@ internal import AssetModel
 // A content request on its way: manifest, wake, answer (B2 to B5), for all kinds alike.
 extension AppLifecycle {
   mutating func request(_ kind: ContentRequestKind, isSimulated: Bool, _ now: Instant) -> [Effect] {
-    let effects: [Effect] = isSimulated ? [.resetRuntime] : []
+    var effects: [Effect] = isSimulated ? [.resetRuntime] : []
     // Before there is an app there is nobody to ask, and what is on its way asks already.
     guard version != nil, active?.kind != kind || isSimulated else { return effects }
     if let index = queue.firstIndex(where: { $0.kind == kind }) {
@@ -11,6 +11,8 @@ extension AppLifecycle {
       return effects
     }
     queue.append(Queued(kind: kind, isSimulated: isSimulated))
+    // Somebody is waiting for a simulated one, and nobody for what has no gate.
+    if isSimulated, active?.isGated == false { effects += abandonActive() }
     return effects + startNext(now)
   }
 

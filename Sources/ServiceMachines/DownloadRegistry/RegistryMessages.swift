@@ -23,18 +23,22 @@ extension DownloadRegistry {
   public struct Entry: Sendable, Equatable, Codable {
     public var download: PlannedDownload
     public var state: State
-    public var urgency: Urgency
+    /// What it has when no connection wants it in the foreground.
+    public var ownUrgency: Urgency
     public var owner: Owner
     /// The request of the lifecycle that it belongs to; nil: scheduled through the manager.
     public var generation: Int?
-    /// The connection that wants it in the foreground (B37).
-    public var promotedBy: Int64?
-    public var isPaused: Bool
-    public var isManifest: Bool
+    /// Connections that want it in the foreground (B37).
+    public var promotedBy: Set<Int64> = []
+    /// By `outrider downloads pause`; an installation is paused as a whole.
+    public var isPaused = false
+    public var isManifest = false
     /// Cancelled: the engine was told and hasn't confirmed yet.
-    public var isCancelling: Bool
+    public var isCancelling = false
     /// The engine has confirmed that it has it.
-    public var isKnownToEngine: Bool
+    public var isKnownToEngine = false
+
+    public var urgency: Urgency { promotedBy.isEmpty ? ownUrgency : .foreground }
   }
 
   public enum Event: Sendable, Equatable, Codable {
@@ -66,8 +70,8 @@ extension DownloadRegistry {
   public enum Effect: Sendable, Equatable, Codable {
     case accept(call: UInt64, uniqueIdentifier: String)
     case refuse(call: UInt64, failure: Failure)
-    /// One of several was refused: to the extension's `failedWithError`.
-    case reject(RejectedDownload)
+    /// One of those that were planned was refused: to the extension's `failedWithError`. It settles without having begun.
+    case reject(uniqueIdentifier: String, RejectedDownload)
     /// Idempotent by unique identifier. Answer: `engineAdded`.
     case add(PlannedDownload, urgency: Urgency, owner: Owner, isPaused: Bool)
     case setUrgency(uniqueIdentifier: String, urgency: Urgency)

@@ -1,7 +1,156 @@
+/// Who is told of a download's events (B27 to B34, B71 to B73).
+///
+/// Every delegate gets every event. Challenges, failures and finished files are calls with an answer: what no delegate
+/// handles goes to the extension, which is woken for it. The rest is told and forgotten.
 public struct EventRouter: Sendable, Equatable, Codable {
+  /// An occurrence that somebody was called for.
+  public struct Call: Sendable, Equatable, Codable {
+    public var occurrence: Occurrence
+    /// Recipients that haven't answered.
+    public var asked: [Recipient]
+    public var handledBy: [Recipient] = []
+    public var gone: Recipient?
+    /// nil: bounded by the run itself.
+    public var deadline: Instant?
+  }
+
+  /// A server closes the connection sooner or later (B73).
+  static let challengePatience: Duration = .seconds(30)
+  /// A delegate may be at work with a large file.
+  static let callPatience: Duration = .minutes(5)
+
+  /// With a delegate, in the order in which they came.
+  public private(set) var observers: [Recipient] = []
+  public private(set) var calls: [Call] = []
+  /// For the extension, in order.
+  public private(set) var waiting: [Occurrence] = []
+  /// The run that takes what waits.
+  public private(set) var readyRun: Int64?
+  private var isWakeAsked = false
+
   public init() {}
 
-  public var nextDeadline: Instant? { nil }
+  public var nextDeadline: Instant? { calls.lazy.compactMap(\.deadline).min() }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] { [] }
+  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+    switch event {
+    case .occurred(let occurrence): return occurred(occurrence, now)
+    case .observing(let recipient, let isObserving):
+      observers.removeAll { $0 == recipient }
+      if isObserving { observers.append(recipient) }
+      return []
+    case .answered(let number, let recipient, let isHandled):
+      guard let index = calls.firstIndex(where: { $0.occurrence.number == number }),
+        calls[index].asked.contains(recipient)
+      else { return [] }
+      calls[index].asked.removeAll { $0 == recipient }
+      // The extension is the last: its default implementations answer for it (B72).
+      if isHandled || recipient.isEntryPoint { calls[index].handledBy.append(recipient) }
+      return conclude(index)
+    case .left(let recipient): return left(recipient)
+    case .extensionReady(let run):
+      readyRun = run
+      isWakeAsked = false
+      let all = waiting
+      waiting.removeAll()
+      return all.map { callExtension($0, run) }
+    case .wakeRefused:
+      isWakeAsked = false
+      let challenges = waiting.filter { $0.kind == .challenge }
+      waiting.removeAll { $0.kind == .challenge }
+      return challenges.map { .resolved(occurrence: $0, resolution: .unhandled) }
+    case .wakePossible: return wake()
+    case .dropped(let number): return dropped(number)
+    case .tick: return tick(now)
+    case .restarted:
+      // Connections, runs and challenges went with the service; the ledger offers the rest anew.
+      self = EventRouter()
+      return []
+    }
+  }
+
+  private mutating func occurred(_ occurrence: Occurrence, _ now: Instant) -> [Effect] {
+    guard occurrence.kind.needsAnswer else {
+      return observers.isEmpty ? [] : [.notify(recipients: observers, occurrence: occurrence)]
+    }
+    let isKnown =
+      calls.contains { $0.occurrence.number == occurrence.number }
+      || waiting.contains { $0.number == occurrence.number }
+    guard !isKnown else { return [] }
+    guard !observers.isEmpty else { return toExtension(occurrence) }
+    let patience = occurrence.kind == .challenge ? Self.challengePatience : Self.callPatience
+    calls.append(Call(occurrence: occurrence, asked: observers, deadline: now + patience))
+    return observers.map { .call(recipient: $0, occurrence: occurrence) }
+  }
+
+  private mutating func toExtension(_ occurrence: Occurrence) -> [Effect] {
+    if let readyRun { return [callExtension(occurrence, readyRun)] }
+    waiting.append(occurrence)
+    return wake()
+  }
+
+  private mutating func callExtension(_ occurrence: Occurrence, _ run: Int64) -> Effect {
+    calls.append(Call(occurrence: occurrence, asked: [.entryPoint(run: run)]))
+    return .call(recipient: .entryPoint(run: run), occurrence: occurrence)
+  }
+
+  private mutating func wake() -> [Effect] {
+    guard !waiting.isEmpty, !isWakeAsked, readyRun == nil else { return [] }
+    isWakeAsked = true
+    return [.wakeExtension]
+  }
+
+  /// Once everyone who was asked has answered or is gone.
+  private mutating func conclude(_ index: Int) -> [Effect] {
+    guard calls[index].asked.isEmpty else { return [] }
+    let call = calls.remove(at: index)
+    let occurrence = call.occurrence
+    if !call.handledBy.isEmpty { return [.resolved(occurrence: occurrence, resolution: .handled(by: call.handledBy))] }
+    guard let gone = call.gone else { return toExtension(occurrence) }
+    // A challenge may go on to the extension, unless that is who left.
+    if occurrence.kind == .challenge {
+      return gone.isEntryPoint
+        ? [.resolved(occurrence: occurrence, resolution: .unhandled)] : toExtension(occurrence)
+    }
+    return [.resolved(occurrence: occurrence, resolution: .recipientGone(gone))]
+  }
+
+  private mutating func left(_ recipient: Recipient) -> [Effect] {
+    observers.removeAll { $0 == recipient }
+    if case .entryPoint(let run) = recipient, run == readyRun { readyRun = nil }
+    var effects: [Effect] = []
+    for index in calls.indices.reversed() where calls[index].asked.contains(recipient) {
+      calls[index].asked.removeAll { $0 == recipient }
+      calls[index].gone = recipient
+      effects = conclude(index) + effects
+    }
+    return effects + wake()
+  }
+
+  private mutating func dropped(_ number: Int64) -> [Effect] {
+    if let index = waiting.firstIndex(where: { $0.number == number }) {
+      return [.resolved(occurrence: waiting.remove(at: index), resolution: .dropped)]
+    }
+    guard let index = calls.firstIndex(where: { $0.occurrence.number == number }) else { return [] }
+    let call = calls.remove(at: index)
+    return call.asked.map { .withdraw(recipient: $0, number: number) }
+      + [.resolved(occurrence: call.occurrence, resolution: .dropped)]
+  }
+
+  private mutating func tick(_ now: Instant) -> [Effect] {
+    var effects: [Effect] = []
+    for index in calls.indices.reversed() {
+      guard let deadline = calls[index].deadline, deadline <= now else { continue }
+      let number = calls[index].occurrence.number
+      effects += calls[index].asked.map { .withdraw(recipient: $0, number: number) }
+      calls[index].gone = calls[index].asked.first
+      calls[index].asked = []
+      effects += conclude(index)
+    }
+    return effects
+  }
+}
+
+extension Recipient {
+  var isEntryPoint: Bool { if case .entryPoint = self { true } else { false } }
 }

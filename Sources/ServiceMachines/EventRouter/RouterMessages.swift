@@ -41,6 +41,8 @@ extension EventRouter {
     case extensionReady(run: Int64)
     /// No wake for now: a challenge can't wait, the others can.
     case wakeRefused
+    /// The planner reconsiders: what waits is asked for again.
+    case wakePossible
     /// Nobody needs it any more: the download was cancelled.
     case dropped(number: Int64)
     case tick

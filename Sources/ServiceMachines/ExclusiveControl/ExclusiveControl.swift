@@ -1,7 +1,69 @@
+/// The advisory lock between an app and its extension (B65 to B70): one holder, the others in the order in which they came.
 public struct ExclusiveControl: Sendable, Equatable, Codable {
+  public struct Waiting: Sendable, Equatable, Codable {
+    public var claim: Claim
+    /// nil: as long as it takes.
+    public var deadline: Instant?
+  }
+
+  /// Requests of one holder that may wait.
+  static let maxWaiting = 64
+
+  public private(set) var holder: Claim?
+  public private(set) var waiting: [Waiting] = []
+
   public init() {}
 
-  public var nextDeadline: Instant? { nil }
+  public var nextDeadline: Instant? { waiting.lazy.compactMap(\.deadline).min() }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] { [] }
+  /// Whether a run has to live on for its control (B21).
+  public func isConcerned(_ holder: Holder) -> Bool {
+    self.holder?.holder == holder || waiting.contains { $0.claim.holder == holder }
+  }
+
+  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+    switch event {
+    case .requested(let claim, let timeout): return refuseLate(now) + requested(claim, timeout, now)
+    case .released(let claim):
+      waiting.removeAll { $0.claim == claim }
+      if holder == claim { holder = nil }
+      return refuseLate(now) + grantNext()
+    case .holderGone(let gone):
+      waiting.removeAll { $0.claim.holder == gone }
+      if holder?.holder == gone { holder = nil }
+      return refuseLate(now) + grantNext()
+    case .tick: return refuseLate(now) + grantNext()
+    case .restarted:
+      self = ExclusiveControl()
+      return []
+    }
+  }
+
+  private mutating func requested(_ claim: Claim, _ timeout: Duration?, _ now: Instant) -> [Effect] {
+    if holder == claim || waiting.contains(where: { $0.claim == claim }) { return [.refuse(claim, .tokenInUse)] }
+    if holder == nil, waiting.isEmpty {
+      holder = claim
+      return [.grant(claim)]
+    }
+    if let timeout, timeout <= .zero { return [.refuse(claim, .notInTime)] }
+    guard waiting.lazy.filter({ $0.claim.holder == claim.holder }).count < Self.maxWaiting else {
+      return [.refuse(claim, .tooMany)]
+    }
+    waiting.append(Waiting(claim: claim, deadline: timeout.map { now + $0 }))
+    return []
+  }
+
+  private mutating func refuseLate(_ now: Instant) -> [Effect] {
+    func isLate(_ item: Waiting) -> Bool { item.deadline.map { $0 <= now } ?? false }
+    let late = waiting.filter(isLate)
+    waiting.removeAll(where: isLate)
+    return late.map { .refuse($0.claim, .notInTime) }
+  }
+
+  private mutating func grantNext() -> [Effect] {
+    guard holder == nil, !waiting.isEmpty else { return [] }
+    let next = waiting.removeFirst().claim
+    holder = next
+    return [.grant(next)]
+  }
 }

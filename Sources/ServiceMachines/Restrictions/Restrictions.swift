@@ -1,3 +1,5 @@
+internal import AssetModel
+
 /// What an app may download between its installation and its first launch (B60 to B64).
 ///
 /// The journal's budgets count and bound the bytes of every transfer, across crashes. This machine says which of them are
@@ -13,6 +15,9 @@ public struct Restrictions: Sendable, Equatable, Codable {
     case launched
     /// An update brought other values, before the first launch.
     case limitsChanged(Limits)
+    /// The user's setting (B9): nothing but manifests may be scheduled before the first launch (206).
+    case contentBeforeLaunch(isAllowed: Bool)
+    /// The journal's budgets are set anew.
     case restarted
   }
 
@@ -42,14 +47,160 @@ public struct Restrictions: Sendable, Equatable, Codable {
     }
   }
 
+  /// As much is always left for the manifest, and never for anything else (B62).
+  public static let manifestPart: Int64 = 1 << 20
+
+  struct Reservation: Sendable, Equatable, Codable {
+    var budget: Budget
+    var isManifest: Bool
+    var bytes: Int64
+  }
+
+  struct Use: Sendable, Equatable, Codable {
+    var charged: Int64 = 0
+    var reserved: Int64 = 0
+    var manifestCharged: Int64 = 0
+    var manifestReserved: Int64 = 0
+  }
+
   public private(set) var limits: Limits
   public private(set) var isActive = true
+  var isContentAllowed = true
+  private var reservations: [String: Reservation] = [:]
+  private var essential = Use()
+  private var other = Use()
 
   public init(limits: Limits) { self.limits = limits }
 
   /// Bytes that may still be scheduled, as the extension sees them (B64); nil: nothing is restricted.
-  public var remaining: Int64? { isActive ? limits.allowance : nil }
-  public var essentialRemaining: Int64? { isActive ? limits.essentialAllowance : nil }
+  public var remaining: Int64? { isActive ? available(.other, isManifest: false) : nil }
+  public var essentialRemaining: Int64? { isActive ? available(.essential, isManifest: false) : nil }
+  /// Bytes used or promised.
+  public func used(_ budget: Budget) -> Int64 {
+    let use = self[budget]
+    return [use.charged, use.reserved, use.manifestCharged, use.manifestReserved].reduce(0, Nanoseconds.sum)
+  }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] { [] }
+  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+    switch event {
+    case .requested(let download, let isManifest): return requested(download, isManifest: isManifest)
+    case .received(let unique, let bytes): return received(unique, max(0, bytes))
+    case .settled(let unique):
+      guard let reservation = reservations.removeValue(forKey: unique) else { return [] }
+      book(reservation, reserve: -reservation.bytes, charge: 0)
+      return []
+    case .launched:
+      guard isActive else { return [] }
+      isActive = false
+      reservations.removeAll()
+      return Budget.allCases.map { .setBudget($0, allowed: nil) }
+    case .limitsChanged(let limits):
+      self.limits = limits
+      return isActive ? budgets : []
+    case .contentBeforeLaunch(let isAllowed):
+      isContentAllowed = isAllowed
+      return []
+    case .restarted: return isActive ? budgets : Budget.allCases.map { .setBudget($0, allowed: nil) }
+    }
+  }
+
+  /// What the journal is told. It keeps 1 MiB of every budget for a manifest, and no manifest is charged to `other`.
+  private var budgets: [Effect] {
+    [
+      .setBudget(.essential, allowed: limits.essentialAllowance),
+      .setBudget(.other, allowed: Nanoseconds.sum(limits.allowance, Self.manifestPart)),
+    ]
+  }
+
+  private mutating func requested(_ download: PlannedDownload, isManifest: Bool) -> [Effect] {
+    let unique = download.uniqueIdentifier
+    guard isActive else { return [.admit(uniqueIdentifier: unique, budget: nil)] }
+    let budget: Budget = download.isEssential || isManifest ? .essential : .other
+    if reservations[unique] != nil { return [.admit(uniqueIdentifier: unique, budget: budget)] }
+    if let failure = refusal(of: download, budget, isManifest: isManifest) {
+      return [.refuse(uniqueIdentifier: unique, failure: failure)]
+    }
+    // Of unknown size: bounded by 204 alone (B63), but a manifest has its part.
+    let reservation = Reservation(
+      budget: budget, isManifest: isManifest, bytes: max(0, download.size ?? (isManifest ? Self.manifestPart : 0)))
+    reservations[unique] = reservation
+    book(reservation, reserve: reservation.bytes, charge: 0)
+    return [.admit(uniqueIdentifier: unique, budget: budget)]
+  }
+
+  private func refusal(of download: PlannedDownload, _ budget: Budget, isManifest: Bool) -> Failure? {
+    let name = Printable.text(download.identifier)
+    if !isContentAllowed, !isManifest {
+      return .framework(206, "the settings allow no content before the first launch: \(name)")
+    }
+    if let domains = limits.domains, !domains.contains(where: { Self.matches(download.host, $0) }) {
+      return .framework(
+        202,
+        "the host \(Printable.text(download.host)) of \(name) isn't in BADownloadDomainAllowList; it may be asked after the first launch"
+      )
+    }
+    let left = available(budget, isManifest: isManifest)
+    guard let size = download.size ?? (isManifest ? Self.manifestPart : nil), size > left else { return nil }
+    let key = budget == .essential ? "BAEssentialDownloadAllowance" : "BADownloadAllowance"
+    return .framework(
+      isManifest ? 203 : 112,
+      "\(name) has \(size) bytes and \(key) has \(left) left: \(size - left) too many before the first launch")
+  }
+
+  private mutating func received(_ unique: String, _ bytes: Int64) -> [Effect] {
+    guard isActive, let reservation = reservations[unique] else { return [] }
+    let covered = min(bytes, reservation.bytes)
+    let more = bytes - covered
+    let left = available(reservation.budget, isManifest: reservation.isManifest)
+    reservations[unique]?.bytes -= covered
+    book(reservation, reserve: -covered, charge: bytes)
+    guard more > left else { return [] }
+    return [
+      .fail(
+        uniqueIdentifier: unique,
+        failure: .framework(204, "the transfer went beyond the allowance by \(more - left) bytes"))
+    ]
+  }
+
+  /// As the journal's budgets count.
+  private func available(_ budget: Budget, isManifest: Bool) -> Int64 {
+    let use = self[budget]
+    let allowed =
+      budget == .essential ? limits.essentialAllowance : Nanoseconds.sum(limits.allowance, Self.manifestPart)
+    let left = max(0, allowed - min(allowed, Nanoseconds.sum(use.charged, use.reserved)))
+    let manifest = Nanoseconds.sum(use.manifestCharged, use.manifestReserved)
+    if isManifest { return max(0, Self.manifestPart - use.manifestReserved, left - min(left, manifest)) }
+    return max(0, left - min(left, max(min(allowed, Self.manifestPart), manifest)))
+  }
+
+  private subscript(budget: Budget) -> Use {
+    get { budget == .essential ? essential : other }
+    set { if budget == .essential { essential = newValue } else { other = newValue } }
+  }
+
+  private mutating func book(_ reservation: Reservation, reserve: Int64, charge: Int64) {
+    var use = self[reservation.budget]
+    if reservation.isManifest {
+      use.manifestReserved = max(0, Nanoseconds.sum(use.manifestReserved, reserve))
+      use.manifestCharged = Nanoseconds.sum(use.manifestCharged, charge)
+    } else {
+      use.reserved = max(0, Nanoseconds.sum(use.reserved, reserve))
+      use.charged = Nanoseconds.sum(use.charged, charge)
+    }
+    self[reservation.budget] = use
+  }
+
+  /// `*.example.com` matches every host below `example.com`, and not that one itself. Names have no case, and a dot at the
+  /// end says nothing (RFC 1035, 2.3.3).
+  public static func matches(_ host: String, _ pattern: String) -> Bool {
+    func plain(_ name: some StringProtocol) -> String {
+      let lower = name.lowercased()
+      return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
+    }
+    let host = plain(host)
+    guard !host.isEmpty else { return false }
+    guard pattern.hasPrefix("*.") else { return host == plain(pattern) }
+    let suffix = plain(pattern.dropFirst())
+    return host.count > suffix.count && suffix.count > 1 && host.hasSuffix(suffix)
+  }
 }

@@ -1,9 +1,127 @@
+internal import AssetModel
+
+/// When an extension may run: daily runtime, throttling by use, periodic wakes, quarantine, settings and power
+/// (B3, B9, B10, B18 to B23, B26, X1). One for the service.
+///
+/// Runtime is reserved before a run starts and settled when it ends, so that nobody gets more by crashing.
 public struct WakePlanner: Sendable, Equatable, Codable {
   public internal(set) var settings: ServiceSettings
+  public internal(set) var conditions = Conditions()
+  public internal(set) var apps: [String: WakeRecord] = [:]
+  /// Requests that wait for room, in the order in which they came.
+  public internal(set) var queue: [WakeRequest] = []
+  public internal(set) var runs: [Run] = []
+  var lastRun: Int64 = 0
+  var randomness: Randomness
 
-  public init(settings: ServiceSettings = .init(), seed: UInt64) { self.settings = settings }
+  public struct Run: Sendable, Equatable, Codable {
+    public var number: Int64
+    public var request: WakeRequest
+    /// Reserved for it, extensions included.
+    public var granted: Duration
+    public var since: Instant
+  }
 
-  public var nextDeadline: Instant? { nil }
+  /// Runtime is granted in parts of this size: as much is lost when the service dies.
+  public static let slice: Duration = .seconds(60)
+  /// Less isn't worth a wake.
+  static let leastRuntime: Duration = .seconds(1)
+  /// Requests of one app that may wait.
+  static let maxQueuePerApp = 8
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] { [] }
+  public init(settings: ServiceSettings = .init(), seed: UInt64) {
+    self.settings = settings
+    randomness = Randomness(seed: seed)
+  }
+
+  /// When `tick` has something to do.
+  public var nextDeadline: Instant? {
+    var next: Instant?
+    for (app, record) in apps {
+      for case let moment? in [
+        isPeriodicHeld(app, record) ? nil : record.nextPeriodic,
+        record.isReconsidered ? nil : record.lastRefusal?.until,
+      ] where moment < next ?? moment + .nanoseconds(1) { next = moment }
+    }
+    return next
+  }
+
+  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+    for (app, record) in apps where record.runtime.renewsAt.map({ $0 <= now }) ?? false {
+      apps[app]?.runtime.renew(now)
+    }
+    switch event {
+    case .installed(let app, let version): return installed(app, version, now)
+    case .removed(let app): return removed(app, now)
+    case .launched(let app): return launched(app, now)
+    case .exited(let app): return exited(app, now)
+    case .requested(let request): return requested(request, now)
+    case .withdrawn(let app, let token):
+      queue.removeAll { $0.app == app && $0.token == token }
+      return []
+    case .moreRequested(let run): return moreRequested(run, now)
+    case .ended(let run, let runtime, let end): return ended(run, runtime, end, now)
+    case .settingsChanged(let settings):
+      self.settings = settings
+      return situationChanged(now)
+    case .conditionsChanged(let conditions):
+      self.conditions = conditions
+      return situationChanged(now)
+    case .runtimeReset(let app):
+      apps[app]?.runtime.charged = .zero
+      return reconsider(app)
+    case .tick: return tick(now)
+    case .restarted: return restarted(now)
+    }
+  }
+
+  /// A day's runtime of an app, as it stands now.
+  public func dailyRuntime(of app: String, now: Instant) -> Duration {
+    guard let record = apps[app] else { return .zero }
+    // What somebody set for one app isn't adapted.
+    if let own = settings.apps[app]?.dailyRuntime { return own }
+    return record.dailyRuntime(settings.dailyRuntime, now: now)
+  }
+
+  func runtimeLeft(_ app: String, _ now: Instant) -> Duration {
+    guard let record = apps[app] else { return .zero }
+    return max(.zero, dailyRuntime(of: app, now: now) - record.runtime.used)
+  }
+
+  /// Why the app's extension can't run for `request` now; nil: it can.
+  public func refusal(of request: WakeRequest, now: Instant) -> WakeRefusal? {
+    guard let record = apps[request.app] else { return WakeRefusal(reason: .unknownApp) }
+    if let situation = situationRefusal(request.app) { return situation }
+    if !request.isSimulated, let quarantine = record.quarantine, quarantine.until > now,
+      request.manifestDigest.isEmpty || quarantine.manifestDigest == request.manifestDigest
+    {
+      return WakeRefusal(reason: .quarantined, until: quarantine.until)
+    }
+    if runtimeLeft(request.app, now) < Self.leastRuntime {
+      return WakeRefusal(reason: .runtimeSpent, until: record.runtime.renewsAt)
+    }
+    if request.reason == .content(.periodic), record.running > 0, !request.isSimulated {
+      return WakeRefusal(reason: .appInUse)
+    }
+    return nil
+  }
+
+  /// What settings and power say, whatever the request (B9, B10).
+  func situationRefusal(_ app: String) -> WakeRefusal? {
+    let own = settings[app]
+    if conditions.isLowPower { return WakeRefusal(reason: .lowPower) }
+    if own.isBackgroundActivityAllowed == false { return WakeRefusal(reason: .backgroundActivityOff) }
+    if own.isContentBeforeLaunchAllowed == false, apps[app]?.use.lastLaunch == nil {
+      return WakeRefusal(reason: .contentBeforeLaunchOff)
+    }
+    return nil
+  }
+
+  private mutating func restarted(_ now: Instant) -> [Effect] {
+    queue.removeAll()
+    for run in runs { apps[run.request.app]?.runtime.settle(reserved: run.granted, used: run.granted) }
+    runs.removeAll()
+    for app in apps.keys { apps[app]?.running = 0 }
+    return tick(now)
+  }
 }

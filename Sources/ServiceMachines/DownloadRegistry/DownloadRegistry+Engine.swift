@@ -1,0 +1,112 @@
+internal import AssetModel
+
+// What the lifecycle plans, and what the engine says became of it.
+extension DownloadRegistry {
+  mutating func add(
+    _ download: PlannedDownload, _ urgency: Urgency, _ owner: Owner, generation: Int?,
+    with change: (inout Entry) -> Void = { _ in }
+  ) -> [Effect] {
+    failed.remove(download.uniqueIdentifier)
+    var entry = Entry(
+      download: download, state: .waiting, ownUrgency: urgency, owner: owner, generation: generation)
+    change(&entry)
+    insert(entry)
+    return [.store(entry), .add(download, urgency: entry.urgency, owner: owner, isPaused: isPaused(entry))]
+  }
+
+  /// B51: what is essential has its urgency from the start.
+  mutating func plan(_ download: PlannedDownload, _ generation: Int, isManifest: Bool) -> [Effect] {
+    if let failure = rejection(of: download) {
+      // The same again, because the service died before it was confirmed.
+      if let entry = entries[download.uniqueIdentifier], entry.generation == generation { return [] }
+      let rejected = RejectedDownload(
+        identifier: download.identifier, code: Int32(clamping: failure.code), reason: failure.message)
+      return [.reject(uniqueIdentifier: download.uniqueIdentifier, rejected)]
+    }
+    return add(
+      download, download.isEssential ? .essential : .background, isManifest ? .service : .extension,
+      generation: generation
+    ) { $0.isManifest = isManifest }
+  }
+
+  mutating func setPaused(generation: Int, _ isPaused: Bool) -> [Effect] {
+    let meant = (generations[generation] ?? []).sorted()
+    guard !meant.isEmpty, pausedGenerations.contains(generation) != isPaused else { return [] }
+    if isPaused { pausedGenerations.insert(generation) } else { pausedGenerations.remove(generation) }
+    return meant.compactMap { unique in
+      guard let entry = entries[unique], !entry.isPaused, !entry.isCancelling else { return nil }
+      return isPaused ? .pause(uniqueIdentifier: unique) : .resume(uniqueIdentifier: unique)
+    }
+  }
+
+  mutating func gateOpened(_ generation: Int) -> [Effect] {
+    let meant = (generations[generation] ?? []).sorted()
+    let resumed = setPaused(generation: generation, false)
+    return resumed
+      + meant.flatMap { unique -> [Effect] in
+        guard let entry = entries[unique], entry.ownUrgency == .essential else { return [] }
+        entries[unique]?.ownUrgency = .background
+        guard entry.urgency == .essential else { return store(unique) }
+        return store(unique) + [.setUrgency(uniqueIdentifier: unique, urgency: .background)]
+      }
+  }
+
+  mutating func engineStarted(_ unique: String) -> [Effect] {
+    guard let entry = entries[unique], entry.state == .waiting else { return [] }
+    entries[unique]?.state = .downloading
+    entries[unique]?.isKnownToEngine = true
+    return store(unique) + [.began(uniqueIdentifier: unique)]
+  }
+
+  mutating func engineWaiting(_ unique: String) -> [Effect] {
+    guard let entry = entries[unique], entry.state == .downloading else { return [] }
+    entries[unique]?.state = .waiting
+    return store(unique) + [.paused(uniqueIdentifier: unique)]
+  }
+
+  mutating func engineSettled(_ unique: String, _ settlement: Settlement) -> [Effect] {
+    // The engine may say it again after a restart.
+    guard let entry = entries[unique], entry.state != .failed else { return [] }
+    unlink(entry)
+    var effects: [Effect] = []
+    if case .failed = settlement {
+      var failure = entry
+      failure.state = .failed
+      failure.promotedBy = []
+      failure.isCancelling = false
+      entries[unique] = failure
+      effects.append(.store(failure))
+      if let oldest = failed.insert(unique) {
+        entries[oldest] = nil
+        effects.append(.remove(uniqueIdentifier: oldest))
+      }
+    } else {
+      entries[unique] = nil
+      _ = recent.insert(unique)
+      effects.append(.remove(uniqueIdentifier: unique))
+    }
+    return effects + [.settled(uniqueIdentifier: unique, settlement: settlement)]
+  }
+
+  /// Commands that the engine hasn't confirmed are given again; connections went with the service.
+  mutating func restarted() -> [Effect] {
+    promotions.removeAll()
+    var effects: [Effect] = []
+    for unique in entries.keys.sorted() {
+      guard let entry = entries[unique], entry.state != .failed else { continue }
+      if !entry.promotedBy.isEmpty {
+        entries[unique]?.promotedBy = []
+        effects += store(unique)
+        if entry.ownUrgency != .foreground {
+          effects.append(.setUrgency(uniqueIdentifier: unique, urgency: entry.ownUrgency))
+        }
+      }
+      if !entry.isKnownToEngine {
+        effects.append(
+          .add(entry.download, urgency: entry.ownUrgency, owner: entry.owner, isPaused: isPaused(entry)))
+      }
+      if entry.isCancelling { effects.append(.cancel(uniqueIdentifier: unique)) }
+    }
+    return effects
+  }
+}

@@ -1,0 +1,101 @@
+internal import AssetModel
+
+/// What the planner keeps of one app.
+public struct WakeRecord: Sendable, Equatable, Codable {
+  public internal(set) var version: String
+  public internal(set) var installedAt: Instant
+  public internal(set) var use = UseHistory()
+  /// Processes of the app.
+  public internal(set) var running = 0
+  public internal(set) var runtime = Runtime()
+  public internal(set) var quarantine: Quarantine?
+  /// Of the last content request: callbacks are asked of the same extension.
+  public internal(set) var manifestDigest = ""
+  public internal(set) var lastRefusal: WakeRefusal?
+  /// Somebody was refused and hasn't been told yet that the time is over.
+  var isReconsidered = true
+  public internal(set) var lastWake: Instant?
+  public internal(set) var nextPeriodic: Instant?
+  /// Periodic requests since the last launch.
+  public internal(set) var periodicSinceLaunch = 0
+  /// Where in its interval this app's periodic wakes lie, 0..<1: a fleet spreads over it for good.
+  var phase: Double
+  /// The next periodic wake makes up for one that was missed.
+  var isMakingUp = false
+
+  /// Time inside entry points, a day at a time: a day begins with the first wake after the last one.
+  public struct Runtime: Sendable, Equatable, Codable {
+    public internal(set) var began: Instant?
+    public internal(set) var charged: Duration = .zero
+    /// Promised to runs that haven't ended: a crash of the service can't give it back.
+    public internal(set) var reserved: Duration = .zero
+
+    public static let period: Duration = .hours(24)
+
+    public var renewsAt: Instant? { began.map { $0 + Self.period } }
+    public var used: Duration { charged + reserved }
+
+    mutating func renew(_ now: Instant) {
+      guard let renewsAt, renewsAt <= now else { return }
+      began = reserved > .zero ? now : nil
+      charged = .zero
+    }
+
+    mutating func reserve(_ slice: Duration, _ now: Instant) {
+      began = began ?? now
+      reserved += slice
+    }
+
+    mutating func settle(reserved slice: Duration, used: Duration) {
+      reserved = max(.zero, reserved - slice)
+      charged += max(.zero, used)
+    }
+  }
+
+  /// An extension that crashed, hung or broke its walls waits, longer each time, until its manifest or version changes.
+  public struct Quarantine: Sendable, Equatable, Codable {
+    public internal(set) var manifestDigest: String
+    public internal(set) var failures: Int
+    public internal(set) var reason: RunEnd
+    public internal(set) var until: Instant
+
+    static let base: Duration = .minutes(15)
+    static let cap: Duration = .days(7)
+
+    /// `base · 2ⁿ⁻¹ · U(0.75, 1.25)`, at most a week.
+    static func delay(failures: Int, random: Double) -> Duration {
+      let doubled = failures > 12 ? cap : min(cap, base * (1 << max(0, failures - 1)))
+      return min(cap, doubled * (0.75 + random / 2))
+    }
+  }
+
+  /// What a day's runtime is for an app that is used like this one (B22); `setting`: what the user or 6.3 says.
+  func dailyRuntime(_ setting: Duration, now: Instant) -> Duration {
+    if use.launches(inLast: 7, now: now) >= 14 { return setting * 3 / 2 }
+    if use.launches(inLast: 7, now: now) > 0 || now - installedAt < .days(3) { return setting }
+    return use.launches(inLast: UseHistory.days, now: now) > 0 ? setting / 2 : setting / 4
+  }
+
+  /// How far periodic wakes lie apart (B3, B22, B23); nil: there are none until the app is launched.
+  func periodicInterval(now: Instant) -> Duration? {
+    guard let last = use.lastLaunch else {
+      return periodicSinceLaunch < 5 ? .days(1 << periodicSinceLaunch) : nil
+    }
+    if use.launches(inLast: 7, now: now) >= 7 { return .hours(12) }
+    switch now - last {
+    case ..<(.days(7)): return .hours(24)
+    case ..<(.days(28)): return .days(3)
+    case ..<(.days(90)): return .days(7)
+    default: return .days(28)
+    }
+  }
+
+  /// The next moment of this app's own rhythm that isn't too near.
+  func nextSlot(after now: Instant) -> Instant? {
+    guard let interval = periodicInterval(now: now)?.inNanoseconds else { return nil }
+    let earliest = Nanoseconds.sum(now.nanoseconds, interval / 2)
+    let offset = Int64(Double(interval) * phase)
+    return Instant(
+      nanoseconds: Nanoseconds.sum(earliest - ((earliest - offset) % interval + interval) % interval, interval))
+  }
+}
