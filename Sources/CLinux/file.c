@@ -86,3 +86,18 @@ int ol_has_attribute(const char *path, const char *name, int *is_there) {
     *is_there = getxattr(path, name, NULL, 0) >= 0;
     return *is_there || errno == ENODATA ? 0 : errno;
 }
+
+int ol_set_file_attribute(int descriptor, const char *name, const void *value, size_t count) {
+    return fsetxattr(descriptor, name, value, count, 0) == 0 ? 0 : errno;
+}
+
+int ol_get_file_attribute(int descriptor, const char *name, void *value, size_t capacity, size_t *count) {
+    ssize_t length = fgetxattr(descriptor, name, value, capacity);
+    if (length < 0) return errno;
+    *count = (size_t)length;
+    return 0;
+}
+
+int ol_remove_file_attribute(int descriptor, const char *name) {
+    return fremovexattr(descriptor, name) == 0 ? 0 : errno;
+}

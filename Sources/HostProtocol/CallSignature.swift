@@ -34,9 +34,9 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
 
   /// Bytes that a frame with what it returns has at most.
   public var longestAnswer: Int {
-    // The value with its kind, three counts of lists, and a count before each buffer.
+    // The value with its kind, three counts of lists, a byte for no decision, and a count before each buffer.
     let value = result == .cstring ? 6 + Self.longestString : 9
-    return arguments.reduce(value + 12) { if case .out(let size) = $1 { $0 + 4 + size } else { $0 } }
+    return arguments.reduce(value + 13) { if case .out(let size) = $1 { $0 + 4 + size } else { $0 } }
   }
 
   public struct ParseError: Error, Equatable, CustomStringConvertible {

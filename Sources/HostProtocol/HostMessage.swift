@@ -47,6 +47,7 @@ public enum HostMessage: Sendable, Equatable {
     case contentRequest(kind: ContentRequestKind, manifest: String, remaining: Int64, essentialRemaining: Int64)
     case downloadFinished(Download, path: String)
     case downloadFailed(Download, ErrorDescription)
+    case authenticationChallenge(Download, ChallengeDescription)
     case function(symbol: String, signature: String, arguments: [CallValue])
     case willTerminate
 
@@ -61,6 +62,7 @@ public enum HostMessage: Sendable, Equatable {
       case .contentRequest: "content_request"
       case .downloadFinished: "download_finished"
       case .downloadFailed: "download_failed"
+      case .authenticationChallenge: "authentication_challenge"
       case .willTerminate: "will_terminate"
       case .function: nil
       }
@@ -104,6 +106,10 @@ public enum HostMessage: Sendable, Equatable {
       writer.array(arguments) { $1.write(to: &$0) }
     case .call(.willTerminate):
       kind = 6
+    case .call(.authenticationChallenge(let download, let challenge)):
+      kind = 7
+      writer.download(download)
+      writer.challenge(challenge)
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -134,6 +140,7 @@ public enum HostMessage: Sendable, Equatable {
           symbol: try reader.string(), signature: try reader.string(),
           arguments: try reader.array { (reader) throws(ProtocolViolation) in try CallValue(from: &reader) }))
     case 6: self = .call(.willTerminate)
+    case 7: self = .call(.authenticationChallenge(try reader.download(), try reader.challenge()))
     case let other: throw .unknownKind(other)
     }
     try reader.end()

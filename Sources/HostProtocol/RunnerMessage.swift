@@ -70,12 +70,18 @@ public enum RunnerMessage: Sendable, Equatable {
 
     /// The names, shortened, of downloads that found no room in that answer.
     public var refused: [String]
+    /// What a challenge answered; nil for every other call.
+    public var decision: ChallengeDecision?
 
-    public init(value: CallValue, out: [[UInt8]] = [], downloads: [Download] = [], refused: [String] = []) {
+    public init(
+      value: CallValue, out: [[UInt8]] = [], downloads: [Download] = [], refused: [String] = [],
+      decision: ChallengeDecision? = nil
+    ) {
       self.value = value
       self.out = out
       self.downloads = downloads
       self.refused = refused
+      self.decision = decision
     }
   }
 
@@ -150,6 +156,7 @@ public enum RunnerMessage: Sendable, Equatable {
       writer.array(result.out) { $0.data($1) }
       writer.array(result.downloads) { $0.download($1) }
       writer.array(result.refused) { $0.string($1) }
+      writer.optional(result.decision) { $0.decision($1) }
     case .entryPointMissing: kind = 68
     case .symbolIsData: kind = 69
     case .crashed(let site):
@@ -195,7 +202,8 @@ public enum RunnerMessage: Sendable, Equatable {
           value: try CallValue(from: &reader),
           out: try reader.array { (reader) throws(ProtocolViolation) in try reader.data() },
           downloads: try reader.array { (reader) throws(ProtocolViolation) in try reader.download() },
-          refused: try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }))
+          refused: try reader.array { (reader) throws(ProtocolViolation) in try reader.string() },
+          decision: try reader.optional { (reader) throws(ProtocolViolation) in try reader.decision() }))
     case 68: self = .entryPointMissing
     case 69: self = .symbolIsData
     case Self.crashedKind:

@@ -3,11 +3,16 @@
 public enum RunnerView {
   public static let bundle = "/bundle"
   public static let container = "/container"
+  /// Where the containers of further app groups lie, by number.
+  public static let containers = "/containers"
   public static let manifest = "/manifest"
   public static let temporary = "/tmp"
 
   /// What a run has of its own, wherever it is on the machine.
-  public static let own = [bundle, container, manifest, temporary]
+  public static let own = [bundle, container, containers, manifest, temporary]
+
+  /// Whether a path is one of those, or a further container.
+  public static func isOwn(_ path: String) -> Bool { own.contains(path) || path.hasPrefix(containers + "/") }
 
   /// Directories and files of the machine that every runner sees, read-only. Those that a machine lacks are left out.
   public static let runtime = [

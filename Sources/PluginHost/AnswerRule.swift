@@ -11,6 +11,11 @@ enum AnswerRule {
     var sizes: [Int] = []
     for case .out(let size) in signature?.arguments ?? [] { sizes.append(size) }
     guard result.out.map(\.count) == sizes else { throw .unexpected("other buffers than it was given") }
+    var isChallenge = false
+    if case .authenticationChallenge = call { isChallenge = true }
+    guard isChallenge == (result.decision != nil) else {
+      throw .unexpected(isChallenge ? "no decision on a challenge" : "a decision on no challenge")
+    }
     if case .contentRequest = call { return }
     guard result.downloads.isEmpty, result.refused.isEmpty else {
       throw .unexpected("downloads from a call that has none")

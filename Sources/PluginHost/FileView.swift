@@ -49,7 +49,7 @@ struct FileView {
     let parts = path.split(separator: "/").filter { $0 != "." }
     guard parts.count <= Self.mostComponents else { return Self.withoutDetours(parts) }
     // Without a mount namespace all of the machine's links are there.
-    let machines = hidesFiles ? shown.filter { $0 != temporary && !RunnerView.own.contains($0) } : [""]
+    let machines = hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""]
     return GrantPlaces([path], runtime: machines, link: link).place(of: path)
   }
 
@@ -69,8 +69,9 @@ extension FileView {
   init(_ plan: SpawnPlan, root: String) {
     let hidesFiles = plan.machine.hidesFiles
     self.init(
-      shown: [plan.view.bundle, plan.view.container, plan.view.temporary, plan.view.manifest].filter { !$0.isEmpty }
-        + RunnerView.runtime + RunnerView.devices + plan.machine.hello.runtime + plan.grants.map(\.place),
+      shown: ([plan.view.bundle, plan.view.temporary, plan.view.manifest] + plan.containers.places.map(\.view))
+        .filter { !$0.isEmpty } + RunnerView.runtime + RunnerView.devices + plan.machine.hello.runtime
+        + plan.grants.map(\.place),
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.open.contains(.landlock),
       isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true })

@@ -34,7 +34,7 @@ struct Grant {
         throw .usage("\(subject), is the runtime's, which every plugin may read")
       }
       let place = places?.place(of: path) ?? path
-      if machine.hidesFiles, RunnerView.own.contains(place) {
+      if machine.hidesFiles, RunnerView.isOwn(place) {
         throw .usage("\(subject), is where a plugin has something of its own; name what is needed in it")
       }
       let named = try RunPath(opening: path, writable: writable, subject: subject)

@@ -12,8 +12,8 @@ struct LoadRequest: Sendable {
   var options: PluginHost.LoadOptions
   var isBare: Bool
   var proof: [Canary.Finding]
-  /// The folder that the caller named, as it was found.
-  var container: PluginImage.File?
+  /// The folders that the caller named, as they were found; none: one that the host makes.
+  var containers: [(group: String, folder: PluginImage.File)] = []
   let ticket = CallTicket()
   let requested = BootClock.now
 }
@@ -48,28 +48,24 @@ extension HostCore {
       let server = try server.get()
       try admit(request)
       if isCold, !isBare { coldServers[id] = server }
-      let container: String
-      if let named = request.container {
-        container = named.path
-      } else {
-        container = try makeContainer(run: id, server: server)
-      }
-      let writable = RunPath.writableFolders(of: policy, container: container)
+      var containers = request.containers.map { ($0.group, $0.folder.path, Optional($0.folder.identity)) }
+      if containers.isEmpty { containers = [("", try makeContainer(run: id, server: server), nil)] }
+      let writable = RunPath.writableFolders(of: policy, containers: containers.map(\.1))
       let manifest = try options.manifest.map { (path) throws(HostError) in
         try Manifest.open(path, writable: writable)
       }
       try check(policy)
-      var plan = self.plan(image, policy, container: container, manifest: manifest)
+      var plan = self.plan(image, policy, containers: containers, manifest: manifest)
       plan.writable = writable
       try checkName(of: plan)
       plan.grants = try Grant.all(of: policy, writable: writable, machine: plan.machine)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
+        let machine = Machine(landlockABI: 0, hasListener: false, hello: server.hello)
         plan = SpawnPlan(
-          image: image, policy: policy, container: container, manifest: manifest,
-          machine: Machine(landlockABI: 0, hasListener: false, hello: server.hello))
+          image: image, policy: policy, containers: GroupContainers(containers, hidesFiles: machine.hidesFiles),
+          manifest: manifest, machine: machine)
       }
-      plan.containerIdentity = request.container?.identity
       plan.open = options.withoutWalls
       plan.showsPrivate = options.showsPrivate
       plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
@@ -78,6 +74,10 @@ extension HostCore {
       try require(policy, walls)
       let run = try spawn(id, plan, server, walls, request.requested)
       run.isExtension = options.isExtension
+      if let services = options.services {
+        run.relay = ServiceRelay(services, loop: loop) { [weak run] in run?.deliver($0) }
+      }
+      let container = plan.container
       names.withLock { $0[id] = plan.view }
       run.start(request.ticket) { [self] result in
         switch result {
@@ -124,8 +124,8 @@ extension HostCore {
   private func checkCount(_ plan: SpawnPlan) throws(HostError) {
     guard mounts != nil, plan.machine.hidesFiles else { return }
     let granted = plan.grants.count
-    // Channels, output, cgroup; bundle, library, container and manifest.
-    let most = Int(OL_MOST_DESCRIPTORS) - 8 - plan.image.neighbours.count
+    // Channels, output, cgroup; bundle, library, containers and manifest.
+    let most = Int(OL_MOST_DESCRIPTORS) - 7 - plan.containers.places.count - plan.image.neighbours.count
     guard granted <= most else {
       throw .usage(
         "the policy grants \(granted) paths ('read' and 'write'), and as root at most \(most) fit a request; grant folders that hold them"
@@ -170,9 +170,27 @@ extension HostCore {
     }
   }
 
-  /// On the caller's thread: plugins write there, so it may hold any number of files.
-  static func open(container path: String, _ policy: Policy) throws(HostError) -> PluginImage.File {
-    let named = try RunPath(opening: path, writable: RunPath.writableFolders(of: policy, container: nil))
+  /// On the caller's thread: plugins write there, so they may hold any number of files.
+  static func open(
+    containersOf options: PluginHost.LoadOptions, _ policy: Policy
+  ) throws(HostError) -> [(group: String, folder: PluginImage.File)] {
+    var wanted = options.containers.map { (group: $0.group, path: $0.path) }
+    if let path = options.container {
+      guard wanted.isEmpty else { throw .usage("name either one container, or one for each app group") }
+      wanted = [("", path)]
+    }
+    if let objection = GroupContainers.objection(to: wanted.map(\.group)) { throw .usage(objection) }
+    var opened: [(group: String, folder: PluginImage.File)] = []
+    for (group, path) in wanted {
+      // A plugin that may write to one may have made the way to another.
+      let writable = RunPath.writableFolders(of: policy, containers: []) + opened.map(\.folder.identity)
+      opened.append((group, try open(container: path, writable: writable)))
+    }
+    return opened
+  }
+
+  private static func open(container path: String, writable: [FileIdentity]) throws(HostError) -> PluginImage.File {
+    let named = try RunPath(opening: path, writable: writable)
     guard named.identity.isDirectory else { throw .input("\(path): \(SystemCallError.message(ENOTDIR))") }
     try refuseRoot(as: named.identity)
     try named.mark()
@@ -236,10 +254,8 @@ extension HostCore {
   ) throws(SystemCallError) -> SpawnRequest {
     var attachments: [SpawnRequest.Attachment]?
     if plan.machine.hidesFiles {
-      let found = if let named = plan.containerIdentity { named } else { try Files.identity(of: plan.container) }
-      let container = PluginImage.File(path: plan.container, identity: found)
       var list: [SpawnRequest.Attachment] = []
-      for part in plan.parts(container: container) {
+      for part in plan.parts(containers: try plan.containerFolders()) {
         let source: SpawnRequest.Attachment.Source
         if let file = part.file {
           if let mounts {

@@ -18,12 +18,18 @@ extension HostCore {
     return WallState(.full, "memory controller, version \(cgroups.version == .one ? 1 : 2)")
   }
 
-  func plan(_ image: PluginImage, _ policy: Policy, container: String, manifest: PluginImage.File?) -> SpawnPlan {
+  /// `containers`: at least one.
+  func plan(
+    _ image: PluginImage, _ policy: Policy, containers: [(group: String, path: String, identity: FileIdentity?)],
+    manifest: PluginImage.File?
+  ) -> SpawnPlan {
+    let machine =
+      machine
+      ?? Machine(landlockABI: 0, hasListener: false, hello: .init(missing: [], runtime: [], hasPreloaded: false))
     var plan = SpawnPlan(
-      image: image, policy: policy, container: container, manifest: manifest,
-      machine: machine
-        ?? Machine(landlockABI: 0, hasListener: false, hello: .init(missing: [], runtime: [], hasPreloaded: false)))
-    plan.isContainerInMemory = Janitor.isInMemory && folders.values.contains(container)
+      image: image, policy: policy, containers: GroupContainers(containers, hidesFiles: machine.hidesFiles),
+      manifest: manifest, machine: machine)
+    plan.isContainerInMemory = Janitor.isInMemory && folders.values.contains(plan.container)
     return plan
   }
 

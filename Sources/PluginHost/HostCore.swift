@@ -104,7 +104,21 @@ final class HostCore: @unchecked Sendable {
       )
     }
     stagedIn.withLock { _ = $0.insert(container) }
-    return try StagedFile(copying: file, as: name, into: container, plan.containerIdentity, host: token)
+    return try StagedFile(copying: file, as: name, into: container, plan.containers.places[0].identity, host: token)
+  }
+
+  /// Moves a finished file into the container of its app group.
+  func move(
+    _ path: String, as name: String, group: String, of run: UInt64
+  ) async throws(HostError) -> MovedFile {
+    guard let plan = await plan(of: run) else { throw .failed("the run has ended") }
+    guard !plan.boundsContainer else {
+      throw .usage("\(path) can't be handed over: the plugin's container is memory here; name a folder on a disk")
+    }
+    guard let place = plan.containers.place(of: group) else {
+      throw .usage("\(path) can't be handed over: the run has no container of the app group '\(group)'")
+    }
+    return try MovedFile(moving: path, as: name, into: place, writable: plan.writable)
   }
 
   /// Opens a file that is to be handed over, by the rule for what the run's caller names.
@@ -118,7 +132,7 @@ final class HostCore: @unchecked Sendable {
     proof: [Canary.Finding] = []
   ) async throws(HostError) -> Plugin {
     var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
-    if let path = options.container { request.container = try Self.open(container: path, policy) }
+    request.containers = try Self.open(containersOf: options, policy)
     if !isBare, LoadPages.areDue(for: image), await countsFilePages() { LoadPages.bringIn(for: image) }
     let ticket = request.ticket
     let result: Result<Plugin, HostError> = await withTaskCancellationHandler {
@@ -225,7 +239,8 @@ final class HostCore: @unchecked Sendable {
         continuation.resume(
           returning: Result { () throws(HostError) in
             _ = try forkServer()
-            return plan(try PluginImage(opening: "libc.so.6", searching: true), policy, container: "/", manifest: nil)
+            let image = try PluginImage(opening: "libc.so.6", searching: true)
+            return plan(image, policy, containers: [("", "/", nil)], manifest: nil)
               .walls(cgroup: cgroupState, proof: proof)
           })
       }

@@ -52,8 +52,14 @@ public final class PluginHost: Sendable {
 
   /// What a load needs besides the policy.
   public struct LoadOptions: Sendable {
-    /// The directory that the plugin may write; an empty one that is removed afterwards when nil.
+    /// The directory that the plugin may write, which stands for every app group; an empty one that is removed afterwards
+    /// when nil.
     public var container: String?
+    /// In its place one directory for each app group of which the extension is a member: for other groups it gets none. The
+    /// first is its home as well. At most 32.
+    public var containers: [Container] = []
+    /// Answers what the extension asks while it runs; nil: the host does, by `adopt` and `finish`.
+    public var services: (any ExtensionServices)?
     /// A regular file that the plugin reads as its manifest.
     public var manifest: String?
     /// Whether the library must publish a table of entry points.
@@ -64,6 +70,18 @@ public final class PluginHost: Sendable {
     /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup,
     /// environment, descriptors.
     package var withoutWalls: Set<Wall> = []
+
+    /// The directory of an app group.
+    public struct Container: Sendable, Equatable {
+      /// The identifier of the group; "" stands for every one, and is then the only one.
+      public var group: String
+      public var path: String
+
+      public init(group: String, path: String) {
+        self.group = group
+        self.path = path
+      }
+    }
 
     public init() {}
   }
@@ -118,10 +136,10 @@ public final class PluginHost: Sendable {
 /// taken back from the plugin: cancelling its task ends the run, and it and everything behind it get `HostError.ended` with an
 /// outcome of `cancelled`.
 public final class Plugin: Sendable {
-  private let core: HostCore
-  private let run: UInt64
+  let core: HostCore
+  let run: UInt64
   public let image: RunnerMessage.LoadedImage
-  /// Where the host sees the plugin's container; an empty folder where that is memory of the run's own.
+  /// Where the host sees the plugin's container, the first of several; an empty folder where that is memory of the run's own.
   public let container: String
 
   init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, container: String) {
@@ -163,9 +181,23 @@ public final class Plugin: Sendable {
 
   /// What the extension answers to a content request, judged by the rules (spec, 6.2).
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
+    try await contentRequest(kind, remaining: nil, essentialRemaining: nil, rules: DownloadRules(request: kind))
+  }
+
+  /// The same with what may still be downloaded before the app's first launch, in bytes: nil when nothing is restricted
+  /// (B64). `rules`: for the groups of the extension; what kind of request this is, `kind` alone says.
+  public func contentRequest(
+    _ kind: ContentRequestKind, remaining: Int64?, essentialRemaining: Int64?, rules: DownloadRules
+  ) async throws(HostError) -> DownloadRules.Verdict {
+    func wire(_ bytes: Int64?) -> Int64 { bytes.map { max($0, 0) } ?? -1 }
     let result = try await core.call(
-      run, .contentRequest(kind: kind, manifest: core.manifestPath(run), remaining: -1, essentialRemaining: -1))
-    var verdict = DownloadRules(request: kind).judge(result.downloads)
+      run,
+      .contentRequest(
+        kind: kind, manifest: core.manifestPath(run), remaining: wire(remaining),
+        essentialRemaining: wire(essentialRemaining)))
+    var rules = rules
+    rules.request = kind
+    var verdict = rules.judge(result.downloads)
     verdict.accepted = verdict.accepted.map(\.identified)
     verdict.rejectedDownloads = verdict.rejectedDownloads.map(\.identified)
     verdict.rejected += result.refused.map {
@@ -191,6 +223,17 @@ public final class Plugin: Sendable {
 
   public func downloadFailed(_ download: Download, error: ErrorDescription) async throws(HostError) {
     _ = try await core.call(run, .downloadFailed(download, error))
+  }
+
+  /// Asks the extension to answer a server's challenge (B71). An answer that is none cancels the challenge; the run's report
+  /// has the status, and nothing has the credential.
+  ///
+  /// Throws `entryPointMissing` where there is no such entry point: B72's answer is `performDefaultHandling`.
+  public func authenticationChallenge(
+    _ download: Download, _ challenge: ChallengeDescription
+  ) async throws(HostError) -> ChallengeDecision {
+    let result = try await core.call(run, .authenticationChallenge(download, challenge))
+    return result.decision ?? ChallengeDecision(.cancel)
   }
 
   /// Tells the extension that it is about to end: a call like the others, with their limits. Advisory and deprecated: a host

@@ -261,7 +261,7 @@ extension Run {
 
   func callOver() {
     sample(hasAnswered: true)
-    watchdog.callEnded(at: BootClock.now)
+    if !isBusy { watchdog.callEnded(at: BootClock.now) }
     arm()
     onRest?()
   }
@@ -294,7 +294,7 @@ extension Run {
     let request = HostMessage.LoadRequest(
       path: plan.view.library, device: plan.image.library.identity.device, inode: plan.image.library.identity.inode,
       isExtension: isExtension, bundleIdentifier: plan.image.bundleIdentifier, bundlePath: plan.view.bundle,
-      containers: [.init(group: "", path: plan.view.container)])
+      containers: plan.containers.places.map { .init(group: $0.group, path: $0.view) })
     watchdog.callBegan(at: BootClock.now, cpu: cpu())
     send(HostMessage.load(request).frame(id: 1), on: control)
     arm()
@@ -313,43 +313,5 @@ extension Run {
     guard openedMeters != nil else { return }
     openedMeters?.takeBaseline()
     cgroupBaseline = cgroup?.usage() ?? 0
-  }
-
-  func handle(_ request: ServiceRequest, id: UInt64) throws(ProtocolViolation) {
-    switch request {
-    case .log(let level, let subsystem, let category, let message):
-      log.record(level: level, subsystem: subsystem, category: category, message: message)
-    case .schedule(let download): reply(id, .status(schedule(download)))
-    case .cancel(let identifier): reply(id, .status(scheduled.cancel(identifier)))
-    case .currentDownloads: reply(id, .downloads(scheduled.current))
-    case .acquireExclusiveControl: reply(id, .status(0))
-    case .releaseExclusiveControl: break
-    case .beginActivity:
-      activities += 1
-      // Begun after the entry point had returned: the clocks of the last call go on.
-      if activities == 1, waiting == nil {
-        thaw()
-        watchdog.activityBegan(at: BootClock.now, cpu: cpu())
-        arm()
-      }
-    case .endActivity:
-      guard activities > 0 else { throw .unexpected("endActivity without an activity") }
-      activities -= 1
-      if waiting != nil { settleResult() } else if activities == 0 { callOver() }
-    }
-  }
-
-  /// One request is under way at a time: who asks again before the last answer is out isn't our client.
-  func reply(_ id: UInt64, _ reply: ServiceReply) {
-    guard !outbox.contains(where: { $0.channel == service }) else {
-      return violate("the plugin asks without reading the answers")
-    }
-    send(reply.frame(id: id), on: service)
-  }
-
-  func schedule(_ download: Download) -> Int32 {
-    // What it began may go on after it has returned. What it said before that counts as said in it.
-    if case .call(.contentRequest, _) = waiting, !isHeldResultDue { return ScheduledDownloads.Refusal.duringRequest }
-    return scheduled.add(download)
   }
 }

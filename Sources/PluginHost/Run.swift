@@ -56,6 +56,8 @@ final class Run {
   var denials = DenialRecorder()
   var log: LogRecorder
   var scheduled = ScheduledDownloads()
+  /// Where the host's client answers what the extension asks; nil: this run does.
+  var relay: ServiceRelay?
   var statuses: [RunReport.Status] = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
@@ -158,6 +160,7 @@ final class Run {
     self.signature = signature
     thaw()
     watchdog.callBegan(at: BootClock.now, cpu: cpu())
+    countWaiting()
     nextCall += 1
     sentAt = BootClock.now
     send(frame, on: control)
@@ -290,7 +293,9 @@ final class Run {
       switch verdict {
       case .wallTimeExceeded(let limit):
         deadline = due
-        kill(Outcome(.wallTimeExceeded, "one call may take \(limit.formatted)\(phase)"))
+        let waited = watchdog.waited
+        let beside = waited > .zero ? ", beside \(waited.formatted) of waiting for exclusive control" : ""
+        kill(Outcome(.wallTimeExceeded, "one call may take \(limit.formatted)\(beside)\(phase)"))
       case .cpuTimeExceeded(let limit, let used):
         kill(Outcome(.cpuTimeExceeded, "used \(used.formatted) of \(limit.formatted) CPU time\(phase)"))
       case .memoryExceeded(let limit, let used):
@@ -400,6 +405,7 @@ final class Run {
           ?? "RssAnon + shared memory granted and not freed + VmSwap + VmPTE, every millisecond of a call",
       ], scheduled: scheduled.downloads, statuses: statuses)
     self.report = report
+    relay?.end()
     stopWatching()
     switch waiting {
     case .load(let completion): completion(.failure(exhaustion.map { .exhausted($0) } ?? .ended(report)))

@@ -70,8 +70,12 @@ struct RunPath: ~Copyable {
   }
 
   /// The folders that plugins of a run may write to, as far as they are there.
+  static func writableFolders(of policy: Policy, containers: [String]) -> [FileIdentity] {
+    (containers + policy.write).compactMap { try? Files.identity(of: $0) }.filter(\.isDirectory)
+  }
+
   static func writableFolders(of policy: Policy, container: String?) -> [FileIdentity] {
-    ([container].compactMap { $0 } + policy.write).compactMap { try? Files.identity(of: $0) }.filter(\.isDirectory)
+    writableFolders(of: policy, containers: [container].compactMap { $0 })
   }
 }
 

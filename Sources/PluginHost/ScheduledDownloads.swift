@@ -84,14 +84,14 @@ struct ScheduledDownloads {
   }
 
   /// As it is once the host has it, whatever it was when the plugin handed it in.
-  private static func waiting(_ download: Download) -> Download {
+  static func waiting(_ download: Download) -> Download {
     var download = download.identified
     download.state = 1
     return download
   }
 
   /// Bytes of a download as a frame carries it.
-  private static func size(of download: Download) -> Int {
+  static func size(of download: Download) -> Int {
     var writer = ByteWriter()
     writer.download(download)
     return writer.bytes.count

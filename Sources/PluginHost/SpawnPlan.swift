@@ -30,9 +30,10 @@ struct Machine {
 struct SpawnPlan {
   var image: PluginImage
   var policy: Policy
-  var container: String
-  /// Of the folder that the caller named; nil for one that the host made.
-  var containerIdentity: FileIdentity?
+  /// In their order each has its place in the view.
+  var containers: GroupContainers
+  /// The plugin's home.
+  var container: String { containers.places[0].path }
   /// Folders that plugins of this run may write to.
   var writable: [FileIdentity] = []
   var manifest: PluginImage.File?
@@ -62,10 +63,13 @@ struct SpawnPlan {
     var temporary: String
   }
 
-  init(image: PluginImage, policy: Policy, container: String, manifest: PluginImage.File?, machine: Machine) {
+  init(
+    image: PluginImage, policy: Policy, containers: GroupContainers, manifest: PluginImage.File?, machine: Machine
+  ) {
     self.image = image
     self.policy = policy
-    self.container = container
+    self.containers = containers
+    let container = containers.places[0]
     self.manifest = manifest
     self.machine = machine
     if machine.hidesFiles {
@@ -74,12 +78,12 @@ struct SpawnPlan {
       view = View(
         library: image.isSystemLibrary
           ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
-        bundle: RunnerView.bundle, container: RunnerView.container, manifest: RunnerView.manifest,
+        bundle: RunnerView.bundle, container: container.view, manifest: RunnerView.manifest,
         temporary: RunnerView.temporary)
     } else {
       view = View(
         library: image.library.path, bundle: image.bundle?.path ?? PluginImage.directory(of: image.library.path),
-        container: container, manifest: manifest?.path ?? "", temporary: container)
+        container: container.view, manifest: manifest?.path ?? "", temporary: container.view)
     }
   }
 
@@ -96,7 +100,8 @@ struct SpawnPlan {
     var mustMap = false
   }
 
-  func parts(container: PluginImage.File) -> [Part] {
+  /// `folders`: the containers, in their order.
+  func parts(containers folders: [PluginImage.File]) -> [Part] {
     var parts: [Part] = []
     if let bundle = image.bundle {
       parts.append(Part(file: bundle, target: view.bundle, attributes: Self.readOnly))
@@ -116,10 +121,13 @@ struct SpawnPlan {
       }
     }
     parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: temporaryBytes))
-    parts.append(
-      boundsContainer
-        ? Part(file: nil, target: view.container, attributes: Self.data, memory: temporaryBytes)
-        : Part(file: container, target: view.container, attributes: Self.data, mustMap: true))
+    if boundsContainer {
+      parts.append(Part(file: nil, target: view.container, attributes: Self.data, memory: temporaryBytes))
+    } else {
+      for (folder, place) in zip(folders, containers.places) {
+        parts.append(Part(file: folder, target: place.view, attributes: Self.data, mustMap: true))
+      }
+    }
     if let manifest {
       parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
     }
@@ -134,11 +142,19 @@ struct SpawnPlan {
 
   /// Where what is attached lies on the machine.
   var places: ViewPlaces {
-    guard machine.hidesFiles, let identity = try? Files.identity(of: container) else { return ViewPlaces([]) }
+    guard machine.hidesFiles, let folders = try? containerFolders() else { return ViewPlaces([]) }
     return ViewPlaces(
-      parts(container: .init(path: container, identity: identity)).compactMap { part in
+      parts(containers: folders).compactMap { part in
         part.file.map { (part.target, $0.path) }
       })
+  }
+
+  /// What is attached as the containers.
+  func containerFolders() throws(SystemCallError) -> [PluginImage.File] {
+    try containers.places.map { (place) throws(SystemCallError) in
+      let identity = if let named = place.identity { named } else { try Files.identity(of: place.path) }
+      return PluginImage.File(path: place.path, identity: identity)
+    }
   }
 
   /// The scratch directory is memory. Charged it may be as large as the limit; otherwise nothing else counts it.
@@ -148,7 +164,9 @@ struct SpawnPlan {
   }
 
   var freshPoints: [String] {
-    grants.map { $0.identity.isDirectory ? $0.place + "/" : $0.place }
+    // The template has the first one's.
+    containers.places.dropFirst().map { $0.view + "/" }
+      + grants.map { $0.identity.isDirectory ? $0.place + "/" : $0.place }
   }
 
   func landlock() -> SpawnRequest.Landlock? {
@@ -170,7 +188,7 @@ struct SpawnPlan {
       }
     }
     rules.append(.init(path: view.bundle, rights: rights.readable))
-    rules.append(.init(path: view.container, rights: rights.writable))
+    for place in containers.places { rules.append(.init(path: place.view, rights: rights.writable)) }
     if view.temporary != view.container { rules.append(.init(path: view.temporary, rights: rights.writable)) }
     if manifest != nil { rules.append(.init(path: view.manifest, rights: LandlockRights.readFile)) }
     for grant in grants {

@@ -34,6 +34,9 @@ struct Watchdog: Sendable {
   /// Counted in looks, one each second: while the host was stopped or the machine asleep, it wasn't looked at.
   static let preparationLimit = Duration.seconds(20)
   private static let betweenLooks = Duration.seconds(1)
+  /// For so long in one run an extension's asynchronous requests for exclusive control may wait without its clock (B21):
+  /// as long as an extension may run in a day. Its CPU time is limited as ever.
+  static let longestWait = Duration.seconds(600)
   static let samplingWithoutCgroup = Duration.milliseconds(1)
   static let samplingWithCgroup = Duration.milliseconds(10)
 
@@ -45,6 +48,10 @@ struct Watchdog: Sendable {
   /// call starts them afresh.
   private var call = (since: Duration.zero, cpu: Duration.zero)
   private var cpu = Duration.zero
+  /// Since when the plugin waits for exclusive control.
+  private var waitSince: Duration?
+  /// How long it has, in this run. Its calls have that much more time.
+  private(set) var waited = Duration.zero
   private var lastSample: Duration
   private(set) var peakMemory = 0
   /// Time inside calls and activities so far.
@@ -71,9 +78,29 @@ struct Watchdog: Sendable {
 
   mutating func callBegan(at now: Duration, cpu: Duration) {
     guard state != .over else { return }
+    let isWaiting = waitSince != nil
+    waitEnded(at: now)
     resume(at: now, cpu: cpu)
     call = (now, self.cpu)
+    if isWaiting { waitBegan(at: now) }
   }
+
+  /// An asynchronous request of the extension for exclusive control waits for the other side: the call's wall clock stands
+  /// still, up to `longestWait`.
+  mutating func waitBegan(at now: Duration) {
+    guard waitSince == nil, case .calling = state else { return }
+    waitSince = now
+  }
+
+  mutating func waitEnded(at now: Duration) {
+    guard let since = waitSince else { return }
+    waitSince = nil
+    let time = min(now - since, waitLeft)
+    waited += time
+    call.since += time
+  }
+
+  private var waitLeft: Duration { Self.longestWait - waited }
 
   /// Work that goes on between calls. What was used between the two counts as well, but for the time asleep: a plugin
   /// that begins again and again gains nothing by it.
@@ -85,6 +112,8 @@ struct Watchdog: Sendable {
 
   private mutating func resume(at now: Duration, cpu: Duration) {
     self.cpu = max(self.cpu, cpu)
+    // What had begun before it goes on.
+    if case .calling(let since) = state { wall += now - since }
     // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
     if isFrozen { lastSample = now }
     state = .calling(since: now)
@@ -96,12 +125,15 @@ struct Watchdog: Sendable {
     let pause = now - max(since, began)
     guard pause > .zero else { return }
     call.since += pause
+    // Not for a second time.
+    waitSince = waitSince.map { min($0 + pause, now) }
     state = .calling(since: began + pause)
   }
 
   /// A call or an activity is over.
   mutating func callEnded(at now: Duration) {
     guard case .calling(let since) = state else { return }
+    waitEnded(at: now)
     wall += now - since
     state = .idle(since: now)
   }
@@ -122,13 +154,14 @@ struct Watchdog: Sendable {
       // However many cores it burns, no limit of CPU time can be reached before this.
       let left = min(limits.cpu - (cpu - call.cpu), limits.cpuTotal - cpu)
       let earliestCPU = now + max(left / cores, .milliseconds(1))
-      return max(now, min(call.since + limits.wall, earliestCPU, lastSample + sampling))
+      return max(now, min(wallDeadline ?? now, earliestCPU, lastSample + sampling))
     }
   }
 
   /// The deadline that a wall-time verdict goes by.
   var wallDeadline: Duration? {
-    if case .calling = state { call.since + limits.wall } else { nil }
+    guard case .calling = state else { return nil }
+    return call.since + limits.wall + (waitSince == nil ? .zero : waitLeft)
   }
 
   /// Judges a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
@@ -150,7 +183,7 @@ struct Watchdog: Sendable {
     case .calling:
       if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
-      if !hasAnswered, now - call.since >= limits.wall { return .kill(.wallTimeExceeded(limit: limits.wall)) }
+      if !hasAnswered, let wallDeadline, now >= wallDeadline { return .kill(.wallTimeExceeded(limit: limits.wall)) }
       return .none
     case .idle(let since) where now - since >= Self.graceBeforeFreeze:
       state = .frozen(since: now)

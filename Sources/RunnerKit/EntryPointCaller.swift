@@ -22,6 +22,7 @@ struct EntryPointCaller {
           description: memory.string(error.description))
         return [.pointer(memory.place(memory.download(download))), .pointer(memory.place(raw))]
       }
+    case .authenticationChallenge(let download, let challenge): return ask(download, challenge)
     case .willTerminate: return invoke(BA_WILL_TERMINATE) { _ in [] }
     case .function: return nil
     }
@@ -42,6 +43,23 @@ struct EntryPointCaller {
     guard case .returned(var result) = message else { return message }
     result.downloads = answer.downloads
     result.refused = answer.refused
+    return .returned(result)
+  }
+
+  private func ask(_ download: Download, _ challenge: ChallengeDescription) -> RunnerMessage {
+    let form = ChallengeForm()
+    let message = invoke(BA_AUTHENTICATION_CHALLENGE) { memory in
+      let question = ba_challenge(
+        size: UInt32(MemoryLayout<ba_challenge>.size), port: challenge.port, host: memory.string(challenge.host),
+        protocol: memory.string(challenge.protocolName), realm: memory.string(challenge.realm),
+        authentication_method: memory.string(challenge.authenticationMethod),
+        previous_failure_count: challenge.previousFailureCount)
+      return [
+        .pointer(memory.place(memory.download(download))), .pointer(memory.place(question)), .pointer(form.address),
+      ]
+    }
+    guard case .returned(var result) = message else { return message }
+    result.decision = form.decision(status: result.value)
     return .returned(result)
   }
 

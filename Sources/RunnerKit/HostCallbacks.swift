@@ -5,8 +5,7 @@ internal import HostProtocol
 internal import LinuxSystem
 internal import Synchronization
 
-/// The `ba_host` that extensions get: its functions become requests on the service channel. Any thread may call them;
-/// one request is under way at a time.
+/// The `ba_host` that extensions get: its functions become requests on the service channel. Any thread may call them.
 enum HostCallbacks {
   /// Downloads that one content request may answer.
   private static let mostDownloads = 10_000
@@ -18,11 +17,6 @@ enum HostCallbacks {
   /// How deep callbacks may call each other through visitors.
   private static let deepest = 16
 
-  private struct State {
-    var channel = Channel(Runner.service)
-    var nextID: UInt64 = 1
-  }
-
   private struct Answer {
     var isOpen = false
     var downloads: [Download] = []
@@ -33,13 +27,14 @@ enum HostCallbacks {
     var depth = 0
   }
 
-  private static let state = Mutex(State())
   private static let answer = Mutex(Answer())
   /// Written once, before the first entry point is called, and never freed.
   nonisolated(unsafe) private(set) static var host: UnsafeMutablePointer<ba_host>?
 
   static func configure(_ request: HostMessage.LoadRequest) {
     answer.withLock { $0.containers = request.containers }
+    // Made before the fork where a server practises.
+    _ = ServiceLine.shared
     var memory = ForeignMemory()
     let table = UnsafeMutablePointer<ba_host>.allocate(capacity: 1)
     table.initialize(
@@ -81,20 +76,9 @@ enum HostCallbacks {
     }
   }
 
-  private static func tell(_ request: ServiceRequest) {
-    state.withLock { _ = $0.channel.send(request.frame(id: 0)) }
-  }
+  private static func tell(_ request: ServiceRequest) { ServiceLine.shared.tell(request) }
 
-  private static func ask(_ request: ServiceRequest) -> ServiceReply? {
-    state.withLock { state in
-      let id = state.nextID
-      state.nextID += 1
-      guard state.channel.send(request.frame(id: id)), let frame = state.channel.receive(), frame.id == id else {
-        return nil
-      }
-      return try? ServiceReply(frame)
-    }
-  }
+  private static func ask(_ request: ServiceRequest) -> ServiceReply? { ServiceLine.shared.ask(request) }
 
   private static func status(_ request: ServiceRequest) -> ba_status {
     if case .status(let status) = ask(request) { status } else { BA_CALLER_CONNECTION_INVALID }

@@ -58,8 +58,20 @@ extension SeededGenerator {
     }
   }
 
+  mutating func challenge() -> ChallengeDescription {
+    .init(
+      host: text(), port: signed(), protocolName: text(), realm: text(), authenticationMethod: text(),
+      previousFailureCount: signed())
+  }
+
+  mutating func decision() -> ChallengeDecision {
+    let words = ["", "user", "é🎮", String(repeating: "x", count: 255)]
+    let credential = maybe { ChallengeDecision.Credential(user: words[$0.below(4)], password: words[$0.below(4)]) }
+    return ChallengeDecision(ChallengeDecision.Disposition.allCases[below(4)], credential ?? nil)
+  }
+
   mutating func hostMessage() -> HostMessage {
-    switch below(6) {
+    switch below(7) {
     case 0:
       .load(
         .init(
@@ -72,6 +84,7 @@ extension SeededGenerator {
           essentialRemaining: signed()))
     case 2: .call(.downloadFinished(download(), path: text()))
     case 3: .call(.downloadFailed(download(), .init(domain: text(), code: signed(), description: text())))
+    case 5: .call(.authenticationChallenge(download(), challenge()))
     case 4: .call(.function(symbol: text(), signature: text(), arguments: list { $0.value() }))
     default: .call(.willTerminate)
     }
@@ -91,7 +104,9 @@ extension SeededGenerator {
     case 2: .loadFailed(text())
     case 3:
       .returned(
-        .init(value: value(), out: list { $0.bytes() }, downloads: list { $0.download() }, refused: list { $0.text() }))
+        .init(
+          value: value(), out: list { $0.bytes() }, downloads: list { $0.download() }, refused: list { $0.text() },
+          decision: maybe { $0.decision() }))
     case 4: .entryPointMissing
     case 5: .symbolIsData
     default:

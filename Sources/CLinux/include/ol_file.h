@@ -1,6 +1,7 @@
 #ifndef OL_FILE_H
 #define OL_FILE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* openat2(2) beneath a directory: no symbolic links, no magic links, no other mount. Debian 12's headers lack it. */
@@ -32,6 +33,11 @@ int ol_first_hole(int descriptor, int64_t offset, int64_t *hole);
  * `is_there` is 0. */
 int ol_set_attribute(const char *path, const char *name);
 int ol_has_attribute(const char *path, const char *name, int *is_there);
+
+/* fsetxattr(2), fgetxattr(2) and fremovexattr(2). */
+int ol_set_file_attribute(int descriptor, const char *name, const void *value, size_t count);
+int ol_get_file_attribute(int descriptor, const char *name, void *value, size_t capacity, size_t *count);
+int ol_remove_file_attribute(int descriptor, const char *name);
 
 /* syncfs(2): reports write-back errors since Linux 5.8. */
 int ol_sync_filesystem(int descriptor);

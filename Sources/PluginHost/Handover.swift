@@ -1,0 +1,75 @@
+public import AssetModel
+internal import HostProtocol
+
+/// What became of a finished file that was moved into an extension's container to be handed over.
+public struct Handover: Sendable {
+  public enum File: Sendable, Equatable {
+    /// The extension has taken it: moved it away, given it another name, or deleted it. Also where the run ended afterwards.
+    case moved
+    /// It lay where it was put, unmodified.
+    case left
+    /// It lay where it was put, but the extension had written to it. It was deleted.
+    case changed
+  }
+
+  /// What to do with an unmodified file that the extension left.
+  public enum LeftFile: Sendable {
+    /// B55.
+    case delete
+    case giveBack
+    /// Deletes it if the callback returned, and gives it back if the run ended before, to be offered again.
+    case giveBackAfterFailure
+  }
+
+  public var file: File
+  /// Whether the file is again where it was taken from.
+  public var isGivenBack: Bool
+  /// How the run ended in the callback or before it; nil where the callback returned.
+  public var failure: HostError?
+}
+
+extension Plugin {
+  /// Hands a finished file over without a copy: it is renamed into the container of the download's app group, so that it
+  /// stays the same inode with its attributes, and the extension gets its path there.
+  ///
+  /// The file must lie on the container's filesystem, in a folder that no plugin writes to. Should this process be killed
+  /// meanwhile, `PluginHost.takeBack` finds out whether the extension has taken the file.
+  ///
+  /// Throws where the extension wasn't called at all: the file is then where it was. What is wrong with the path is
+  /// `HostError.input` or `.usage`; a container that doesn't take the file is `.handOver`.
+  public func downloadFinished(
+    _ download: Download, moving path: String, ifLeft: Handover.LeftFile = .giveBackAfterFailure
+  ) async throws(HostError) -> Handover {
+    let moved = try await core.move(
+      path, as: SafeFileName.from(url: download.url), group: download.applicationGroupIdentifier, of: run)
+    var failure: HostError?
+    do throws(HostError) {
+      _ = try await core.call(run, .downloadFinished(download, path: moved.view))
+    } catch {
+      failure = error
+    }
+    switch failure {
+    case nil:
+      if ifLeft == .giveBack { return moved.giveBack(after: nil) }
+      return Handover(file: moved.delete(), isGivenBack: false, failure: nil)
+    case .ended?:
+      if ifLeft == .delete { return Handover(file: moved.delete(), isGivenBack: false, failure: failure) }
+      return moved.giveBack(after: failure)
+    case let failure?:
+      guard moved.giveBack(after: nil).isGivenBack else {
+        throw .handOver("\(path) can't be put back after this: \(failure.description)")
+      }
+      throw failure
+    }
+  }
+}
+
+extension PluginHost {
+  /// Looks for a file that a process which was killed had moved into a container, and puts it back to `path`. False: the
+  /// extension has taken it, or it was never moved. To be asked before another plugin gets the container.
+  ///
+  /// Throws `HostError.failed` where a host that is at work is just handing it over, or it can't be put back.
+  public static func takeBack(inode: UInt64, from container: String, to path: String) throws(HostError) -> Bool {
+    try MovedFile.takeBack(inode: inode, from: container, to: path)
+  }
+}
