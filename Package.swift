@@ -108,8 +108,8 @@ let package = Package(
     .target(
       name: "AssetService",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetStore", "CLinux", "Downloads", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox",
-        "ServiceMachines", "ServiceProtocol", logging,
+        "AppBundles", "AssetModel", "AssetStore", "CLinux", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
+        "PluginHost", "Sandbox", "ServiceMachines", "ServiceProtocol", logging,
       ],
       swiftSettings: strict),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.

@@ -30,6 +30,7 @@ enum AppEvent: Sendable, Equatable {
     call: UInt64, download: PlannedDownload, state: DownloadRegistry.State, caller: DownloadRegistry.Caller)
   /// `digest`: of the manifest's file.
   case manifestFinished(download: String, digest: String, size: Int64)
+  case manifestLost(download: String, failure: Failure)
   case received(download: String, bytes: Int64, added: Int64, total: Int64?)
   case challenged(download: String, number: Int64)
   /// Answers `Action.reportRejected`, for each: the download has a name now.

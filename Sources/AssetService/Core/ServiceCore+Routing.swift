@@ -36,6 +36,10 @@ extension ServiceCore {
       tell(app, .router(.left(recipient: .connection(connection))))
       tell(app, .control(.holderGone(.connection(connection))))
       tell(app, .registry(.connectionLeft(connection)))
+    case .manifestLost(let download, let failure):
+      if let generation = apps[app]?.manifests.first(where: { $0.value == download })?.key {
+        tell(app, .lifecycle(.manifestFailed(generation: generation, failure: failure)))
+      }
     case .rejected(let download, let failure): stageFailure(app, download, failure)
     case .runEnded(let run, let end):
       tell(app, .control(.holderGone(.run(run))))
@@ -95,7 +99,7 @@ extension ServiceCore {
     case .exhausted(let run), .end(let run, _): act(.endRun(run: run))
     case .reconsider(let app):
       tell(app, .lifecycle(.conditionsChanged))
-      tell(app, .router(.tick))
+      tell(app, .router(.wakePossible))
     }
   }
 
@@ -251,7 +255,8 @@ extension ServiceCore {
     switch effect {
     case .accept(let call, let unique): act(.reply(call: call, result: .success(unique)))
     case .refuse(let call, let failure): act(.reply(call: call, result: .failure(failure)))
-    case .reject(let rejected): act(.reportRejected(app: app, downloads: [rejected]))
+    case .reject(let unique, let rejected):
+      stageFailure(app, unique, .framework(Int(rejected.code), rejected.reason))
     case .add(let download, let urgency, _, let isPaused):
       act(
         .addTransfer(

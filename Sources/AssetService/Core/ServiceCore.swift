@@ -90,6 +90,8 @@ struct ServiceCore: Sendable, Equatable {
   private mutating func conditionsChanged() {
     for app in apps.keys.sorted() {
       let isAllowed = settings[app].isBackgroundActivityAllowed ?? true
+      let isContentAllowed = settings[app].isContentBeforeLaunchAllowed ?? true
+      queue.append(.app(app, .restrictions(.contentBeforeLaunch(isAllowed: isContentAllowed))))
       queue.append(.app(app, .registry(.conditions(isBackgroundActivityAllowed: isAllowed && !conditions.isLowPower))))
       queue.append(.app(app, .lifecycle(.conditionsChanged)))
     }
@@ -109,6 +111,8 @@ struct ServiceCore: Sendable, Equatable {
         facts: facts, lifecycle: AppLifecycle(app: app, now: now), registry: DownloadRegistry(), router: EventRouter(),
         ledger: DeliveryLedger(),
         control: ExclusiveControl(), restrictions: Restrictions(limits: facts.limits), progress: InstallProgress())
+      // Says which budgets there are.
+      queue.append(.app(app, .restrictions(.limitsChanged(facts.limits))))
     } else if apps[app]?.facts != facts {
       apps[app]?.facts = facts
       queue.append(.app(app, .restrictions(.limitsChanged(facts.limits))))
@@ -129,6 +133,12 @@ struct ServiceCore: Sendable, Equatable {
       act(.reply(call: call, result: .failure(.framework(55, "the app \(app) isn't installed"))))
     default: break
     }
+  }
+
+  /// When `tick` has something to do.
+  var nextDeadline: Instant? {
+    let ofApps = apps.values.flatMap { [$0.lifecycle.nextDeadline, $0.router.nextDeadline, $0.control.nextDeadline] }
+    return ([planner.nextDeadline] + ofApps).compactMap(\.self).min()
   }
 
   // MARK: For the routing

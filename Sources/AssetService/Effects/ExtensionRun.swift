@@ -39,7 +39,7 @@ final class ExtensionRun: Sendable {
     /// nil: callbacks only.
     var request: ContentRequestKind?
     var manifest: String?
-    var containers: [PluginHost.Container]
+    var containers: [PluginHost.LoadOptions.Container]
     var services: any ExtensionServices
     var limits: Limits
     var remaining: Int64?
@@ -99,31 +99,31 @@ final class ExtensionRun: Sendable {
     _ command: Command, _ plugin: Plugin, _ report: @Sendable (News) async -> Void
   ) async throws(HostError) {
     let number: Int64
-    do throws(HostError) {
-      switch command {
-      case .finished(let call, let download, let path):
-        number = call
-        do throws(HostError) { _ = try await plugin.downloadFinished(download, moving: path) } catch {
-          guard case .entryPointMissing = error else { throw error }
-          return await report(.returned(number: call, isHandled: false))
-        }
-      case .failed(let call, let download, let error):
-        number = call
-        do throws(HostError) { try await plugin.downloadFailed(download, error: error) } catch {
-          guard case .entryPointMissing = error else { throw error }
-          return await report(.returned(number: call, isHandled: false))
-        }
-      case .challenge(let call, let download, let challenge):
-        let decision: ChallengeDecision
-        do throws(HostError) {
-          decision = try await plugin.authenticationChallenge(download, challenge)
-        } catch {
-          guard case .entryPointMissing = error else { throw error }
-          return await report(.returned(number: call, isHandled: false))
-        }
-        return await report(.decided(number: call, decision))
-      case .end: return
+    switch command {
+    case .finished(let call, let download, let path):
+      number = call
+      let handover: Handover
+      do throws(HostError) { handover = try await plugin.downloadFinished(download, moving: path) } catch {
+        guard case .entryPointMissing = error else { throw error }
+        return await report(.returned(number: call, isHandled: false))
       }
+      if let failure = handover.failure { throw failure }
+    case .failed(let call, let download, let error):
+      number = call
+      do throws(HostError) { try await plugin.downloadFailed(download, error: error) } catch {
+        guard case .entryPointMissing = error else { throw error }
+        return await report(.returned(number: call, isHandled: false))
+      }
+    case .challenge(let call, let download, let challenge):
+      let decision: ChallengeDecision
+      do throws(HostError) {
+        decision = try await plugin.authenticationChallenge(download, challenge)
+      } catch {
+        guard case .entryPointMissing = error else { throw error }
+        return await report(.returned(number: call, isHandled: false))
+      }
+      return await report(.decided(number: call, decision))
+    case .end: return
     }
     await report(.returned(number: number, isHandled: true))
   }

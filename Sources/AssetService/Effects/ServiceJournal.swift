@@ -62,7 +62,9 @@ struct ServiceJournal {
     var own: Own?
     var parts: [String: [String: [UInt8]]] = [:]
     for machine in try store.machines() {
-      if machine.app.isEmpty { own = try? decode(Own.self, machine.state) } else {
+      if machine.app.isEmpty {
+        own = try? decode(Own.self, machine.state)
+      } else {
         parts[machine.app, default: [:]][machine.name] = machine.state
       }
     }

@@ -7,6 +7,7 @@ internal import Glibc
 internal import Hashing
 internal import HostProtocol
 internal import LinuxSystem
+internal import Logging
 internal import PluginHost
 internal import Sandbox
 internal import ServiceMachines
@@ -21,7 +22,6 @@ struct ActiveRun {
   /// Calls that it hasn't answered.
   var calls: Set<Int64> = []
   var summary: RunSummary
-  let isGranted = true
 }
 
 /// Carrying out what was decided. Each action can be done twice without harm.
@@ -96,7 +96,9 @@ extension AssetService {
         await settle(app, unique, record)
         continue
       }
-      if !isManifest, (try? Containers(root: configuration.paths.groups).open(scheduled.value.applicationGroupIdentifier)) == nil {
+      if !isManifest,
+        (try? Containers(root: configuration.paths.groups).open(scheduled.value.applicationGroupIdentifier)) == nil
+      {
         let failure = Failure(
           domain: Failure.networkDomain, code: -3000,
           message: "the container of \(scheduled.value.applicationGroupIdentifier) can't be opened")
@@ -164,7 +166,8 @@ extension AssetService {
         $0.bytesPerSecond = progress.bytesPerSecond
         $0.waiting = nil
       }
-      process(.app(app, .received(download: unique, bytes: progress.received, added: max(0, added), total: progress.total)))
+      process(
+        .app(app, .received(download: unique, bytes: progress.received, added: max(0, added), total: progress.total)))
     case .waiting(let explanation):
       change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
       process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
@@ -236,6 +239,13 @@ extension AssetService {
   }
 
   private func inspect(_ app: String, _ unique: String, _ then: Action.Inspection) {
+    // What a service that was killed had put into the extension's container.
+    if then == .inspected, let value = downloads[app]?[unique]?.value,
+      let inode = transfers.record(.init(app: app, download: unique))?.publishedInode
+    {
+      _ = try? PluginHost.takeBack(
+        inode: inode, from: plan.container(of: value.applicationGroupIdentifier), to: plan.path(of: value))
+    }
     let isMoved = downloads[app]?[unique].map { !Files.exists(plan.path(of: $0.value)) } ?? true
     let event: DeliveryLedger.Event =
       switch then {
@@ -287,9 +297,9 @@ extension AssetService {
       return process(.app(app, .runEnded(run: number, end: .hostFailed)))
     }
     let groups = bundle.description.extensionAppGroups
-    let containers = groups.compactMap { group -> PluginHost.Container? in
+    let containers = groups.compactMap { group -> PluginHost.LoadOptions.Container? in
       guard (try? Containers(root: configuration.paths.groups).open(group)) != nil else { return nil }
-      return PluginHost.Container(group: group, path: plan.container(of: group))
+      return PluginHost.LoadOptions.Container(group: group, path: plan.container(of: group))
     }
     let manifest = generation.flatMap { machines.manifests[$0] }.flatMap { downloads[app]?[$0] }
     var limits = Limits()
@@ -306,7 +316,7 @@ extension AssetService {
       outcome: .init(kind: "running", detail: ""),
       usage: .init(wallSeconds: 0, cpuSeconds: 0, peakMemoryBytes: 0),
       limits: [
-        "wall": limits.wall.inSeconds, "cpu": limits.cpu.inSeconds, "memory": Double(limits.memory),
+        "wall": limits.wall / .seconds(1), "cpu": limits.cpu / .seconds(1), "memory": Double(limits.memory),
       ], downloads: .init(accepted: 0, rejected: []), denials: [], log: [])
     runs[number] = ActiveRun(run: run, app: app, generation: generation, summary: summary)
     record(summary)
@@ -353,7 +363,8 @@ extension AssetService {
       rejected: verdict.rejected.prefix(Self.maxRejected).map {
         .init(identifier: Printable.text($0.identifier), code: Int($0.code), reason: $0.reason)
       })
-    process(.app(app, .answered(run: number, accepted: accepted, rejected: Array(verdict.rejected.prefix(Self.maxRejected)))))
+    process(
+      .app(app, .answered(run: number, accepted: accepted, rejected: Array(verdict.rejected.prefix(Self.maxRejected)))))
   }
 
   /// Of one answer; the rest is counted in the log.

@@ -48,6 +48,11 @@ public actor AssetService {
   /// Downloads that were rejected, until the extension has been told.
   var rejected: [String: [String: DownloadValue]] = [:]
   var challenges: [Int64: CheckedContinuation<ChallengeAnswer, Never>] = [:]
+  var challengeValues: [Int64: ChallengeValue] = [:]
+  /// Extensions that wait for an answer, by call or token.
+  var waiting: [UInt64: CheckedContinuation<Int32, Never>] = [:]
+  /// Of the exclusive control that runs hold or wait for.
+  var controlTokens: [Int64: UInt64] = [:]
 
   private var actions: [Action] = []
   private var isActing = false
@@ -250,6 +255,8 @@ public actor AssetService {
     }
   }
 
+  func newOccurrence() -> Int64 { core.newOccurrence() }
+
   private func note(_ text: String) { configuration.logger.info("\(text)") }
 
   func remember(_ app: PlacedApp) {
@@ -300,7 +307,7 @@ extension AssetStore.Options {
 extension ServiceClock.Reading {
   /// Of this machine's clocks.
   static func now() -> Self {
-    Self(boot: bootIdentifier, bootTime: BootClock.now.inNanoseconds, wall: WallClock.now())
+    Self(boot: bootIdentifier, bootTime: Int64(BootClock.now / .nanoseconds(1)), wall: WallClock.now())
   }
 
   private static let bootIdentifier =

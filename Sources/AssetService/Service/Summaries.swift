@@ -62,7 +62,8 @@ enum Summaries {
       isEssential: value.isEssential, isManifest: value.isManifest, priority: value.priority,
       class: entry.map { DownloadSummary.Urgency(rawValue: $0.urgency.rawValue) ?? .background } ?? .background,
       receivedBytes: scheduled.transfer.received, totalBytes: scheduled.transfer.total ?? value.fileSize,
-      bytesPerSecond: scheduled.transfer.bytesPerSecond, url: value.url, scheduledBy: entry?.owner.rawValue ?? "service",
+      bytesPerSecond: scheduled.transfer.bytesPerSecond, url: value.url,
+      scheduledBy: entry?.owner.rawValue ?? "service",
       waiting: entry?.state == .waiting ? scheduled.transfer.waiting : nil, failure: scheduled.failure)
   }
 
@@ -96,6 +97,15 @@ enum Summaries {
 
 /// Sentences for people.
 enum Words {
+  static func name(_ request: ContentRequestKind) -> String {
+    switch request {
+    case .install: "install"
+    case .update: "update"
+    case .periodic: "periodic"
+    case .languageChange: "languageChange"
+    }
+  }
+
   static func gate(_ reason: AppLifecycle.GateReason) -> String {
     switch reason {
     case .installing: "it is being installed"
@@ -111,6 +121,16 @@ enum Words {
     case .cancelled: "it was cancelled"
     case .placingFailed(let why): "it couldn't be put in place: \(why)"
     case .removing: "it is being removed"
+    }
+  }
+
+  static func stage(_ stage: AppLifecycle.GateReason.Stage?) -> String {
+    switch stage {
+    case .manifest: "its manifest is being downloaded"
+    case .wake: "its extension waits for its turn"
+    case .answer: "its extension is asked which assets the app needs"
+    case .essentials: "its essential assets are being downloaded"
+    case .placing, nil: "it is being put in place"
     }
   }
 

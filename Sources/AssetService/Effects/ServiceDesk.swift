@@ -1,0 +1,36 @@
+internal import AssetModel
+internal import LinuxSystem
+internal import PluginHost
+internal import ServiceMachines
+internal import Synchronization
+
+/// Where one run of an extension asks the service.
+final class ServiceDesk: ExtensionServices {
+  private weak let service: AssetService?
+  private let app: String
+  private let run: Int64
+
+  init(service: AssetService, app: String, run: Int64) {
+    self.service = service
+    self.app = app
+    self.run = run
+  }
+
+  private static let noService: Int32 = 56
+
+  func schedule(_ download: Download) async -> Int32 {
+    await service?.schedule(download, of: app, run: run) ?? Self.noService
+  }
+
+  func cancel(_ identifier: String) async -> Int32 {
+    await service?.cancel(identifier, of: app, run: run) ?? Self.noService
+  }
+
+  func currentDownloads() async -> [Download] { await service?.currentDownloads(of: app).map(Download.init) ?? [] }
+
+  func acquireExclusiveControl(timeout: Duration?) async -> Int32 {
+    await service?.acquireControl(of: app, run: run, timeout: timeout) ?? Self.noService
+  }
+
+  func releaseExclusiveControl() async { await service?.releaseControl(of: app, run: run) }
+}

@@ -1,0 +1,437 @@
+internal import AppBundles
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import Glibc
+internal import LinuxSystem
+internal import Logging
+internal import PluginHost
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// What clients and extensions ask of the service, and what they are told.
+extension AssetService {
+  // MARK: Connections
+
+  func arrived(_ arrival: Arrival) async {
+    switch arrival {
+    case .opened(let connection): clients.add(connection)
+    case .received(let id, .closed(let reason)): left(id, reason)
+    case .received(let id, .message(.answer(let call, let answer))): answered(id, call, answer)
+    case .received(let id, .message(.request(let request, let content))):
+      guard let client = clients[id] else { return }
+      if case .hello(let hello) = content { return greet(client, request, hello) }
+      switch client.identity {
+      case .unknown:
+        client.connection.answer(request, .failure(.framework(55, "the first request must be hello")))
+        client.connection.endAfterSending("it didn't say who it is")
+      case .app(let app): ask(id, app, request, content)
+      case .operator:
+        // What takes long doesn't hold up the others.
+        Task { client.connection.answer(request, await self.perform(content, for: id)) }
+      }
+    }
+  }
+
+  private func greet(_ client: ClientRegistry.Client, _ request: UInt64, _ hello: Hello) {
+    func refuse(_ failure: ServiceFailure) {
+      client.connection.answer(request, .failure(failure))
+      client.connection.endAfterSending(failure.message)
+    }
+    guard client.identity == .unknown else { return refuse(.framework(55, "hello was said already")) }
+    guard hello.version == Hello.currentVersion else {
+      return refuse(
+        .framework(
+          55, "the client speaks version \(hello.version) of the protocol, and the service \(Hello.currentVersion)",
+          remedy: "use an outrider and a BackgroundAssets module of the same release"))
+    }
+    let id = client.connection.id
+    var welcome = Welcome(
+      version: Hello.currentVersion, process: getpid(), isDevelopment: configuration.isDevelopment)
+    switch hello.role {
+    case .operator where hello.launches == nil: clients[id]?.identity = .operator
+    case .operator, .app:
+      guard let app = hello.role == .operator ? hello.launches : installedApp(of: client.connection) else {
+        return refuse(
+          .framework(
+            55, "process \(client.connection.process) belongs to no installed app",
+            remedy: "start it with 'outrider launch ID', or from its installed bundle"))
+      }
+      guard core.apps[app] != nil, let bundle = current(app) else {
+        return refuse(
+          .framework(55, "the app \(Printable.text(app)) isn't installed", remedy: "outrider apps lists those that are")
+        )
+      }
+      clients[id]?.identity = .app(app)
+      welcome.app = app
+      welcome.bundlePath = bundle.path
+      welcome.containers = containers(of: app)
+      process(.app(app, .launched))
+    }
+    client.connection.greeted()
+    client.connection.answer(request, .success(.welcome(welcome)))
+  }
+
+  /// Where the groups of an app are, made where they aren't yet.
+  func containers(of app: String) -> [String: String] {
+    var found: [String: String] = [:]
+    for group in description(of: app)?.appGroups ?? [] {
+      guard (try? Containers(root: configuration.paths.groups).open(group)) != nil else { continue }
+      found[group] = plan.container(of: group)
+    }
+    return found
+  }
+
+  /// By the file that it executes: in an installed bundle, and still the one that lies there.
+  private func installedApp(of connection: ClientConnection) -> String? {
+    guard let executable = connection.executable, let root = try? Files.real(configuration.paths.apps),
+      executable.path.hasPrefix(root + "/"), let there = try? Files.identity(of: executable.path),
+      there.device == executable.identity.device, there.inode == executable.identity.inode
+    else { return nil }
+    return executable.path.dropFirst(root.count + 1).split(separator: "/").first.map(String.init)
+  }
+
+  private func left(_ id: ConnectionID, _ reason: String?) {
+    guard let client = clients.remove(id) else { return }
+    if let reason { configuration.logger.info("connection \(id) ended: \(Printable.text(reason, limit: 500))") }
+    guard case .app(let app) = client.identity else { return }
+    process(.app(app, .connectionLeft(id.number)))
+    process(.app(app, .exited))
+  }
+
+  // MARK: Requests of apps
+
+  private func ask(_ id: ConnectionID, _ app: String, _ request: UInt64, _ content: ClientRequest) {
+    func answer(_ result: Result<Reply, ServiceFailure>) { clients[id]?.connection.answer(request, result) }
+    let caller = DownloadRegistry.Caller.app(connection: id.number, isActive: clients[id]?.isActive ?? true)
+    switch content {
+    case .observe(let isObserving):
+      clients[id]?.isObserving = isObserving
+      process(.app(app, .router(.observing(recipient: .connection(id.number), isObserving: isObserving))))
+      answer(.success(.done))
+    case .activate(let isActive):
+      clients[id]?.isActive = isActive
+      answer(.success(.done))
+    case .currentDownloads: answer(.success(.downloads(currentDownloads(of: app))))
+    case .schedule(let value):
+      schedule(value, of: app, id, request) { .schedule(call: $0, download: $1, caller: caller) }
+    case .startForeground(let value):
+      let state = DownloadRegistry.State(rawValue: value.state) ?? .created
+      schedule(value, of: app, id, request) {
+        .startForeground(call: $0, download: $1, state: state, caller: caller)
+      }
+    case .cancel(let identifier, let unique):
+      let call = clients.begin(id, request)
+      let state = downloads[app]?[unique]?.entry?.state ?? .created
+      process(
+        .app(
+          app,
+          .registry(
+            .cancel(call: call, identifier: identifier, uniqueIdentifier: unique, state: state, caller: caller))))
+    case .acquireControl(let token, let timeout):
+      let claim = ExclusiveControl.Claim(holder: .connection(id.number), token: token)
+      clients.claim(claim, request)
+      let limit = timeout.map { Duration.nanoseconds(Int64(max(0, min($0, 3e9)) * 1e9)) }
+      process(.app(app, .control(.requested(claim, timeout: limit))))
+    case .releaseControl(let token):
+      process(.app(app, .control(.released(.init(holder: .connection(id.number), token: token)))))
+      answer(.success(.done))
+    default:
+      answer(.failure(.framework(55, "an app may not ask that", remedy: "use the command outrider")))
+    }
+  }
+
+  /// Checked as what an extension hands over is; the machines have the last word.
+  private func schedule(
+    _ value: DownloadValue, of app: String, _ id: ConnectionID, _ request: UInt64,
+    _ event: (UInt64, PlannedDownload) -> AppEvent
+  ) {
+    if let known = downloads[app]?[value.uniqueIdentifier], known.entry != nil {
+      return process(.app(app, event(clients.begin(id, request), known.value.planned)))
+    }
+    let rules = DownloadRules(applicationGroups: Set(description(of: app)?.appGroups ?? []), request: nil)
+    var value = value
+    if let rejection = rules.objection(to: Download(value)) {
+      clients[id]?.connection.answer(request, .failure(ServiceFailure(rejection)))
+      return
+    }
+    if UUID(uuidString: value.uniqueIdentifier) == nil { value.uniqueIdentifier = UUID().uuidString }
+    downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
+    process(.app(app, event(clients.begin(id, request), value.planned)))
+    if downloads[app]?[value.uniqueIdentifier]?.entry == nil { downloads[app]?[value.uniqueIdentifier] = nil }
+  }
+
+  func currentDownloads(of app: String) -> [DownloadValue] {
+    (downloads[app] ?? [:]).values.filter { $0.entry != nil && $0.entry?.state != .finished }
+      .sorted { ($0.value.identifier, $0.value.uniqueIdentifier) < ($1.value.identifier, $1.value.uniqueIdentifier) }
+      .map(\.value)
+  }
+
+  // MARK: Requests of extensions
+
+  func schedule(_ download: Download, of app: String, run: Int64) async -> Int32 {
+    var value = DownloadValue(download)
+    if UUID(uuidString: value.uniqueIdentifier) == nil || downloads[app]?[value.uniqueIdentifier] != nil {
+      value.uniqueIdentifier = UUID().uuidString
+    }
+    downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
+    let status = await answerTo { call in
+      .app(app, .schedule(call: call, download: value.planned, caller: .extension(run: run, isAnswering: false)))
+    }
+    if downloads[app]?[value.uniqueIdentifier]?.entry == nil { downloads[app]?[value.uniqueIdentifier] = nil }
+    return status
+  }
+
+  func cancel(_ identifier: String, of app: String, run: Int64) async -> Int32 {
+    await answerTo { call in
+      .app(
+        app,
+        .registry(
+          .cancel(
+            call: call, identifier: identifier, uniqueIdentifier: "", state: .created,
+            caller: .extension(run: run, isAnswering: false))))
+    }
+  }
+
+  private func answerTo(_ event: (UInt64) -> CoreEvent) async -> Int32 {
+    let call = clients.beginInternal()
+    return await withCheckedContinuation { continuation in
+      waiting[call] = continuation
+      process(event(call))
+    }
+  }
+
+  func acquireControl(of app: String, run: Int64, timeout: Duration?) async -> Int32 {
+    let token = clients.beginInternal()
+    controlTokens[run] = token
+    return await withCheckedContinuation { continuation in
+      waiting[token] = continuation
+      process(.app(app, .control(.requested(.init(holder: .run(run), token: token), timeout: timeout))))
+    }
+  }
+
+  func releaseControl(of app: String, run: Int64) {
+    guard let token = controlTokens.removeValue(forKey: run) else { return }
+    process(.app(app, .control(.released(.init(holder: .run(run), token: token)))))
+  }
+
+  // MARK: Answers
+
+  func reply(_ call: UInt64, _ result: Result<String, Failure>) {
+    if let continuation = waiting.removeValue(forKey: call) {
+      switch result {
+      case .success: continuation.resume(returning: 0)
+      case .failure(let failure): continuation.resume(returning: Int32(failure.code))
+      }
+      return
+    }
+    let answer: Result<Reply, ServiceFailure> =
+      switch result {
+      case .success: .success(.done)
+      case .failure(let failure): .failure(ServiceFailure(failure))
+      }
+    _ = clients.answer(call, answer)
+  }
+
+  func answerClaim(_ claim: ExclusiveControl.Claim, _ refusal: ExclusiveControl.Refusal?) {
+    if case .run = claim.holder {
+      waiting.removeValue(forKey: claim.token)?.resume(returning: refusal == nil ? 0 : -1)
+      return
+    }
+    guard case .connection(let number) = claim.holder, let request = clients.takeClaim(claim) else { return }
+    let result: Result<Reply, ServiceFailure> =
+      refusal.map { .failure(.framework(56, Self.text($0))) } ?? .success(.done)
+    clients[ConnectionID(number: number)]?.connection.answer(request, result)
+  }
+
+  private static func text(_ refusal: ExclusiveControl.Refusal) -> String {
+    switch refusal {
+    case .notInTime: "exclusive control wasn't acquired in time"
+    case .tokenInUse: "the request is under way already"
+    case .tooMany: "too many requests for exclusive control are waiting"
+    }
+  }
+
+  // MARK: Events of downloads
+
+  func notify(_ app: String, _ recipients: [Recipient], _ occurrence: EventRouter.Occurrence) {
+    guard let scheduled = downloads[app]?[occurrence.uniqueIdentifier] else { return }
+    for case .connection(let number) in recipients {
+      let event: DelegateEvent
+      switch occurrence.kind {
+      case .began: event = .began(scheduled.value)
+      case .paused: event = .paused(scheduled.value)
+      case .progress:
+        event = .progress(
+          scheduled.value, totalWritten: scheduled.transfer.received,
+          totalExpected: scheduled.transfer.total ?? scheduled.value.fileSize ?? -1)
+      case .challenge, .failed, .finished: continue
+      }
+      clients.send(.notify(event: event), to: ConnectionID(number: number))
+    }
+  }
+
+  func call(_ app: String, _ recipient: Recipient, _ occurrence: EventRouter.Occurrence) {
+    let number = occurrence.number
+    guard let scheduled = downloads[app]?[occurrence.uniqueIdentifier] else {
+      // Nobody knows it any more.
+      return process(.app(app, .router(.dropped(number: number))))
+    }
+    switch recipient {
+    case .connection(let connection):
+      guard let event = delegateEvent(scheduled, occurrence) else { return }
+      clients.send(.call(id: UInt64(number), event: event), to: ConnectionID(number: connection))
+    case .entryPoint(let run), .delegate(let run):
+      guard let command = command(scheduled, occurrence), runs[run] != nil else {
+        return process(.app(app, .router(.left(recipient: recipient))))
+      }
+      runs[run]?.calls.insert(number)
+      runs[run]?.run.send(command)
+    }
+  }
+
+  private func delegateEvent(
+    _ scheduled: ScheduledDownload, _ occurrence: EventRouter.Occurrence
+  ) -> DelegateEvent? {
+    var value = scheduled.value
+    switch occurrence.kind {
+    case .failed:
+      value.state = -1
+      return .failed(value, scheduled.failure ?? .framework(0, "the download failed"))
+    case .finished:
+      value.state = 3
+      return .finished(value, path: plan.path(of: value))
+    case .challenge: return challengeValues[occurrence.number].map { .challenge(value, $0) }
+    case .began, .paused, .progress: return nil
+    }
+  }
+
+  private func command(
+    _ scheduled: ScheduledDownload, _ occurrence: EventRouter.Occurrence
+  ) -> ExtensionRun.Command? {
+    var value = scheduled.value
+    switch occurrence.kind {
+    case .failed:
+      value.state = -1
+      let failure = scheduled.failure ?? .framework(0, "the download failed")
+      return .failed(
+        number: occurrence.number, Download(value),
+        ErrorDescription(domain: failure.domain, code: Int64(failure.code), description: failure.message))
+    case .finished:
+      value.state = 3
+      return .finished(number: occurrence.number, Download(value), path: plan.path(of: value))
+    case .challenge:
+      return challengeValues[occurrence.number].map { asked in
+        .challenge(
+          number: occurrence.number, Download(value),
+          ChallengeDescription(
+            host: asked.host, port: Int32(truncatingIfNeeded: asked.port), protocolName: asked.scheme,
+            realm: asked.realm, authenticationMethod: asked.authenticationMethod,
+            previousFailureCount: Int64(asked.previousFailureCount)))
+      }
+    case .began, .paused, .progress: return nil
+    }
+  }
+
+  func withdraw(_ recipient: Recipient, _ number: Int64) {
+    if case .connection(let connection) = recipient {
+      clients.send(.withdraw(call: UInt64(number)), to: ConnectionID(number: connection))
+    }
+  }
+
+  private func answered(_ id: ConnectionID, _ call: UInt64, _ answer: DelegateAnswer) {
+    guard case .app(let app) = clients[id]?.identity else { return }
+    let number = Int64(clamping: call)
+    if case .challenge(let reply) = answer, let asked = challenges.removeValue(forKey: number) {
+      challengeValues[number] = nil
+      asked.resume(returning: ChallengeAnswer(reply))
+    }
+    process(
+      .app(
+        app,
+        .router(
+          .answered(number: number, recipient: .connection(id.number), isHandled: answer != .unhandled))))
+  }
+
+  /// The engine asks who may have a download.
+  func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
+    guard downloads[challenge.app]?[challenge.identifier] != nil, let value = ChallengeValue(challenge) else {
+      return .performDefaultHandling
+    }
+    let number = newOccurrence()
+    challengeValues[number] = value
+    defer { challengeValues[number] = nil }
+    return await withCheckedContinuation { continuation in
+      challenges[number] = continuation
+      process(.app(challenge.app, .challenged(download: challenge.identifier, number: number)))
+    }
+  }
+
+  // MARK: What operators watch
+
+  func publishChanges(of event: CoreEvent, _ actions: [Action]) {
+    guard clients.isWatched else { return }
+    var changed: [String: Set<String>] = [:]
+    for case .store(let app, let entry) in actions { changed[app, default: []].insert(entry.download.uniqueIdentifier) }
+    if case .app(let app, let event) = event {
+      changed[app] = changed[app] ?? []
+      if case .received(let download, _, _, _) = event { changed[app]?.insert(download) }
+    }
+    for (app, downloads) in changed {
+      for download in downloads { publish(app, download) }
+      if let summary = summary(of: app) { clients.publish(.app(summary), of: app) }
+    }
+  }
+
+  func publish(_ app: String, _ unique: String) {
+    guard clients.isWatched, let scheduled = downloads[app]?[unique] else { return }
+    clients.publish(.download(Summaries.download(app, scheduled)), of: app)
+  }
+
+  func log(_ app: String?, _ event: String, _ detail: String) {
+    configuration.logger.info("\(event) \(detail)", metadata: app.map { ["app": "\($0)"] } ?? [:])
+    try? store.record(StoredEvent(wall: WallClock.now(), app: app, kind: event, detail: detail))
+    let line = LogLine(at: Timestamp.text(Date()), level: "info", app: app, event: event, detail: detail)
+    clients.publish(.line(line), of: app)
+  }
+}
+
+extension ServiceFailure {
+  init(_ rejection: RejectedDownload) {
+    let isURL = rejection.code == 102 && rejection.reason.contains("https")
+    self.init(
+      domain: Self.frameworkDomain, code: Int(rejection.code),
+      message: "the download \(Printable.text(rejection.identifier)) can't be scheduled: \(rejection.reason)",
+      underlyingDomain: isURL ? "NSURLErrorDomain" : nil, underlyingCode: isURL ? -1002 : nil)
+  }
+}
+
+extension ChallengeValue {
+  /// nil for what an `URLAuthenticationChallenge` can't express.
+  init?(_ challenge: AuthenticationChallenge) {
+    let origin = try? ParsedURL(challenge.origin)
+    guard let origin else { return nil }
+    let (method, realm): (String, String)
+    switch challenge.kind {
+    case .credentials(let scheme, let asked, _):
+      method = "NSURLAuthenticationMethodHTTP\(scheme.lowercased() == "digest" ? "Digest" : "Basic")"
+      realm = asked
+    case .serverTrust: (method, realm) = ("NSURLAuthenticationMethodServerTrust", "")
+    case .clientCertificate: (method, realm) = ("NSURLAuthenticationMethodClientCertificate", "")
+    }
+    self.init(
+      host: origin.host, port: Int(origin.port), scheme: origin.scheme, realm: realm, authenticationMethod: method,
+      previousFailureCount: challenge.previousFailureCount)
+  }
+}
+
+extension ChallengeAnswer {
+  init(_ reply: ChallengeReply) {
+    switch reply.disposition {
+    case 0: self = reply.user.map { .credential(user: $0, password: reply.password ?? "") } ?? .performDefaultHandling
+    case 2: self = .cancel
+    default: self = .performDefaultHandling
+    }
+  }
+}

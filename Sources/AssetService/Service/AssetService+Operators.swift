@@ -1,0 +1,317 @@
+internal import AppBundles
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import Glibc
+internal import LinuxSystem
+internal import ServiceMachines
+public import ServiceProtocol
+
+/// What `outrider` asks, and programs that embed the service.
+extension AssetService {
+  /// Carries out a request of an operator; those of apps need a connection.
+  public func perform(_ request: ClientRequest) async -> Result<Reply, ServiceFailure> {
+    await perform(request, for: nil)
+  }
+
+  func perform(_ request: ClientRequest, for connection: ConnectionID?) async -> Result<Reply, ServiceFailure> {
+    do throws(ServiceFailure) {
+      return .success(try await answer(request, connection))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func answer(_ request: ClientRequest, _ connection: ConnectionID?) async throws(ServiceFailure) -> Reply {
+    switch request {
+    case .install(let installation): return try await install(installation)
+    case .uninstall(let app):
+      try known(app)
+      process(.app(app, .lifecycle(.removalRequested)))
+      return .done
+    case .installation(let app, let action):
+      try known(app)
+      process(.app(app, .lifecycle(try event(action, app))))
+      return .done
+    case .apps(let app):
+      if let app { try known(app) }
+      return .apps(core.apps.keys.sorted().filter { app == nil || $0 == app }.compactMap { summary(of: $0) })
+    case .downloads(let app):
+      if let app { try known(app) }
+      return .downloadList(list(of: app))
+    case .runs(let app, let limit): return .runs(recordedRuns(of: app, last: min(max(limit, 1), 10_000)))
+    case .log(let app, let limit): return .log(try lines(of: app, last: min(max(limit, 1), 10_000)))
+    case .watch(let app):
+      if let app { try known(app) }
+      if let connection { clients[connection]?.watching = app.map { .app($0) } ?? .everything }
+      return .done
+    case .unwatch:
+      if let connection { clients[connection]?.watching = .nothing }
+      return .done
+    case .act(let action, let download): return try await act(action, on: download)
+    case .explain(let subject): return .explanation(try await explain(subject))
+    case .settings: return .settings(SettingsText.summary(core.settings, core.conditions))
+    case .set(let key, let value, let app): return try set(key, value, app)
+    case .simulate(let name, let app):
+      try known(app)
+      process(.planner(.runtimeReset(app: app)))
+      process(.app(app, .lifecycle(.requested(ContentRequestKind(name), isSimulated: true))))
+      return .apps(summary(of: app).map { [$0] } ?? [])
+    case .launch(let app): return .launch(try ticket(app))
+    case .status: return .status(status())
+    case .stop:
+      Task { await self.stop() }
+      return .done
+    case .hello, .observe, .activate, .currentDownloads, .schedule, .startForeground, .cancel, .acquireControl,
+      .releaseControl:
+      throw .framework(55, "only an app may ask that")
+    }
+  }
+
+  private func known(_ app: String) throws(ServiceFailure) {
+    guard core.apps[app] != nil else {
+      throw .command(
+        66, "the app \(Printable.text(app)) isn't installed", remedy: "'outrider apps' lists those that are")
+    }
+  }
+
+  // MARK: Apps
+
+  private func install(_ installation: Installation) async throws(ServiceFailure) -> Reply {
+    let app: PlacedApp
+    do {
+      app = try await Task.detached { [installer] in
+        try installer.place(from: installation.path, sharedGroups: Set(installation.sharedGroups))
+      }.value
+    } catch let error as BundleError {
+      throw ServiceFailure(error)
+    } catch {
+      throw .command(70, "\(error)")
+    }
+    let identifier = app.description.identifier
+    let isThere = core.apps[identifier] != nil
+    guard isThere || !installation.mustExist else {
+      throw .command(66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
+    }
+    remember(app)
+    let restrictions = app.description.restrictions
+    let facts = AppMachines.Facts(
+      manifestHost: app.description.manifestURL.flatMap { try? ParsedURL($0).host } ?? "",
+      limits: Restrictions.Limits(
+        allowance: restrictions?.downloadAllowance ?? 0,
+        essentialAllowance: restrictions?.essentialDownloadAllowance ?? 0,
+        domains: restrictions?.allowedDomains))
+    log(identifier, isThere ? "update" : "install", "version \(app.description.version)")
+    process(.app(identifier, .placed(version: app.label, kind: isThere ? .update : .install, facts: facts)))
+    return .apps(summary(of: identifier).map { [$0] } ?? [])
+  }
+
+  private func event(_ action: DownloadAction, _ app: String) throws(ServiceFailure) -> AppLifecycle.Event {
+    guard core.apps[app]?.lifecycle.gate.isClosed == true else {
+      throw .command(64, "the app \(app) is neither being installed nor updated")
+    }
+    switch action {
+    case .pause: return .paused
+    case .resume: return .resumed
+    case .cancel: return .installationCancelled
+    case .promote: throw .command(64, "an installation can be paused, resumed and cancelled")
+    }
+  }
+
+  func summary(of app: String) -> AppSummary? {
+    guard let machines = core.apps[app] else { return nil }
+    return Summaries.app(
+      app, machines, current(app), planner: core.planner,
+      groups: Dictionary(
+        uniqueKeysWithValues: Set(description(of: app)?.appGroups ?? []).map { ($0, plan.container(of: $0)) }),
+      clock: clock)
+  }
+
+  private func ticket(_ app: String) throws(ServiceFailure) -> LaunchTicket {
+    try known(app)
+    guard let machines = core.apps[app], let version = machines.lifecycle.version, let bundle = placed[app]?[version],
+      !machines.lifecycle.gate.isClosed
+    else {
+      let reason = core.apps[app].map { Words.gate($0.lifecycle.gate.reason) } ?? ""
+      throw .command(
+        75, "the app \(app) can't be launched yet: \(reason)",
+        remedy: "'outrider explain \(app)' says what it waits for")
+    }
+    return LaunchTicket(
+      app: app, executable: bundle.executablePath, bundlePath: bundle.path, environment: configuration.environment)
+  }
+
+  // MARK: Downloads
+
+  private func list(of app: String?) -> [DownloadSummary] {
+    downloads.keys.sorted().filter { app == nil || $0 == app }.flatMap { app in
+      (downloads[app] ?? [:]).values.map { Summaries.download(app, $0) }
+        .sorted { ($0.identifier, $0.uniqueIdentifier) < ($1.identifier, $1.uniqueIdentifier) }
+    }
+  }
+
+  private func find(_ download: String) throws(ServiceFailure) -> (app: String, unique: String) {
+    let wanted = download.uppercased()
+    for (app, all) in downloads where all[download] != nil || all[wanted] != nil {
+      return (app, all[download] != nil ? download : wanted)
+    }
+    let named = downloads.flatMap { app, all in
+      all.values.filter { $0.value.identifier == download }.map { (app, $0.value.uniqueIdentifier) }
+    }
+    guard named.count < 2 else {
+      throw .command(
+        64, "\(named.count) downloads are called \(Printable.text(download))",
+        remedy: "name one by its unique identifier, which 'outrider downloads' shows")
+    }
+    guard let found = named.first else {
+      throw .command(66, "there is no download \(Printable.text(download))", remedy: "'outrider downloads' lists them")
+    }
+    return found
+  }
+
+  private func act(_ action: DownloadAction, on name: String) async throws(ServiceFailure) -> Reply {
+    let (app, unique) = try find(name)
+    let call = clients.beginInternal()
+    let status = await withCheckedContinuation { (continuation: CheckedContinuation<Int32, Never>) in
+      waiting[call] = continuation
+      let entry = downloads[app]?[unique]?.entry
+      let event: DownloadRegistry.Event =
+        switch action {
+        case .pause: .pause(call: call, uniqueIdentifier: unique)
+        case .resume: .resume(call: call, uniqueIdentifier: unique)
+        case .cancel:
+          .cancel(
+            call: call, identifier: "", uniqueIdentifier: unique, state: entry?.state ?? .finished, caller: .operator)
+        case .promote:
+          .startForeground(
+            call: call, download: entry?.download ?? PlannedDownload(uniqueIdentifier: unique, identifier: ""),
+            state: entry?.state ?? .finished, caller: .operator)
+        }
+      process(.app(app, .registry(event)))
+    }
+    guard status == 0 else {
+      throw .framework(
+        Int(status), "the download \(Printable.text(name)) can't be changed: error \(status)",
+        remedy: "'outrider explain \(Printable.text(name))' says how it is")
+    }
+    return .downloadList(downloads[app]?[unique].map { [Summaries.download(app, $0)] } ?? [])
+  }
+
+  // MARK: Explanations
+
+  private func explain(_ subject: String) async throws(ServiceFailure) -> ExplanationSummary {
+    if let machines = core.apps[subject] { return explain(subject, machines) }
+    let (app, unique) = try find(subject)
+    guard let scheduled = downloads[app]?[unique] else { throw .command(66, "there is no download \(subject)") }
+    if let failure = scheduled.failure {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: "failed",
+        data: ["domain": failure.domain, "code": "\(failure.code)"],
+        message: failure.message, remedy: failure.remedy ?? "schedule it again")
+    }
+    guard let explanation = await transfers.explain(.init(app: app, download: unique)) else {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: "queued", data: [:], message: "it waits for its turn",
+        remedy: "nothing has to be done")
+    }
+    func moment(_ seconds: Double?) -> String? { seconds.map { Timestamp.text(Date(timeIntervalSinceNow: $0)) } }
+    return ExplanationSummary(
+      kind: "download", subject: subject, code: explanation.code.rawValue, data: explanation.data,
+      message: explanation.code.rawValue, since: moment(explanation.since.map { -$0 }),
+      until: moment(explanation.endsIn),
+      remedy: explanation.remedy)
+  }
+
+  private func explain(_ app: String, _ machines: AppMachines) -> ExplanationSummary {
+    func time(_ instant: Instant?) -> String? { instant.map { Timestamp.text(wall: clock.wall(of: $0)) } }
+    let gate = machines.lifecycle.gate
+    if gate.isClosed {
+      let stage = machines.lifecycle.active?.stage
+      return ExplanationSummary(
+        kind: "app", subject: app, code: machines.lifecycle.isPaused ? "paused" : stage?.rawValue ?? "installing",
+        data: ["essentials": "\(machines.lifecycle.active?.essentials.count ?? 0)"],
+        message: machines.lifecycle.isPaused ? "its installation is paused" : Words.stage(stage),
+        since: time(gate.since),
+        until: time(machines.lifecycle.active?.deadline),
+        remedy: machines.lifecycle.isPaused
+          ? "outrider installation resume \(app)" : "nothing has to be done: the gate opens at the latest then")
+    }
+    if let refusal = core.planner.apps[app]?.lastRefusal {
+      return ExplanationSummary(
+        kind: "wake", subject: app, code: refusal.reason.rawValue, data: [:], message: Words.refusal(refusal.reason),
+        until: time(refusal.until), remedy: Words.remedy(refusal.reason))
+    }
+    return ExplanationSummary(
+      kind: "app", subject: app, code: machines.lifecycle.phase.rawValue, data: [:], message: Words.gate(gate.reason),
+      since: time(gate.since), remedy: "outrider launch \(app)")
+  }
+
+  // MARK: The service
+
+  private func lines(of app: String?, last count: Int) throws(ServiceFailure) -> [LogLine] {
+    do {
+      let events = try store.events(last: app == nil ? count : 10_000).filter { app == nil || $0.app == app }
+      return events.suffix(count).map {
+        LogLine(
+          at: Timestamp.text(wall: $0.wall), level: "info", app: $0.app, event: $0.kind,
+          detail: Printable.text($0.detail, limit: 2000))
+      }
+    } catch {
+      throw .command(73, "the log can't be read: \(error)")
+    }
+  }
+
+  private func set(_ key: String, _ value: String?, _ app: String?) throws(ServiceFailure) -> Reply {
+    if let app { try known(app) }
+    var settings = core.settings
+    var conditions = core.conditions
+    try SettingsText.set(key, value, app, &settings, &conditions, isDevelopment: configuration.isDevelopment)
+    if settings != core.settings { process(.settings(settings)) }
+    if conditions != core.conditions { process(.conditions(conditions)) }
+    return .settings(SettingsText.summary(core.settings, core.conditions))
+  }
+
+  private func status() -> StatusSummary {
+    let memory = (try? Files.text(of: "/proc/self/statm", limit: 256))?.split(separator: " ").dropFirst().first
+    return StatusSummary(
+      process: getpid(), version: Outrider.version, startedAt: Timestamp.text(startedAt),
+      isDevelopment: configuration.isDevelopment, socket: configuration.paths.socket, database: store.path,
+      databaseBytes: (try? Files.identity(of: store.path).size) ?? 0, apps: core.apps.count,
+      downloads: downloads.values.reduce(0) { $0 + $1.count }, connections: clients.clients.count,
+      memoryBytes: (memory.flatMap { Int64($0) } ?? 0) * Int64(getpagesize()))
+  }
+}
+
+enum Outrider {
+  static let version = "0.1"
+}
+
+extension ContentRequestKind {
+  init(_ name: RequestName) {
+    self =
+      switch name {
+      case .install: .install
+      case .update: .update
+      case .periodic: .periodic
+      case .languageChange: .languageChange
+      }
+  }
+}
+
+extension ServiceFailure {
+  init(_ error: BundleError) {
+    let status =
+      switch error.code {
+      case .unreadable: 66
+      case .notABundle, .invalid, .unsafeContent, .tooLarge, .damagedArchive: 65
+      case .groupTaken: 77
+      case .noSpace, .systemRefused: 73
+      case .notInstalled: 66
+      }
+    let findings = error.findings.filter { $0.severity == .error }.prefix(50).map {
+      "\n  \($0.file)\($0.key.isEmpty ? "" : " \($0.key)"): expected \($0.expected), found \($0.found)"
+    }
+    self = .command(status, "\(error.subject): \(error.reason)" + findings.joined(), remedy: error.remedy)
+  }
+}

@@ -1,0 +1,86 @@
+internal import AssetModel
+internal import Foundation
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// Settings by name and text, as `outrider settings` has them.
+enum SettingsText {
+  static let keys = [
+    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "isMetered", "memoryBytes",
+    "runtimeSeconds", "callSeconds",
+  ]
+
+  static func summary(_ settings: ServiceSettings, _ conditions: Conditions) -> SettingsSummary {
+    SettingsSummary(
+      isBackgroundActivityAllowed: settings.isBackgroundActivityAllowed,
+      isContentBeforeLaunchAllowed: settings.isContentBeforeLaunchAllowed, isLowPower: conditions.isLowPower,
+      runtimeSeconds: settings.dailyRuntime.inSeconds, callSeconds: settings.callLimit.inSeconds,
+      apps: settings.apps.mapValues { own in
+        var app = SettingsSummary.App()
+        app.isBackgroundActivityAllowed = own.isBackgroundActivityAllowed
+        app.isContentBeforeLaunchAllowed = own.isContentBeforeLaunchAllowed
+        app.runtimeSeconds = own.dailyRuntime?.inSeconds
+        app.callSeconds = own.callLimit?.inSeconds
+        return app
+      })
+  }
+
+  /// `text` nil: as it was.
+  static func set(
+    _ key: String, _ text: String?, _ app: String?, _ settings: inout ServiceSettings, _ conditions: inout Conditions,
+    isDevelopment: Bool
+  ) throws(ServiceFailure) {
+    let defaults = ServiceSettings()
+    var own = app.map { settings.apps[$0] ?? .init() }
+    switch key {
+    case "isBackgroundActivityAllowed":
+      let value = try flag(key, text)
+      if own != nil {
+        own?.isBackgroundActivityAllowed = value
+      } else {
+        settings.isBackgroundActivityAllowed = value ?? defaults.isBackgroundActivityAllowed
+      }
+    case "isContentBeforeLaunchAllowed":
+      let value = try flag(key, text)
+      if own != nil {
+        own?.isContentBeforeLaunchAllowed = value
+      } else {
+        settings.isContentBeforeLaunchAllowed = value ?? defaults.isContentBeforeLaunchAllowed
+      }
+    case "runtimeSeconds":
+      let value = try seconds(key, text, 1...86_400)
+      if own != nil { own?.dailyRuntime = value } else { settings.dailyRuntime = value ?? defaults.dailyRuntime }
+    case "callSeconds":
+      let value = try seconds(key, text, 0.1...3_600)
+      if own != nil { own?.callLimit = value } else { settings.callLimit = value ?? defaults.callLimit }
+    case "isLowPower":
+      guard app == nil else { throw .command(64, "\(key) is of the machine, and not of one app") }
+      conditions.isLowPower = try flag(key, text) ?? false
+    default:
+      throw .command(
+        64, "there is no setting \(Printable.text(key))", remedy: "choose one of \(keys.joined(separator: ", "))")
+    }
+    if let app { settings.apps[app] = own == ServiceSettings.Override() ? nil : own }
+  }
+
+  private static func flag(_ key: String, _ text: String?) throws(ServiceFailure) -> Bool? {
+    switch text?.lowercased() {
+    case nil: nil
+    case "true", "yes", "on", "1": true
+    case "false", "no", "off", "0": false
+    default: throw .command(64, "\(key) is true or false, not \(Printable.text(text ?? ""))")
+    }
+  }
+
+  private static func seconds(
+    _ key: String, _ text: String?, _ range: ClosedRange<Double>
+  ) throws(ServiceFailure) -> Duration? {
+    guard let text else { return nil }
+    guard let value = Double(text), range.contains(value) else {
+      throw .command(
+        64, "\(key) is a number of seconds from \(range.lowerBound) to \(range.upperBound), not \(Printable.text(text))"
+      )
+    }
+    return .nanoseconds(Int64(value * 1e9))
+  }
+}
