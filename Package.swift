@@ -69,12 +69,15 @@ let package = Package(
     .target(name: "Sandbox", dependencies: ["CLinux", "CSeccomp", "LinuxSystem", yams], swiftSettings: strict),
     .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["AssetModel", "CCrypto"], swiftSettings: strict),
+    .target(name: "PropertyLists", swiftSettings: strict),
     // What the service, its clients and the command line say to each other.
     .target(name: "ServiceProtocol", swiftSettings: strict),
     // Floor 3: the engines; they don't know each other.
     .target(
       name: "PluginHost",
-      dependencies: ["AssetModel", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "Sandbox", logging],
+      dependencies: [
+        "AssetModel", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "PropertyLists", "Sandbox", logging,
+      ],
       swiftSettings: strict),
     .target(
       name: "RunnerKit",
@@ -93,7 +96,8 @@ let package = Package(
     .target(name: "ServiceMachines", dependencies: ["AssetModel"], swiftSettings: strict),
     // Apps as bundles: read, checked, made, unpacked and put in place.
     .target(
-      name: "AppBundles", dependencies: ["AssetModel", "CArchive", "CLinux", "LinuxSystem", yams], swiftSettings: strict),
+      name: "AppBundles",
+      dependencies: ["AssetModel", "CArchive", "CLinux", "LinuxSystem", "PropertyLists", yams], swiftSettings: strict),
     // A client's end of the connection to the service. Small: it lives inside apps.
     .target(name: "ServiceClient", dependencies: ["ServiceProtocol"], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.
@@ -173,7 +177,12 @@ let package = Package(
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
     .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin", "TestSupport"]),
-    .testTarget(name: "AppBundlesTests", dependencies: ["AppBundles", "LinuxSystem", "TestSupport"]),
+    .testTarget(name: "PropertyListsTests", dependencies: ["PropertyLists", "TestSupport"]),
+    .testTarget(
+      name: "AppBundlesTests",
+      dependencies: ["AppBundles", "LinuxSystem", "TestSupport", "bundle-writer", "kill-at-call", "outrider"]),
+    // An installation in a process of its own, to be killed.
+    .executableTarget(name: "bundle-writer", dependencies: ["AppBundles"], path: "Tests/BundleWriter"),
     .testTarget(name: "ServiceProtocolTests", dependencies: ["ServiceProtocol", "TestSupport"]),
     .testTarget(name: "ServiceMachinesTests", dependencies: ["AssetModel", "ServiceMachines", "TestSupport"]),
     .testTarget(

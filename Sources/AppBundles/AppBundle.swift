@@ -1,3 +1,6 @@
+internal import Glibc
+internal import LinuxSystem
+
 /// An app as a folder: `Name.app` with its `Info.plist`, executable and extension.
 public enum AppBundle {
   /// Reads a `Name.app` folder, in the layout of iOS or of macOS (`Contents/`), and holds it against sections 3.1 to 3.3 of the
@@ -8,7 +11,26 @@ public enum AppBundle {
   ///
   /// - Parameter isDevelopment: plain http to loopback hosts is allowed (L17).
   /// - Returns: the description is nil where there is an error among the findings.
-  public static func check(at path: String, isDevelopment: Bool) -> (AppDescription?, [Finding]) {
-    (nil, [Finding(file: "", expected: "an app", found: path)])
+  public static func check(
+    at path: String, isDevelopment: Bool, limits: BundleLimits = BundleLimits()
+  ) -> (AppDescription?, [Finding]) {
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    let expected = "a folder whose name ends in .app"
+    do throws(SystemCallError) {
+      let real = try Files.real(path)
+      // What a link is called counts for no more than what it leads to.
+      let bundleName = String(real.split(separator: "/").last ?? "")
+      guard BundleNames.isBundle(bundleName, suffix: ".app") else {
+        return (nil, [Finding(file: "", expected: expected, found: KeyReader.text(of: bundleName))])
+      }
+      let bundle = try BundleFolder(opening: real)
+      var check = AppCheck(bundleName: bundleName, isDevelopment: isDevelopment)
+      let description = check.run(in: bundle)
+      let problems = TreePass.problems(of: real, limits: limits)
+      return (problems.isEmpty ? description : nil, check.findings + problems)
+    } catch {
+      let found = error.code == ENOTDIR ? "something else at \(name)" : SystemCallError.message(error.code)
+      return (nil, [Finding(file: "", expected: expected, found: found)])
+    }
   }
 }

@@ -1,3 +1,6 @@
+internal import Glibc
+internal import LinuxSystem
+
 /// Puts apps into a folder of their own and takes them out again. `ROOT/ID/VERSION/Name.app` never changes once it is there;
 /// `ROOT/ID/current` is a symbolic link to the version that counts, replaced by one rename(2).
 ///
@@ -16,27 +19,143 @@ public struct AppInstaller: Sendable {
     self.limits = limits
   }
 
-  /// Installs or updates an app from a `Name.app` folder or an archive (tar with any usual compression, zip) that has one at its
-  /// top or one folder deep. What is checked is the copy that is placed.
+  /// Installs or updates an app: `stage(from:)` and `place(_:sharedGroups:)` in one.
   ///
   /// - Parameter sharedGroups: app groups of other apps that this one may share (L16).
   public func place(from path: String, sharedGroups: Set<String> = []) throws(BundleError) -> PlacedApp {
-    throw BundleError(.systemRefused, path, "can't be placed yet")
+    try place(try stage(from: path), sharedGroups: sharedGroups)
   }
 
-  /// Removes an app with all its versions.
+  /// Copies or unpacks an app into a folder that nobody looks into, on the volume of the apps, and checks the copy: what is checked
+  /// is what `place(_:sharedGroups:)` puts in place.
+  ///
+  /// - Parameter path: a `Name.app` folder, or an archive (tar with any usual compression, zip) that has one at its top or one
+  ///   folder deep.
+  public func stage(from path: String) throws(BundleError) -> StagedApp {
+    let source = try BundleSource(path)
+    // What needn't be copied to be refused.
+    if case .folder(let folder) = source { _ = try checked(folder, subject: path) }
+    let root = try AppsRoot(self.root, isCreating: true)
+    let staging = try StagingArea(in: root)
+    let bundle: String
+    switch source {
+    case .folder(let folder): bundle = try staging.copy(folder, limits: limits)
+    case .archive(let file): bundle = try staging.unpack(file, limits: limits)
+    }
+    let size = try TreePass.verify(bundle, subject: path, limits: limits)
+    let description = try checked(bundle, subject: path)
+    try staging.seal(description, entries: size.entries)
+    return StagedApp(description: description, staging: staging, subject: path)
+  }
+
+  private func checked(_ bundle: String, subject: String) throws(BundleError) -> AppDescription {
+    let (description, findings) = AppBundle.check(at: bundle, isDevelopment: isDevelopment, limits: limits)
+    if let description { return description }
+    let errors = findings.filter { $0.severity == .error }
+    let first = errors.first.map { ": \($0.text)" } ?? ""
+    let others = errors.count > 1 ? " and \(errors.count - 1) more" : ""
+    throw BundleError(
+      .invalid, subject, "isn't an app that can be installed\(first)\(others)",
+      remedy: "see all with: outrider bundle check", findings: findings)
+  }
+
+  /// Puts a staged app in place, and makes it the version that counts. An app with the same identifier is updated; its former
+  /// version stays beside it until `sweep(keeping:)`, also where both have the same number.
+  public func place(_ staged: consuming StagedApp, sharedGroups: Set<String> = []) throws(BundleError) -> PlacedApp {
+    let root = try AppsRoot(self.root, isCreating: true)
+    let lock = try root.locked()
+    defer { lock.end() }
+    let installed = inventory(root).apps.map(\.description)
+    let conflicts = GroupOwnership.conflicts(of: staged.description, among: installed, sharing: sharedGroups)
+    if let conflict = conflicts.first {
+      throw BundleError(
+        .groupTaken, staged.description.identifier,
+        "declares the app group \(conflict.group), which belongs to \(conflict.owners.joined(separator: ", "))",
+        remedy: "allow both to use it with --share-group \(conflict.group), or name another group")
+    }
+    return try AppFolder(root, staged.description.identifier).adopt(staged)
+  }
+
+  /// Removes an app with all its versions. Processes that run go on with the files that they have open.
   public func remove(_ identifier: String) throws(BundleError) {
-    throw BundleError(.notInstalled, identifier, "isn't installed")
+    guard let root = try? AppsRoot(self.root, isCreating: false), BundleNames.isIdentifier(identifier) else {
+      throw BundleError(.notInstalled, identifier, "isn't installed")
+    }
+    let name = Leftovers.name(.removed)
+    do {
+      let lock = try root.locked()
+      defer { lock.end() }
+      do throws(SystemCallError) {
+        try SystemFiles().rename(identifier, in: root.number, to: name, in: root.number)
+        try SystemFiles().synchronize(root.number)
+      } catch {
+        guard error.code == ENOENT else { throw BundleError(error, subject: identifier) }
+        throw BundleError(.notInstalled, identifier, "isn't installed", remedy: "see what is with: outrider apps")
+      }
+    } catch let error as BundleError {
+      throw error
+    } catch {
+      throw BundleError(.systemRefused, identifier, "\(error)")
+    }
+    Files.removeTree("\(root.path)/\(name)")
   }
 
-  /// Every installed app, by identifier. One that can't be read isn't among them; see `inventory()`.
-  public func installed() -> [PlacedApp] { [] }
+  /// What is installed, and why something that looks like an app can't be read.
+  public struct Inventory: Sendable {
+    public var apps: [PlacedApp] = []
+    public var problems: [BundleError] = []
+  }
+
+  /// Every installed app, by identifier. A folder of apps that doesn't exist yet is an empty one.
+  public func inventory() -> Inventory {
+    do throws(BundleError) {
+      return inventory(try AppsRoot(root, isCreating: false))
+    } catch {
+      return Inventory(problems: error.code == .notInstalled ? [] : [error])
+    }
+  }
+
+  private func inventory(_ root: borrowing AppsRoot) -> Inventory {
+    var result = Inventory()
+    for name in root.names where BundleNames.isIdentifier(name) {
+      do throws(BundleError) {
+        if let app = try AppFolder(root, name).current() { result.apps.append(app) }
+      } catch {
+        result.problems.append(error)
+      }
+    }
+    return result
+  }
+
+  /// Every installed app that can be read, by identifier; see `inventory()` for the others.
+  public func installed() -> [PlacedApp] { inventory().apps }
 
   /// The installed app of that identifier.
-  public func current(_ identifier: String) -> PlacedApp? { nil }
+  public func current(_ identifier: String) -> PlacedApp? {
+    guard BundleNames.isIdentifier(identifier), let root = try? AppsRoot(root, isCreating: false) else { return nil }
+    return (try? AppFolder(root, identifier).current()) ?? nil
+  }
 
-  /// Removes what killed operations left, and versions that `current` doesn't name.
+  /// Removes what killed operations left, and versions that `current` doesn't name. What an installation in progress has is left
+  /// alone, and so is whatever isn't of this type's making.
   ///
   /// - Parameter keeping: paths of bundles that are still in use (`PlacedApp.path`).
-  public func sweep(keeping: Set<String> = []) {}
+  public func sweep(keeping: Set<String> = []) {
+    guard let root = try? AppsRoot(root, isCreating: false), let lock = try? root.locked() else { return }
+    defer { lock.end() }
+    for name in root.names {
+      let path = "\(root.path)/\(name)"
+      if Leftovers.isOne(name, .removed) {
+        Files.removeTree(path)
+      } else if Leftovers.isOne(name, .staged) {
+        // Whoever fills it has its lock, and gets it under the lock that this function has.
+        guard let folder = try? OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+          flock(folder.number, LOCK_EX | LOCK_NB) == 0
+        else { continue }
+        Files.removeTree(path)
+      } else if BundleNames.isIdentifier(name) {
+        AppFolder(root, name).sweep(keeping: keeping)
+      }
+    }
+  }
 }

@@ -27,3 +27,11 @@ public struct Finding: Sendable, Equatable, Codable {
     self.remedy = remedy
   }
 }
+
+extension Finding {
+  /// In one sentence, for example `Info.plist: BAManifestURL: expected an https URL with a host, found nothing`.
+  public var text: String {
+    let place = [file, key].filter { !$0.isEmpty }.joined(separator: ": ")
+    return (place.isEmpty ? "" : place + ": ") + "expected \(expected), found \(found)"
+  }
+}

@@ -30,6 +30,21 @@ int ol_open_beneath(int directory, const char *path, int flags, unsigned int mod
     return 0;
 }
 
+int ol_open_inside(int directory, const char *path, int flags, int *descriptor) {
+    struct how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = no_magic_links | beneath};
+    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (result < 0) return errno == EAGAIN ? EINTR : errno;
+    *descriptor = (int)result;
+    return 0;
+}
+
+int ol_copy_range(int from, int to, int64_t count, int64_t *copied) {
+    ssize_t result = copy_file_range(from, NULL, to, NULL, (size_t)count, 0);
+    if (result < 0) return errno;
+    *copied = result;
+    return 0;
+}
+
 int ol_open_without_links(const char *path, int flags, int *descriptor) {
     struct how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = no_magic_links | no_symlinks};
     long result = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);

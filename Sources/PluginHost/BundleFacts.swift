@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import LinuxSystem
+internal import PropertyLists
 
 /// What the host reads of an extension's `Info.plist` (spec, section 3.2).
 public struct BundleFacts: Sendable {
@@ -10,8 +11,6 @@ public struct BundleFacts: Sendable {
   public let extensionPoint: String?
 
   public static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
-
-  private static let longest = 1 << 20
 
   public init(readingFrom bundle: String) throws(HostError) {
     // As on iOS, or as on macOS; a bundle that has both is taken for the former.
@@ -25,19 +24,16 @@ public struct BundleFacts: Sendable {
     let file = try named.reading()
     let bytes: [UInt8]
     do throws(SystemCallError) {
-      bytes = try file.readAll(limit: Self.longest + 1)
+      bytes = try file.readAll(limit: PropertyList.maxBytes + 1)
     } catch {
       throw .input("\(path): \(SystemCallError.message(error.code))")
     }
-    guard bytes.count <= Self.longest else { throw .input("\(path): more than 1 MiB") }
-    do throws(BinaryPropertyList.Objection) {
-      try BinaryPropertyList.check(bytes)
+    guard bytes.count <= PropertyList.maxBytes else { throw .input("\(path): more than 1 MiB") }
+    let plist: [String: Any]
+    do throws(PropertyList.Objection) {
+      plist = try PropertyList(bytes).root
     } catch {
       throw .input("\(path): \(error.description)")
-    }
-    guard let plist = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any]
-    else {
-      throw .input("\(path): not a property list")
     }
     guard let executable = plist["CFBundleExecutable"] as? String, !executable.isEmpty else {
       throw .input("\(path): CFBundleExecutable must name the extension's .so")

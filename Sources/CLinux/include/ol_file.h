@@ -7,6 +7,12 @@
 /* openat2(2) beneath a directory: no symbolic links, no magic links, no other mount. Debian 12's headers lack it. */
 int ol_open_beneath(int directory, const char *path, int flags, unsigned int mode, int *descriptor);
 
+/* openat2(2) beneath a directory, through symbolic links that stay there; EXDEV for one that leads out. */
+int ol_open_inside(int directory, const char *path, int flags, int *descriptor);
+
+/* copy_file_range(2) at both positions: shares the blocks where the filesystem can (Linux 5.3: Btrfs, XFS, NFS). */
+int ol_copy_range(int from, int to, int64_t count, int64_t *copied);
+
 /* openat2(2) of a whole path that no symbolic link is to be part of: ELOOP. */
 int ol_open_without_links(const char *path, int flags, int *descriptor);
 

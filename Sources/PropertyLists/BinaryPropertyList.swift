@@ -1,26 +1,12 @@
 /// A look at a binary property list before Foundation decodes it. Its objects refer to each other by number, and what is
 /// referred to twice is decoded twice: some hundred bytes may stand for more than any memory holds.
 enum BinaryPropertyList {
-  enum Objection: Error, Equatable, CustomStringConvertible {
-    case malformed
-    case tooLarge
-    case tooDeep
-
-    var description: String {
-      switch self {
-      case .malformed: "not a property list"
-      case .tooLarge: "the property list stands for more than \(mostVisits) objects or \(mostBytes >> 20) MiB"
-      case .tooDeep: "the property list is nested deeper than \(deepest) levels"
-      }
-    }
-  }
-
-  static let mostVisits = 100_000
-  static let mostBytes = 4 << 20
-  static let deepest = 64
+  static let maxVisits = 100_000
+  static let maxBytes = 4 << 20
+  static let maxDepth = PropertyList.maxDepth
 
   /// Passes whatever isn't one; throws where decoding one would cost too much.
-  static func check(_ bytes: [UInt8]) throws(Objection) {
+  static func check(_ bytes: [UInt8]) throws(PropertyList.Objection) {
     guard bytes.starts(with: Array("bplist".utf8)) else { return }
     var walk = try Walk(bytes)
     try walk.visit(walk.top, depth: 0)
@@ -38,7 +24,7 @@ enum BinaryPropertyList {
 
     /// The last 32 bytes: six of no interest, two sizes, then the number of objects, the top one and where the table of
     /// their offsets lies, eight bytes each.
-    init(_ bytes: [UInt8]) throws(Objection) {
+    init(_ bytes: [UInt8]) throws(PropertyList.Objection) {
       let trailer = bytes.count - 32
       guard trailer >= 8 else { throw .malformed }
       self.bytes = bytes
@@ -53,7 +39,7 @@ enum BinaryPropertyList {
     }
 
     /// Big endian. Nothing that counts or points within a file is longer than the file.
-    private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) throws(Objection) -> Int {
+    private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) throws(PropertyList.Objection) -> Int {
       guard at >= 0, size <= 8, at <= bytes.count - size else { throw .malformed }
       var value = 0
       for byte in bytes[at..<at + size] {
@@ -63,12 +49,12 @@ enum BinaryPropertyList {
       return value
     }
 
-    mutating func visit(_ object: Int, depth: Int) throws(Objection) {
+    mutating func visit(_ object: Int, depth: Int) throws(PropertyList.Objection) {
       guard object < count else { throw .malformed }
       // What refers to itself is endlessly deep.
-      guard depth < deepest else { throw .tooDeep }
+      guard depth < maxDepth else { throw .tooDeep }
       visits += 1
-      guard visits <= mostVisits else { throw .tooLarge }
+      guard visits <= maxVisits else { throw .tooLarge }
       let offset = try Self.number(bytes, table + object * offsetSize, offsetSize)
       guard offset < table else { throw .malformed }
       let marker = bytes[offset]
@@ -84,12 +70,12 @@ enum BinaryPropertyList {
       }
     }
 
-    private mutating func add(_ size: Int) throws(Objection) {
+    private mutating func add(_ size: Int) throws(PropertyList.Objection) {
       content += size
-      guard content <= mostBytes else { throw .tooLarge }
+      guard content <= maxBytes else { throw .tooLarge }
     }
 
-    private mutating func visitAll(_ offset: Int, perElement: Int, _ depth: Int) throws(Objection) {
+    private mutating func visitAll(_ offset: Int, perElement: Int, _ depth: Int) throws(PropertyList.Objection) {
       let (count, start) = try length(offset)
       guard count * perElement * referenceSize <= table - start else { throw .malformed }
       for index in 0..<count * perElement {
@@ -98,7 +84,7 @@ enum BinaryPropertyList {
     }
 
     /// How many elements, and where they begin: the marker's lower half, or an integer object that follows it.
-    private func length(_ offset: Int) throws(Objection) -> (count: Int, start: Int) {
+    private func length(_ offset: Int) throws(PropertyList.Objection) -> (count: Int, start: Int) {
       let short = Int(bytes[offset] & 0xf)
       guard short == 0xf else { return (short, offset + 1) }
       guard offset + 1 < table, bytes[offset + 1] >> 4 == 1 else { throw .malformed }

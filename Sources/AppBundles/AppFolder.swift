@@ -1,0 +1,143 @@
+internal import Foundation
+internal import Glibc
+internal import LinuxSystem
+
+/// `ROOT/ID`: the versions of one app, and the link to the one that counts.
+struct AppFolder {
+  static let descriptionName = "description.json"
+  private static let longestDescription = 1 << 20
+  private static let linkPrefix = ".current-"
+
+  private let identifier: String
+  private let path: String
+  private let root: String
+
+  init(_ root: borrowing AppsRoot, _ identifier: String) {
+    self.identifier = identifier
+    self.root = root.path
+    path = "\(root.path)/\(identifier)"
+  }
+
+  /// nil: the app isn't installed, though there may be what a killed installation left.
+  func current() throws(BundleError) -> PlacedApp? {
+    guard let version = linkedVersion else { return nil }
+    return PlacedApp(description: try description(of: version), version: version, in: path)
+  }
+
+  /// The name of the folder that `current` leads to.
+  private var linkedVersion: String? { Files.link("\(path)/\(BundleNames.current)") }
+
+  private func description(of version: String) throws(BundleError) -> AppDescription {
+    let subject = "\(path)/\(BundleNames.current)"
+    guard Self.isVersionFolder(version) else {
+      throw BundleError(
+        .unreadable, subject, "leads to '\(version)', which isn't a version", remedy: Self.remedy(identifier))
+    }
+    let file = "\(path)/\(version)/\(Self.descriptionName)"
+    do throws(SystemCallError) {
+      let opened = try OwnedDescriptor.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      let bytes = try opened.readAll(limit: Self.longestDescription)
+      if let description = try? JSONDecoder().decode(AppDescription.self, from: Data(bytes)),
+        description.identifier == identifier
+      {
+        return description
+      }
+    } catch {
+      throw BundleError(.unreadable, file, SystemCallError.message(error.code), remedy: Self.remedy(identifier))
+    }
+    throw BundleError(.unreadable, file, "isn't the description of \(identifier)", remedy: Self.remedy(identifier))
+  }
+
+  private static func remedy(_ identifier: String) -> String { "install \(identifier) again" }
+
+  /// The version's number, and behind a `~`, which none has, a counter where the same number is installed again.
+  private static func isVersionFolder(_ name: String) -> Bool {
+    let parts = name.split(separator: "~", omittingEmptySubsequences: false)
+    guard let version = parts.first, BundleNames.isVersion(String(version)) else { return false }
+    return parts.count == 1 || parts.count == 2 && (Int(parts[1]).map { $0 > 0 } ?? false)
+  }
+
+  /// Takes the staged folder over, then has `current` lead to it. Called with the root's lock.
+  func adopt(_ staged: borrowing StagedApp) throws(BundleError) -> PlacedApp {
+    do throws(SystemCallError) {
+      // A link in its place would have the app put anywhere.
+      if mkdir(path, 0o755) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: path) }
+      let folder = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      try synchronize(root)
+      let before = linkedVersion
+      let version = try move(staged, into: folder)
+      do throws(SystemCallError) {
+        try SystemFiles().synchronize(folder.number)
+        try link(version, in: folder)
+      } catch {
+        if linkedVersion != version { Files.removeTree("\(path)/\(version)") }
+        throw error
+      }
+      let number = before.map { String($0.prefix { $0 != "~" }) }
+      return PlacedApp(description: staged.description, version: version, in: path, previousVersion: number)
+    } catch {
+      // Of a first installation.
+      rmdir(path)
+      throw BundleError(error, subject: path)
+    }
+  }
+
+  private func synchronize(_ folder: String) throws(SystemCallError) {
+    let opened = try OwnedDescriptor.open(folder, O_RDONLY | O_DIRECTORY)
+    try SystemFiles().synchronize(opened.number)
+  }
+
+  private func move(
+    _ staged: borrowing StagedApp, into folder: borrowing OwnedDescriptor
+  ) throws(SystemCallError) -> String {
+    let number = staged.description.version
+    for count in 0..<10_000 {
+      let name = count == 0 ? number : "\(number)~\(count)"
+      do throws(SystemCallError) {
+        try staged.staging.moveVersion(to: folder.number, as: name)
+        return name
+      } catch {
+        guard error.code == EEXIST else { throw error }
+      }
+    }
+    throw SystemCallError("rename", code: EEXIST, subject: number)
+  }
+
+  private func link(_ version: String, in folder: borrowing OwnedDescriptor) throws(SystemCallError) {
+    let name = Self.linkPrefix + String(UInt64.random(in: .min ... .max), radix: 36)
+    try checkErrno("symlinkat", name) { symlinkat(version, folder.number, name) }
+    do throws(SystemCallError) {
+      try checkErrno("renameat", name) { renameat(folder.number, name, folder.number, BundleNames.current) }
+    } catch {
+      unlinkat(folder.number, name, 0)
+      throw error
+    }
+    try SystemFiles().synchronize(folder.number)
+  }
+
+  /// Called with the root's lock.
+  func sweep(keeping: Set<String>) {
+    guard let names = try? Files.names(in: path), Files.link(path) == nil else { return }
+    let current = linkedVersion
+    // Damaged: what is left may be all that there is.
+    if let current, !Self.isVersionFolder(current) || (try? description(of: current)) == nil { return }
+    for name in names {
+      let place = "\(path)/\(name)"
+      if name.hasPrefix(Self.linkPrefix) {
+        unlink(place)
+      } else if Self.isVersionFolder(name), name != current, !keeping.contains(where: { $0.hasPrefix(place + "/") }) {
+        Files.removeTree(place)
+      }
+    }
+    // Of a first installation that was killed; what isn't empty stays.
+    if current == nil { rmdir(path) }
+  }
+}
+
+extension PlacedApp {
+  init(description: AppDescription, version: String, in folder: String, previousVersion: String? = nil) {
+    self.init(
+      description: description, path: "\(folder)/\(version)/\(description.bundleName)", previousVersion: previousVersion
+    )
+  }
+}
