@@ -134,7 +134,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   }
 
   private mutating func pause() -> [Effect] {
-    guard let active, active.isGated, !isPaused else { return [] }
+    guard let active, active.isGated, active.stage != .placing, !isPaused else { return [] }
     isPaused = true
     self.active?.deadline = nil
     return [.pauseDownloads(generation: active.generation)]

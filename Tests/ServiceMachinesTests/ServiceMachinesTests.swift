@@ -1,5 +1,0 @@
-import Testing
-
-@testable import ServiceMachines
-
-@Suite struct ServiceMachinesTests {}
