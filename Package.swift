@@ -2,14 +2,17 @@
 // The floors of the house: a target imports only from floors below its own (checked by Tests/check-layers).
 import PackageDescription
 
-let strict: [SwiftSetting] = [
+// An asynchronous requirement that is nonisolated(nonsending) would take a class of the main actor off it for that method.
+let strictForClients: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .treatAllWarnings(as: .error),
   .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault")
+] + strictForClients
 let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treatAllWarnings(as: .error)]
 
 // Nothing to relocate at each start, and 8 MiB less memory. lld, because the archives of Foundation refer to each other.
@@ -107,7 +110,7 @@ let package = Package(
     .target(name: "OSLog", dependencies: ["os"], swiftSettings: strict),
     .target(
       name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation", "ServiceClient", "ServiceProtocol"],
-      swiftSettings: strict),
+      swiftSettings: strictForClients),
     // Floor 4: the service joins the engines.
     .target(
       name: "AssetService",

@@ -17,6 +17,8 @@ public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringCo
     case messageTooLong(bytes: Int, max: Int)
     /// The service has read nothing for that many seconds.
     case unread(seconds: Int)
+    /// The service hasn't answered a request for that many seconds.
+    case unanswered(seconds: Int)
     /// More messages came than this program takes.
     case overrun(messages: Int)
     case closed
@@ -51,6 +53,7 @@ public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringCo
     case .malformed(let why): "what came from \(place) isn't a message of the service: \(why)"
     case .messageTooLong(let bytes, let max): "a message to the service has \(bytes) bytes; at most \(max) are allowed"
     case .unread(let seconds): "the service at \(place) has read nothing for \(seconds) s"
+    case .unanswered(let seconds): "the service at \(place) hasn't answered for \(seconds) s"
     case .overrun(let messages): "more than \(messages) messages of the service waited to be read by this program"
     case .closed: "the service closed the connection at \(place)"
     }
@@ -68,7 +71,7 @@ public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringCo
     case .notASocket: "unset OUTRIDER_CONNECTION, or start the program by 'outrider launch'"
     case .malformed: "check that service and program are of the same version of Outrider"
     case .messageTooLong: "shorten the request's body or header fields"
-    case .unread: "look at 'outrider service status'"
+    case .unread, .unanswered: "look at 'outrider service status'"
     case .overrun: "read the messages as they come"
     case .closed: "call again: the connection is made anew"
     }

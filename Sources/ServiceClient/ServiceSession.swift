@@ -43,15 +43,25 @@ public final class ServiceSession: Sendable {
   }
 
   /// Asks, and blocks the thread until the reply or the end of the connection. Not for the tasks of Swift concurrency.
-  public func requestBlocking(_ request: ClientRequest) throws(ServiceFailure) -> Reply {
+  ///
+  /// - Parameter seconds: How long the service may take; then the connection is ended, since whether the request was
+  ///   carried out isn't known. nil: as long as the connection lasts.
+  public func requestBlocking(_ request: ClientRequest, within seconds: Int? = nil) throws(ServiceFailure) -> Reply {
     let answered = DispatchSemaphore(value: 0)
     let box = Box()
     conversation.ask(request) { result in
       box.result.withLock { $0 = result }
       answered.signal()
     }
-    answered.wait()
-    guard let result = box.result.withLock({ $0 }) else { throw ServiceFailure(.init(.closed, path: nil)) }
+    if let seconds, answered.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
+      close()
+      throw ServiceFailure(conversation.connection.failure(.unanswered(seconds: seconds)))
+    } else if seconds == nil {
+      answered.wait()
+    }
+    guard let result = box.result.withLock({ $0 }) else {
+      throw ServiceFailure(conversation.connection.failure(.closed))
+    }
     return try result.get()
   }
 

@@ -46,9 +46,7 @@ import Testing
   }
 
   @Test("the trait DeploymentBefore27 silences that deprecation") func traitSilences() throws {
-    let features = [
-      "InternalImportsByDefault", "MemberImportVisibility", "ExistentialAny", "NonisolatedNonsendingByDefault",
-    ]
+    let features = ["InternalImportsByDefault", "MemberImportVisibility", "ExistentialAny"]
     .map { "-enable-upcoming-feature \($0)" }.joined(separator: " ")
     let own = Self.compiler.replacingOccurrences(of: "-module-name Client", with: "-module-name BackgroundAssets")
     let lines = try compile(

@@ -9,7 +9,7 @@ import Testing
   private static let errors: [any Error] = {
     let date = Date(timeIntervalSince1970: 0)
     return [
-      FrameworkError.serviceNotRunning("Call"), FrameworkError.schedulingDuringContentRequest("a"),
+      FrameworkError.foregroundFromInactiveProcess("a"), FrameworkError.schedulingDuringContentRequest("a"),
       FrameworkError.foregroundFromExtension("a"), FrameworkError.essentialNotPermitted("a"),
       FrameworkError.exclusiveControlTimedOut(date),
       FrameworkError.answered(101, to: "Call", fallback: .downloadInvalid),

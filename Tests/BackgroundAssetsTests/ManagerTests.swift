@@ -179,27 +179,4 @@ extension HostSuite {
       #expect(FoundationAlone.container(of: "group")?.path == "/srv/container")
     }
   }
-
-  @Suite(.timeLimit(.minutes(1))) struct WithoutHost {
-    init() { ba_set_current_host(nil) }
-
-    @Test func everyCallSaysThatTheServiceIsNotRunning() async throws {
-      let download = BAURLDownload(
-        identifier: "name", request: URLRequest(url: URL(string: "https://e.com/a")!), fileSize: 1,
-        applicationGroupIdentifier: "group")
-      let manager = BADownloadManager.shared
-      let calls: [() throws -> Void] = [
-        { try manager.scheduleDownload(download) }, { try manager.startForegroundDownload(download) },
-        { try manager.cancel(download) }, { _ = try manager.fetchCurrentDownloads() },
-      ]
-      for call in calls {
-        let error = #expect(throws: NSError.self) { try call() }
-        #expect(error?.domain == BAErrorDomain && error?.code == 56)
-        #expect(error?.localizedDescription.contains("service isn't running") == true)
-      }
-      await #expect(throws: NSError.self) { try await manager.withExclusiveControl { 1 } }
-      await #expect(throws: NSError.self) { try await manager.currentDownloads }
-      #expect(FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group") == nil)
-    }
-  }
 }

@@ -47,6 +47,11 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
   final func move(to state: State) { currentState.withLock { $0 = state } }
 
+  /// Moves only what nobody has moved meanwhile.
+  final func moveOn(from states: [State], to state: State) {
+    currentState.withLock { if states.contains($0) { $0 = state } }
+  }
+
   /// What the host is told, whatever a subclass says.
   final var ownState: State { currentState.withLock { $0 } }
 

@@ -16,13 +16,6 @@ enum FrameworkError {
       ? [:] : [NSLocalizedDescriptionKey: description, NSLocalizedFailureReasonErrorKey: description]
   }
 
-  static func serviceNotRunning(_ operation: String) -> NSError {
-    make(
-      .callerConnectionInvalid,
-      "\(operation) failed: the Background Assets service isn't running, or this process isn't connected to it. "
-        + "Start the service, or make the call from a downloader extension that a host has loaded.")
-  }
-
   static func schedulingDuringContentRequest(_ identifier: String) -> NSError {
     make(
       .callFromExtensionNotAllowed,
@@ -35,6 +28,13 @@ enum FrameworkError {
       .callFromExtensionNotAllowed,
       "The download '\(identifier)' can't start in the foreground: an extension schedules background downloads only. "
         + "Use scheduleDownload(_:).")
+  }
+
+  static func foregroundFromInactiveProcess(_ identifier: String) -> NSError {
+    make(
+      .callFromInactiveProcessNotAllowed,
+      "The download '\(identifier)' can't start in the foreground: this process has said that it isn't active. "
+        + "Set BADownloadManager.shared.isProcessActive, or use scheduleDownload(_:).")
   }
 
   static func essentialNotPermitted(_ identifier: String) -> NSError {

@@ -22,25 +22,11 @@ extension ba_error {
 
 extension URLAuthenticationChallenge {
   convenience init(copying challenge: ba_challenge) {
-    let method = challenge.authentication_method.text
-    let realm = challenge.realm.text
     self.init(
-      protectionSpace: URLProtectionSpace(
-        host: challenge.host.text, port: Int(challenge.port), protocol: challenge.protocol.text,
-        realm: realm.isEmpty ? nil : realm,
-        authenticationMethod: method.isEmpty ? NSURLAuthenticationMethodDefault : method),
-      proposedCredential: nil, previousFailureCount: Int(challenge.previous_failure_count), failureResponse: nil,
-      error: nil, sender: UnusedSender())
+      host: challenge.host.text, port: Int(challenge.port), protocol: challenge.protocol.text,
+      realm: challenge.realm.text, method: challenge.authentication_method.text,
+      failures: Int(challenge.previous_failure_count))
   }
-}
-
-/// The answer is what the extension's function returns; the calls of the older protocol have no effect.
-private final class UnusedSender: NSObject, URLAuthenticationChallengeSender {
-  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
-  func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
-  func cancel(_ challenge: URLAuthenticationChallenge) {}
-  func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
-  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
 }
 
 extension ba_challenge_answer {

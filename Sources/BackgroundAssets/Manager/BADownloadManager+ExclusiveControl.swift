@@ -11,7 +11,7 @@ extension BADownloadManager {
   public final func withExclusiveControl<ReturnType>(
     _ body: @escaping () throws -> sending ReturnType
   ) async throws -> sending ReturnType {
-    let turn = try await Turn.begin(before: nil)
+    let turn = try await Turn.begin(of: self, before: nil)
     return try turn.perform(body)
   }
 
@@ -20,7 +20,7 @@ extension BADownloadManager {
   public final func withExclusiveControl<ReturnType>(
     before date: Date, _ body: @escaping () throws -> sending ReturnType
   ) async throws -> sending ReturnType {
-    let turn = try await Turn.begin(before: date)
+    let turn = try await Turn.begin(of: self, before: date)
     return try turn.perform(body)
   }
 }
@@ -31,10 +31,10 @@ private struct Turn: Sendable {
   private let bodyReturned = DispatchSemaphore(value: 0)
   private let controlReturned = DispatchSemaphore(value: 0)
 
-  static func begin(before date: Date?) async throws -> Turn {
+  static func begin(of manager: BADownloadManager, before date: Date?) async throws -> Turn {
     let turn = Turn()
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      ExclusiveControl.shared.request(before: date, afterwards: { turn.controlReturned.signal() }) { error in
+      manager.requestControl(before: date, afterwards: { turn.controlReturned.signal() }) { error in
         if let error { return continuation.resume(throwing: error) }
         continuation.resume()
         turn.bodyReturned.wait()

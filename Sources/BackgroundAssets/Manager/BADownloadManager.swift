@@ -1,11 +1,13 @@
 import CExtension
-import Dispatch
+public import Dispatch
 import Synchronization
 
 /// Schedules and cancels downloads, and guards what an app and its extension share.
 ///
 /// Corresponds to Apple's `BADownloadManager`. Safe to use from any thread. In an extension its calls go to the host that
-/// loaded it; in a process without a host each throws ``BAErrorCode/callerConnectionInvalid``.
+/// loaded it, in an app to the service. The first of an app's calls connects it; after the connection broke, the calls under
+/// way throw ``BAErrorCode/callerConnectionInvalid`` and the next one connects anew, as the manager does by itself while it
+/// has a delegate.
 open class BADownloadManager: NSObject, @unchecked Sendable {
   // @unchecked: the delegate is behind a mutex, everything else is constant.
 
@@ -16,18 +18,66 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   /// All completion handlers run on it.
   private let handlers = DispatchQueue(label: "BackgroundAssets.completion-handlers")
   private let currentDelegate = Mutex(WeakDelegate())
+  /// A link of its own for a manager that isn't the process's; whatever host there is, it isn't asked then.
+  private let ownLink: ServiceLink?
 
-  /// For a test's double of the manager, which Apple's initialisers don't allow. What a program uses is ``shared``.
-  override public init() { super.init() }
+  /// For a test's double of the manager, which Apple's initialisers don't allow. What a program uses is ``shared``; only
+  /// that one's delegate gets events.
+  override public init() {
+    ownLink = nil
+    super.init()
+  }
 
-  /// Gets the events of all downloads of the app from the moment it is set. Held weakly.
+  init(link: ServiceLink) {
+    ownLink = link
+    super.init()
+  }
+
+  private enum Side {
+    case app(ServiceLink)
+    case plugin(Host)
+  }
+
+  private var side: Side {
+    if let ownLink { return .app(ownLink) }
+    if let host = Host.current { return .plugin(host) }
+    return .app(.shared)
+  }
+
+  /// Gets the events of all downloads of the app from the moment it is set. Held weakly: the service is told that it has
+  /// gone when it is set to nil, or else with the first event that finds it gone.
   open weak var delegate: (any BADownloadManagerDelegate)? {
     get { currentDelegate.withLock { $0 }.delegate }
     set {
       let reference = WeakDelegate(delegate: newValue)
       currentDelegate.withLock { $0 = reference }
+      guard case .app(let link) = side, ownLink != nil || self === Self.sharedManager else { return }
+      link.delivery.set(newValue)
+      link.setObserving(newValue != nil)
     }
   }
+
+  // MARK: Beyond Apple's framework
+
+  /// The queue on which the delegate is called, one method at a time, whatever the kind of queue.
+  ///
+  /// Not in Apple's framework. A serial queue of the framework unless it is set; `.main` is for delegates of the main actor,
+  /// in a program that serves its main queue. Set it before the delegate: what is already on its way comes on the old one.
+  public final var delegateQueue: DispatchQueue {
+    get { deliveringLink.delivery.queue }
+    set { deliveringLink.delivery.queue = newValue }
+  }
+
+  /// Whether the user is at work with this app.
+  ///
+  /// Not in Apple's framework, whose system knows by itself. True unless the app says otherwise: an app that goes into the
+  /// background sets it to false, and ``startForegroundDownload(_:)`` then throws 51 until it is true again.
+  public final var isProcessActive: Bool {
+    get { deliveringLink.isActive }
+    set { deliveringLink.isActive = newValue }
+  }
+
+  private var deliveringLink: ServiceLink { ownLink ?? .shared }
 
   // MARK: Downloads
 
@@ -35,7 +85,11 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   ///
   /// Blocks until the host has answered, so it isn't for the main thread of an app.
   open func fetchCurrentDownloads() throws -> [BADownload] {
-    guard let host = Host.current else { throw FrameworkError.serviceNotRunning("fetchCurrentDownloads") }
+    let host: Host
+    switch side {
+    case .app(let link): return try link.currentDownloads()
+    case .plugin(let loader): host = loader
+    }
     let (status, downloads) = host.currentDownloads()
     guard status == BA_OK else {
       throw FrameworkError.answered(status, to: "fetchCurrentDownloads", fallback: .callerConnectionInvalid)
@@ -71,8 +125,10 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   ///   the process isn't a member, 56 without a service.
   open func scheduleDownload(_ download: BADownload) throws {
     let record = download.record
-    guard let host = Host.current else {
-      throw FrameworkError.serviceNotRunning("Scheduling the download '\(record.identifier)'")
+    let host: Host
+    switch side {
+    case .app(let link): return try link.schedule(download)
+    case .plugin(let loader): host = loader
     }
     guard !ContentRequestInProgress.isRunning else {
       throw FrameworkError.schedulingDuringContentRequest(record.identifier)
@@ -90,10 +146,16 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
     download.move(to: .waiting)
   }
 
-  /// Starts a download at once, or promotes a queued one. For apps: an extension gets error 50.
+  /// Starts a download at once, or promotes a queued one, which then goes on in the foreground while this process is
+  /// connected. For apps.
+  ///
+  /// - Throws: An `NSError` of ``BAErrorDomain``: 50 in an extension, 51 while ``isProcessActive`` is false, otherwise as
+  ///   ``scheduleDownload(_:)``.
   open func startForegroundDownload(_ download: BADownload) throws {
-    guard Host.current == nil else { throw FrameworkError.foregroundFromExtension(download.identifier) }
-    throw FrameworkError.serviceNotRunning("Starting the download '\(download.identifier)' in the foreground")
+    switch side {
+    case .app(let link): try link.startForeground(download)
+    case .plugin: throw FrameworkError.foregroundFromExtension(download.identifier)
+    }
   }
 
   /// Cancels a scheduled or running download.
@@ -101,12 +163,16 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   /// - Throws: An `NSError` of ``BAErrorDomain``: 101 if the download isn't scheduled, 113 if it isn't known, 56 without a
   ///   service.
   open func cancel(_ download: BADownload) throws {
+    let host: Host
+    switch side {
+    case .app(let link): return try link.cancel(download)
+    case .plugin(let loader): host = loader
+    }
     let identifier = download.record.identifier
-    let operation = "Cancelling the download '\(identifier)'"
-    guard let host = Host.current else { throw FrameworkError.serviceNotRunning(operation) }
     let status = host.cancel(identifier)
     guard status == BA_OK else {
-      throw FrameworkError.answered(status, to: operation, fallback: .downloadNotScheduled)
+      throw FrameworkError.answered(
+        status, to: "Cancelling the download '\(identifier)'", fallback: .downloadNotScheduled)
     }
   }
 
@@ -124,7 +190,7 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
     @available(*, deprecated, message: "Use the asynchronous withExclusiveControl(_:)")
   #endif
   open func withExclusiveControl(_ performHandler: @escaping (Bool, (any Error)?) -> Void) {
-    ExclusiveControl.shared.request(before: nil) { performHandler($0 == nil, $0) }
+    requestControl(before: nil) { performHandler($0 == nil, $0) }
   }
 
   /// As ``withExclusiveControl(_:)``, but fails if control isn't acquired before a date; the present moment means one try.
@@ -134,13 +200,19 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   open func withExclusiveControl(
     beforeDate date: Date, perform performHandler: @escaping (Bool, (any Error)?) -> Void
   ) {
-    ExclusiveControl.shared.request(before: date) { performHandler($0 == nil, $0) }
+    requestControl(before: date) { performHandler($0 == nil, $0) }
   }
-}
 
-/// @unchecked: only the reference crosses threads; what is behind it is called on the framework's queue alone.
-private struct WeakDelegate: @unchecked Sendable {
-  weak var delegate: (any BADownloadManagerDelegate)?
+  final func requestControl(
+    before date: Date?, afterwards: @escaping @Sendable () -> Void = {}, _ perform: @escaping ((any Error)?) -> Void
+  ) {
+    let source: ControlSource =
+      switch side {
+      case .app(let link): .service(link)
+      case .plugin(let host): .host(host)
+      }
+    (ownLink?.control ?? .shared).request(from: source, before: date, afterwards: afterwards, perform)
+  }
 }
 
 /// @unchecked: the public signature doesn't ask for `@Sendable`; the closure is handed to one queue and called once.

@@ -1,10 +1,9 @@
-import CExtension
 import Dispatch
 
 /// Takes turns at the advisory lock between the app and its extension.
 ///
-/// One serial queue for the whole process: requests are granted in the order in which they were made, and a host never sees
-/// two from one process at a time. Waiting happens on that queue's thread, never on the caller's.
+/// One serial queue for the whole process: requests are granted in the order in which they were made, and a host or service
+/// never sees two from one process at a time. Waiting happens on that queue's thread, never on the caller's.
 struct ExclusiveControl: Sendable {
   static let shared = ExclusiveControl()
 
@@ -17,48 +16,38 @@ struct ExclusiveControl: Sendable {
   ///   - perform: Gets nil when the lock is held, otherwise why it isn't. Not checked as `@Sendable`, because the
   ///   public closure forms aren't: it is called once, after this returned, and never again.
   func request(
-    before date: Date?, afterwards: @escaping @Sendable () -> Void = {}, _ perform: @escaping (NSError?) -> Void
+    from source: ControlSource, before date: Date?, afterwards: @escaping @Sendable () -> Void = {},
+    _ perform: @escaping ((any Error)?) -> Void
   ) {
-    guard let host = Host.current else {
-      let error = FrameworkError.serviceNotRunning("withExclusiveControl")
-      let unchecked = Unchecked(value: perform)
-      queue.async { unchecked.value(error) }
-      return
-    }
     // Before returning, so that the host knows of the request before the entry point that made it ends.
-    host.beginActivity()
+    source.beginActivity()
     OutstandingWork.begin()
     let wasInTime = date.map { $0.timeIntervalSinceNow > 0 } ?? true
     let unchecked = Unchecked(value: perform)
     queue.async {
       defer {
-        host.endActivity()
+        source.endActivity()
         afterwards()
         OutstandingWork.end()
       }
-      let error = acquire(before: date, wasInTime: wasInTime, from: host)
+      let result = acquire(from: source, before: date, wasInTime: wasInTime)
       defer {
         // While the other side still stays out: it may read them next.
         Preferences.save()
-        if error == nil { host.releaseExclusiveControl() }
+        if case .success(let release) = result { release() }
       }
-      unchecked.value(error)
+      if case .failure(let error) = result { unchecked.value(error) } else { unchecked.value(nil) }
     }
   }
 
-  private func acquire(before date: Date?, wasInTime: Bool, from host: Host) -> NSError? {
-    let seconds = date?.timeIntervalSinceNow
+  private func acquire(
+    from source: ControlSource, before date: Date?, wasInTime: Bool
+  ) -> Result<ControlSource.Release, any Error> {
     // A date that had passed when it was given means one try; one that passed while others had their turn means failure.
-    if let date, let seconds, seconds <= 0, wasInTime { return FrameworkError.exclusiveControlTimedOut(date) }
-    let status = host.acquireExclusiveControl(timeout: seconds.map(nanoseconds) ?? BA_NO_TIMEOUT)
-    if status == BA_OK { return nil }
-    if let date, status == BA_FAILED { return FrameworkError.exclusiveControlTimedOut(date) }
-    return FrameworkError.answered(status, to: "withExclusiveControl", fallback: .callerConnectionInvalid)
-  }
-
-  private func nanoseconds(_ seconds: TimeInterval) -> Int64 {
-    // A century is for ever, and more of them wouldn't fit into 64 bits; what isn't a number is no time at all.
-    seconds > 3_155_760_000 ? BA_NO_TIMEOUT : seconds > 0 ? Int64(seconds * 1e9) : 0
+    if let date, date.timeIntervalSinceNow <= 0, wasInTime {
+      return .failure(FrameworkError.exclusiveControlTimedOut(date))
+    }
+    return source.acquire(before: date)
   }
 }
 

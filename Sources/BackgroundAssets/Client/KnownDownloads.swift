@@ -1,0 +1,56 @@
+internal import ServiceProtocol
+import Synchronization
+
+/// The download objects of this process, so that what the service says of one reaches the object that the app has.
+///
+/// Held weakly: an object that the app has let go is made anew.
+final class KnownDownloads: Sendable {
+  private struct Entry {
+    weak var download: BADownload?
+  }
+
+  private struct Table {
+    var entries: [String: Entry] = [:]
+    /// Entries at which those of objects that are gone are looked for next.
+    var limit = 64
+
+    mutating func add(_ download: BADownload) {
+      if entries.count >= limit {
+        entries = entries.filter { $0.value.download != nil }
+        limit = max(64, 2 * entries.count)
+      }
+      entries[download.record.uniqueIdentifier] = Entry(download: download)
+    }
+  }
+
+  private let table = Mutex(Table())
+
+  func remember(_ download: BADownload) {
+    table.withLock { $0.add(download) }
+  }
+
+  /// The object for a download, in the state that the service says, or in `state` where the event itself says it.
+  func object(for value: DownloadValue, state: BADownload.State? = nil) -> BADownload {
+    let state = state ?? BADownload.State(rawValue: value.state) ?? .created
+    return table.withLock { table in
+      if let known = table.entries[value.uniqueIdentifier]?.download, known.isSame(as: value) {
+        known.move(to: state)
+        return known
+      }
+      let record = DownloadRecord(value)
+      let made: BADownload =
+        value.isManifest
+        ? ManifestDownload(record: record, state: state) : BAURLDownload(record: record, state: state)
+      table.add(made)
+      return made
+    }
+  }
+}
+
+extension BADownload {
+  /// A record never changes, so that a download of which the service knows better needs another object.
+  fileprivate func isSame(as value: DownloadValue) -> Bool {
+    record.identifier == value.identifier && record.isEssential == value.isEssential
+      && record.priority == value.priority && self is ManifestDownload == value.isManifest
+  }
+}
