@@ -14,10 +14,15 @@ public struct DownloadRules: Sendable {
   /// nil: the extension has no bundle, and every group maps to the one container that it was given.
   public var applicationGroups: Set<String>?
   public var request: ContentRequestKind?
+  /// Development mode: plain http to this machine (L9).
+  public var allowsPlainHTTPToLoopback: Bool
 
-  public init(applicationGroups: Set<String>? = nil, request: ContentRequestKind?) {
+  public init(
+    applicationGroups: Set<String>? = nil, request: ContentRequestKind?, allowsPlainHTTPToLoopback: Bool = false
+  ) {
     self.applicationGroups = applicationGroups
     self.request = request
+    self.allowsPlainHTTPToLoopback = allowsPlainHTTPToLoopback
   }
 
   public struct Verdict: Sendable, Equatable {
@@ -68,7 +73,7 @@ public struct DownloadRules: Sendable {
     if download.identifier.unicodeScalars.contains(where: Self.isDeceptive) {
       return reject(102, "the identifier contains a control or a text-direction character")
     }
-    if let reason = Self.objection(toURL: download.url) { return reject(102, reason) }
+    if let reason = objection(toURL: download.url) { return reject(102, reason) }
     if let reason = Self.objection(toRequest: download) { return reject(102, reason) }
     if let size = download.fileSize, size <= 0 {
       return reject(102, "fileSize is \(size); it must be greater than zero")
@@ -128,16 +133,27 @@ public struct DownloadRules: Sendable {
     }
   }
 
-  private static func objection(toURL url: String) -> String? {
-    if url.utf8.count > longestURL { return "the URL has \(url.utf8.count) bytes; at most \(longestURL) are allowed" }
+  private func objection(toURL url: String) -> String? {
+    if url.utf8.count > Self.longestURL {
+      return "the URL has \(url.utf8.count) bytes; at most \(Self.longestURL) are allowed"
+    }
     if url.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) { return "the URL isn't one: \(Printable.text(url))" }
-    guard url.lowercased().hasPrefix("https://") else {
+    let isSecure = url.lowercased().hasPrefix("https://")
+    guard isSecure || allowsPlainHTTPToLoopback && url.lowercased().hasPrefix("http://") else {
       return "the URL isn't https: \(Printable.text(url)); serve the file over https"
     }
-    let authority = url.dropFirst("https://".count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let authority = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     // Neither a user nor a port is a host.
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-    return host.isEmpty || host.hasPrefix(":") ? "the URL names no host: \(Printable.text(url))" : nil
+    if host.isEmpty || host.hasPrefix(":") { return "the URL names no host: \(Printable.text(url))" }
+    return isSecure || Self.isLoopback(host)
+      ? nil : "the URL isn't https, and its host isn't this machine: \(Printable.text(url)); serve the file over https"
+  }
+
+  /// Of a URL, with its port.
+  private static func isLoopback(_ host: some StringProtocol) -> Bool {
+    let name = host.hasPrefix("[") ? host.prefix { $0 != "]" }.dropFirst() : host.prefix { $0 != ":" }
+    return ["localhost", "127.0.0.1", "::1"].contains(name.lowercased())
   }
 
   /// C0 and C1 controls, line and paragraph separators, and the marks that reorder text on a screen.

@@ -91,6 +91,10 @@ final class ExtensionRun: Sendable {
       if plugin.image.entryPoints.contains(where: { $0.name == "will_terminate" }) { try await plugin.willTerminate() }
     } catch {
       if let ended = error.report { return ended }
+      // The host's or the container's fault, and not the extension's.
+      var report = await plugin.end()
+      report.outcome = Outcome(.hostFailed, error.description)
+      return report
     }
     return await plugin.end()
   }

@@ -21,6 +21,7 @@ struct ActiveRun {
   let generation: Int?
   /// Calls that it hasn't answered.
   var calls: Set<Int64> = []
+  var isReady = false
   var summary: RunSummary
 }
 
@@ -310,7 +311,8 @@ extension AssetService {
         manifest: manifest.map { plan.path(of: $0.value) }, containers: containers,
         services: ServiceDesk(service: self, app: app, run: number), limits: limits,
         remaining: machines.restrictions.remaining, essentialRemaining: machines.restrictions.essentialRemaining,
-        rules: DownloadRules(applicationGroups: Set(groups), request: request)))
+        rules: DownloadRules(
+          applicationGroups: Set(groups), request: request, allowsPlainHTTPToLoopback: configuration.isDevelopment)))
     let summary = RunSummary(
       app: app, id: number, request: request.map(Words.name) ?? "callbacks", startedAt: Timestamp.text(Date()),
       outcome: .init(kind: "running", detail: ""),
@@ -330,17 +332,15 @@ extension AssetService {
     switch news {
     case .answered(let verdict): answered(app, number, verdict)
     case .ready:
+      runs[number]?.isReady = true
       process(.app(app, .router(.extensionReady(run: number))))
-      endIfIdle(number)
     case .returned(let call, let isHandled):
       runs[number]?.calls.remove(call)
       process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: isHandled))))
-      endIfIdle(number)
     case .decided(let call, let decision):
       runs[number]?.calls.remove(call)
       challenges.removeValue(forKey: call)?.resume(returning: ChallengeAnswer(decision))
       process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: true))))
-      endIfIdle(number)
     case .ended(let report): ended(number, run, report)
     }
   }
@@ -388,10 +388,9 @@ extension AssetService {
     }
   }
 
-  /// A run for callbacks has done its work when nothing is left for it.
-  private func endIfIdle(_ number: Int64) {
-    guard let run = runs[number], run.generation == nil, run.calls.isEmpty else { return }
-    run.run.send(.end)
+  /// A run for callbacks has done its work when nothing is left for it; to be asked when no action is.
+  func endIdleRuns() {
+    for run in runs.values where run.generation == nil && run.isReady && run.calls.isEmpty { run.run.send(.end) }
   }
 
   private func ended(_ number: Int64, _ run: ActiveRun, _ report: RunReport) {

@@ -150,7 +150,9 @@ extension AssetService {
     if let known = downloads[app]?[value.uniqueIdentifier], known.entry != nil {
       return process(.app(app, event(clients.begin(id, request), known.value.planned)))
     }
-    let rules = DownloadRules(applicationGroups: Set(description(of: app)?.appGroups ?? []), request: nil)
+    let rules = DownloadRules(
+      applicationGroups: Set(description(of: app)?.appGroups ?? []), request: nil,
+      allowsPlainHTTPToLoopback: configuration.isDevelopment)
     var value = value
     if let rejection = rules.objection(to: Download(value)) {
       clients[id]?.connection.answer(request, .failure(ServiceFailure(rejection)))

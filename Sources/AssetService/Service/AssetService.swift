@@ -188,6 +188,7 @@ public actor AssetService {
       actions = []
       await perform(batch)
     }
+    endIdleRuns()
   }
 
   /// Progress is written with the next change that matters.

@@ -1,0 +1,101 @@
+internal import AssetModel
+internal import AssetStore
+internal import Dispatch
+internal import Downloads
+internal import Foundation
+internal import Glibc
+internal import LinuxSystem
+internal import Logging
+public import ServiceProtocol
+
+/// The service as a process: one for each user, with a socket in front of it.
+public struct ServiceDaemon: Sendable {
+  public struct Options: Sendable {
+    public var paths: ServicePaths
+    /// The folder that all of them lie in, where it was named; apps that are launched find the service by it.
+    public var state: String?
+    public var isDevelopment = false
+    /// nil: for the journal under systemd, otherwise text.
+    public var logFormat: ServiceLog.Format?
+    /// A pipe on which somebody waits for one line: `ready`, or why not.
+    public var readyDescriptor: Int32?
+    /// A PEM file with further certificate authorities; in development mode only.
+    public var authorityFile: String?
+    /// Seconds without apps, clients and work after which it ends by itself; nil: never.
+    public var idleSeconds: Double?
+
+    public init(paths: ServicePaths) { self.paths = paths }
+  }
+
+  private let options: Options
+
+  public init(_ options: Options) { self.options = options }
+
+  /// Runs until SIGTERM, SIGINT or a client's request, and returns the exit status (sysexits.h).
+  public func run() async -> Int32 {
+    let handed = Handed(environment: ProcessInfo.processInfo.environment, readyDescriptor: options.readyDescriptor)
+    signal(SIGPIPE, SIG_IGN)
+    Memory.keepSmall()
+    Files.raiseOpenFiles()
+    let format = options.logFormat ?? (handed.isUnderSystemd ? .journal : .text)
+    LoggingSystem.bootstrap { _ in ServiceLog(format) }
+    let service: AssetService
+    do {
+      service = try AssetService(configuration())
+      await service.start()
+      if let socket = handed.socket() {
+        await service.listen(on: socket, path: nil)
+      } else {
+        try await service.listen()
+      }
+    } catch {
+      handed.tell(Self.sentence(error))
+      FileHandle.standardError.write(Data("outriderd: \(Self.sentence(error))\n".utf8))
+      return 73
+    }
+    handed.tell("ready")
+    handed.notify("READY=1\nSTATUS=serving \(options.paths.socket)")
+    let signals = Self.stopping(service) { handed.notify("STOPPING=1") }
+    await service.waitUntilStopped()
+    signals.forEach { $0.cancel() }
+    return 0
+  }
+
+  private func configuration() -> AssetService.Configuration {
+    var configuration = AssetService.Configuration(paths: options.paths)
+    configuration.isDevelopment = options.isDevelopment
+    var addresses = AddressPolicy()
+    addresses.allowsLoopback = options.isDevelopment
+    addresses.allowsPrivate = options.isDevelopment
+    var hosts = HostRules()
+    hosts.allowsAnyPort = true
+    hosts.allowsPlainHTTPToLoopback = options.isDevelopment
+    hosts.allowsAddressLiterals = options.isDevelopment
+    configuration.transfers.transport = TransportOptions(addresses: addresses, hosts: hosts)
+    configuration.transfers.transport.authorityFile = options.isDevelopment ? options.authorityFile : nil
+    configuration.transfers.connectivityPatience = [
+      .foreground: .zero, .essential: .seconds(10),
+    ]
+    if let state = options.state { configuration.environment[ServicePaths.stateVariable] = state }
+    return configuration
+  }
+
+  private static func sentence(_ error: any Error) -> String {
+    "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+  }
+
+  private static func stopping(
+    _ service: AssetService, _ told: @escaping @Sendable () -> Void
+  ) -> [any DispatchSourceSignal] {
+    [SIGTERM, SIGINT].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        told()
+        Task { await service.stop() }
+      }
+      source.resume()
+      return source
+    }
+  }
+}

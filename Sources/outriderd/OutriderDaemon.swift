@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import AssetService
+internal import Foundation
+internal import Glibc
+internal import ServiceProtocol
+
+/// The service that `outrider` starts when it needs one.
+@main
+struct OutriderDaemon: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "outriderd",
+    abstract: "Serves apps and their extensions: installs, wakes, downloads, delivers.",
+    discussion: """
+      Commands of outrider start it when they need it; 'outrider service install' has systemd do so. It ends on SIGTERM and \
+      on SIGINT, at a checkpoint: nothing is lost.
+
+      EXAMPLES
+        outriderd --state /tmp/try --development
+        OUTRIDER_DEVELOPMENT=1 outriderd --log-format json
+      """)
+
+  @Option(help: "Everything that it keeps lies below this folder.") var state: String?
+  @Flag(help: "Allow plain http to this machine, and private addresses; every list says so.") var development = false
+  @Option(help: "How it logs: text, json or journal.") var logFormat: String?
+  @Option(help: "A descriptor on which it says 'ready', or why it can't start.") var readyFd: Int32?
+  @Option(help: "With --development, a PEM file with a certificate authority to trust.") var authority: String?
+  @Option(help: "End after so many seconds without anything to do.") var idleExit: Double?
+
+  mutating func validate() throws {
+    if let logFormat, ServiceLog.Format(rawValue: logFormat) == nil {
+      throw ValidationError("--log-format is text, json or journal, not \(logFormat)")
+    }
+  }
+
+  func run() async throws {
+    var environment = ProcessInfo.processInfo.environment
+    if let state { environment[ServicePaths.stateVariable] = URL(fileURLWithPath: state).path }
+    var options = ServiceDaemon.Options(paths: ServicePaths(environment: environment, user: geteuid()))
+    options.state = environment[ServicePaths.stateVariable]
+    options.isDevelopment = development || environment["OUTRIDER_DEVELOPMENT"] == "1"
+    options.logFormat = logFormat.flatMap(ServiceLog.Format.init)
+    options.readyDescriptor = readyFd
+    options.authorityFile = authority ?? environment["OUTRIDER_AUTHORITY"]
+    options.idleSeconds = idleExit
+    throw ExitCode(await ServiceDaemon(options).run())
+  }
+}
