@@ -100,7 +100,8 @@ let package = Package(
     // Apps as bundles: read, checked, made, unpacked and put in place.
     .target(
       name: "AppBundles",
-      dependencies: ["AssetModel", "CArchive", "CLinux", "LinuxSystem", "PropertyLists", yams], swiftSettings: strict),
+      dependencies: ["AssetModel", "CArchive", "CLinux", "LinuxSystem", "PropertyLists", "Sandbox", yams],
+      swiftSettings: strict),
     // A client's end of the connection to the service. Small: it lives inside apps.
     .target(name: "ServiceClient", dependencies: ["ServiceProtocol"], swiftSettings: strict),
     // What extensions compile against. It lives inside their .so and reaches the host through CExtension alone.

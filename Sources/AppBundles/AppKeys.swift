@@ -11,9 +11,11 @@ enum AppKeys {
   static let isManaged = "BAHasManagedAssetPacks"
   static let usesAppleHosting = "BAUsesAppleHosting"
 
+  static let sizes = [maxInstallSize, essentialMaxInstallSize]
+  static let flags = [isManaged, usesAppleHosting]
   /// Of no use to an Apple-hosted app.
-  static let selfHosted = [manifestURL, restrictions, maxInstallSize, essentialMaxInstallSize]
-  static let all = Set(selfHosted + [appGroupID, isManaged, usesAppleHosting])
+  static let selfHosted = [manifestURL, restrictions] + sizes
+  static let all = Set(selfHosted + flags + [appGroupID])
   /// Within the restrictions. At the root they are no keys of the framework, and easily put there by mistake.
   static let inner = [allowance, essentialAllowance, domains]
 }

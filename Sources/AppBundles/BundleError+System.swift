@@ -2,6 +2,7 @@ internal import Glibc
 internal import LinuxSystem
 
 extension BundleError {
+  @discardableResult
   static func translating<T: ~Copyable>(
     _ subject: String, _ body: () throws(SystemCallError) -> T
   ) throws(BundleError) -> T {
