@@ -95,6 +95,11 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
     let inspections = files.sorted { $0.value.sequence < $1.value.sequence }.map {
       Effect.inspect(uniqueIdentifier: $0.key)
     }
+    // What was due before the gate closed waits for the batch as well: whoever was to be told of it is gone.
+    if isGateClosed {
+      for (unique, entry) in entries where entry.state == .due { entries[unique]?.state = .held }
+      return inspections
+    }
     return offer { $0.state == .due } + inspections
   }
 }

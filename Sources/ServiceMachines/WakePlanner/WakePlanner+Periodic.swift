@@ -6,6 +6,8 @@ extension WakePlanner {
     guard apps[app] != nil else {
       var record = WakeRecord(version: version, installedAt: now, phase: randomness.fraction())
       record.nextPeriodic = record.nextSlot(after: now)
+      // A run of the app that was removed may still be on its way out.
+      for run in runs where run.request.app == app { record.runtime.reserve(run.granted, now) }
       apps[app] = record
       return []
     }

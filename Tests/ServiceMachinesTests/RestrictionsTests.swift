@@ -1,0 +1,135 @@
+import TestSupport
+import Testing
+
+@testable import ServiceMachines
+
+@Suite struct RestrictionsTests {
+  static let mebibyte: Int64 = 1 << 20
+
+  static func restrictions(
+    _ allowance: Int64 = 10 << 20, essential: Int64 = 10 << 20, domains: [String]? = nil
+  ) -> Restrictions {
+    Restrictions(limits: .init(allowance: allowance, essentialAllowance: essential, domains: domains))
+  }
+
+  static func code(_ effects: [Restrictions.Effect]) -> Int? {
+    effects.lazy.compactMap {
+      switch $0 {
+      case .refuse(_, let failure), .fail(_, let failure): failure.code
+      default: nil
+      }
+    }.first
+  }
+
+  @Test("Both allowances count down apart, and are nil after the first launch, for good [B60, B61, B64]")
+  func countDown() {
+    var restrictions = Self.restrictions()
+    #expect(restrictions.remaining == 10 << 20)
+    #expect(restrictions.essentialRemaining == 9 << 20, "1 MiB is the manifest's [B62]")
+    _ = restrictions.handle(.requested(planned("a", size: 3 << 20), isManifest: false), at: 0)
+    _ = restrictions.handle(.requested(planned("e", essential: true, size: 2 << 20), isManifest: false), at: 0)
+    #expect(restrictions.remaining == 7 << 20 && restrictions.essentialRemaining == 7 << 20)
+    _ = restrictions.handle(.received(uniqueIdentifier: "u-a", bytes: 3 << 20), at: 1)
+    _ = restrictions.handle(.settled(uniqueIdentifier: "u-a"), at: 1)
+    #expect(restrictions.remaining == 7 << 20)
+    #expect(
+      restrictions.handle(.launched, at: 2) == [
+        .setBudget(.essential, allowed: nil), .setBudget(.other, allowed: nil),
+      ])
+    #expect(restrictions.remaining == nil && restrictions.essentialRemaining == nil)
+    _ = restrictions.handle(.limitsChanged(.init(allowance: 0, essentialAllowance: 0, domains: [])), at: 3)
+    #expect(
+      restrictions.handle(.requested(planned("z", size: .max), isManifest: false), at: 3)
+        == [.admit(uniqueIdentifier: "u-z", budget: nil)])
+  }
+
+  @Test("What would exceed is refused with 112; what was cancelled gives back what it hadn't used [B63]")
+  func exceed() {
+    var restrictions = Self.restrictions()
+    #expect(Self.code(restrictions.handle(.requested(planned("a", size: 10 << 20), isManifest: false), at: 0)) == nil)
+    #expect(Self.code(restrictions.handle(.requested(planned("b", size: 1), isManifest: false), at: 0)) == 112)
+    _ = restrictions.handle(.received(uniqueIdentifier: "u-a", bytes: 4 << 20), at: 1)
+    _ = restrictions.handle(.settled(uniqueIdentifier: "u-a"), at: 1)
+    #expect(restrictions.remaining == 6 << 20)
+  }
+
+  @Test("A manifest has 1 MiB whatever the essential downloads took, and is refused with 203 beyond [B62]")
+  func manifest() {
+    var restrictions = Self.restrictions(essential: 0)
+    #expect(restrictions.essentialRemaining == 0)
+    #expect(Self.code(restrictions.handle(.requested(planned("m", size: 2 << 20), isManifest: true), at: 0)) == 203)
+    #expect(Self.code(restrictions.handle(.requested(planned("m", size: 1 << 20), isManifest: true), at: 0)) == nil)
+  }
+
+  @Test("A download of unknown size is accepted and fails with 204 when it goes beyond [B63]")
+  func unknownSize() {
+    var restrictions = Self.restrictions()
+    #expect(Self.code(restrictions.handle(.requested(planned("a", size: nil), isManifest: false), at: 0)) == nil)
+    #expect(restrictions.handle(.received(uniqueIdentifier: "u-a", bytes: 10 << 20), at: 1).isEmpty)
+    #expect(Self.code(restrictions.handle(.received(uniqueIdentifier: "u-a", bytes: 1), at: 1)) == 204)
+  }
+
+  @Test(
+    "Before the first launch only hosts of the allow list are asked: 202; with content switched off none: 206 [B63]")
+  func domains() {
+    var restrictions = Self.restrictions(domains: ["*.example.com"])
+    #expect(
+      Self.code(restrictions.handle(.requested(planned("a", host: "example.org"), isManifest: false), at: 0)) == 202)
+    #expect(Self.code(restrictions.handle(.requested(planned("a"), isManifest: false), at: 0)) == nil)
+    _ = restrictions.handle(.contentBeforeLaunch(isAllowed: false), at: 0)
+    #expect(Self.code(restrictions.handle(.requested(planned("b"), isManifest: false), at: 0)) == 206)
+  }
+
+  @Test(
+    "A leading *. matches subdomains and nothing else",
+    arguments: [
+      ("assets.example.com", "*.example.com", true), ("a.b.example.com", "*.example.com", true),
+      ("example.com", "*.example.com", false), ("badexample.com", "*.example.com", false),
+      ("example.com", "example.com", true), ("EXAMPLE.com.", "example.COM", true), ("", "*.", false),
+      ("anything", "*.", false), ("anything", "*", false), ("a.example.com", "example.com", false),
+    ])
+  func matching(host: String, pattern: String, isMatch: Bool) {
+    #expect(Restrictions.matches(host, pattern) == isMatch)
+  }
+
+  @Test(
+    "However downloads come and go, no allowance is exceeded by what was admitted, and none is negative [B61]",
+    arguments: [Seed.current])
+  func random(seed: Seed) throws {
+    var random = seed.generator
+    let limit: Int64 = 50_000_000
+    var restrictions = Self.restrictions(limit, essential: limit)
+    /// By name: bytes that it may still receive.
+    var open: [String: Int64] = [:]
+    var step = 0
+    while step < 10_000 {
+      step += 1
+      let event: Restrictions.Event
+      switch random.below(6) {
+      case 0, 1:
+        let size = Int64(random.below(4_000_000))
+        event = .requested(
+          planned("\(step)", essential: random.chance(2), size: size), isManifest: false)
+        let effects = try restrictions.handleAsTwins(event, now: .start)
+        if case .admit(let unique, _)? = effects.first { open[unique] = size }
+        continue
+      case 2, 3, 4:
+        guard let (unique, rest) = open.min(by: { $0.key < $1.key }) else { continue }
+        let bytes = Int64.random(in: 0...rest, using: &random)
+        open[unique] = rest - bytes
+        event = .received(uniqueIdentifier: unique, bytes: bytes)
+      default:
+        guard let unique = open.keys.min() else { continue }
+        open[unique] = nil
+        event = .settled(uniqueIdentifier: unique)
+      }
+      #expect(try restrictions.handleAsTwins(event, now: .start).isEmpty)
+      for budget in Restrictions.Budget.allCases { #expect((0...limit).contains(restrictions.used(budget))) }
+      #expect((restrictions.remaining ?? 0) >= 0 && (restrictions.essentialRemaining ?? 0) >= 0)
+      if step % 1000 == 0 {
+        restrictions = Self.restrictions(limit, essential: limit)
+        open = [:]
+      }
+    }
+  }
+}
