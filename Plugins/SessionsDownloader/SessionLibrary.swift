@@ -3,12 +3,21 @@ import BackgroundAssets
 /// The place in the group's container where app and extension keep the sessions.
 struct SessionLibrary: Sendable {
   private let directory: URL
+  private let catalogFile: URL
 
   init?(appGroup: String) {
     guard let container = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: appGroup) else {
       return nil
     }
     directory = container.appendingPathComponent("Library/Caches/Sessions", isDirectory: true)
+    catalogFile = container.appendingPathComponent("Library/Application Support/Sessions.json", isDirectory: false)
+  }
+
+  /// Keeps the manifest for the app: the file at its place is deleted when the content request has been answered.
+  func keep(catalog: URL) throws {
+    try FileManager.default.createDirectory(
+      at: catalogFile.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(contentsOf: catalog, options: .mappedIfSafe).write(to: catalogFile, options: .atomic)
   }
 
   /// A plain file name, neither hidden nor a path.

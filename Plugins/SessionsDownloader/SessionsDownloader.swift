@@ -22,6 +22,9 @@ struct SessionsDownloader: BADownloaderExtension {
       logger.error("The manifest can't be read: \(error.localizedDescription, privacy: .public)")
       return []
     }
+    do { try library.keep(catalog: manifestURL) } catch {
+      logger.error("The app will see an old catalog: \(error.localizedDescription, privacy: .public)")
+    }
     let missing = sessions.filter { !library.contains($0.id) }
     logger.info("\(missing.count) of \(sessions.count) sessions are missing")
     return Set(missing.compactMap { $0.download(for: request) })

@@ -3,12 +3,12 @@ import Testing
 
 /// What the README says about settings of those who compile against the module.
 @Suite(.timeLimit(.minutes(1))) struct CompilingTests {
-  private static let root = ReadmeTests.root.path
-  private static let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+  static let root = ReadmeTests.root.path
+  static let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent().path
 
   /// What the compiler says, line by line.
-  private func compile(_ command: String, _ sources: [String: String] = [:]) throws -> [Substring] {
+  static func compile(_ command: String, _ sources: [String: String] = [:]) throws -> [Substring] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "outrider-compiling-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,20 +40,22 @@ import Testing
   @Test("the deprecation of the closure forms can stay a warning where warnings are errors") func staysAWarning() throws
   {
     let strict = "\(Self.compiler) -typecheck -warnings-as-errors -I \"$modules\""
-    #expect(try compile("\(strict) *.swift", Self.control).first?.contains("error: 'withExclusiveControl'") == true)
-    let lines = try compile("\(strict) -Wwarning DeprecatedDeclaration *.swift", Self.control)
+    #expect(
+      try Self.compile("\(strict) *.swift", Self.control).first?.contains("error: 'withExclusiveControl'") == true)
+    let lines = try Self.compile("\(strict) -Wwarning DeprecatedDeclaration *.swift", Self.control)
     #expect(lines.count == 1 && lines[0].contains(": warning: 'withExclusiveControl'"), "\(lines)")
   }
 
   @Test("the trait DeploymentBefore27 silences that deprecation") func traitSilences() throws {
     let features = ["InternalImportsByDefault", "MemberImportVisibility", "ExistentialAny"]
-    .map { "-enable-upcoming-feature \($0)" }.joined(separator: " ")
+      .map { "-enable-upcoming-feature \($0)" }.joined(separator: " ")
     let own = Self.compiler.replacingOccurrences(of: "-module-name Client", with: "-module-name BackgroundAssets")
-    let lines = try compile(
+    let lines = try Self.compile(
       """
       sources=$(find "$root/Sources/BackgroundAssets" -name '*.swift') && mkdir own && \
       \(own) \(features) -parse-as-library -emit-module -D DeploymentBefore27 -I "$modules" $sources \
-      -o own/BackgroundAssets.swiftmodule && cp "$modules/ExtensionFoundation.swiftmodule" own && \
+      -o own/BackgroundAssets.swiftmodule && \
+      cp "$modules"/{ExtensionFoundation,ServiceClient,ServiceProtocol}.swiftmodule own && \
       \(Self.compiler) -typecheck -warnings-as-errors -I own *.swift
       """, Self.control)
     #expect(lines.isEmpty, "\(lines)")
@@ -67,7 +69,7 @@ import Testing
   @Test("files that import Foundation alone see containerURL where another file imports BackgroundAssets")
   func containerBesideAnImport() throws {
     let sources = ["Alone.swift": "import Foundation\n\(Self.group)", "Other.swift": "import BackgroundAssets"]
-    let lines = try compile("\(Self.compiler) -typecheck -I \"$modules\" *.swift", sources)
+    let lines = try Self.compile("\(Self.compiler) -typecheck -I \"$modules\" *.swift", sources)
     #expect(lines.isEmpty, "\(lines)")
   }
 
@@ -81,8 +83,8 @@ import Testing
     let flags = try JSONDecoder().decode([String].self, from: Data(setting.utf8)).joined(separator: " ")
     let sources = ["Alone.swift": "import Foundation\n\(Self.group)"]
     let typecheck = "\(Self.compiler) -typecheck \(feature) -I \"$modules\""
-    #expect(try compile("\(typecheck) *.swift", sources).isEmpty == false)
-    let lines = try compile("\(typecheck) \(flags) *.swift", sources)
+    #expect(try Self.compile("\(typecheck) *.swift", sources).isEmpty == false)
+    let lines = try Self.compile("\(typecheck) \(flags) *.swift", sources)
     #expect(lines.isEmpty, "\(lines)")
   }
 }

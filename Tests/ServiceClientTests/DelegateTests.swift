@@ -180,7 +180,8 @@ import Testing
     await app.waitForAnswers(200)
     #expect(!isWrong.withLock { $0 })
     #expect(
-      app.service.received.all.compactMap { if case .answer(let call, _) = $0 { call } else { nil } } == Array(UInt64(0)..<200))
+      app.service.received.all.compactMap { if case .answer(let call, _) = $0 { call } else { nil } }
+        == Array(UInt64(0)..<200))
   }
 
   @Test("a delegate of the main actor is called there once the main queue is chosen (X15)") func mainActor()
@@ -212,7 +213,8 @@ import Testing
     peer.send(.call(id: 2, event: .failed(App.value(), Self.failure)))
     await app.waitForAnswers(1)
     #expect(patient.events.all == ["asked", "cancelled: true"])
-    #expect(app.service.received.all.compactMap { if case .answer(let call, _) = $0 { call } else { nil } } == [UInt64(2)])
+    #expect(
+      app.service.received.all.compactMap { if case .answer(let call, _) = $0 { call } else { nil } } == [UInt64(2)])
   }
 
   @Test("after a restart of the service the delegate is registered again by itself, and events go on") func reconnects()

@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+// A sample app, as somebody outside this repository would build it: on the public product alone.
+import PackageDescription
+
+let package = Package(
+  name: "Sessions",
+  dependencies: [
+    .package(name: "Outrider", path: "../..")
+  ],
+  targets: [
+    .executableTarget(
+      name: "Sessions",
+      dependencies: [.product(name: "BackgroundAssets", package: "Outrider")],
+      path: "Sources")
+  ],
+  swiftLanguageModes: [.v6]
+)
