@@ -151,8 +151,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
-        "PluginHost", "Sandbox", "outrider", "outrider-runner",
+        "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
+        "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "outrider", "outrider-runner", "outriderd",
       ]),
     .testTarget(
       name: "DownloadsTests",

@@ -1,0 +1,135 @@
+import DevelopmentOrigin
+import Foundation
+import ServiceClient
+import ServiceProtocol
+import Synchronization
+import Testing
+
+/// The service as a process, with a real bundle, socket, origin and extension.
+@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
+  private static let sessions = ["e1": 100_000, "e2": 200_000, "t1": 50_000, "t2": 1, "t3": 300_000]
+
+  @Test("Manifest and essentials come before the gate opens, and everything is delivered once it has (B2, B14, B51)")
+  func installs() async throws {
+    let world = try ServiceWorld()
+    world.publish(Self.sessions)
+    try world.start()
+    let accepted = try await world.install(world.bundle())
+    #expect(accepted.state == .installing)
+    #expect(accepted.gate.isClosed)
+    try await world.waitUntilOpen()
+    let order = world.origin.requests.map(\.path)
+    #expect(order.first == "/manifest.json")
+    #expect(order.contains("/e1") && order.contains("/e2"))
+    try await world.waitUntilShelved(Self.sessions)
+    let app = try #require(try await world.summary())
+    #expect(app.state == .launchable)
+    #expect(app.progress.fraction == 1)
+    #expect(app.restrictions.isActive)
+    let runs = try await world.runs()
+    #expect(runs.map(\.outcome.kind).allSatisfy { $0 == "returned" }, "\(runs)")
+    #expect(runs.first?.request == "install")
+    #expect(runs.first?.downloads.accepted == 5)
+    try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+    let manifests = try FileManager.default.contentsOfDirectory(atPath: world.paths.store + "/manifests")
+    #expect(manifests.filter { !$0.hasPrefix(".") }.isEmpty)
+  }
+
+  @Test("An update brings what is new, and nothing again that is there")
+  func updates() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000, "t1": 1000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000, "t1": 1000])
+    world.origin.reset()
+    world.publish(["e1": 1000, "t1": 1000, "e9": 2000])
+    let app = try await world.install(world.bundle(version: "2.0"), mustExist: true)
+    #expect(app.state == .updating)
+    try await world.waitUntilOpen()
+    try await world.waitUntilShelved(["e1": 1000, "t1": 1000, "e9": 2000])
+    #expect(try await world.summary()?.version == "2.0")
+    #expect(Set(world.origin.requests.map(\.path)) == ["/manifest.json", "/e9"])
+  }
+
+  @Test("An extension that crashes in an installation doesn't keep the app from being launched (B8)")
+  func crashes() async throws {
+    let world = try ServiceWorld()
+    world.publish(Self.sessions)
+    try world.start()
+    _ = try await world.install(world.bundle(library: Workspace.hostile + "/requests/no_function.so"))
+    try await world.waitUntilOpen()
+    let run = try #require(try await world.runs().last)
+    #expect(run.outcome.kind != "returned", "\(run)")
+    #expect(try await world.summary()?.gate.reason.contains("extension") == true)
+  }
+
+  @Test("Without its manifest an app becomes launchable, and says why it has nothing (B33)", arguments: [404, 403])
+  func withoutManifest(status: Int) async throws {
+    let world = try ServiceWorld { $0.handler = { _, _ in .status(status) } }
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilOpen()
+    #expect(try await world.summary()?.gate.reason.contains("manifest") == true)
+  }
+
+  @Test("What is uninstalled leaves nothing behind but its shared container")
+  func uninstalls() async throws {
+    let world = try ServiceWorld()
+    world.publish(Self.sessions)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(Self.sessions)
+    let session = try await world.connect()
+    _ = try await session.request(.uninstall(app: ServiceWorld.app))
+    try await world.wait("it is gone") { try await world.summary() == nil }
+    #expect(!FileManager.default.fileExists(atPath: "\(world.paths.apps)/\(ServiceWorld.app)"))
+    #expect(try await world.downloads().isEmpty)
+    // And can come again.
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilOpen()
+  }
+
+  @Test("An app sees its downloads, and what its delegate handles wakes no extension (B28, B29)")
+  func delegates() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    let runs = try await world.runs().count
+    world.origin.set("/later", Resource(.pseudoRandom(seed: 9, count: 5000)))
+    let taken = world.folder + "/taken"
+    let session = Mutex<ServiceSession?>(nil)
+    let app = try await world.connect(Hello(role: .operator, launches: ServiceWorld.app)) { message in
+      guard case .call(let id, .finished(let download, let path)) = message, download.identifier == "later" else {
+        return
+      }
+      try? FileManager.default.moveItem(atPath: path, toPath: taken)
+      session.withLock { $0 }?.answer(id, .handled)
+    }
+    session.withLock { $0 = app }
+    _ = try await app.request(.observe(isObserving: true))
+    let download = DownloadValue(
+      identifier: "later", uniqueIdentifier: UUID().uuidString, url: world.origin.url("/later"),
+      applicationGroupIdentifier: ServiceWorld.group, fileSize: 5000)
+    _ = try await app.request(.schedule(download: download))
+    try await world.wait("the delegate has it") { FileManager.default.fileExists(atPath: taken) }
+    try await world.wait("it is settled") { try await world.downloads().isEmpty }
+    #expect(try await world.runs().count == runs)
+    #expect(try await world.summary()?.restrictions.isActive == false)
+    app.close()
+    session.withLock { $0 = nil }
+  }
+
+  @Test("A second service says who has the state folder, in one sentence")
+  func secondService() async throws {
+    let world = try ServiceWorld()
+    try world.start()
+    let second = try Workspace.run(["--state", world.state], program: Workspace.products + "/outriderd")
+    #expect(second.status == 73)
+    #expect(second.errors.split(separator: "\n").count == 1)
+    #expect(second.errors.contains("\(world.pid)"), "\(second.errors)")
+    #expect(try world.terminate() == 0)
+  }
+}
