@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test(
-    "A hard link within the bundle and a sparse file are unpacked", .enabled(if: hasPython, "python3 isn't installed"))
+    "A hard link within the bundle is unpacked, and what lies beside the app isn't kept", .enabled(if: hasPython, "python3 isn't installed"))
   func hardLinkInside() throws {
     let scratch = try Scratch()
     let archive = try pack("hard('Sessions.app/again', 'Sessions.app/Sessions'); add('./top-level-note')", scratch)
@@ -222,6 +222,24 @@ import Testing
     mkfifo("\(scratch.path)/pipe", 0o600)
     expectRefused("\(scratch.path)/pipe", scratch, code: .notABundle, "is a FIFO")
     expectRefused("\(scratch.path)/gone", scratch, code: .unreadable, "No such file")
+  }
+
+  @Test("A file with holes is unpacked, and counts as what it is read as")
+  func sparse() throws {
+    let scratch = try Scratch()
+    let bundle = try SampleApp().write(in: scratch.path)
+    let path = "\(bundle)/sparse"
+    try Data("end".utf8).write(to: URL(fileURLWithPath: path))
+    try #require(truncate(path, 8 << 20) == 0)
+    let archive = "\(scratch.path)/a.tar"
+    try Tool.run("tar", ["-cSf", archive, "Sessions.app"], in: scratch.path)
+    try #require(try Files.identity(of: archive).size < 1 << 20)
+    let placed = try AppInstaller(root: "\(scratch.path)/apps", isDevelopment: false).place(from: archive)
+    #expect(FileManager.default.contentsEqual(atPath: "\(placed.path)/sparse", andPath: path))
+    Files.removeTree("\(scratch.path)/apps")
+    var limits = BundleLimits()
+    limits.totalBytes = 7 << 20
+    expectRefused(archive, scratch, code: .tooLarge, "more than 7 MiB", limits: limits)
   }
 
   @Test("Findings of an unpacked app come with the error")

@@ -175,7 +175,7 @@ import Testing
     try expectNothingPlaced(bundle, scratch, limits: limits)
   }
 
-  @Test("A file that grows while it is copied ends where it did, and modes are what an app needs")
+  @Test("Modes are what an app needs, whatever those of the source are")
   func modes() throws {
     let scratch = try Scratch()
     let bundle = try SampleApp().write(in: scratch.path)
