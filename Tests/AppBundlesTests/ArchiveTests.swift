@@ -173,7 +173,8 @@ import Testing
   }
 
   @Test(
-    "A hard link within the bundle is unpacked, and what lies beside the app isn't kept", .enabled(if: hasPython, "python3 isn't installed"))
+    "A hard link within the bundle is unpacked, and what lies beside the app isn't kept",
+    .enabled(if: hasPython, "python3 isn't installed"))
   func hardLinkInside() throws {
     let scratch = try Scratch()
     let archive = try pack("hard('Sessions.app/again', 'Sessions.app/Sessions'); add('./top-level-note')", scratch)
