@@ -14,23 +14,32 @@ public enum AppBundle {
   public static func check(
     at path: String, isDevelopment: Bool, limits: BundleLimits = BundleLimits()
   ) -> (AppDescription?, [Finding]) {
-    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    let (description, findings, real) = checkKeys(at: path, isDevelopment: isDevelopment)
+    guard let real else { return (nil, findings) }
+    let problems = TreePass.problems(of: real, limits: limits)
+    return (problems.isEmpty ? description : nil, findings + problems)
+  }
+
+  /// Without the files that nothing refers to. `path` is the folder's own one, nil where there is no app.
+  static func checkKeys(
+    at path: String, isDevelopment: Bool
+  ) -> (description: AppDescription?, findings: [Finding], path: String?) {
     let expected = "a folder whose name ends in .app"
     do throws(SystemCallError) {
       let real = try Files.real(path)
       // What a link is called counts for no more than what it leads to.
       let bundleName = String(real.split(separator: "/").last ?? "")
       guard BundleNames.isBundle(bundleName, suffix: ".app") else {
-        return (nil, [Finding(file: "", expected: expected, found: KeyReader.text(of: bundleName))])
+        return (nil, [Finding(file: "", expected: expected, found: KeyReader.text(of: bundleName))], nil)
       }
       let bundle = try BundleFolder(opening: real)
       var check = AppCheck(bundleName: bundleName, isDevelopment: isDevelopment)
       let description = check.run(in: bundle)
-      let problems = TreePass.problems(of: real, limits: limits)
-      return (problems.isEmpty ? description : nil, check.findings + problems)
+      return (description, check.findings, real)
     } catch {
+      let name = path.split(separator: "/").last.map(String.init) ?? ""
       let found = error.code == ENOTDIR ? "something else at \(name)" : SystemCallError.message(error.code)
-      return (nil, [Finding(file: "", expected: expected, found: found)])
+      return (nil, [Finding(file: "", expected: expected, found: found)], nil)
     }
   }
 }

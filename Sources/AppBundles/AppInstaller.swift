@@ -49,7 +49,7 @@ public struct AppInstaller: Sendable {
   }
 
   private func checked(_ bundle: String, subject: String) throws(BundleError) -> AppDescription {
-    let (description, findings) = AppBundle.check(at: bundle, isDevelopment: isDevelopment, limits: limits)
+    let (description, findings, _) = AppBundle.checkKeys(at: bundle, isDevelopment: isDevelopment)
     if let description { return description }
     let errors = findings.filter { $0.severity == .error }
     let first = errors.first.map { ": \($0.text)" } ?? ""
@@ -148,11 +148,7 @@ public struct AppInstaller: Sendable {
       if Leftovers.isOne(name, .removed) {
         Files.removeTree(path)
       } else if Leftovers.isOne(name, .staged) {
-        // Whoever fills it has its lock, and gets it under the lock that this function has.
-        guard let folder = try? OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
-          flock(folder.number, LOCK_EX | LOCK_NB) == 0
-        else { continue }
-        Files.removeTree(path)
+        StagingArea.sweep(path)
       } else if BundleNames.isIdentifier(name) {
         AppFolder(root, name).sweep(keeping: keeping)
       }

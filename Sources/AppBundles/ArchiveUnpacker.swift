@@ -24,6 +24,13 @@ struct ArchiveUnpacker {
       guard try file.identity().isRegularFile else { throw SystemCallError("open", code: EINVAL, subject: archive) }
       return file
     }
+    // Names are bytes that the thread's locale gives a meaning: in that of the service they may have none.
+    let locale = newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
+    let former = locale.map { uselocale($0) }
+    defer {
+      if let former { uselocale(former) }
+      if let locale { freelocale(locale) }
+    }
     guard let reader = archive_read_new() else { throw outOfMemory }
     defer { archive_read_free(reader) }
     guard let writer = archive_write_disk_new() else { throw outOfMemory }
@@ -56,7 +63,6 @@ struct ArchiveUnpacker {
     ] { _ = filter(reader) }
     // lzip is read by liblzma; where that lacks it, libarchive says so by its warning, and no program is started.
     _ = archive_read_support_filter_lzip(reader)
-    archive_read_set_options(reader, "hdrcharset=UTF-8")
   }
 
   private func message(_ object: OpaquePointer) -> String {

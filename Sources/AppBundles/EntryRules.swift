@@ -34,7 +34,7 @@ struct EntryRules {
       throw BundleError(.damagedArchive, archive, "is encrypted", remedy: "pack it without a password")
     }
     let name = archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry)
-    guard let path = try cleaned(name, what: "entry") else { return nil }
+    guard let path = try cleaned(name, what: "an entry") else { return nil }
     let mode = UInt32(archive_entry_mode(entry))
     if let target = archive_entry_hardlink(entry) ?? archive_entry_hardlink_utf8(entry) {
       return try admitHardLink(path, to: target)
@@ -57,7 +57,7 @@ struct EntryRules {
   }
 
   private mutating func admitHardLink(_ path: String, to name: UnsafePointer<CChar>) throws(BundleError) -> Admitted {
-    guard let target = try cleaned(name, what: "hard link's target"), kinds[target] == .file else {
+    guard let target = try cleaned(name, what: "a hard link to"), kinds[target] == .file else {
       throw refuse(
         path, "is a hard link to '\(Printable.text(String(cString: name)))', no file of the archive before it")
     }
@@ -93,13 +93,13 @@ struct EntryRules {
     BundleError(.tooLarge, archive, "unpacks to more than \(limits.totalBytes >> 20) MiB")
   }
 
-  private func refuse(_ path: String, _ reason: String) -> BundleError {
-    BundleError(.unsafeContent, archive, "has an entry \(Printable.text(path)) that \(reason)")
+  private func refuse(_ path: String, _ reason: String, what: String = "an entry") -> BundleError {
+    BundleError(.unsafeContent, archive, "has \(what) \(Printable.text(path)) that \(reason)")
   }
 
   /// nil for the top itself.
   private func cleaned(_ name: UnsafePointer<CChar>?, what: String) throws(BundleError) -> String? {
-    guard let name, name[0] != 0 else { throw refuse("without a name", "can't be unpacked") }
+    guard let name, name[0] != 0 else { throw refuse("without a name", "can't be unpacked", what: what) }
     let bytes = UnsafeBufferPointer(start: name, count: strlen(name)).map { UInt8(bitPattern: $0) }
     let shown = String(decoding: bytes.prefix(200), as: UTF8.self)
     guard bytes.count <= limits.pathLength else {
@@ -107,15 +107,17 @@ struct EntryRules {
         .tooLarge, archive, "has a path of more than \(limits.pathLength) bytes: \(Printable.text(shown, limit: 60))…")
     }
     guard let text = String(validating: bytes, as: UTF8.self), BundleNames.isPlain(text) else {
-      throw refuse(shown, "has a name that isn't UTF-8 text, or has control characters")
+      throw refuse(shown, "has a name that isn't UTF-8 text, or has control characters", what: what)
     }
-    if text.hasPrefix("/") { throw refuse(text, "has an absolute path") }
+    if text.hasPrefix("/") { throw refuse(text, "has an absolute path", what: what) }
     let parts = text.split(separator: "/").filter { $0 != "." }
-    if parts.contains("..") { throw refuse(text, "has '..' in its path") }
+    if parts.contains("..") { throw refuse(text, "has '..' in its path", what: what) }
     guard parts.count <= limits.depth else {
       throw BundleError(.tooLarge, archive, "has folders within each other deeper than \(limits.depth) levels")
     }
-    if parts.contains(where: { $0.utf8.count > 255 }) { throw refuse(shown, "has a name of more than 255 bytes") }
+    if parts.contains(where: { $0.utf8.count > 255 }) {
+      throw refuse(shown, "has a name of more than 255 bytes", what: what)
+    }
     return parts.isEmpty ? nil : parts.joined(separator: "/")
   }
 }

@@ -32,23 +32,41 @@ enum BundleSource {
 final class StagingArea: Sendable {
   private let path: String
   private let descriptor: OwnedDescriptor
+  private let lock: OwnedDescriptor
   private var version: String { "\(path)/version" }
+  private static let lockName = "lock"
 
   init(in root: borrowing AppsRoot) throws(BundleError) {
     let path = "\(root.path)/\(Leftovers.name(.staged))"
     // Before it is locked, nobody may sweep.
-    let lock = try root.locked()
-    defer { lock.end() }
+    let rootLock = try root.locked()
+    defer { rootLock.end() }
     do throws(SystemCallError) {
       try checkErrno("mkdir", path) { mkdir(path, 0o700) }
       let folder = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-      try checkErrno("flock", path) { flock(folder.number, LOCK_EX | LOCK_NB) }
+      // A file, and open for writing: NFS locks nothing else exclusively (flock(2)).
+      let held = try OwnedDescriptor.open("\(path)/\(Self.lockName)", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+      try FileLock.take(held.number, name: path)
       try checkErrno("mkdir", path) { mkdir("\(path)/version", 0o755) }
       self.path = path
       descriptor = folder
+      self.lock = held
     } catch {
       Files.removeTree(path)
       throw BundleError(error, subject: path)
+    }
+  }
+
+  /// Removes one that has no owner any more. Called with the root's lock, under which an owner gets its own.
+  static func sweep(_ path: String) {
+    let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK
+    do throws(SystemCallError) {
+      let held = try OwnedDescriptor.open("\(path)/\(lockName)", flags)
+      try FileLock.take(held.number, name: path)
+      Files.removeTree(path)
+    } catch {
+      // Killed before it had one.
+      if error.code == ENOENT { Files.removeTree(path) }
     }
   }
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A property list from anywhere: held against bounds before Foundation decodes it, whose parsers descend without one.
+/// A property list from anywhere: held against bounds before Foundation decodes it.
 package struct PropertyList {
   package enum Objection: Error, Equatable, CustomStringConvertible {
     case malformed

@@ -62,6 +62,10 @@ extension BundleCommand {
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Puts an app together from an executable, an extension and what they are called.",
+      usage: """
+        outrider bundle create --executable <file> --extension <file> --info <file>
+          [--entitlements <file>] -o <app> [--force] [--development] [--json]
+        """,
       discussion: """
         The app is checked before it gets its name, and nothing is left of one that isn't right. --info takes a property \
         list, or a YAML file with these keys:

@@ -4,7 +4,7 @@ import Testing
 /// Help as it is read: on terminals of several widths, and by programs.
 @Suite(.timeLimit(.minutes(3))) struct HelpTests {
   private static let commands = [
-    "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve",
+    "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve", "bundle",
   ]
 
   /// No line is too long, and none ends before its paragraph does while the next word would have had room.

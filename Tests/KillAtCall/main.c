@@ -42,6 +42,7 @@ static const struct {
     {"mkdir", SYS_mkdir, always, 0},
     {"rmdir", SYS_rmdir, always, 0},
     {"link", SYS_link, always, 0},
+    {"symlink", SYS_symlink, always, 0},
     {"chmod", SYS_chmod, always, 0},
 #endif
     {"openat", SYS_openat, creates, 2},
@@ -50,6 +51,8 @@ static const struct {
     {"unlinkat", SYS_unlinkat, always, 0},
     {"mkdirat", SYS_mkdirat, always, 0},
     {"linkat", SYS_linkat, always, 0},
+    {"symlinkat", SYS_symlinkat, always, 0},
+    {"copy_file_range", SYS_copy_file_range, always, 0},
     {"write", SYS_write, beyond_standard_error, 0},
     {"writev", SYS_writev, beyond_standard_error, 0},
     {"pwrite64", SYS_pwrite64, always, 0},

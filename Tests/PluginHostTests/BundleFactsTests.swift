@@ -55,7 +55,7 @@ import Testing
     #expect(both.isEmpty, "\(both)")
   }
 
-  /// In text as well: Foundation's parser calls itself for every level, and would end the process.
+  /// In text as in the binary format.
   @Test func aDeepListIsRefused() throws {
     let deep = "<plist>" + String(repeating: "<array>", count: 100_000)
     let text = try refusal { try Data(deep.utf8).write(to: URL(fileURLWithPath: $0)) }

@@ -106,7 +106,7 @@ import Testing
     #expect(old.isOldStyle)
   }
 
-  @Test("Text that its parser would descend into without end is refused, and what looks like it isn't")
+  @Test("Text that is nested too deeply is refused, and what looks like it isn't")
   func depthOfText() throws {
     func nested(_ levels: Int) -> String {
       "<plist><dict><key>a</key>" + String(repeating: "<array>", count: levels - 1)

@@ -1,5 +1,0 @@
-import Testing
-
-@testable import AppBundles
-
-@Suite struct AppBundlesTests {}
