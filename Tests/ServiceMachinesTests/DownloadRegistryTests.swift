@@ -163,6 +163,29 @@ import Testing
     #expect(rejected.map(\.0) == ["u-2"] && rejected.map(\.1) == [100])
   }
 
+  @Test("Manifests take no identifier from anybody, nor from each other [B4, B36]")
+  func manifests() {
+    var registry = Self.scheduled("taken")
+    for generation in 1...2 {
+      var manifest = planned("taken")
+      manifest.uniqueIdentifier = "m-\(generation)"
+      let effects = registry.handle(.planned(downloads: [manifest], generation: generation, isManifest: true), at: 1)
+      #expect(effects.count == 2)
+    }
+    #expect(registry.entry(identifier: "taken")?.isManifest == false)
+  }
+
+  @Test("What is abandoned is cancelled, and nobody is told of its end")
+  func abandoned() {
+    var registry = Self.scheduled()
+    let effects = registry.handle(.abandoned(uniqueIdentifier: "u-a"), at: 1)
+    #expect(effects.last == .cancel(uniqueIdentifier: "u-a"))
+    for settlement in [Settlement.cancelled, .finished(size: 1), .failed(AppLifecycleTests.failure)] {
+      #expect(registry.handle(.engineSettled(uniqueIdentifier: "u-a", settlement: settlement), at: 2).isEmpty)
+    }
+    #expect(registry.handle(.abandoned(uniqueIdentifier: "u-a"), at: 3).isEmpty)
+  }
+
   @Test("A paused installation pauses its downloads, and resumes all but those that were paused by themselves [B49]")
   func pausedInstallation() {
     var registry = Self.scheduled("outside")
