@@ -30,7 +30,7 @@ struct Outrider: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, FetchCommand.self,
-      ExplainCommand.self, DigestCommand.self, ServeCommand.self, BundleCommand.self,
+      ExplainCommand.self, DigestCommand.self, ServeCommand.self, BundleCommand.self, SimulateCommand.self,
     ])
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.

@@ -108,6 +108,19 @@ import Testing
     }
   }
 
+  @Test("A request that got no manifest isn't lost: it is asked for at the next periodic moment, without the gate [B4]")
+  func withoutManifest() {
+    var app = Self.installing(to: .manifest)
+    let effects = app.handle(.manifestFailed(generation: 1, failure: Self.failure), at: 2)
+    #expect(effects.contains(.retryPeriodicLater))
+    _ = app.handle(.versionPlaced(version: "1"), at: 2)
+    #expect(app.handle(.conditionsChanged, at: 3).isEmpty, "the planner says when")
+    #expect(
+      app.handle(.requested(.periodic, isSimulated: false), at: 4)
+        == [.fetchManifest(generation: 2, request: .install, version: "1")])
+    #expect(!app.gate.isClosed)
+  }
+
   @Test("Content before the first launch switched off opens the gate, and the extension is asked after the launch [B9]")
   func contentBeforeLaunchOff() {
     var app = Self.installing(to: .wake)

@@ -90,6 +90,23 @@ import Testing
     #expect(planner.handle(.tick, now: next) == [.periodicDue(app: "a")])
   }
 
+  @Test(
+    "Without a manifest the next moment comes within hours, further away each time, and a launch doesn't put it off")
+  func failed() throws {
+    var planner = WakePlannerTests.planner()
+    let due = try #require(planner.nextDeadline)
+    #expect(planner.handle(.tick, now: due) == [.periodicDue(app: "a")])
+    _ = planner.handle(.periodicFailed(app: "a"), now: due)
+    let next = try #require(planner.nextDeadline)
+    #expect(next >= due + .minutes(30) && next <= due + .minutes(150))
+    _ = planner.handle(.launched(app: "a"), now: due + .minutes(1))
+    _ = planner.handle(.exited(app: "a"), now: due + .minutes(2))
+    #expect(planner.nextDeadline == next)
+    #expect(planner.handle(.tick, now: next) == [.periodicDue(app: "a")])
+    _ = planner.handle(.periodicFailed(app: "a"), now: next)
+    #expect(try #require(planner.nextDeadline) >= next + .hours(1))
+  }
+
   @Test("The first periodic wakes of many machines lie evenly over the day [B3]")
   func spread() {
     var hours = Array(repeating: 0, count: 24)

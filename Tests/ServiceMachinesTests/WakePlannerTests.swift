@@ -182,6 +182,15 @@ import Testing
     #expect(order == ["d", "b", "c", "a"])
   }
 
+  @Test("Callbacks that come while a run for callbacks ends get a run of their own [B13]")
+  func callbacksAgain() {
+    var planner = Self.planner()
+    let callbacks = Self.request(token: 0, .callbacks)
+    #expect(Self.runs(planner.handle(.requested(callbacks), at: 1)) == [1])
+    #expect(planner.handle(.requested(callbacks), at: 2).isEmpty, "one run of an app at a time")
+    #expect(Self.runs(planner.handle(.ended(run: 1, runtime: .zero, end: .returned), at: 3)) == [2])
+  }
+
   @Test("The same request again, because the service doesn't know whether it was made, is the same run")
   func again() {
     var planner = Self.planner()

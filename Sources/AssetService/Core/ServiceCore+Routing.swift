@@ -46,6 +46,8 @@ extension ServiceCore {
       tell(app, .router(.left(recipient: .delegate(run: run))))
       tell(app, .router(.left(recipient: .entryPoint(run: run))))
       tell(app, .lifecycle(.extensionEnded(run: run, end: end)))
+      // For a run that never began; of the others the planner knows by now what they used.
+      tellPlanner(.ended(run: run, runtime: .zero, end: end))
     }
     routeEffects(of: app, now)
   }
@@ -134,6 +136,7 @@ extension ServiceCore {
     case .reportManifestFailure(let generation, let failure):
       guard let download = apps[app]?.manifests[generation] else { return }
       stageFailure(app, download, failure)
+    case .retryPeriodicLater: tellPlanner(.periodicFailed(app: app))
     case .cancelDownloads(let generation): tell(app, .registry(.cancelGeneration(generation)))
     case .pauseDownloads(let generation):
       tell(app, .progress(.paused))
@@ -164,6 +167,9 @@ extension ServiceCore {
   }
 
   private mutating func discardManifests(_ app: String, upTo generation: Int) {
+    for (_, download) in apps[app]?.manifests.filter({ $0.key <= generation }) ?? [:] {
+      tell(app, .registry(.abandoned(uniqueIdentifier: download)))
+    }
     change(app) { machines in machines.manifests = machines.manifests.filter { $0.key > generation } }
     act(.discardManifests(app: app, upTo: generation))
   }

@@ -172,10 +172,23 @@ extension AssetService {
     case .waiting(let explanation):
       change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
       process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
+      leaveToPlanner(app, unique, explanation)
     case .paused: publish(app, unique)
     case .finished, .failed, .cancelled:
       if let record = transfers.record(key), record.state.isSettled { await settle(app, unique, record) }
     }
+  }
+
+  /// Where nobody waits at a gate, the planner says when a manifest is asked for again: its times are further apart than
+  /// the engine's, so that a whole fleet doesn't stand before an origin that comes back.
+  private func leaveToPlanner(_ app: String, _ unique: String, _ explanation: Explanation) {
+    guard downloads[app]?[unique]?.value.isManifest == true, core.apps[app]?.lifecycle.gate.isClosed == false,
+      [.retrying, .originBackoff, .retryAfter].contains(explanation.code)
+    else { return }
+    let failure = Failure(
+      domain: Failure.networkDomain, code: -1004,
+      message: "the manifest can't be had now (\(explanation.code.rawValue)); it is asked for again later")
+    process(.app(app, .manifestLost(download: unique, failure: failure)))
   }
 
   private func change(_ app: String, _ unique: String, _ body: (inout TransferFacts) -> Void) {

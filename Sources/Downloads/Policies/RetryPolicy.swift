@@ -1,15 +1,15 @@
-internal import AssetModel
+package import AssetModel
 
 /// When a failed attempt is followed by another.
-struct RetryPolicy: Sendable, Equatable {
+package struct RetryPolicy: Sendable, Equatable {
   /// Attempts in a row without progress after which the job fails; nil: time alone ends it.
-  let attemptLimit: Int?
+  package let attemptLimit: Int?
   let base: Duration
   let cap: Duration
 
   static let longestWithoutProgress: Duration = .seconds(14 * 24 * 3600)
 
-  init(transferClass: TransferClass, appIdleForWeek: Bool) {
+  package init(transferClass: TransferClass, appIdleForWeek: Bool) {
     switch transferClass {
     case .foreground: (attemptLimit, base, cap) = (6, .seconds(1), .seconds(60))
     case .essential: (attemptLimit, base, cap) = (10, .seconds(1), .seconds(60))
@@ -19,7 +19,7 @@ struct RetryPolicy: Sendable, Equatable {
   }
 
   /// `min(cap, base · 2ⁿ) · U(0.5, 1.5)`; `random` is in 0..<1.
-  func delay(fruitless: Int, random: Double) -> Duration {
+  package func delay(fruitless: Int, random: Double) -> Duration {
     let doubled = fruitless >= 30 ? cap : min(cap, base * (1 << max(0, fruitless)))
     return doubled * (0.5 + (random.isFinite ? min(max(random, 0), 1) : 0.5))
   }

@@ -4,6 +4,10 @@ internal import AssetModel
 extension AppLifecycle {
   mutating func request(_ kind: ContentRequestKind, isSimulated: Bool, _ now: Instant) -> [Effect] {
     var effects: [Effect] = isSimulated ? [.resetRuntime] : []
+    // What got no manifest goes before what comes by the clock.
+    if kind == .periodic, !isSimulated, active == nil, let other = deferred.first(where: { $0.refusal == nil }) {
+      return askDeferred(now) { $0 == other }
+    }
     // Before there is an app there is nobody to ask, and what is on its way asks already.
     guard version != nil, active?.kind != kind || isSimulated else { return effects }
     if let index = queue.firstIndex(where: { $0.kind == kind }) {
@@ -45,7 +49,13 @@ extension AppLifecycle {
 
   mutating func manifestFailed(_ generation: Int, _ failure: Failure, _ now: Instant) -> [Effect] {
     guard let active, active.generation == generation, active.stage == .manifest else { return [] }
-    return [.reportManifestFailure(generation: generation, failure: failure)] + giveUp(.manifestFailed(failure), now)
+    var retry: [Effect] = []
+    if !active.isSimulated {
+      retry.append(.retryPeriodicLater)
+      postpone(active.kind, nil)
+    }
+    return [.reportManifestFailure(generation: generation, failure: failure)] + retry
+      + giveUp(.manifestFailed(failure), now)
   }
 
   mutating func wakeGranted(_ generation: Int, _ run: Int64, _ now: Instant) -> [Effect] {
@@ -60,12 +70,15 @@ extension AppLifecycle {
 
   mutating func wakeRefused(_ generation: Int, _ refusal: WakeRefusal, _ now: Instant) -> [Effect] {
     guard let active, active.generation == generation, active.stage == .wake else { return [] }
-    // The app's own events aren't lost with a refusal; a periodic one comes again by itself.
-    if active.kind != .periodic {
-      deferred.removeAll { $0.kind == active.kind }
-      deferred.append(Deferred(kind: active.kind, refusal: refusal))
-    }
+    postpone(active.kind, refusal)
     return giveUp(refusal.reason == .contentBeforeLaunchOff ? .contentBeforeLaunchOff : .wakeRefused(refusal), now)
+  }
+
+  /// The app's own events aren't lost; a periodic one comes again by itself.
+  private mutating func postpone(_ kind: ContentRequestKind, _ refusal: WakeRefusal?) {
+    guard kind != .periodic else { return }
+    deferred.removeAll { $0.kind == kind }
+    deferred.append(Deferred(kind: kind, refusal: refusal))
   }
 
   /// Asks again, without the gate, for what was refused.

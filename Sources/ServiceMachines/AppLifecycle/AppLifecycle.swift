@@ -19,7 +19,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   public internal(set) var running = 0
   public internal(set) var active: Request?
   public internal(set) var queue: [Queued] = []
-  /// Requests of an installation or update that the planner refused: they are asked again without the gate.
+  /// Requests that were refused or got no manifest: they are asked again, without the gate.
   public internal(set) var deferred: [Deferred] = []
   /// Counts requests; an answer to an earlier one is ignored.
   public internal(set) var generation = 0
@@ -51,7 +51,8 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
 
   public struct Deferred: Sendable, Equatable, Codable {
     public var kind: ContentRequestKind
-    public var refusal: WakeRefusal
+    /// nil: the manifest couldn't be had, and the planner says when it is asked for again.
+    public var refusal: WakeRefusal?
   }
 
   /// What waits, at most: one request of each kind.
@@ -67,7 +68,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
 
   /// When `tick` has something to do.
   public var nextDeadline: Instant? {
-    let retries = active == nil ? deferred.compactMap(\.refusal.until) : []
+    let retries = active == nil ? deferred.compactMap(\.refusal?.until) : []
     return ((active?.deadline).map { [$0] } ?? [] + retries).min()
   }
 
@@ -94,7 +95,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
       running = max(0, running - 1)
       return []
     case .requested(let kind, let isSimulated): return request(kind, isSimulated: isSimulated, now)
-    case .conditionsChanged: return askDeferred(now) { _ in true }
+    case .conditionsChanged: return askDeferred(now) { $0.refusal != nil }
     case .versionPlaced(let version): return versionPlaced(version, now)
     case .versionFailed(let version, let reason): return versionFailed(version, reason, now)
     case .removalRequested: return remove(.removing, now)
@@ -151,12 +152,12 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
     running += 1
     guard !hasLaunched else { return [] }
     hasLaunched = true
-    return [.liftRestrictions] + askDeferred(now) { $0.refusal.reason == .contentBeforeLaunchOff }
+    return [.liftRestrictions] + askDeferred(now) { $0.refusal?.reason == .contentBeforeLaunchOff }
   }
 
   private mutating func tick(_ now: Instant) -> [Effect] {
     if let active, let deadline = active.deadline, deadline <= now { return patienceExceeded(active.stage, now) }
-    return askDeferred(now) { $0.refusal.until.map { $0 <= now } ?? false }
+    return askDeferred(now) { $0.refusal?.until.map { $0 <= now } ?? false }
   }
 
   private mutating func restarted(_ now: Instant) -> [Effect] {

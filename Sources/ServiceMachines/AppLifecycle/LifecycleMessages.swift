@@ -48,7 +48,8 @@ extension AppLifecycle {
   public enum Effect: Sendable, Equatable, Codable {
     case closeGate(GateReason)
     case openGate(GateReason)
-    /// Idempotent by generation and attempt. Answer: `manifestFetched`, `manifestFailed`, `manifestRefused`.
+    /// Idempotent by generation. Answer: `manifestFetched`, `manifestFailed`, `manifestRefused`. Without a gate the first
+    /// failed attempt is the answer: the planner says when the next one is.
     case fetchManifest(generation: Int, request: ContentRequestKind, version: String)
     /// Gives up the transfer of the manifest, if it still runs.
     case cancelManifest(generation: Int)
@@ -68,6 +69,8 @@ extension AppLifecycle {
     case reportRejected([RejectedDownload])
     /// To the extension's `failedWithError`, and to the app's delegate (B33).
     case reportManifestFailure(generation: Int, failure: Failure)
+    /// To the planner: a request got no manifest. The next periodic moment comes sooner, and asks again.
+    case retryPeriodicLater
     /// The batch that waited for the gate may be delivered (B14).
     case deliverBatch
     /// Those of one generation; nil: all of the app.

@@ -16,7 +16,7 @@ extension DownloadRegistry {
 
   /// B51: what is essential has its urgency from the start.
   mutating func plan(_ download: PlannedDownload, _ generation: Int, isManifest: Bool) -> [Effect] {
-    if let failure = rejection(of: download) {
+    if let failure = rejection(of: download, isManifest: isManifest) {
       // The same again, because the service died before it was confirmed.
       if let entry = entries[download.uniqueIdentifier], entry.generation == generation { return [] }
       let rejected = RejectedDownload(
@@ -70,22 +70,31 @@ extension DownloadRegistry {
     unlink(entry)
     var effects: [Effect] = []
     if case .failed = settlement {
-      var failure = entry
-      failure.state = .failed
-      failure.promotedBy = []
-      failure.isCancelling = false
-      entries[unique] = failure
-      effects.append(.store(failure))
-      if let oldest = failed.insert(unique) {
-        entries[oldest] = nil
-        effects.append(.remove(uniqueIdentifier: oldest))
-      }
+      effects = keepFailed(entry)
     } else {
       entries[unique] = nil
       _ = recent.insert(unique)
       effects.append(.remove(uniqueIdentifier: unique))
     }
     return effects + [.settled(uniqueIdentifier: unique, settlement: settlement)]
+  }
+
+  private mutating func keepFailed(_ entry: Entry) -> [Effect] {
+    let unique = entry.download.uniqueIdentifier
+    var failure = entry
+    failure.state = .failed
+    failure.promotedBy = []
+    failure.isCancelling = false
+    entries[unique] = failure
+    guard let oldest = failed.insert(unique) else { return [.store(failure)] }
+    entries[oldest] = nil
+    return [.store(failure), .remove(uniqueIdentifier: oldest)]
+  }
+
+  mutating func abandon(_ unique: String) -> [Effect] {
+    guard let entry = entries[unique], entry.state != .failed else { return [] }
+    unlink(entry)
+    return keepFailed(entry) + [.cancel(uniqueIdentifier: unique)]
   }
 
   /// Commands that the engine hasn't confirmed are given again; connections went with the service.

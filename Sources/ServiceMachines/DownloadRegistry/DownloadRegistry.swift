@@ -59,6 +59,7 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
     case .engineStarted(let unique): return engineStarted(unique)
     case .engineWaiting(let unique): return engineWaiting(unique)
     case .engineSettled(let unique, let settlement): return engineSettled(unique, settlement)
+    case .abandoned(let unique): return abandon(unique)
     case .connectionLeft(let connection):
       return (promotions.removeValue(forKey: connection) ?? []).sorted().flatMap { demote($0, connection) }
     case .gateOpened(let generation): return gateOpened(generation)
@@ -70,8 +71,8 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
   }
 
   /// Why `download` can't be scheduled beside what is; nil: it can.
-  public func rejection(of download: PlannedDownload) -> Failure? {
-    if let other = scheduled[download.identifier], entries[other] != nil {
+  public func rejection(of download: PlannedDownload, isManifest: Bool = false) -> Failure? {
+    if !isManifest, let other = scheduled[download.identifier], entries[other] != nil {
       return .framework(
         100, "a download with the identifier \(Printable.text(download.identifier)) is already scheduled")
     }
@@ -87,7 +88,8 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
     let unique = entry.download.uniqueIdentifier
     entries[unique] = entry
     guard entry.state != .failed else { return }
-    scheduled[entry.download.identifier] = unique
+    // A manifest is the service's own: it takes no identifier from anybody (B36).
+    if !entry.isManifest { scheduled[entry.download.identifier] = unique }
     if let generation = entry.generation { generations[generation, default: []].insert(unique) }
   }
 

@@ -60,6 +60,8 @@ extension DownloadRegistry {
     case engineStarted(uniqueIdentifier: String)
     case engineWaiting(uniqueIdentifier: String)
     case engineSettled(uniqueIdentifier: String, settlement: Settlement)
+    /// Nobody waits for it any more: it ends without being told of.
+    case abandoned(uniqueIdentifier: String)
     case connectionLeft(Int64)
     /// The gate opened: essential downloads that still run are background ones from now on.
     case gateOpened(generation: Int)

@@ -1,3 +1,5 @@
+internal import AssetModel
+
 /// Base app, installation and essential downloads as one fraction that never runs backwards (B53).
 public struct InstallProgress: Sendable, Equatable, Codable {
   public enum Event: Sendable, Equatable, Codable {
@@ -53,7 +55,7 @@ public struct InstallProgress: Sendable, Equatable, Codable {
   public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     let old = report
     switch event {
-    case .began(let estimate): begin(max(0, estimate))
+    case .began(let estimate): begin(Self.size(estimate))
     case .base(let share): report.base = max(report.base, Self.share(share))
     case .manifest(let received, let total):
       // Half of it is the manifest, the other half the extension's answer.
@@ -91,7 +93,7 @@ public struct InstallProgress: Sendable, Equatable, Codable {
     parts = [:]
     (received, expected) = (0, 0)
     for download in downloads where download.isEssential {
-      set(download.uniqueIdentifier, Part(expected: max(0, download.size ?? 0)))
+      set(download.uniqueIdentifier, Part(expected: Self.size(download.size ?? 0)))
     }
     if parts.isEmpty { report.essential = 1 }
   }
@@ -99,14 +101,14 @@ public struct InstallProgress: Sendable, Equatable, Codable {
   private mutating func receive(_ unique: String, _ bytes: Int64, _ total: Int64?) {
     guard let part = parts[unique] else { return }
     // Totals follow the real size (B52).
-    let expected = max(0, total ?? part.expected)
+    let expected = Self.size(total ?? part.expected)
     set(unique, Part(received: min(max(0, bytes), expected), expected: expected))
   }
 
   private mutating func set(_ unique: String, _ part: Part) {
     let old = parts.updateValue(part, forKey: unique) ?? Part(expected: 0)
-    received = Nanoseconds.sum(received - old.received, part.received)
-    expected = Nanoseconds.sum(expected - old.expected, part.expected)
+    received += part.received - old.received
+    expected += part.expected - old.expected
     report.receivedBytes = received
     report.expectedBytes = expected
     let share = expected > 0 ? Double(received) / Double(expected) : 0
@@ -128,6 +130,9 @@ public struct InstallProgress: Sendable, Equatable, Codable {
     // Only an open gate is the whole.
     report.fraction = max(report.fraction, isComplete ? 1 : min(fraction, 0.999))
   }
+
+  /// Few enough bytes that sums of them are numbers.
+  private static func size(_ bytes: Int64) -> Int64 { min(max(0, bytes), DownloadSpecification.largestSize) }
 
   private static func share(_ value: Double) -> Double { value.isFinite ? min(1, max(0, value)) : 0 }
 }

@@ -76,6 +76,8 @@ extension WakePlanner {
     case ended(run: Int64, runtime: Duration, end: RunEnd)
     case settingsChanged(ServiceSettings)
     case conditionsChanged(Conditions)
+    /// A manifest couldn't be had: a periodic moment comes soon, but not at once.
+    case periodicFailed(app: String)
     /// B26.
     case runtimeReset(app: String)
     case tick

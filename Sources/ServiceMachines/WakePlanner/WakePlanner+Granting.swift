@@ -3,11 +3,15 @@ internal import AssetModel
 // Requests: granted, refused, or queued until there is room.
 extension WakePlanner {
   mutating func requested(_ request: WakeRequest, _ now: Instant) -> [Effect] {
-    if let run = runs.first(where: { $0.request.app == request.app && $0.request.token == request.token }) {
+    // Callbacks that come while a run for callbacks ends need another one.
+    if request.reason != .callbacks,
+      let run = runs.first(where: { $0.request.app == request.app && $0.request.token == request.token })
+    {
       return [.wake(WakeGrant(run: run.number, request: run.request, runtime: run.granted))]
     }
     if queue.contains(where: { $0.app == request.app && $0.token == request.token }) { return [] }
     if !request.manifestDigest.isEmpty { noteManifest(request.manifestDigest, of: request.app) }
+    if request.reason != .callbacks { apps[request.app]?.failedPeriodics = 0 }
     if let refusal = refusal(of: request, now: now) { return refuse(request, refusal) }
     guard queue.lazy.filter({ $0.app == request.app }).count < Self.maxQueuePerApp else {
       return refuse(request, WakeRefusal(reason: .runtimeSpent, until: now + Self.slice))
@@ -85,9 +89,10 @@ extension WakePlanner {
     guard let record = apps[app] else { return }
     let digest = request.manifestDigest.isEmpty ? record.manifestDigest : request.manifestDigest
     let failures = record.quarantine.map { $0.manifestDigest == digest ? $0.failures + 1 : 1 } ?? 1
+    let random = spread()
     apps[app]?.quarantine = .init(
       manifestDigest: digest, failures: failures, reason: end,
-      until: now + WakeRecord.Quarantine.delay(failures: failures, random: randomness.fraction()))
+      until: now + WakeRecord.Quarantine.delay(failures: failures, random: random))
   }
 
   /// Settings or power changed: what may not run any more is ended, what may again is asked for again.

@@ -4,7 +4,7 @@ internal import AssetModel
 extension WakePlanner {
   mutating func installed(_ app: String, _ version: String, _ now: Instant) -> [Effect] {
     guard apps[app] != nil else {
-      var record = WakeRecord(version: version, installedAt: now, phase: randomness.fraction())
+      var record = WakeRecord(version: version, installedAt: now, phase: spread())
       record.nextPeriodic = record.nextSlot(after: now)
       // A run of the app that was removed may still be on its way out.
       for run in runs where run.request.app == app { record.runtime.reserve(run.granted, now) }
@@ -33,6 +33,8 @@ extension WakePlanner {
     apps[app]?.periodicSinceLaunch = 0
     if apps[app]?.periodicInterval(now: now) != wasThrottled {
       scheduleNext(app, after: now)
+      // What is made up for isn't put off by that.
+      if record.isMakingUp, let due = record.nextPeriodic { apps[app]?.nextPeriodic = due }
     }
     return record.lastRefusal?.reason == .contentBeforeLaunchOff ? reconsider(app) : []
   }
@@ -55,7 +57,8 @@ extension WakePlanner {
     guard let record = apps[app], let due = record.nextPeriodic, due <= now, !isPeriodicHeld(app, record) else {
       return
     }
-    apps[app]?.nextPeriodic = now + window * randomness.fraction()
+    let moment = now + window * spread()
+    apps[app]?.nextPeriodic = moment
     apps[app]?.isMakingUp = true
   }
 
@@ -94,6 +97,19 @@ extension WakePlanner {
     apps[app]?.periodicSinceLaunch += 1
     scheduleNext(app, after: now)
     return [.periodicDue(app: app)]
+  }
+
+  /// An origin that is away meets the whole fleet of its apps: the next attempts are far apart, and further each time, so
+  /// that its return isn't its next fall.
+  mutating func periodicFailed(_ app: String, _ now: Instant) -> [Effect] {
+    guard let record = apps[app] else { return [] }
+    // It wasn't one of those that an unused app gets fewer of.
+    apps[app]?.periodicSinceLaunch = max(0, record.periodicSinceLaunch - 1)
+    apps[app]?.failedPeriodics += 1
+    let delay = min(.hours(12), .minutes(30) * (1 << min(record.failedPeriodics, 5))) * (0.5 + 2 * spread())
+    apps[app]?.nextPeriodic = min(now + delay, record.nextPeriodic ?? now + delay)
+    apps[app]?.isMakingUp = true
+    return []
   }
 
   private mutating func scheduleNext(_ app: String, after moment: Instant) {

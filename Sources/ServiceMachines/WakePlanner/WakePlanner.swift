@@ -13,6 +13,8 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   public internal(set) var runs: [Run] = []
   var lastRun: Int64 = 0
   var randomness: Randomness
+  /// Off only in a simulation that shows what spreading is for.
+  package var isSpread = true
 
   public struct Run: Sendable, Equatable, Codable {
     public var number: Int64
@@ -33,6 +35,9 @@ public struct WakePlanner: Sendable, Equatable, Codable {
     self.settings = settings
     randomness = Randomness(seed: seed)
   }
+
+  /// In 0..<1.
+  mutating func spread() -> Double { isSpread ? randomness.fraction() : 0.5 }
 
   /// When `tick` has something to do.
   public var nextDeadline: Instant? {
@@ -67,6 +72,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
     case .conditionsChanged(let conditions):
       self.conditions = conditions
       return situationChanged(now)
+    case .periodicFailed(let app): return periodicFailed(app, now)
     case .runtimeReset(let app):
       apps[app]?.runtime.charged = .zero
       return reconsider(app)

@@ -18,6 +18,8 @@ public struct WakeRecord: Sendable, Equatable, Codable {
   public internal(set) var nextPeriodic: Instant?
   /// Periodic requests since the last launch.
   public internal(set) var periodicSinceLaunch = 0
+  /// Periodic requests in a row whose manifest couldn't be had.
+  var failedPeriodics = 0
   /// Where in its interval this app's periodic wakes lie, 0..<1: a fleet spreads over it for good.
   var phase: Double
   /// The next periodic wake makes up for one that was missed.
