@@ -144,7 +144,7 @@ let package = Package(
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
-    .testTarget(name: "RunnerKitTests", dependencies: ["CLinux", "LinuxSystem", "RunnerKit"]),
+    .testTarget(name: "RunnerKitTests", dependencies: ["CLinux", "HostProtocol", "LinuxSystem", "RunnerKit"]),
     .testTarget(
       name: "PluginHostTests",
       dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "TestSupport"]),

@@ -140,7 +140,7 @@ public struct Canary: Sendable {
 
   /// An empty file in the plugin's container, as the plugin sees it.
   private static func file(of plugin: Plugin) async throws(HostError) -> String {
-    let path = plugin.view("/canary")
+    let path = plugin.containers.places[0].view + "/canary"
     guard case .signed(0...) = try await plugin.call("creat", "i32(cstring,i32)", .text(path), 0o600).value else {
       throw .failed("no file to write")
     }

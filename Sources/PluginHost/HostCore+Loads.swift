@@ -77,12 +77,12 @@ extension HostCore {
       if let services = options.services {
         run.relay = ServiceRelay(services, loop: loop) { [weak run] in run?.deliver($0) }
       }
-      let container = plan.container
+      let places = plan.containers
       names.withLock { $0[id] = plan.view }
       run.start(request.ticket) { [self] result in
         switch result {
         case .success(let image):
-          completion(.success(Plugin(core: self, run: id, image: image, container: container)))
+          completion(.success(Plugin(core: self, run: id, image: image, containers: places)))
         case .failure(let error):
           forget(id) { completion(.failure(error)) }
         }

@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import Dispatch
 internal import Glibc
 internal import HostProtocol
@@ -95,30 +96,34 @@ final class HostCore: @unchecked Sendable {
 
   /// Puts a copy of a finished download where a plugin may take it.
   func stage(
-    _ file: FinishedFile, as name: String, in container: String, of run: UInt64
-  ) async throws(HostError) -> StagedFile {
-    guard let plan = await plan(of: run) else { throw .failed("the run has ended") }
-    guard !plan.boundsContainer else {
-      throw .usage(
-        "\(file.subject) can't be handed over: the plugin's container is memory here, as \(Janitor.parent) is; name a folder on a disk (--container)"
-      )
-    }
-    stagedIn.withLock { _ = $0.insert(container) }
-    return try StagedFile(copying: file, as: name, into: container, plan.containers.places[0].identity, host: token)
+    _ file: FinishedFile, as name: String, in place: GroupContainers.Place
+  ) throws(HostError) -> StagedFile {
+    stagedIn.withLock { _ = $0.insert(place.path) }
+    return try StagedFile(copying: file, as: name, into: place.path, place.identity, host: token)
   }
 
   /// Moves a finished file into the container of its app group.
   func move(
     _ path: String, as name: String, group: String, of run: UInt64
   ) async throws(HostError) -> MovedFile {
+    let place = try await place(for: path, group: group, of: run)
+    let writable = await plan(of: run)?.writable ?? []
+    return try MovedFile(moving: path, as: name, into: place, writable: writable)
+  }
+
+  /// The container that takes a finished file of an app group. `file`: how a sentence about it begins.
+  func place(for file: String, group: String, of run: UInt64) async throws(HostError) -> GroupContainers.Place {
     guard let plan = await plan(of: run) else { throw .failed("the run has ended") }
     guard !plan.boundsContainer else {
-      throw .usage("\(path) can't be handed over: the plugin's container is memory here; name a folder on a disk")
+      throw .usage(
+        "\(file) can't be handed over: the plugin's container is memory here, as \(Janitor.parent) is; name a folder on a disk (--container)"
+      )
     }
     guard let place = plan.containers.place(of: group) else {
-      throw .usage("\(path) can't be handed over: the run has no container of the app group '\(group)'")
+      let group = Printable.text(group, limit: 60)
+      throw .usage("\(file) can't be handed over: the run has no container of the app group '\(group)'")
     }
-    return try MovedFile(moving: path, as: name, into: place, writable: plan.writable)
+    return place
   }
 
   /// Opens a file that is to be handed over, by the rule for what the run's caller names.
@@ -249,9 +254,6 @@ final class HostCore: @unchecked Sendable {
   }
 
   func manifestPath(_ run: UInt64) -> String { names.withLock { $0[run]?.manifest ?? "" } }
-  func viewPath(_ run: UInt64, of relative: String) -> String {
-    names.withLock { ($0[run]?.container ?? "") + relative }
-  }
 
   // MARK: On the loop
 

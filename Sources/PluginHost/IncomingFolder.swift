@@ -49,6 +49,19 @@ struct IncomingFolder: ~Copyable {
     try self.init(in: try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY), creates: creates)
   }
 
+  /// Whether a folder lies where the host made it. A plugin may have taken it away, alone or with all that is around it.
+  borrowing func holds(_ name: String, _ folder: FileIdentity) -> Bool {
+    func isSame(_ status: stat, _ identity: FileIdentity) -> Bool {
+      UInt64(status.st_dev) == identity.device && UInt64(status.st_ino) == identity.inode
+    }
+    var (own, named) = (stat(), stat())
+    guard let identity = try? descriptor.identity(),
+      fstatat(container.number, Self.name, &own, AT_SYMLINK_NOFOLLOW) == 0, isSame(own, identity),
+      fstatat(descriptor.number, name, &named, AT_SYMLINK_NOFOLLOW) == 0
+    else { return false }
+    return isSame(named, folder)
+  }
+
   /// Not all of them where there are very many.
   borrowing func names() -> [String] {
     (try? Files.names(in: "/proc/self/fd/\(descriptor.number)", atMost: Self.mostNames)) ?? []

@@ -109,6 +109,7 @@ struct MovedFile: ~Copyable {
 
   /// Deletes what the plugin left where it was put, and what it put there itself.
   consuming func delete() -> Handover.File {
+    guard isInPlace else { return .moved }
     let wasThere = names(itself: fileName, in: lock.folder.number)
     unlinkat(lock.folder.number, fileName, 0)
     incoming.remove(folderName)
@@ -118,6 +119,7 @@ struct MovedFile: ~Copyable {
 
   /// Puts it back to where it came from, if the plugin left it as it was.
   consuming func giveBack(after failure: HostError?) -> Handover {
+    guard isInPlace else { return Handover(file: .moved, isGivenBack: false, failure: failure) }
     let folder = origin.folder.number
     defer { incoming.remove(folderName) }
     do throws(SystemCallError) {
@@ -141,6 +143,11 @@ struct MovedFile: ~Copyable {
     return Handover(file: .left, isGivenBack: true, failure: failure)
   }
 
+  private var isInPlace: Bool {
+    guard let folder = try? lock.folder.identity() else { return false }
+    return incoming.holds(folderName, folder)
+  }
+
   private func isSame(_ after: FileIdentity) -> Bool { after.size == before.size && after.modified == before.modified }
 
   /// Whether a name leads to this very file.
@@ -157,7 +164,6 @@ struct MovedFile: ~Copyable {
       let name = folderName(inode: inode)
       let lock = try FolderLock(name, in: incoming.descriptor.number)
       guard lock.state != .taken else { throw SystemCallError("flock", code: EWOULDBLOCK, subject: name) }
-      defer { incoming.remove(name) }
       let folder = lock.folder.number
       for fileName in try Files.names(in: "/proc/self/fd/\(folder)", atMost: 1024) {
         var status = stat()
@@ -165,8 +171,10 @@ struct MovedFile: ~Copyable {
           status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1
         else { continue }
         try take(fileName, folder, to: origin.name, origin.folder.number)
+        incoming.remove(name)
         return true
       }
+      incoming.remove(name)
       return false
     } catch {
       if [ENOENT, ENOTDIR, ELOOP].contains(error.code) { return false }

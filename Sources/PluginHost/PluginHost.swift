@@ -140,14 +140,22 @@ public final class Plugin: Sendable {
   let run: UInt64
   public let image: RunnerMessage.LoadedImage
   /// Where the host sees the plugin's container, the first of several; an empty folder where that is memory of the run's own.
-  public let container: String
+  public var container: String { containers.places[0].path }
+  let containers: GroupContainers
 
-  init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, container: String) {
+  init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers) {
     self.core = core
     self.run = run
     self.image = image
-    self.container = container
+    self.containers = containers
   }
+
+  /// What the plugin calls a path of this machine; nil for one that is in none of its containers.
+  public func view(of path: String) -> String? { containers.view(of: path) }
+
+  /// What a path of the plugin's is on this machine; nil for one that is in none of its containers. Goes by the names alone:
+  /// the plugin may have put symbolic links in their place.
+  public func path(ofView view: String) -> String? { containers.path(ofView: view) }
 
   /// Calls a function by name: `try await plugin.call("pow", "f64(f64,f64)", .double(2), .double(10))`.
   /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit, and
@@ -175,9 +183,6 @@ public final class Plugin: Sendable {
 
   /// As the host sees it; nil before the walls are closed and after the end.
   package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
-
-  /// A path in the container as the plugin sees it.
-  func view(_ relative: String) -> String { core.viewPath(run, of: relative) }
 
   /// What the extension answers to a content request, judged by the rules (spec, 6.2).
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
@@ -215,10 +220,10 @@ public final class Plugin: Sendable {
 
   /// The same with a file that was opened before the plugin could change what its name leads to.
   public func downloadFinished(_ download: Download, file: FinishedFile) async throws(HostError) {
-    let staged = try await core.stage(
-      file, as: SafeFileName.from(url: download.url), in: container, of: run)
+    let place = try await core.place(for: file.subject, group: download.applicationGroupIdentifier, of: run)
+    let staged = try core.stage(file, as: SafeFileName.from(url: download.url), in: place)
     defer { staged.remove() }
-    _ = try await core.call(run, .downloadFinished(download, path: core.viewPath(run, of: staged.relativePath)))
+    _ = try await core.call(run, .downloadFinished(download, path: place.view + staged.relativePath))
   }
 
   public func downloadFailed(_ download: Download, error: ErrorDescription) async throws(HostError) {

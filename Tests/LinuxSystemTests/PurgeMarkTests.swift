@@ -5,7 +5,7 @@ import Testing
 @testable import LinuxSystem
 
 /// L14, B56: the mark survives a move, and neither a copy nor a modification.
-@Suite(.timeLimit(.minutes(1))) struct PurgeMarkTests {
+@Suite(.withAttributes, .timeLimit(.minutes(1))) struct PurgeMarkTests {
   private final class Scene {
     let folder: String
     var path: String { folder + "/file" }
@@ -77,5 +77,16 @@ import Testing
     #expect(throws: SystemCallError.self) { try PurgeMark.set(on: OwnedDescriptor.open(scene.folder, O_RDONLY)) }
     for _ in 0..<2 { try PurgeMark.remove(from: OwnedDescriptor.open(scene.path, O_RDONLY)) }
     #expect(try scene.state(scene.path) == .unmarked)
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Memory filesystems have them since Linux 6.6.
+  fileprivate static var withAttributes: Self {
+    .enabled("needs a temporary folder whose filesystem keeps attributes of users (xattr(7))") {
+      let path = NSTemporaryDirectory() + "outrider-attributes-\(UUID().uuidString)"
+      defer { unlink(path) }
+      return try PurgeMark.set(on: OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_EXCL))
+    }
   }
 }

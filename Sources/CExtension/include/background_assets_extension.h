@@ -141,8 +141,8 @@ typedef struct ba_challenge {
 #define BA_CANCEL_CHALLENGE 2
 #define BA_REJECT_PROTECTION_SPACE 3
 
-/* Filled in by the extension; the host copies it when the entry point returns, so the strings must outlive the return
-   (static storage, or the answer's own buffers). */
+/* Filled in by the extension: NUL-terminated UTF-8. The host copies it when the entry point returns, and cancels the
+   challenge where it is no such text, the disposition is unknown, or a credential comes with another status than 0. */
 typedef struct ba_challenge_answer {
   uint32_t size;
   int32_t disposition;
@@ -188,7 +188,8 @@ struct ba_host {
   void (*release_exclusive_control)(const ba_host *host);
 
   /* Work that goes on after an entry point has returned (an asynchronous exclusive-control request): between the two
-     the runner is neither frozen nor ended, and the call's clocks go on. */
+     the runner is neither frozen nor ended, and the call's clocks go on. While it waits for exclusive control in an
+     activity, the call's wall clock stands still, for ten minutes of one run at most; in a content request it doesn't. */
   void (*begin_activity)(const ba_host *host);
   void (*end_activity)(const ba_host *host);
 
