@@ -6,7 +6,7 @@ import Testing
 
 /// L14, B56: the mark survives a move, and neither a copy nor a modification.
 @Suite(.timeLimit(.minutes(1))) struct PurgeMarkTests {
-  private struct Scene: ~Copyable {
+  private final class Scene {
     let folder: String
     var path: String { folder + "/file" }
 
