@@ -39,7 +39,6 @@ extension AssetService {
       client.connection.answer(request, .failure(failure))
       client.connection.endAfterSending(failure.message)
     }
-    guard client.identity == .unknown else { return refuse(.framework(55, "hello was said already")) }
     guard hello.version == Hello.currentVersion else {
       return refuse(
         .framework(
@@ -49,6 +48,12 @@ extension AssetService {
     let id = client.connection.id
     var welcome = Welcome(
       version: Hello.currentVersion, process: getpid(), isDevelopment: configuration.isDevelopment)
+    // An app says hello on the connection that its launcher handed down, too.
+    if case .app(let app) = client.identity, hello.role == .app {
+      complete(&welcome, for: app)
+      return client.connection.answer(request, .success(.welcome(welcome)))
+    }
+    guard client.identity == .unknown else { return refuse(.framework(55, "hello was said already")) }
     switch hello.role {
     case .operator where hello.launches == nil: clients[id]?.identity = .operator
     case .operator, .app:
@@ -58,19 +63,23 @@ extension AssetService {
             55, "process \(client.connection.process) belongs to no installed app",
             remedy: "start it with 'outrider launch ID', or from its installed bundle"))
       }
-      guard core.apps[app] != nil, let bundle = current(app) else {
+      guard core.apps[app] != nil, current(app) != nil else {
         return refuse(
           .framework(55, "the app \(Printable.text(app)) isn't installed", remedy: "outrider apps lists those that are")
         )
       }
       clients[id]?.identity = .app(app)
-      welcome.app = app
-      welcome.bundlePath = bundle.path
-      welcome.containers = containers(of: app)
+      complete(&welcome, for: app)
       process(.app(app, .launched))
     }
     client.connection.greeted()
     client.connection.answer(request, .success(.welcome(welcome)))
+  }
+
+  private func complete(_ welcome: inout Welcome, for app: String) {
+    welcome.app = app
+    welcome.bundlePath = current(app)?.path
+    welcome.containers = containers(of: app)
   }
 
   /// Where the groups of an app are, made where they aren't yet.
