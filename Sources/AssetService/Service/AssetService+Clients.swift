@@ -252,15 +252,19 @@ extension AssetService {
     }
     guard case .connection(let number) = claim.holder, let request = clients.takeClaim(claim) else { return }
     let result: Result<Reply, ServiceFailure> =
-      refusal.map { .failure(.framework(56, Self.text($0))) } ?? .success(.done)
+      refusal.map { .failure(Self.failure($0)) } ?? .success(.done)
     clients[ConnectionID(number: number)]?.connection.answer(request, result)
   }
 
-  private static func text(_ refusal: ExclusiveControl.Refusal) -> String {
+  /// The connection is as good as before, so that what wasn't granted in time isn't a matter of 56.
+  private static func failure(_ refusal: ExclusiveControl.Refusal) -> ServiceFailure {
     switch refusal {
-    case .notInTime: "exclusive control wasn't acquired in time"
-    case .tokenInUse: "the request is under way already"
-    case .tooMany: "too many requests for exclusive control are waiting"
+    case .notInTime:
+      ServiceFailure(
+        domain: ServiceFailure.frameworkDomain, code: 0, message: "exclusive control wasn't acquired in time",
+        underlyingDomain: NSPOSIXErrorDomain, underlyingCode: Int(ETIMEDOUT))
+    case .tokenInUse: .framework(56, "the request is under way already")
+    case .tooMany: .framework(56, "too many requests for exclusive control are waiting")
     }
   }
 
