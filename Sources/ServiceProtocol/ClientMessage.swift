@@ -12,7 +12,8 @@ public enum ClientRole: String, Sendable, Codable {
   case `operator`
 }
 
-/// The first request of a connection.
+/// The first request of a connection. An app says it again on the connection that its launcher handed down, to be told
+/// what it may know.
 public struct Hello: Sendable, Equatable, Codable {
   /// The protocol that the client speaks; see `Welcome.version`.
   public var version: Int

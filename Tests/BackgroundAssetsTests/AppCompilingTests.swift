@@ -31,6 +31,16 @@ import Testing
     #expect(lines.isEmpty, "\(lines)")
   }
 
+  @Test("the example in docs/apps.md compiles") func document() throws {
+    let text = try String(contentsOfFile: CompilingTests.root + "/docs/apps.md", encoding: .utf8)
+    let example = text.components(separatedBy: "```swift\n").dropFirst().compactMap {
+      $0.components(separatedBy: "\n```").first
+    }
+    #expect(example.count == 1)
+    let lines = try check(example.joined(), "-swift-version 6")
+    #expect(lines.isEmpty, "\(lines)")
+  }
+
   private static let everyCall = """
     import BackgroundAssets
 

@@ -39,7 +39,6 @@ extension AssetService {
       client.connection.answer(request, .failure(failure))
       client.connection.endAfterSending(failure.message)
     }
-    guard client.identity == .unknown else { return refuse(.framework(55, "hello was said already")) }
     guard hello.version == Hello.currentVersion else {
       return refuse(
         .framework(
@@ -49,6 +48,12 @@ extension AssetService {
     let id = client.connection.id
     var welcome = Welcome(
       version: Hello.currentVersion, process: getpid(), isDevelopment: configuration.isDevelopment)
+    // An app says hello on the connection that its launcher handed down, too.
+    if case .app(let app) = client.identity, hello.role == .app {
+      complete(&welcome, for: app)
+      return client.connection.answer(request, .success(.welcome(welcome)))
+    }
+    guard client.identity == .unknown else { return refuse(.framework(55, "hello was said already")) }
     switch hello.role {
     case .operator where hello.launches == nil: clients[id]?.identity = .operator
     case .operator, .app:
@@ -58,19 +63,23 @@ extension AssetService {
             55, "process \(client.connection.process) belongs to no installed app",
             remedy: "start it with 'outrider launch ID', or from its installed bundle"))
       }
-      guard core.apps[app] != nil, let bundle = current(app) else {
+      guard core.apps[app] != nil, current(app) != nil else {
         return refuse(
           .framework(55, "the app \(Printable.text(app)) isn't installed", remedy: "outrider apps lists those that are")
         )
       }
       clients[id]?.identity = .app(app)
-      welcome.app = app
-      welcome.bundlePath = bundle.path
-      welcome.containers = containers(of: app)
+      complete(&welcome, for: app)
       process(.app(app, .launched))
     }
     client.connection.greeted()
     client.connection.answer(request, .success(.welcome(welcome)))
+  }
+
+  private func complete(_ welcome: inout Welcome, for app: String) {
+    welcome.app = app
+    welcome.bundlePath = current(app)?.path
+    welcome.containers = containers(of: app)
   }
 
   /// Where the groups of an app are, made where they aren't yet.
@@ -243,15 +252,19 @@ extension AssetService {
     }
     guard case .connection(let number) = claim.holder, let request = clients.takeClaim(claim) else { return }
     let result: Result<Reply, ServiceFailure> =
-      refusal.map { .failure(.framework(56, Self.text($0))) } ?? .success(.done)
+      refusal.map { .failure(Self.failure($0)) } ?? .success(.done)
     clients[ConnectionID(number: number)]?.connection.answer(request, result)
   }
 
-  private static func text(_ refusal: ExclusiveControl.Refusal) -> String {
+  /// The connection is as good as before, so that what wasn't granted in time isn't a matter of 56.
+  private static func failure(_ refusal: ExclusiveControl.Refusal) -> ServiceFailure {
     switch refusal {
-    case .notInTime: "exclusive control wasn't acquired in time"
-    case .tokenInUse: "the request is under way already"
-    case .tooMany: "too many requests for exclusive control are waiting"
+    case .notInTime:
+      ServiceFailure(
+        domain: ServiceFailure.frameworkDomain, code: 0, message: "exclusive control wasn't acquired in time",
+        underlyingDomain: NSPOSIXErrorDomain, underlyingCode: Int(ETIMEDOUT))
+    case .tokenInUse: .framework(56, "the request is under way already")
+    case .tooMany: .framework(56, "too many requests for exclusive control are waiting")
     }
   }
 
