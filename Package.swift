@@ -152,7 +152,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
-        "PluginHost", "Sandbox", "outrider", "outrider-runner",
+        "PluginHost", "Sandbox", "ServiceProtocol", "outrider", "outrider-runner",
       ]),
     .testTarget(
       name: "DownloadsTests",
