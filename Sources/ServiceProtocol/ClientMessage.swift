@@ -113,7 +113,7 @@ public enum ClientRequest: Sendable, Equatable, Codable {
   case settings
   /// `key` as in `SettingsSummary`; `value` as text, nil: the default again; `app` nil: for all.
   case set(key: String, value: String?, app: String?)
-  /// Answered with `Reply.runs` of that run when it has ended.
+  /// Answered with `Reply.apps` at once, or with `Reply.runs` of that run when it has ended; `WatchEvent.run` tells of its end.
   case simulate(request: RequestName, app: String)
   /// What is needed to run the app; refused with `Status.gateClosed` while its gate is closed.
   case launch(app: String)

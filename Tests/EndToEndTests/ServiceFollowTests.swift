@@ -300,8 +300,16 @@ import Testing
   @Test("simulate prints the run, and fails with it") func simulate() throws {
     let service = try ScriptedService { peer, id, request in
       switch request {
-      case .simulate(let request, _):
-        peer.reply(id, .runs([.sample(kind: request == .install ? "returned" : "crashed")]))
+      case .simulate(.install, _):
+        peer.reply(id, .runs([.sample()]))
+      case .simulate(let request, let app):
+        peer.reply(id, .apps([.sample()]))
+        var other = RunSummary.sample(kind: "returned")
+        other.request = "callbacks"
+        peer.send(.event(.run(other)))
+        var run = RunSummary.sample(kind: "crashed")
+        (run.request, run.app) = (request.rawValue, app)
+        peer.send(.event(.run(run)))
       case .apps: peer.reply(id, .apps([.sample()]))
       default: peer.reply(id)
       }

@@ -101,6 +101,12 @@ struct ServiceStopCommand: AsyncParsableCommand {
         // It ended before its answer was out.
       }
       for await _ in closed {}
+      // Its lock is free when it has gone; the time is bounded, as its number may be another's by then.
+      let deadline = ContinuousClock.now + .seconds(30)
+      let process = service.welcome.process
+      while process > 1, kill(process, 0) == 0, ContinuousClock.now < deadline {
+        try await Task.sleep(for: .milliseconds(10))
+      }
       Output.note("the service (process \(service.welcome.process)) is stopped")
       Exit.leave(0)
     } catch {

@@ -13,11 +13,12 @@ struct ServiceOperator: Sendable {
   ) async throws -> Self {
     let deadline = ContinuousClock.now + patience
     var nextStart = ContinuousClock.now
+    var holder: String?
     while true {
       do {
         return try await connectRunning(place, handlers: handlers)
       } catch let error as ServiceConnectionError where error.isServiceAbsent {
-        guard ContinuousClock.now < deadline else { throw error }
+        guard ContinuousClock.now < deadline else { throw holder.map { Failure(75, $0) } ?? error }
       } catch let failure as ServiceFailure where failure.isEndOfConnection {
         // A service that is about to end still accepts.
         guard ContinuousClock.now < deadline else { throw failure }
@@ -29,7 +30,7 @@ struct ServiceOperator: Sendable {
         case .ready(let process):
           let who = process.map { " (process \($0))" } ?? ""
           Output.note("started the service\(who); outrider service status tells of it")
-        case .alreadyRunning: break
+        case .alreadyRunning(let how): holder = "no service answers at \(place.paths.socket), but one is \(how)"
         }
         nextStart = .now + .milliseconds(500)
       }

@@ -10,7 +10,7 @@ struct ServiceStarter: Sendable {
   enum Outcome: Sendable, Equatable {
     case ready(process: Int32?)
     /// Another one has the lock, perhaps one that hasn't begun to listen yet, or that is about to end.
-    case alreadyRunning
+    case alreadyRunning(String)
   }
 
   var place: ServicePlace
@@ -62,7 +62,7 @@ struct ServiceStarter: Sendable {
         switch ServiceStartLine(line) {
         case .started(let pid): process = pid
         case .ready: return .ready(process: process)
-        case .alreadyRunning: return .alreadyRunning
+        case .alreadyRunning(let how): return .alreadyRunning(how)
         case .failed(let why): throw Failure(69, "the service can't be started: \(why)")
         }
       }
@@ -136,7 +136,7 @@ enum ServiceStartLine: Equatable {
   /// From the launcher: the service's process.
   case started(Int32)
   case ready
-  case alreadyRunning
+  case alreadyRunning(String)
   case failed(String)
 
   init(_ line: String) {
@@ -145,7 +145,7 @@ enum ServiceStartLine: Equatable {
     } else if let pid = line.split(separator: " ").last.flatMap({ Int32($0) }), line == Self.started(pid) {
       self = .started(pid)
     } else {
-      self = line.contains("already running") ? .alreadyRunning : .failed(line)
+      self = line.contains("already running") ? .alreadyRunning(line) : .failed(line)
     }
   }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AssetModel
 internal import Foundation
+internal import ServiceClient
 internal import ServiceProtocol
 
 /// `outrider simulate app-…`: an extension is woken now, as the system would.
@@ -11,9 +12,16 @@ struct SimulationTarget: ParsableArguments {
 
   func run(_ request: ServiceProtocol.RequestName) async -> Never {
     do {
-      let service = try await ServiceOperator.connect(try service.place())
-      let reply = try await service.ask(.simulate(request: request, app: id))
-      guard case .runs(let runs) = reply, let run = runs.last else { throw ServiceOperator.unexpected(reply) }
+      let (ended, ends) = AsyncStream.makeStream(of: RunSummary.self)
+      let handlers = ServiceSession.Handlers(
+        onMessage: { message in
+          guard case .event(.run(let run)) = message, run.outcome.kind != "running" else { return }
+          ends.yield(run)
+        }, onClose: { _ in ends.finish() })
+      let service = try await ServiceOperator.connect(try service.place(), handlers: handlers)
+      // First, so that a short run isn't missed.
+      _ = try await service.ask(.watch(app: id))
+      let run = try await run(of: request, service, ended)
       guard let app = try await service.apps(id).first else { throw Failure(66, "no app \(id) is installed") }
       if json {
         try Output.json(AppReport(app: app, run: run))
@@ -25,6 +33,19 @@ struct SimulationTarget: ParsableArguments {
     } catch {
       Exit.with(error)
     }
+  }
+
+  private func run(
+    of request: ServiceProtocol.RequestName, _ service: ServiceOperator, _ ended: AsyncStream<RunSummary>
+  ) async throws -> RunSummary {
+    switch try await service.ask(.simulate(request: request, app: id)) {
+    case .runs(let runs):
+      if let run = runs.last { return run }
+    case .apps, .done:
+      for await run in ended where run.app == id && run.request == request.rawValue { return run }
+    case let reply: throw ServiceOperator.unexpected(reply)
+    }
+    throw Failure(1, "the service went away before the extension had ended; outrider runs \(id) tells more")
   }
 
   static func configuration(_ name: String, _ abstract: String) -> CommandConfiguration {
