@@ -93,6 +93,7 @@ public enum ClientRequest: Sendable, Equatable, Codable {
   /// Also takes back a request that wasn't granted yet.
   case releaseControl(token: UInt64)
 
+  /// Answered with `Reply.apps` of that app as soon as it is in place; its gate may still be closed.
   case install(Installation)
   case uninstall(app: String)
   /// An installation or update that is under way: paused, resumed, cancelled (B49).
@@ -113,9 +114,11 @@ public enum ClientRequest: Sendable, Equatable, Codable {
   case settings
   /// `key` as in `SettingsSummary`; `value` as text, nil: the default again; `app` nil: for all.
   case set(key: String, value: String?, app: String?)
+  /// Answered with `Reply.apps` at once, or with `Reply.runs` of that run when it has ended; `WatchEvent.run` tells of its end.
   case simulate(request: RequestName, app: String)
   /// What is needed to run the app; refused with `Status.gateClosed` while its gate is closed.
   case launch(app: String)
   case status
+  /// Answered, or the connection just ends; it ends when the lock is free for the next service.
   case stop
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import AssetModel
 internal import Foundation
 internal import PluginHost
 internal import Sandbox
@@ -8,18 +9,21 @@ struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor", abstract: "Says of each wall and limit whether this machine and this user have it.",
     discussion: """
       Walls are what a run would have now. Limits are proved: a runner exceeds each on purpose, and one that doesn't \
-      bite is reported as not in force. Exit status 69 when a limit doesn't.
+      bite is reported as not in force. Exit status 69 when a limit doesn't. Of the service it says whether it runs, and \
+      whether it could; it starts none.
 
       EXAMPLE
         outrider doctor --json
       """)
 
+  @OptionGroup var service: ServiceOptions
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   struct Facts: Encodable {
     var sandbox: [String: WallState]
     var meters: [String: String]
     var limits: [Canary.Finding]
+    var service: [ServiceHealth.Finding]
   }
 
   /// What each meter measures with here.
@@ -44,11 +48,12 @@ struct DoctorCommand: AsyncParsableCommand {
       let walls = try await host.walls()
       let findings = await Canary(host: host).run()
       host.stop()
+      let service = await ServiceHealth.read(try service.place()).findings
       if json {
         let facts = Facts(
           sandbox: Dictionary(uniqueKeysWithValues: walls.map { ($0.key.rawValue, $0.value) }),
           meters: Self.meters(walls),
-          limits: findings)
+          limits: findings, service: service)
         try Output.json(facts)
       } else {
         Output.table(
@@ -60,6 +65,8 @@ struct DoctorCommand: AsyncParsableCommand {
         Output.table(
           ["LIMIT", "IN FORCE", "PROOF"],
           findings.map { [$0.limit, $0.isInForce ? "yes" : $0.wasTried ? "NO" : "?", $0.detail] })
+        Output.line("")
+        Output.table(["SERVICE", "STATE", "DETAIL"], service.map { [$0.part, $0.state, Printable.text($0.detail)] })
       }
       Exit.leave(findings.allSatisfy(\.isInForce) ? 0 : 69)
     } catch {

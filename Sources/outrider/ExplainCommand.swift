@@ -7,19 +7,24 @@ internal import LinuxSystem
 
 struct ExplainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "explain", abstract: "Says why a download isn't moving, and what ends that.",
+    commandName: "explain", abstract: "Says what an app or a download waits for, since when, and what ends that.",
     discussion: """
-      Reads the journal of `outrider fetch`, also while a fetch runs. ID is the number that fetch names, beside --state \
-      where it named another folder.
+      ID is an app's identifier, which also tells of its last wake that was refused, or a download's: the service is \
+      asked. A number is a download of `outrider fetch`: its journal is read, also while a fetch runs. --state names \
+      the folder of the service, or of fetch, where they were given one.
 
       EXAMPLES
+        outrider explain com.example.sessions
+        outrider explain talk-101 --json
         outrider explain 7
-        outrider explain 7 --json
       """)
 
-  @Argument(help: ArgumentHelp("The download's number.", valueName: "id")) var id: Int64
+  @Argument(
+    help: ArgumentHelp("An app, one of its downloads, or the number of a fetch.", valueName: "id"), completion: .apps)
+  var id: String
   @Option(
-    help: ArgumentHelp("The state folder that was given to fetch.", valueName: "dir"), completion: .directory)
+    help: ArgumentHelp("The state folder that was given to the service or to fetch.", valueName: "dir"),
+    completion: .directory)
   var state: String?
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
@@ -54,6 +59,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
   func validate() throws {
     if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+    if id.isEmpty { throw ValidationError("An empty text names nothing.") }
   }
 
   /// The journal hears of a download that moves when some of it is on the disk, and of none before.
@@ -84,54 +90,62 @@ struct ExplainCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let directory = try FetchState.directory(state)
-      var options = AssetStore.Options()
-      options.isReadOnly = true
-      let nothing = Failure(66, "there is no download \(id) in \(directory)")
-      if Files.exists(directory), !AssetStore.exists(in: directory) { throw nothing }
-      let store = try AssetStore(opening: directory, options: options)
-      guard let job = try store.job(JobID(id)) else { throw nothing }
-      let attempts = try store.attempts(of: job.id)
-      let holder = job.state.isSettled ? nil : AssetStore.holder(of: directory)
-      var explanation = Explanation(of: job, now: SystemClock().now)
-      if explanation.code == .queued, holder == nil {
-        let event = try store.lastEvent(of: job.id)
-        explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
-      } else if explanation.code == .queued, let holder {
-        explanation = Self.inHand(job, of: holder, explanation)
-      }
-      if explanation.code == .queued, let resting = try Self.resting(job, store) { explanation = resting }
-      var lines = attempts.map(Self.line)
-      if case .failed(let failure) = job.state {
-        let detail = FetchAdvice().detail(of: failure)
-        explanation.data["detail"] = detail
-        if attempts.last?.outcome == failure.detail { lines[lines.count - 1].outcome = Printable.text(detail) }
-      }
-      let report = Report(
-        id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
-        sinceSeconds: explanation.since, endsInSeconds: explanation.endsIn,
-        remedy: explanation.remedy, durableBytes: job.durableBytes,
-        attempts: lines, holder: holder?.pid)
-      if json {
-        try Output.json(report)
+      if let number = Int64(id) {
+        try explainFetch(number)
       } else {
-        Output.line("\(report.code)  \(Printable.text(report.url))")
-        for (key, value) in report.data.sorted(by: { $0.key < $1.key }) {
-          Output.line("  \(key): \(Printable.text(value))")
-        }
-        if let seconds = report.sinceSeconds { Output.line(String(format: "  for %.0f s", seconds)) }
-        if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }
-        Output.line("  durable: \(report.durableBytes) bytes")
-        for attempt in report.attempts {
-          let seconds = String(format: "%.1f", attempt.seconds)
-          Output.line("  tried \(attempt.at) for \(seconds) s, \(attempt.bytes) bytes: \(attempt.outcome)")
-        }
-        if let holder = report.holder { Output.line("  process \(holder) has it in hand") }
-        Output.line("  what ends it: \(report.remedy)")
+        try await ServiceExplanation.print(id, try ServicePlace(state: state), isJSON: json)
       }
       Exit.leave(0)
     } catch {
       Exit.with(error)
+    }
+  }
+
+  private func explainFetch(_ id: Int64) throws {
+    let directory = try FetchState.directory(state)
+    var options = AssetStore.Options()
+    options.isReadOnly = true
+    let nothing = Failure(66, "there is no download \(id) in \(directory)")
+    if Files.exists(directory), !AssetStore.exists(in: directory) { throw nothing }
+    let store = try AssetStore(opening: directory, options: options)
+    guard let job = try store.job(JobID(id)) else { throw nothing }
+    let attempts = try store.attempts(of: job.id)
+    let holder = job.state.isSettled ? nil : AssetStore.holder(of: directory)
+    var explanation = Explanation(of: job, now: SystemClock().now)
+    if explanation.code == .queued, holder == nil {
+      let event = try store.lastEvent(of: job.id)
+      explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
+    } else if explanation.code == .queued, let holder {
+      explanation = Self.inHand(job, of: holder, explanation)
+    }
+    if explanation.code == .queued, let resting = try Self.resting(job, store) { explanation = resting }
+    var lines = attempts.map(Self.line)
+    if case .failed(let failure) = job.state {
+      let detail = FetchAdvice().detail(of: failure)
+      explanation.data["detail"] = detail
+      if attempts.last?.outcome == failure.detail { lines[lines.count - 1].outcome = Printable.text(detail) }
+    }
+    let report = Report(
+      id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
+      sinceSeconds: explanation.since, endsInSeconds: explanation.endsIn,
+      remedy: explanation.remedy, durableBytes: job.durableBytes,
+      attempts: lines, holder: holder?.pid)
+    if json {
+      try Output.json(report)
+    } else {
+      Output.line("\(report.code)  \(Printable.text(report.url))")
+      for (key, value) in report.data.sorted(by: { $0.key < $1.key }) {
+        Output.line("  \(key): \(Printable.text(value))")
+      }
+      if let seconds = report.sinceSeconds { Output.line(String(format: "  for %.0f s", seconds)) }
+      if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }
+      Output.line("  durable: \(report.durableBytes) bytes")
+      for attempt in report.attempts {
+        let seconds = String(format: "%.1f", attempt.seconds)
+        Output.line("  tried \(attempt.at) for \(seconds) s, \(attempt.bytes) bytes: \(attempt.outcome)")
+      }
+      if let holder = report.holder { Output.line("  process \(holder) has it in hand") }
+      Output.line("  what ends it: \(report.remedy)")
     }
   }
 }

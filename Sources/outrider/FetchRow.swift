@@ -61,13 +61,13 @@ enum FetchRow {
     }
   }
 
-  private static func bar(_ fraction: Double?, _ cells: Int) -> String {
+  static func bar(_ fraction: Double?, _ cells: Int) -> String {
     guard let fraction else { return String(repeating: "·", count: cells) }
     let filled = fraction > 0 ? max(1, Int(fraction * Double(cells))) : 0
     return String(repeating: "█", count: filled) + String(repeating: "·", count: cells - filled)
   }
 
-  private static func right(_ text: String, _ columns: Int) -> String {
+  static func right(_ text: String, _ columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - width(text))) + text
   }
 
@@ -86,7 +86,7 @@ enum FetchRow {
 
   static func width(_ text: String) -> Int { text.reduce(0) { $0 + width(of: $1) } }
 
-  private static func padded(_ text: String, _ columns: Int) -> String {
+  static func padded(_ text: String, _ columns: Int) -> String {
     text + String(repeating: " ", count: max(0, columns - width(text)))
   }
 
@@ -112,9 +112,9 @@ enum FetchRow {
   ]
 
   /// Of the terminal at standard error, as it is now; the usual one where it doesn't say.
-  static func terminal() -> (columns: Int, rows: Int) {
+  static func terminal(_ descriptor: Int32 = STDERR_FILENO) -> (columns: Int, rows: Int) {
     var size = winsize()
-    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
     return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : 24)
   }
 }

@@ -21,7 +21,7 @@ enum Output {
   static func note(_ text: String) { _ = write("\(text)\n", to: STDERR_FILENO) }
 
   /// What a terminal obeys, drawn over and over. One that has gone away takes nothing, which is no reason to end.
-  static func draw(_ text: String) { _ = write(text, to: STDERR_FILENO) }
+  static func draw(_ text: String, to descriptor: Int32 = STDERR_FILENO) { _ = write(text, to: descriptor) }
 
   /// Whether the command line asks for one JSON object. Before it is parsed, or where it can't be, nobody else says so.
   static let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")

@@ -30,8 +30,8 @@ struct Outrider: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, FetchCommand.self,
-      ExplainCommand.self, DigestCommand.self, ServeCommand.self, BundleCommand.self, SimulateCommand.self,
-    ])
+      ExplainCommand.self, DigestCommand.self, ServeCommand.self, BundleCommand.self,
+    ] + ServiceCommands.all)
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {

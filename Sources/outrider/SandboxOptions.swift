@@ -5,6 +5,8 @@ internal import Glibc
 internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
+internal import ServiceClient
+internal import ServiceProtocol
 internal import Synchronization
 
 /// The options of every command that starts a runner.
@@ -172,6 +174,9 @@ enum Exit {
       case .cancelled: leave(Outcome.Kind.cancelled.exitStatus, "\(error)")
       case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")
       }
+    case let failure as ServiceFailure: leave(failure.exitStatus, failure.description)
+    // EX_UNAVAILABLE of sysexits.h.
+    case let error as ServiceConnectionError: leave(69, error.description)
     case let error as StoreError:
       if case .heldBy = error { leave(75, "\(error)") }
       leave(73, "\(error)")

@@ -4,7 +4,9 @@ import Testing
 /// Help as it is read: on terminals of several widths, and by programs.
 @Suite(.timeLimit(.minutes(3))) struct HelpTests {
   private static let commands = [
-    "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve", "bundle",
+    "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve", "bundle", "simulate",
+    "install", "update", "installation", "uninstall", "apps", "launch", "downloads", "runs", "log", "settings",
+    "service",
   ]
 
   /// No line is too long, and none ends before its paragraph does while the next word would have had room.
@@ -31,7 +33,7 @@ import Testing
       (["call", "--json"], 64), (["fetch", "--json"], 64), (["run", "x.so", "--json", "--request", "sometimes"], 64),
       (["call", "libc.so.6", "abs", "i32(", "1", "--json"], 64), (["nonsense", "--json"], 64),
       (["call", "libc.so.6", "abs", "i32(i32)", "1", "--wall", "soon", "--json"], 64),
-      (["inspect", "/nonexistent", "--json"], 66), (["explain", "x", "--json"], 64),
+      (["inspect", "/nonexistent", "--json"], 66), (["explain", "--json"], 64),
       (["fetch", "not a url", "--json"], 64), (["call", "/nonexistent.so", "abs", "i32(i32)", "1", "--json"], 66),
     ] as [([String], Int32)])
   func failuresAreOneObject(_ arguments: [String], _ status: Int32) throws {

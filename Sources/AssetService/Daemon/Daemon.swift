@@ -49,6 +49,12 @@ public struct ServiceDaemon: Sendable {
         try await service.listen()
       }
     } catch {
+      if case .heldBy? = error as? StoreError {
+        // Whoever started this one connects to the other.
+        handed.tell("already running: \(Self.sentence(error))")
+        FileHandle.standardError.write(Data("outriderd: \(Self.sentence(error))\n".utf8))
+        return 75
+      }
       handed.tell(Self.sentence(error))
       FileHandle.standardError.write(Data("outriderd: \(Self.sentence(error))\n".utf8))
       return 73

@@ -1,0 +1,175 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Foundation
+internal import ServiceProtocol
+
+struct DownloadsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "downloads", abstract: "Lists what apps download, watches it, and steers it.",
+    discussion: """
+      A download is named by its unique identifier, by its number, or by its identifier where only one app has it.
+
+      EXAMPLES
+        outrider downloads
+        outrider downloads com.example.sessions --watch
+        outrider downloads pause talk-101
+        outrider downloads promote talk-101
+      """,
+    subcommands: [
+      DownloadsListCommand.self, PauseDownloadCommand.self, ResumeDownloadCommand.self, CancelDownloadCommand.self,
+      PromoteDownloadCommand.self,
+    ], defaultSubcommand: DownloadsListCommand.self)
+}
+
+struct DownloadsListCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists the downloads of all apps, or of one.",
+    discussion: """
+      With --watch it goes on until it is interrupted: on a terminal the table is drawn over and over, elsewhere each \
+      change is a line. With --json, --watch prints one object a line for each change.
+
+      EXAMPLES
+        outrider downloads list
+        outrider downloads com.example.sessions --watch
+        outrider downloads --json
+      """)
+
+  @Argument(help: ArgumentHelp("An app's identifier; otherwise those of all apps.", valueName: "id"), completion: .apps)
+  var id: String?
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Go on, and show every change.") var watch = false
+  @Flag(help: "Print a JSON array on standard output.") var json = false
+
+  func run() async {
+    do {
+      let place = try service.place()
+      if watch {
+        try await DownloadsWatch(place: place, app: id, isJSON: json).run()
+      } else {
+        let downloads = try await ServiceOperator.connect(place).downloads(id)
+        if json {
+          try Output.json(downloads)
+        } else if downloads.isEmpty {
+          Output.note("there are no downloads")
+        } else {
+          DownloadText.table(downloads).print()
+        }
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}
+
+/// Downloads, for people.
+enum DownloadText {
+  static func table(_ downloads: some Sequence<DownloadSummary>) -> FittedTable {
+    var table = FittedTable([
+      .text("APP", minimum: 8), .text("IDENTIFIER", minimum: 8), .fixed("STATE"), .fixed("CLASS"), .number("DONE"),
+      .number("SIZE"), .number("RATE"), .text("WAITS FOR", minimum: 10),
+    ])
+    for download in downloads {
+      table.add([
+        download.app, download.identifier, download.state, download.class.rawValue, done(download),
+        download.totalBytes.map(ServiceWords.size) ?? "?",
+        download.bytesPerSecond.map { "\(ServiceWords.size(Int64(clamping: $0)))/s" } ?? "",
+        ServiceWords.note(download),
+      ])
+    }
+    return table
+  }
+
+  private static func done(_ download: DownloadSummary) -> String {
+    percent(download).map { "\($0) %" } ?? ServiceWords.size(download.receivedBytes)
+  }
+
+  /// nil: nobody knows of how much.
+  static func percent(_ download: DownloadSummary) -> Int? {
+    guard let total = download.totalBytes else { return nil }
+    return total > 0 ? ServiceWords.percent(Double(download.receivedBytes) / Double(total)) : 100
+  }
+
+  static func line(_ download: DownloadSummary) -> String {
+    let progress = ServiceWords.progress(download.receivedBytes, of: download.totalBytes)
+    let note = ServiceWords.note(download)
+    return
+      "\(Printable.text(download.app)) \(Printable.text(download.identifier)): \(Printable.text(download.state)), "
+      + progress + (note.isEmpty ? "" : ", \(Printable.text(note, limit: 400))")
+  }
+}
+
+extension Int64 {
+  /// What a service calls a rate may be no number.
+  init(clamping value: Double) { self = value.isFinite ? Int64(Swift.min(Swift.max(value, 0), 1e18)) : 0 }
+}
+
+// MARK: Actions
+
+/// What `downloads pause`, `resume`, `cancel` and `promote` have in common.
+struct DownloadTarget: ParsableArguments {
+  @Argument(help: ArgumentHelp("The download.", valueName: "id")) var id: String
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func act(_ action: DownloadAction, done: String) async -> Never {
+    do {
+      let service = try await ServiceOperator.connect(try service.place())
+      _ = try await service.ask(.act(action: action, download: id))
+      if json {
+        try Output.json(Done(download: id, action: action.rawValue))
+      } else {
+        Output.note("\(Printable.text(id)) \(done)")
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  private struct Done: Encodable { var download: String, action: String }
+}
+
+struct PauseDownloadCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pause", abstract: "Stops a download until it is resumed; nothing of it is lost.",
+    discussion: """
+      EXAMPLE
+        outrider downloads pause talk-101
+      """)
+  @OptionGroup var target: DownloadTarget
+  func run() async { await target.act(.pause, done: "is paused; outrider downloads resume goes on with it") }
+}
+
+struct ResumeDownloadCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "resume", abstract: "Goes on with a paused download.",
+    discussion: """
+      EXAMPLE
+        outrider downloads resume talk-101
+      """)
+  @OptionGroup var target: DownloadTarget
+  func run() async { await target.act(.resume, done: "goes on") }
+}
+
+struct CancelDownloadCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cancel", abstract: "Gives a download up; its app is told that it was cancelled.",
+    discussion: """
+      EXAMPLE
+        outrider downloads cancel talk-101
+      """)
+  @OptionGroup var target: DownloadTarget
+  func run() async { await target.act(.cancel, done: "is cancelled") }
+}
+
+struct PromoteDownloadCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "promote", abstract: "Makes a background download a foreground one.",
+    discussion: """
+      EXAMPLE
+        outrider downloads promote talk-101
+      """)
+  @OptionGroup var target: DownloadTarget
+  func run() async { await target.act(.promote, done: "is in the foreground") }
+}

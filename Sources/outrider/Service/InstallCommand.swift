@@ -1,0 +1,177 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Foundation
+internal import LinuxSystem
+internal import ServiceProtocol
+
+struct InstallCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "install", abstract: "Installs an app, and waits until it may be launched.",
+    discussion: """
+      APP is a folder Name.app or an archive of one (tar, also compressed, or zip). Its extension is woken and its \
+      essential downloads are fetched before the first launch. Interrupted, this command leaves the rest to the \
+      service: nothing is lost, outrider installation pauses or cancels it.
+
+      EXAMPLES
+        outrider install Sessions.app
+        outrider install Sessions.tar.zst --no-wait
+        outrider install Game.app --share-group group.com.example.studio
+
+      EXIT STATUS
+        0    the app may be launched, or --no-wait and it is in place
+        1    refused, or cancelled
+        66   no such file
+        130  interrupted; the service goes on
+      """)
+
+  @OptionGroup var installation: InstallationArguments
+
+  func run() async { await installation.run(mustExist: false) }
+}
+
+struct UpdateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "update", abstract: "Installs another version of an app that is installed.",
+    discussion: """
+      As `outrider install`, but that it refuses what isn't installed yet. Downloads and groups of the app stay.
+
+      EXAMPLES
+        outrider update Sessions.app
+        outrider update Sessions.zip --no-wait --json
+      """)
+
+  @OptionGroup var installation: InstallationArguments
+
+  func run() async { await installation.run(mustExist: true) }
+}
+
+/// What `install` and `update` have in common.
+struct InstallationArguments: ParsableArguments {
+  @Argument(help: ArgumentHelp("A folder Name.app, or an archive of one.", valueName: "app"), completion: .file())
+  var path: String
+  @Option(
+    help: ArgumentHelp(
+      "A group of another app that this one may share; may be given several times.", valueName: "group"))
+  var shareGroup: [String] = []
+  @Flag(help: "Leave the rest to the service as soon as the app is in place.") var noWait = false
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func run(mustExist: Bool) async -> Never {
+    do {
+      let path = try FetchPath.absolute(path, self.path)
+      guard Files.exists(path) else { throw Failure(66, "\(self.path): there is no such folder or archive") }
+      let place = try service.place()
+      let service = try await ServiceOperator.connect(place)
+      Output.note("\(mustExist ? "updating" : "installing") \(Printable.text(self.path))")
+      let reply = try await service.ask(
+        .install(Installation(path: path, sharedGroups: shareGroup, mustExist: mustExist)))
+      guard case .apps(let apps) = reply, let app = apps.first else { throw ServiceOperator.unexpected(reply) }
+      var last = app
+      if !noWait {
+        let progress = GateProgress(place: place, app: app, isJSON: json)
+        progress.sayOnInterrupt()
+        last = try await progress.wait()
+      }
+      let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 1).last
+      if json {
+        try Output.json(AppReport(app: last, run: run))
+      } else {
+        Output.line("\(Printable.text(last.identifier)) \(Printable.text(last.version)) \(ServiceWords.state(last))")
+        if let run, run.outcome.kind != "returned" || !run.downloads.rejected.isEmpty {
+          for line in RunText.details(run) { Output.note(line) }
+        }
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}
+
+/// What `install`, `update` and `simulate` print with `--json`.
+struct AppReport: Encodable {
+  var app: AppSummary
+  /// The last run of its extension, if it ran.
+  var run: RunSummary?
+}
+
+struct UninstallCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "uninstall", abstract: "Removes an app with its downloads, settings and groups.",
+    discussion: """
+      A group that another app has as well stays. An app that runs isn't removed.
+
+      EXAMPLE
+        outrider uninstall com.example.sessions
+      """)
+
+  @Argument(help: ArgumentHelp("The app's identifier.", valueName: "id"), completion: .apps) var id: String
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func run() async {
+    do {
+      let service = try await ServiceOperator.connect(try service.place())
+      _ = try await service.ask(.uninstall(app: id))
+      if json { try Output.json(["uninstalled": id]) } else { Output.note("\(Printable.text(id)) is removed") }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}
+
+struct InstallationCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "installation", abstract: "Pauses, resumes or cancels an installation or update that is under way.",
+    discussion: """
+      Cancelled, an installation leaves nothing, and an update leaves the version that was there. Resumed, it goes on \
+      where it was.
+
+      EXAMPLES
+        outrider installation pause com.example.sessions
+        outrider installation resume com.example.sessions
+        outrider installation cancel com.example.sessions
+      """)
+
+  enum Step: String, CaseIterable, ExpressibleByArgument {
+    case pause, resume, cancel
+
+    var action: DownloadAction {
+      switch self {
+      case .pause: .pause
+      case .resume: .resume
+      case .cancel: .cancel
+      }
+    }
+
+    var done: String {
+      switch self {
+      case .pause: "is paused"
+      case .resume: "goes on"
+      case .cancel: "is cancelled"
+      }
+    }
+  }
+
+  @Argument(help: "pause, resume or cancel.") var step: Step
+  @Argument(help: ArgumentHelp("The app's identifier.", valueName: "id"), completion: .apps) var id: String
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func run() async {
+    do {
+      let service = try await ServiceOperator.connect(try service.place())
+      _ = try await service.ask(.installation(app: id, action: step.action))
+      if json {
+        try Output.json(["app": id, "action": step.rawValue])
+      } else {
+        Output.note("the installation of \(Printable.text(id)) \(step.done)")
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}

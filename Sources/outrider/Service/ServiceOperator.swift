@@ -1,0 +1,117 @@
+internal import Foundation
+internal import ServiceClient
+internal import ServiceProtocol
+
+/// A command's conversation with the service.
+struct ServiceOperator: Sendable {
+  let session: ServiceSession
+  let welcome: Welcome
+
+  /// Connects; where nothing listens, it starts the service and says so.
+  static func connect(
+    _ place: ServicePlace, handlers: ServiceSession.Handlers = .init(), patience: Duration = .seconds(30)
+  ) async throws -> Self {
+    let deadline = ContinuousClock.now + patience
+    var nextStart = ContinuousClock.now
+    var holder: String?
+    while true {
+      do {
+        return try await connectRunning(place, handlers: handlers)
+      } catch let error as ServiceConnectionError where error.isServiceAbsent {
+        guard ContinuousClock.now < deadline else { throw holder.map { Failure(75, $0) } ?? error }
+      } catch let failure as ServiceFailure where failure.isEndOfConnection {
+        // A service that is about to end still accepts.
+        guard ContinuousClock.now < deadline else { throw failure }
+        try await Task.sleep(for: .milliseconds(20))
+        continue
+      }
+      if ContinuousClock.now >= nextStart {
+        switch try ServiceStarter(place).start() {
+        case .ready(let process):
+          let who = process.map { " (process \($0))" } ?? ""
+          Output.note("started the service\(who); outrider service status tells of it")
+        case .alreadyRunning(let how): holder = "no service answers at \(place.paths.socket), but one is \(how)"
+        }
+        nextStart = .now + .milliseconds(500)
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// Connects to a service that runs.
+  ///
+  /// - Throws: `ServiceConnectionError` where none does.
+  static func connectRunning(
+    _ place: ServicePlace, handlers: ServiceSession.Handlers = .init()
+  ) async throws -> Self {
+    let connection = try ServiceConnection.connect(to: place.paths.socket)
+    let session = try ServiceSession(connection, handlers: handlers)
+    let reply = try await session.request(.hello(Hello(role: .operator)))
+    guard case .welcome(let welcome) = reply else { throw ServiceOperator.unexpected(reply) }
+    try check(welcome)
+    return Self(session: session, welcome: welcome)
+  }
+
+  static func check(_ welcome: Welcome) throws {
+    guard welcome.version == Hello.currentVersion else {
+      throw Failure(
+        76,
+        "the service (process \(welcome.process)) speaks version \(welcome.version) of the protocol, and this program "
+          + "\(Hello.currentVersion); end it with 'outrider service stop', and the next command starts its own")
+    }
+  }
+
+  func ask(_ request: ClientRequest) async throws -> Reply { try await session.request(request) }
+
+  /// EX_PROTOCOL of sysexits.h.
+  static func unexpected(_ reply: Reply) -> Failure {
+    let name = "\(reply)".prefix { $0 != "(" }
+    return Failure(76, "the service answered with '\(name)', which isn't what was asked for; is it of another version?")
+  }
+
+  // MARK: Lists
+
+  func apps(_ app: String?) async throws -> [AppSummary] {
+    let reply = try await ask(.apps(app: app))
+    guard case .apps(let apps) = reply else { throw Self.unexpected(reply) }
+    return apps
+  }
+
+  func downloads(_ app: String?) async throws -> [DownloadSummary] {
+    let reply = try await ask(.downloads(app: app))
+    guard case .downloadList(let downloads) = reply else { throw Self.unexpected(reply) }
+    return downloads
+  }
+
+  func runs(_ app: String?, limit: Int) async throws -> [RunSummary] {
+    let reply = try await ask(.runs(app: app, limit: limit))
+    guard case .runs(let runs) = reply else { throw Self.unexpected(reply) }
+    return runs
+  }
+
+  func log(_ app: String?, limit: Int) async throws -> [LogLine] {
+    let reply = try await ask(.log(app: app, limit: limit))
+    guard case .log(let lines) = reply else { throw Self.unexpected(reply) }
+    return lines
+  }
+
+  func status() async throws -> StatusSummary {
+    let reply = try await ask(.status)
+    guard case .status(let status) = reply else { throw Self.unexpected(reply) }
+    return status
+  }
+
+  func settings() async throws -> SettingsSummary {
+    let reply = try await ask(.settings)
+    guard case .settings(let settings) = reply else { throw Self.unexpected(reply) }
+    return settings
+  }
+}
+
+extension ServiceFailure {
+  /// The connection ended before the answer came.
+  var isEndOfConnection: Bool { domain == Self.frameworkDomain && code == 56 }
+
+  /// The service's own refusals say their status.
+  var exitStatus: Int32 { domain == Self.commandDomain && (1...255).contains(code) ? Int32(code) : 1 }
+}

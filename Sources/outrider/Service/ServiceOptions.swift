@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Foundation
+internal import LinuxSystem
+internal import ServiceProtocol
+
+/// Which service a command means.
+struct ServiceOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The folder that has everything of the service (default: OUTRIDER_STATE, or the folders of XDG).",
+      valueName: "dir"), completion: .directory)
+  var state: String?
+  @Flag(help: "A service that this command starts runs in development mode (as with OUTRIDER_DEVELOPMENT=1).")
+  var development = false
+
+  func validate() throws {
+    if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+  }
+
+  func place() throws -> ServicePlace { try ServicePlace(state: state, isDevelopment: development) }
+}
+
+/// Where one service has its folders, and what starts it there.
+struct ServicePlace: Sendable {
+  var paths: ServicePaths
+  /// As `--state` chose it, absolute.
+  var state: String?
+  var isDevelopment: Bool
+
+  init(
+    state: String?, isDevelopment: Bool = false, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    self.state = try state.map { try FetchPath.absolute($0, "--state \($0)") }
+    paths = self.state.map { ServicePaths(state: $0) } ?? ServicePaths(environment: environment, user: geteuid())
+    let variable = environment[Self.developmentVariable] ?? ""
+    self.isDevelopment = isDevelopment || !variable.isEmpty && variable != "0"
+  }
+
+  static let developmentVariable = "OUTRIDER_DEVELOPMENT"
+  /// Names the service's program, where it doesn't lie beside this one.
+  static let programVariable = "OUTRIDER_SERVICE"
+
+  /// What a service that a command started says; one of systemd's goes to the journal.
+  var log: String { "\(paths.store)/service.log" }
+
+  var arguments: [String] { (state.map { ["--state", $0] } ?? []) + (isDevelopment ? ["--development"] : []) }
+
+  /// The service's program.
+  static func program(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> String {
+    let chosen = environment[programVariable].flatMap { $0.isEmpty ? nil : $0 }
+    let path: String
+    if let chosen {
+      path = try FetchPath.absolute(chosen, programVariable)
+    } else {
+      let own = try Files.real("/proc/self/exe")
+      path = own[..<(own.lastIndex(of: "/") ?? own.startIndex)] + "/outriderd"
+    }
+    guard access(path, X_OK) == 0 else {
+      let why = SystemCallError.message(errno)
+      throw Failure(
+        69,
+        "the service can't be started: \(path): \(why); put outriderd beside outrider, or name it in \(programVariable)"
+      )
+    }
+    return path
+  }
+}

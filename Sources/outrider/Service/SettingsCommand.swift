@@ -1,0 +1,217 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Foundation
+internal import Sandbox
+internal import ServiceProtocol
+
+struct SettingsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "settings", abstract: "Prints and changes what extensions may do, for all apps or for one.",
+    discussion: """
+      KEYS
+        isBackgroundActivityAllowed   extensions may run
+        isContentBeforeLaunchAllowed  also before their app was launched
+        isLowPower                    treat the machine as saving power
+        isMetered                     treat the network as metered
+        memoryBytes                   memory of an extension, for example 16MiB
+        runtimeSeconds                run time of an extension in a day, for example 10m
+        callSeconds                   time of one call, for example 30s
+
+      EXAMPLES
+        outrider settings
+        outrider settings get isMetered
+        outrider settings set isMetered true
+        outrider settings set memoryBytes 16MiB --app com.example.sessions
+        outrider settings set memoryBytes default --app com.example.sessions
+      """,
+    subcommands: [SettingsShowCommand.self, SettingsGetCommand.self, SettingsSetCommand.self],
+    defaultSubcommand: SettingsShowCommand.self)
+}
+
+struct SettingsShowCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Prints all settings, or those of one app.",
+    discussion: """
+      EXAMPLES
+        outrider settings show
+        outrider settings --app com.example.sessions
+        outrider settings --json
+      """)
+  @Option(help: ArgumentHelp("As they are for that app.", valueName: "id"), completion: .apps) var app: String?
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func run() async {
+    do {
+      let settings = try await ServiceOperator.connect(try service.place()).settings()
+      if json {
+        // The whole shape for all apps, what is set for one.
+        if let app { try Output.json(settings.apps[app] ?? .init()) } else { try Output.json(settings) }
+      } else {
+        var table = FittedTable([.fixed("SETTING"), .fixed("VALUE"), .text("OF")])
+        for key in SettingKey.allCases where app == nil || key.isForApps {
+          let own = app.flatMap { key.value(settings, app: $0) }
+          table.add([
+            key.rawValue, (own ?? key.value(settings)).text, own == nil ? "all apps" : app ?? "all apps",
+          ])
+        }
+        if app == nil {
+          for (app, own) in settings.apps.sorted(by: { $0.key < $1.key }) {
+            for key in SettingKey.allCases {
+              if let value = key.value(own) { table.add([key.rawValue, value.text, app]) }
+            }
+          }
+        }
+        table.print()
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}
+
+struct SettingsGetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get", abstract: "Prints one setting.",
+    discussion: """
+      EXAMPLES
+        outrider settings get isMetered
+        outrider settings get memoryBytes --app com.example.sessions
+      """)
+  @Argument(help: "One of the keys that outrider settings lists.") var key: SettingKey
+  @Option(help: ArgumentHelp("As it is for that app.", valueName: "id"), completion: .apps) var app: String?
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func run() async {
+    do {
+      let settings = try await ServiceOperator.connect(try service.place()).settings()
+      let own = app.flatMap { key.value(settings, app: $0) }
+      let value = own ?? key.value(settings)
+      if json { try Output.json([key.rawValue: value]) } else { Output.line(value.text) }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}
+
+struct SettingsSetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Changes one setting, for all apps or for one; 'default' takes it back.",
+    discussion: """
+      EXAMPLES
+        outrider settings set isMetered true
+        outrider settings set runtimeSeconds 20m --app com.example.sessions
+        outrider settings set isMetered default
+      """)
+  @Argument(help: "One of the keys that outrider settings lists.") var key: SettingKey
+  @Argument(help: "true or false, a size, a time, or default.") var value: String
+  @Option(help: ArgumentHelp("For that app only.", valueName: "id"), completion: .apps) var app: String?
+  @OptionGroup var service: ServiceOptions
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func validate() throws {
+    _ = try key.normalized(value)
+    if app != nil, !key.isForApps { throw ValidationError("\(key.rawValue) is for the machine, not for one app.") }
+  }
+
+  func run() async {
+    do {
+      let service = try await ServiceOperator.connect(try service.place())
+      _ = try await service.ask(.set(key: key.rawValue, value: try key.normalized(value), app: app))
+      let settings = try await service.settings()
+      let now = app.flatMap { key.value(settings, app: $0) } ?? key.value(settings)
+      if json {
+        try Output.json([key.rawValue: now])
+      } else {
+        Output.note("\(key.rawValue) is \(now.text)\(app.map { " for \(Printable.text($0))" } ?? "")")
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+}
+
+/// The settings by their names in `SettingsSummary`.
+enum SettingKey: String, CaseIterable, ExpressibleByArgument {
+  case isBackgroundActivityAllowed, isContentBeforeLaunchAllowed, isLowPower, isMetered
+  case memoryBytes, runtimeSeconds, callSeconds
+
+  enum Value: Encodable {
+    case flag(Bool)
+    case bytes(Int64)
+    case seconds(Double)
+
+    var text: String {
+      switch self {
+      case .flag(let value): "\(value)"
+      case .bytes(let value): "\(value)"
+      case .seconds(let value): value == value.rounded() ? String(format: "%.0f", value) : "\(value)"
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .flag(let value): try container.encode(value)
+      case .bytes(let value): try container.encode(value)
+      case .seconds(let value): try container.encode(value)
+      }
+    }
+  }
+
+  /// Power and network are the machine's.
+  var isForApps: Bool { self != .isLowPower && self != .isMetered }
+
+  func value(_ settings: SettingsSummary) -> Value {
+    switch self {
+    case .isBackgroundActivityAllowed: .flag(settings.isBackgroundActivityAllowed)
+    case .isContentBeforeLaunchAllowed: .flag(settings.isContentBeforeLaunchAllowed)
+    case .isLowPower: .flag(settings.isLowPower)
+    case .isMetered: .flag(settings.isMetered)
+    case .memoryBytes: .bytes(settings.memoryBytes)
+    case .runtimeSeconds: .seconds(settings.runtimeSeconds)
+    case .callSeconds: .seconds(settings.callSeconds)
+    }
+  }
+
+  func value(_ settings: SettingsSummary, app: String) -> Value? { settings.apps[app].flatMap(value) }
+
+  /// nil: as for all.
+  func value(_ app: SettingsSummary.App) -> Value? {
+    switch self {
+    case .isBackgroundActivityAllowed: app.isBackgroundActivityAllowed.map(Value.flag)
+    case .isContentBeforeLaunchAllowed: app.isContentBeforeLaunchAllowed.map(Value.flag)
+    case .isLowPower, .isMetered: nil
+    case .memoryBytes: app.memoryBytes.map(Value.bytes)
+    case .runtimeSeconds: app.runtimeSeconds.map(Value.seconds)
+    case .callSeconds: app.callSeconds.map(Value.seconds)
+    }
+  }
+
+  /// What the service is told: true or false, bytes, seconds; nil: the default again.
+  func normalized(_ text: String) throws -> String? {
+    if text == "default" { return nil }
+    switch self {
+    case .isBackgroundActivityAllowed, .isContentBeforeLaunchAllowed, .isLowPower, .isMetered:
+      switch text.lowercased() {
+      case "true", "yes", "on": return "true"
+      case "false", "no", "off": return "false"
+      default: throw ValidationError("\(rawValue) is true, false or default.")
+      }
+    case .memoryBytes:
+      guard let bytes = Quantity.bytes(text) else {
+        throw ValidationError("\(rawValue) is a size, for example 16MiB, or default.")
+      }
+      return "\(bytes)"
+    case .runtimeSeconds, .callSeconds:
+      guard let time = Quantity.duration(text) else {
+        throw ValidationError("\(rawValue) is a time, for example 30s or 10m, or default.")
+      }
+      return Value.seconds(time / .seconds(1)).text
+    }
+  }
+}
