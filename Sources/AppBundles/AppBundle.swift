@@ -6,6 +6,8 @@ public enum AppBundle {
   /// Reads a `Name.app` folder, in the layout of iOS or of macOS (`Contents/`), and holds it against sections 3.1 to 3.3 of the
   /// specification, L9 and L16: every violation at once.
   ///
+  /// An archive, as `AppInstaller.place(from:sharedGroups:)` takes it, is unpacked into a temporary folder for that.
+  ///
   /// Follows no link out of the bundle, waits for nothing, and reads at most 1 MiB of each property list. Blocks; any thread may
   /// call it.
   ///
@@ -14,10 +16,38 @@ public enum AppBundle {
   public static func check(
     at path: String, isDevelopment: Bool, limits: BundleLimits = BundleLimits()
   ) -> (AppDescription?, [Finding]) {
+    if let identity = try? Files.identity(of: path), identity.isRegularFile {
+      return checkArchive(path, isDevelopment: isDevelopment, limits: limits)
+    }
     let (description, findings, real) = checkKeys(at: path, isDevelopment: isDevelopment)
     guard let real else { return (nil, findings) }
     let problems = TreePass.problems(of: real, limits: limits)
     return (problems.isEmpty ? description : nil, findings + problems)
+  }
+
+  private static func checkArchive(
+    _ path: String, isDevelopment: Bool, limits: BundleLimits
+  ) -> (AppDescription?, [Finding]) {
+    do throws(BundleError) {
+      let folder = try BundleError.translating(path) { () throws(SystemCallError) in
+        try Files.temporaryDirectory(
+          in: getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp", prefix: "outrider-check-")
+      }
+      defer { Files.removeTree(folder) }
+      guard case .archive(let file) = try BundleSource(path) else {
+        return check(at: path, isDevelopment: isDevelopment)
+      }
+      let staging = try StagingArea(in: try AppsRoot(folder, isCreating: false))
+      let bundle = try staging.unpack(file, limits: limits)
+      // Its owner removes what it has when nobody needs it any more.
+      return withExtendedLifetime(staging) { check(at: bundle, isDevelopment: isDevelopment, limits: limits) }
+    } catch {
+      let found = error.subject == path ? error.reason : error.description
+      let finding = Finding(
+        file: "", expected: "a folder whose name ends in .app, or an archive with one", found: "one that \(found)",
+        remedy: error.remedy)
+      return (nil, [finding])
+    }
   }
 
   /// Without the files that nothing refers to. `path` is the folder's own one, nil where there is no app.

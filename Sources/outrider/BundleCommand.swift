@@ -25,13 +25,14 @@ extension BundleCommand {
 
         EXAMPLES
           outrider bundle check Sessions.app
-          outrider bundle check Sessions.app --json
+          outrider bundle check Sessions.tar.gz --json
 
         EXIT STATUS
           0 no error    65 errors    66 there is no such app
         """)
 
-    @Argument(help: ArgumentHelp("The app's folder.", valueName: "app"), completion: .directory) var path: String
+    @Argument(help: ArgumentHelp("The app's folder, or an archive with it.", valueName: "app"), completion: .file())
+    var path: String
     @Flag(help: "Allow a manifest over http from a loopback host, as a service in development mode does.")
     var development = false
     @Flag(help: "Print one JSON object on standard output.") var json = false
@@ -63,8 +64,9 @@ extension BundleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Puts an app together from an executable, an extension and what they are called.",
       usage: """
-        outrider bundle create --executable <file> --extension <file> --info <file>
-          [--entitlements <file>] -o <app> [--force] [--development] [--json]
+        outrider bundle create --executable <file> --extension <file>
+          --info <file> [--entitlements <file>] -o <app>
+          [--force] [--development] [--json]
         """,
       discussion: """
         The app is checked before it gets its name, and nothing is left of one that isn't right. --info takes a property \

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import AppBundles
@@ -192,7 +193,33 @@ import Testing
     expectRefused(archive, scratch, code: .tooLarge, "unpacks to more than 2 MiB", limits: limits)
   }
 
-  @Test("An archive that is cut or changed anywhere is an error or an app, and leaves nothing else")
+  @Test(
+    "An archive that is changed anywhere is an error or an app, and leaves nothing else",
+    arguments: ["a.tar", "a.zip", "a.tgz"])
+  func changed(name: String) throws {
+    let scratch = try Scratch()
+    try SampleApp().write(in: scratch.path)
+    let archive = "\(scratch.path)/\(name)"
+    let command = name == "a.zip" ? ["zip", "-qr", archive] : ["tar", "-caf", archive]
+    try Tool.run(command[0], Array(command.dropFirst()) + ["Sessions.app"], in: scratch.path)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: archive))
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
+    let root = "\(scratch.path)/apps"
+    let installer = AppInstaller(root: root, isDevelopment: false)
+    for _ in 0..<60 {
+      var changed = bytes
+      for _ in 0...random.below(5) { changed[random.below(changed.count)] = UInt8(random.below(256)) }
+      try changed.write(to: URL(fileURLWithPath: archive))
+      if let placed = try? installer.place(from: archive) {
+        #expect(AppBundle.check(at: placed.path, isDevelopment: false).0 == placed.description, "seed \(seed)")
+        try installer.remove(placed.description.identifier)
+      }
+      #expect(Scratch.tree(root).filter { $0 != ".lock" } == [], "seed \(seed)")
+    }
+  }
+
+  @Test("An archive that is cut anywhere is an error or an app, and leaves nothing else")
   func damaged() throws {
     let scratch = try Scratch()
     try SampleApp().write(in: scratch.path)
@@ -207,6 +234,21 @@ import Testing
       if (try? installer.place(from: archive)) != nil { try installer.remove("com.example.sessions") }
       #expect(Scratch.tree(root).filter { $0 != ".lock" } == [], "\(length)")
     }
+  }
+
+  @Test("An archive can be checked without being installed")
+  func check() throws {
+    let scratch = try Scratch()
+    var app = SampleApp()
+    app.info["BAMaxInstallSize"] = nil
+    try app.write(in: scratch.path)
+    let archive = "\(scratch.path)/a.tgz"
+    try Tool.run("tar", ["-czf", archive, "Sessions.app"], in: scratch.path)
+    let (description, findings) = AppBundle.check(at: archive, isDevelopment: false)
+    #expect(description?.identifier == "com.example.sessions" && findings.keys == ["BAMaxInstallSize"])
+    try Data("text".utf8).write(to: URL(fileURLWithPath: archive))
+    let finding = try #require(AppBundle.check(at: archive, isDevelopment: false).1.first)
+    #expect(finding.found.hasPrefix("one that is neither a tar nor a zip archive"))
   }
 
   @Test("What isn't an archive, and one without an app, say so")
