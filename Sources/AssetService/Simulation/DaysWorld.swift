@@ -74,7 +74,6 @@ struct DaysWorld {
     queue.add(.kill, at: .start + .days(2) * random.fraction())
   }
 
-
   mutating func run() -> DaysReport {
     while let next = queue.next(until: end) {
       // A machine that sleeps does nothing; what was due is due when it wakes.

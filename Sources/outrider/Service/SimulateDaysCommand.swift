@@ -24,10 +24,14 @@ struct SimulateDaysCommand: ParsableCommand {
     guard (1...500).contains(apps) else { throw ValidationError("--apps is \(apps); 1 to 500 can be simulated.") }
   }
 
-  func run() throws {
-    let report = DaysSimulation.report(days: days, apps: apps, seed: seed)
-    if json { try Output.json(report) } else { print(report) }
-    Exit.leave(report.violations.isEmpty ? 0 : 1)
+  func run() {
+    do {
+      let report = DaysSimulation.report(days: days, apps: apps, seed: seed)
+      if json { try Output.json(report) } else { print(report) }
+      Exit.leave(report.violations.isEmpty ? 0 : 1)
+    } catch {
+      Exit.with(error)
+    }
   }
 
   private func print(_ report: DaysReport) {

@@ -26,17 +26,23 @@ struct SimulateFleetCommand: ParsableCommand {
     }
   }
 
-  func run() throws {
-    let report = Fleet.report(machines: machines, seed: seed)
-    if let svg {
-      do {
-        try ArrivalPlot(report).svg.write(toFile: svg, atomically: true, encoding: .utf8)
-      } catch {
-        throw Failure(74, "\(svg): can't be written: \(error.localizedDescription); choose another place with --svg")
-      }
+  func run() {
+    do {
+      let report = Fleet.report(machines: machines, seed: seed)
+      if let svg { try write(ArrivalPlot(report).svg, to: svg) }
+      if json { try Output.json(report) } else { print(report) }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
     }
-    if json { try Output.json(report) } else { print(report) }
-    Exit.leave(0)
+  }
+
+  private func write(_ picture: String, to path: String) throws {
+    do {
+      try picture.write(toFile: path, atomically: true, encoding: .utf8)
+    } catch {
+      throw Failure(74, "\(path): can't be written: \(error.localizedDescription) Choose another place with --svg.")
+    }
   }
 
   private func print(_ report: FleetReport) {
