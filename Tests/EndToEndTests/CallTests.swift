@@ -151,7 +151,8 @@ import Testing
     let sum = bytes.reduce(UInt64(0)) { $0 + UInt64($1) }
     let called = try await plugin.call("sum", "u64(bytes,u64)", .bytes(bytes), .unsigned(UInt64(bytes.count)))
     #expect(called.value == .unsigned(sum))
-    let count = limits.frameBytes - 25
+    // The value, three lists, no decision, and the size of the one buffer.
+    let count = limits.frameBytes - 9 - 12 - 1 - 4
     let filled = try await plugin.call("memset", "pointer(out(\(count)),i32,u64)", 65, .unsigned(UInt64(count)))
     #expect(filled.out.first?.count == count && filled.out.first?.allSatisfy { $0 == 65 } == true)
     let error = await failure { () throws(HostError) in

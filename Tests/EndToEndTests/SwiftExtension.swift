@@ -15,9 +15,11 @@ enum SwiftExtension {
     let modules = [
       "\(products)/CExtension.build/module.modulemap", "\(Workspace.root)/Sources/COSModules/include/module.modulemap",
     ].map { "-Xcc -fmodule-map-file='\($0)'" }
-    let objects = ["BackgroundAssets", "CExtension", "COSModules", "ExtensionFoundation", "OSLog", "os"].map {
-      "'\(products)/\($0).build/'*.o"
-    }
+    let objects = [
+      "BackgroundAssets", "CExtension", "COSModules", "ExtensionFoundation", "OSLog", "ServiceClient",
+      "ServiceProtocol",
+      "os",
+    ].map { "'\(products)/\($0).build/'*.o" }
     let finished = try Workspace.run(
       [
         "-c",
