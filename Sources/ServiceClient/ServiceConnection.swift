@@ -17,6 +17,7 @@ public final class ServiceConnection: Sendable {
   /// Held for the length of a frame: frames of two writers mustn't mix.
   private let writing = Mutex(false)
   private let incoming = Mutex(FrameAssembler())
+  private let hasEnded = Atomic(false)
 
   /// Blocks no longer than the service's queue of connections is full.
   public static func connect(to path: String) throws(ServiceConnectionError) -> ServiceConnection {
@@ -157,7 +158,13 @@ public final class ServiceConnection: Sendable {
   }
 
   /// Ends the conversation in both directions: a thread that receives returns. May be called by any thread, repeatedly.
-  public func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  public func close() {
+    hasEnded.store(true, ordering: .sequentiallyConsistent)
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// Whether this side knows that the conversation has ended. True before anybody is told so by a failed request.
+  public var isClosed: Bool { hasEnded.load(ordering: .sequentiallyConsistent) }
 
   /// A second descriptor of the connection that children inherit, for a program that this process becomes (execve(2)).
   public func descriptorToInherit() throws(ServiceConnectionError) -> Int32 {

@@ -75,6 +75,9 @@ public final class ServiceSession: Sendable {
     try? conversation.connection.send(.answer(call: call, answer: answer))
   }
 
+  /// Whether the connection has ended. A request that failed for that finds it true.
+  public var isClosed: Bool { conversation.connection.isClosed }
+
   /// Ends the conversation; whatever waits fails.
   public func close() { conversation.connection.close() }
 

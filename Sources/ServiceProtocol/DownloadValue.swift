@@ -1,7 +1,7 @@
 public import Foundation
 
 /// One download as it crosses the socket. Nothing in it has been checked.
-public struct DownloadValue: Sendable, Equatable, Codable {
+public struct DownloadValue: Sendable, Equatable {
   public var identifier: String
   /// A UUID; the service gives one where it is empty.
   public var uniqueIdentifier: String

@@ -100,9 +100,15 @@ final class ScriptedService: Sendable {
     guard listener >= 0, result == 0, listen(listener, 64) == 0 else { throw POSIXError(.EIO) }
     listening.withLock { $0 = listener }
     Thread.detachNewThread { [weak self] in
+      // Closed here: while this thread may still ask for it, its number mustn't become another test's socket.
+      defer { Glibc.close(listener) }
       while true {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0, let self else { return }
+        guard descriptor >= 0 else { return }
+        guard let self else {
+          Glibc.close(descriptor)
+          return
+        }
         self.serve(Peer(descriptor))
       }
     }
@@ -111,8 +117,8 @@ final class ScriptedService: Sendable {
   /// The socket goes, and every connection.
   func stop() {
     listening.withLock { listener in
-      shutdown(listener, Int32(SHUT_RDWR))
-      Glibc.close(listener)
+      if listener >= 0 { shutdown(listener, Int32(SHUT_RDWR)) }
+      listener = -1
       unlink(socketPath)
     }
     for peer in peers.all { peer.close() }

@@ -127,7 +127,8 @@ final class ServiceLink: Sendable {
 
   private func establish() throws(ServiceFailure) -> Established {
     try connecting.withLock { (_) throws(ServiceFailure) in
-      if let established = state.withLock({ $0.established }) { return established }
+      // A request that failed with its connection is over before `lost` is called: the next one mustn't meet it again.
+      if let established = state.withLock({ $0.established }), !established.session.isClosed { return established }
       let number = state.withLock { state in
         state.lastNumber += 1
         return state.lastNumber
