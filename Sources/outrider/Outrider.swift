@@ -16,6 +16,8 @@ struct Outrider: AsyncParsableCommand {
         outrider call ./plugin.so work 'void()' --wall 300ms --memory 16MiB --json
         outrider inspect plugin.so
         outrider doctor
+        outrider install Sessions.app
+        outrider launch com.example.sessions
         outrider serve ./assets --script Examples/bad-day.yaml
 
       EXIT STATUS

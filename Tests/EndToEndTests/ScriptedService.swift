@@ -7,6 +7,8 @@ import Synchronization
 final class ScriptedService: Sendable {
   final class Peer: Sendable {
     private let descriptor: Int32
+    /// Watches, and has been told all that there is.
+    let isFollowing = Mutex(false)
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
@@ -109,12 +111,23 @@ final class ScriptedService: Sendable {
         } else {
           script(peer, id, request)
         }
+        // The last question of those that watch.
+        switch request {
+        case .downloads, .log: peer.isFollowing.withLock { $0 = true }
+        default: break
+        }
       }
     }
   }
 
-  /// To everyone that is connected.
-  func tell(_ event: WatchEvent) { for peer in state.withLock({ $0.peers }) { peer.send(.event(event)) } }
+  /// To everyone that is connected, once somebody watches.
+  func tell(_ event: WatchEvent) {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline, !state.withLock({ $0.peers.contains { $0.isFollowing.withLock { $0 } } }) {
+      usleep(1000)
+    }
+    for peer in state.withLock({ $0.peers }) { peer.send(.event(event)) }
+  }
 
   /// Runs the command line to its end.
   func run(_ arguments: String..., environment: [String: String] = [:]) throws -> Workspace.Finished {
@@ -130,6 +143,7 @@ final class RunningCommand {
   private let output = Pipe()
   private let errors = Pipe()
   private var text: (output: String, errors: String) = ("", "")
+  private var ended: Set<Int> = []
 
   init(_ arguments: [String], state: String) throws {
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
@@ -148,25 +162,28 @@ final class RunningCommand {
   func wait(for part: String) -> Bool {
     while !text.output.contains(part), !text.errors.contains(part) {
       let handles = [output.fileHandleForReading.fileDescriptor, errors.fileHandleForReading.fileDescriptor]
-      var wanted = handles.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      guard ended.count < 2 else { return false }
+      // poll(2) leaves negative ones out.
+      var wanted = handles.enumerated().map {
+        pollfd(fd: ended.contains($0) ? -1 : $1, events: Int16(POLLIN), revents: 0)
+      }
       guard poll(&wanted, 2, 60_000) > 0 else { return false }
-      var hasRead = false
       for (index, handle) in handles.enumerated() where wanted[index].revents != 0 {
         var buffer = [UInt8](repeating: 0, count: 65536)
         let count = read(handle, &buffer, buffer.count)
-        guard count > 0 else { continue }
-        hasRead = true
+        guard count > 0 else {
+          ended.insert(index)
+          continue
+        }
         let more = String(decoding: buffer[..<count], as: UTF8.self)
         if index == 0 { text.output += more } else { text.errors += more }
       }
-      if !hasRead { return false }
     }
     return true
   }
 
   func finish() -> Workspace.Finished {
     // Whatever it says after the end of both is nothing.
-    _ = wait(for: "\u{0}")
     _ = wait(for: "\u{0}")
     process.waitUntilExit()
     return Workspace.Finished(

@@ -61,7 +61,7 @@ import Testing
       exec 3>&-
       sleep 1000
       """)
-    async let finished = Task.detached { try place.command("apps", "--development", wrapped: "9< /etc/hostname") }.value
+    async let finished = onThread { try place.command("apps", "--development", wrapped: "9< /etc/hostname") }
     while place.text("session").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
     try place.service.start()
     try place.go()
@@ -82,14 +82,14 @@ import Testing
     let place = try Place(
       """
       echo $$ >> pids
-      if ! mkdir lock 2>/dev/null; then echo "another service is already running" >&3; echo x >> losers; exit 1; fi
+      if ! mkdir lock 2>/dev/null; then echo "already running: process 7" >&3; echo x >> losers; exit 1; fi
       read line < go
       echo ready >&3
       exec 3>&-
       sleep 1000
       """)
-    async let first = Task.detached { try place.command("apps") }.value
-    async let second = Task.detached { try place.command("apps") }.value
+    async let first = onThread { try place.command("apps") }
+    async let second = onThread { try place.command("apps") }
     while place.text("losers").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
     try place.service.start()
     try place.go()
@@ -189,5 +189,12 @@ import Testing
     #expect(command.wait(for: "begun again"))
     command.interrupt()
     #expect(command.finish().status == 130)
+  }
+}
+
+/// Runs what blocks on a thread of its own: those of Swift's tasks are few.
+private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
   }
 }

@@ -55,6 +55,8 @@ import Testing
     let end = try Workspace.run(
       ["--user", "verify", "--man=no", "\(folder)/outrider.service", "\(folder)/outrider.socket"],
       program: "/usr/bin/systemd-analyze", environment: environment(folder))
-    #expect(end.status == 0 && !end.errors.contains("outrider."), "\(end)")
+    // systemd before 254 leaves it out, and says so.
+    let complaints = end.errors.split(separator: "\n").filter { $0.contains("outrider.") }
+    #expect(end.status == 0 && complaints.allSatisfy { $0.contains("'DelegateSubgroup'") }, "\(end)")
   }
 }

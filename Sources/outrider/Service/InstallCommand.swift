@@ -7,6 +7,7 @@ internal import ServiceProtocol
 struct InstallCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "install", abstract: "Installs an app, and waits until it may be launched.",
+    usage: "outrider install [<options>] <app>",
     discussion: """
       APP is a folder Name.app or an archive of one (tar, also compressed, or zip). Its extension is woken and its \
       essential downloads are fetched before the first launch. Interrupted, this command leaves the rest to the \
@@ -32,6 +33,7 @@ struct InstallCommand: AsyncParsableCommand {
 struct UpdateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update", abstract: "Installs another version of an app that is installed.",
+    usage: "outrider update [<options>] <app>",
     discussion: """
       As `outrider install`, but that it refuses what isn't installed yet. Downloads and groups of the app stay.
 
@@ -125,6 +127,7 @@ struct UninstallCommand: AsyncParsableCommand {
 struct InstallationCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "installation", abstract: "Pauses, resumes or cancels an installation or update that is under way.",
+    usage: "outrider installation [<options>] <step> <id>",
     discussion: """
       Cancelled, an installation leaves nothing, and an update leaves the version that was there. Resumed, it goes on \
       where it was.

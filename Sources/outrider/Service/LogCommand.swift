@@ -8,6 +8,7 @@ internal import Synchronization
 struct LogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Prints what happened to apps: wakes, refusals, downloads, deliveries.",
+    usage: "outrider log [<options>] [<id>]",
     discussion: """
       With --follow it goes on until it is interrupted, also while the service is started anew. With --json, --follow \
       prints one object a line.

@@ -6,6 +6,7 @@ internal import ServiceProtocol
 struct RunsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "runs", abstract: "Lists the runs of extensions: how each ended, what it used, what was rejected.",
+    usage: "outrider runs [<options>] [<id>]",
     discussion: """
       The newest is the last.
 

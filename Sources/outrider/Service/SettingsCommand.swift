@@ -8,6 +8,9 @@ struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings", abstract: "Prints and changes what extensions may do, for all apps or for one.",
     discussion: """
+      What is set for one app counts for it instead of what is set for all; 'default' takes a setting back. Power and \
+      network are the machine's, so that isLowPower and isMetered are never an app's own.
+
       KEYS
         isBackgroundActivityAllowed   extensions may run
         isContentBeforeLaunchAllowed  also before their app was launched
