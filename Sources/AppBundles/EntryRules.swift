@@ -43,7 +43,7 @@ struct EntryRules {
     guard kind == .file || kind == .folder || kind == .link else {
       throw refuse(path, "is \(kind.rawValue)")
     }
-    if kind != .link, mode & 0o6000 != 0 { throw refuse(path, "has a setuid or setgid bit") }
+    if kind == .file, mode & 0o6000 != 0 { throw refuse(path, "has a setuid or setgid bit") }
     guard kinds[path] == nil || kind == .folder && kinds[path] == .folder else { throw refuse(path, "is there twice") }
     kinds[path] = kind
     if kind == .link { try checkLink(entry, path) }

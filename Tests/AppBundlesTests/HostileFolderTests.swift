@@ -42,9 +42,10 @@ import Testing
     Attack(testDescription: "setuid", file: "Sessions", found: "a regular file with a setuid or setgid bit") {
       chmod("\($0)/Sessions", 0o4755)
     },
-    Attack(testDescription: "setgid on a folder", file: "Extensions", found: "a folder with a setuid or setgid bit") {
-      chmod("\($0)/Extensions", 0o2755)
-    },
+    Attack(
+      testDescription: "setgid", file: "Extensions/Downloader.appex/Downloader.so",
+      found: "a regular file with a setuid or setgid bit"
+    ) { chmod("\($0)/Extensions/Downloader.appex/Downloader.so", 0o2755) },
     Attack(
       testDescription: "a name with an escape sequence", file: "a\u{1b}[2J",
       found: "a name that isn't UTF-8 text, or has control characters"
@@ -181,10 +182,12 @@ import Testing
     let bundle = try SampleApp().write(in: scratch.path)
     chmod("\(bundle)/Info.plist", 0o666)
     chmod("\(bundle)/Sessions", 0o777)
+    chmod("\(bundle)/Extensions", 0o3777)
     let placed = try AppInstaller(root: "\(scratch.path)/apps", isDevelopment: false).place(from: bundle)
     #expect(try Files.identity(of: "\(placed.path)/Info.plist").mode & 0o7777 == 0o644)
     #expect(try Files.identity(of: placed.executablePath).mode & 0o7777 == 0o755)
     #expect(try Files.identity(of: placed.path).mode & 0o7777 == 0o755)
+    #expect(try Files.identity(of: "\(placed.path)/Extensions").mode & 0o7777 == 0o755)
   }
 
   @Test("What isn't an app's folder isn't one", arguments: ["file.app", "Folder", "gone.app", ".app"])

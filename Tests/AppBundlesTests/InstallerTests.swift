@@ -159,6 +159,19 @@ import Testing
     #expect(installer.installed() == [placed])
   }
 
+  @Test("The folder of all apps may hand its group down, and an archive may have files alone")
+  func sharedGroupFolder() throws {
+    let scratch = try Scratch()
+    try Files.makeDirectories(root(scratch), mode: 0o700)
+    chmod(root(scratch), 0o2770)
+    try SampleApp().write(in: scratch.path)
+    let archive = "\(scratch.path)/a.zip"
+    // Without entries for folders.
+    try Tool.run("zip", ["-qrD", archive, "Sessions.app"], in: scratch.path)
+    let placed = try AppInstaller(root: root(scratch), isDevelopment: false).place(from: archive)
+    #expect(Files.exists(placed.executablePath))
+  }
+
   @Test("A link in place of an app's folder isn't followed")
   func linkedApp() throws {
     let scratch = try Scratch()
