@@ -10,9 +10,10 @@ let strictForClients: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .treatWarning("DeprecatedDeclaration", as: .warning),
 ]
-let strict: [SwiftSetting] = [
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault")
-] + strictForClients
+let strict: [SwiftSetting] =
+  [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault")
+  ] + strictForClients
 let strictC: [CSetting] = [.define("_GNU_SOURCE"), .enableWarning("all"), .treatAllWarnings(as: .error)]
 
 // Nothing to relocate at each start, and 8 MiB less memory. lld, because the archives of Foundation refer to each other.
@@ -110,7 +111,8 @@ let package = Package(
     .target(name: "os", dependencies: ["CExtension", "COSModules"], swiftSettings: strict),
     .target(name: "OSLog", dependencies: ["os"], swiftSettings: strict),
     .target(
-      name: "BackgroundAssets", dependencies: ["CExtension", "ExtensionFoundation", "ServiceClient", "ServiceProtocol"],
+      name: "BackgroundAssets",
+      dependencies: ["CExtension", "ExtensionFoundation", "ServiceClient", "ServiceProtocol"],
       swiftSettings: strictForClients),
     // Floor 4: the service joins the engines.
     .target(
@@ -151,7 +153,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
+        "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
+        "LinuxSystem",
         "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "outrider", "outrider-runner", "outriderd",
       ]),
     .testTarget(
@@ -195,7 +198,8 @@ let package = Package(
     .testTarget(
       name: "AssetServiceTests",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem", "PluginHost",
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem",
+        "PluginHost",
         "ServiceClient", "ServiceMachines", "ServiceProtocol", "TestSupport",
       ]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),

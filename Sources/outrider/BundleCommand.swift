@@ -9,8 +9,8 @@ struct BundleCommand: ParsableCommand {
     discussion: """
       EXAMPLES
         outrider bundle check Sessions.app
-        outrider bundle create --executable Sessions --extension SessionsDownloader.so \\
-          --info app.yaml -o Sessions.app
+        outrider bundle create --executable Sessions --info app.yaml \\
+          --extension SessionsDownloader.so -o Sessions.app
       """,
     subcommands: [Check.self, Create.self])
 }

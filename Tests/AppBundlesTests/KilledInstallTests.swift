@@ -11,8 +11,7 @@ enum InstallKiller {
 }
 
 /// An installation that is killed where it is about to make its nth system call that leaves a trace; see Tests/KillAtCall.
-@Suite(
-  .enabled(if: InstallKiller.isPossible, "ptrace(2) or seccomp(2) isn't allowed here"), .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: InstallKiller.isPossible, "ptrace(2) or seccomp(2) isn't allowed here"))
 struct KilledInstallTests {
   private static let program = "\(Tool.products)/bundle-writer"
 

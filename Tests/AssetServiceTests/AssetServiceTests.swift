@@ -2,4 +2,4 @@ import Testing
 
 @testable import AssetService
 
-@Suite struct AssetServiceTests {}
+@Suite(.timeLimit(.minutes(2))) struct AssetServiceTests {}

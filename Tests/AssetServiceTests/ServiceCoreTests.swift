@@ -3,7 +3,7 @@ import Testing
 
 @testable import AssetService
 
-@Suite struct ServiceCoreTests {
+@Suite(.timeLimit(.minutes(2))) struct ServiceCoreTests {
   static let facts = AppMachines.Facts(
     manifestHost: "example.com", limits: .init(allowance: 1 << 30, essentialAllowance: 1 << 30, domains: nil))
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BackgroundAssets
 
-@Suite struct DelegateInboxTests {
+@Suite(.timeLimit(.minutes(2))) struct DelegateInboxTests {
   private func download(_ name: Int) -> DownloadValue {
     DownloadValue(
       identifier: "\(name)", uniqueIdentifier: "u\(name)", url: "https://e.com", applicationGroupIdentifier: "g",

@@ -93,7 +93,7 @@ private struct LifecycleWorld {
   }
 }
 
-@Suite struct AppLifecyclePropertyTests {
+@Suite(.timeLimit(.minutes(2))) struct AppLifecyclePropertyTests {
   @Test("No gate is ever stuck, whatever happens in whatever order [B8, B14, B54]", arguments: [Seed.current])
   func random(seed: Seed) throws {
     var world = LifecycleWorld(seed)

@@ -4,7 +4,7 @@ import Testing
 @testable import ServiceMachines
 
 /// The transitions of an app's life, one by one.
-@Suite struct AppLifecycleTests {
+@Suite(.timeLimit(.minutes(2))) struct AppLifecycleTests {
   static let failure = Failure(domain: Failure.networkDomain, code: -1004, message: "no connection")
   static let refusal = WakeRefusal(reason: .lowPower)
 

@@ -125,7 +125,7 @@ private struct DeliveryWorld {
   }
 }
 
-@Suite struct DeliveryPropertyTests {
+@Suite(.timeLimit(.minutes(2))) struct DeliveryPropertyTests {
   @Test(
     "Every file and every failure is settled exactly once, over crashes of app, extension and service [B14, B55]",
     arguments: [Seed.current])

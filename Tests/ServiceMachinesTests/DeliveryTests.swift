@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct DeliveryTests {
+@Suite(.timeLimit(.minutes(2))) struct DeliveryTests {
   typealias Occurrence = EventRouter.Occurrence
 
   static func occurrence(_ number: Int64, _ kind: EventRouter.Kind, _ unique: String = "u") -> Occurrence {

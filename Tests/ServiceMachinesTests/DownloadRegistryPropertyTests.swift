@@ -125,7 +125,7 @@ private struct RegistryWorld {
   }
 }
 
-@Suite struct DownloadRegistryPropertyTests {
+@Suite(.timeLimit(.minutes(2))) struct DownloadRegistryPropertyTests {
   @Test(
     "Rows, engine and registry agree, calls are answered once, downloads settle once [B36, B37, B44]",
     arguments: [Seed.current])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct DownloadRegistryTests {
+@Suite(.timeLimit(.minutes(2))) struct DownloadRegistryTests {
   typealias Effect = DownloadRegistry.Effect
 
   static let app = DownloadRegistry.Caller.app(connection: 1, isActive: true)

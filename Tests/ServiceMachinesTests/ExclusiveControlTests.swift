@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct ExclusiveControlTests {
+@Suite(.timeLimit(.minutes(2))) struct ExclusiveControlTests {
   static func claim(_ holder: Int64, _ token: UInt64 = 1) -> ExclusiveControl.Claim {
     .init(holder: holder < 0 ? .run(-holder) : .connection(holder), token: token)
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct InstallProgressTests {
+@Suite(.timeLimit(.minutes(2))) struct InstallProgressTests {
   @Test("The essential share is first estimated from the allowance, and then the sum of the sizes [B53]")
   func estimate() {
     var progress = InstallProgress()

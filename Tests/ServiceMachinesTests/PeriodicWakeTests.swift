@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct PeriodicWakeTests {
+@Suite(.timeLimit(.minutes(2))) struct PeriodicWakeTests {
   static let day = 86_400.0
 
   /// Moments of periodic wakes over `days`, in seconds.

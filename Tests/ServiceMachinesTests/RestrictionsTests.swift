@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct RestrictionsTests {
+@Suite(.timeLimit(.minutes(2))) struct RestrictionsTests {
   static let mebibyte: Int64 = 1 << 20
 
   static func restrictions(

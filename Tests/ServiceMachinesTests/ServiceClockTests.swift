@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct ServiceClockTests {
+@Suite(.timeLimit(.minutes(2))) struct ServiceClockTests {
   static let second: Int64 = 1_000_000_000
 
   static func reading(_ boot: String, _ bootTime: Int64, _ wall: Int64) -> ServiceClock.Reading {

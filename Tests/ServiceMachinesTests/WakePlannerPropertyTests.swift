@@ -4,7 +4,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct WakePlannerPropertyTests {
+@Suite(.timeLimit(.minutes(2))) struct WakePlannerPropertyTests {
   struct World {
     var planner = WakePlanner(seed: 5)
     var now = Instant.start

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ServiceMachines
 
-@Suite struct WakePlannerTests {
+@Suite(.timeLimit(.minutes(2))) struct WakePlannerTests {
   typealias Effect = WakePlanner.Effect
 
   static func planner(_ apps: [String] = ["a"], settings: ServiceSettings = .init()) -> WakePlanner {

@@ -3,7 +3,7 @@ import ServiceProtocol
 import TestSupport
 import Testing
 
-@Suite struct DownloadCodingTests {
+@Suite(.timeLimit(.minutes(2))) struct DownloadCodingTests {
   private func decode(_ text: String) throws -> DownloadValue {
     try FrameCodec.decode([DownloadValue].self, from: JSONEncoder().encode([text]))[0]
   }

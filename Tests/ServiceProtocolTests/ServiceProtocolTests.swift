@@ -2,7 +2,7 @@ import Foundation
 import ServiceProtocol
 import Testing
 
-@Suite struct FrameCodecTests {
+@Suite(.timeLimit(.minutes(2))) struct FrameCodecTests {
   private let message = ClientMessage.request(
     id: 7,
     request: .schedule(
@@ -61,7 +61,7 @@ import Testing
   }
 }
 
-@Suite struct ServicePathsTests {
+@Suite(.timeLimit(.minutes(2))) struct ServicePathsTests {
   @Test("One folder holds everything when it is named")
   func state() {
     let paths = ServicePaths(environment: ["OUTRIDER_STATE": "/s", "XDG_RUNTIME_DIR": "/run/user/7"], user: 7)

@@ -63,7 +63,7 @@ public struct ServiceDaemon: Sendable {
     handed.notify("READY=1\nSTATUS=serving \(options.paths.socket)")
     let signals = Self.stopping(service) { handed.notify("STOPPING=1") }
     await service.waitUntilStopped()
-    signals.forEach { $0.cancel() }
+    for source in signals { source.cancel() }
     return 0
   }
 

@@ -127,7 +127,7 @@ import Testing
     let world = try ServiceWorld()
     try world.start()
     let second = try Workspace.run(["--state", world.state], program: Workspace.products + "/outriderd")
-    #expect(second.status == 73)
+    #expect(second.status == 75)
     #expect(second.errors.split(separator: "\n").count == 1)
     #expect(second.errors.contains("\(world.pid)"), "\(second.errors)")
     #expect(try world.terminate() == 0)

@@ -1,0 +1,55 @@
+import DevelopmentOrigin
+import Foundation
+import ServiceProtocol
+import Testing
+
+/// `kill -9` of the service at random instants, from a seed; `OUTRIDER_KILLS` says how many rounds, 6 otherwise.
+@Suite(.timeLimit(.minutes(10))) struct ServiceKillTests {
+  static let rounds = ProcessInfo.processInfo.environment["OUTRIDER_KILLS"].flatMap { Int($0) } ?? 6
+  static let seed = ProcessInfo.processInfo.environment["OUTRIDER_SEED"].flatMap { UInt64($0) } ?? 20_261_122
+
+  @Test(
+    "Killed at random instants of an installation, the service loses nothing: the gate opens, everything is delivered once"
+  )
+  func installation() async throws {
+    var random = SeededNumbers(seed: Self.seed)
+    for round in 1...Self.rounds {
+      let sessions = ["e1": 400_000, "e2": 3, "t1": 900_000, "t2": 70_000]
+      let world = try ServiceWorld { $0.bytesPerSecond = 3_000_000 }
+      world.publish(sessions)
+      try world.start()
+      _ = try await world.install(world.bundle())
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0...500, using: &random)))
+        world.kill()
+        try world.start()
+      }
+      do {
+        try await world.waitUntilOpen()
+        try await world.waitUntilShelved(sessions)
+        try await world.wait("nothing is left over") { try await world.downloads().isEmpty }
+      } catch {
+        Issue.record("round \(round) of seed \(Self.seed): \(error)")
+        throw error
+      }
+      let lease = "\(world.paths.groups)/\(ServiceWorld.group)/lease"
+      let left = try FileManager.default.contentsOfDirectory(atPath: lease).filter { !$0.hasPrefix(".") }
+      #expect(left.isEmpty, "round \(round) of seed \(Self.seed): \(left)")
+    }
+  }
+}
+
+/// splitmix64.
+struct SeededNumbers: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ mixed >> 31
+  }
+}
