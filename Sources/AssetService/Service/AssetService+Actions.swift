@@ -153,6 +153,16 @@ extension AssetService {
     process(.app(app, .registry(.engineSettled(uniqueIdentifier: download, settlement: .cancelled))))
   }
 
+  /// What the engine settled before the service that is gone could hear of it: nobody says it again.
+  func reconcile() async {
+    for (app, downloads) in downloads {
+      for (unique, download) in downloads where download.entry?.isKnownToEngine == true {
+        guard let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled else { continue }
+        await settle(app, unique, record)
+      }
+    }
+  }
+
   /// What the engine says of a download.
   func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
     let (app, unique) = (key.app, key.download)

@@ -111,6 +111,7 @@ public actor AssetService {
         note: { [weak self] text in await self?.note(text) })
     }
     process(.restarted)
+    Task { await self.reconcile() }
     configuration.logger.notice("started", metadata: ["apps": "\(core.apps.count)"])
   }
 
