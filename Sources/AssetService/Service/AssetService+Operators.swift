@@ -114,7 +114,13 @@ extension AssetService {
     switch action {
     case .pause: return .paused
     case .resume: return .resumed
-    case .cancel: return .installationCancelled
+    case .cancel:
+      // Its files are the current ones already.
+      guard core.apps[app]?.lifecycle.phase == .installing else {
+        throw .command(
+          64, "an update of \(app) can be paused, but not cancelled", remedy: "install the former version again")
+      }
+      return .installationCancelled
     case .promote: throw .command(64, "an installation can be paused, resumed and cancelled")
     }
   }

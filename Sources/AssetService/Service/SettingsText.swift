@@ -6,8 +6,7 @@ internal import ServiceProtocol
 /// Settings by name and text, as `outrider settings` has them.
 enum SettingsText {
   static let keys = [
-    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "isMetered", "memoryBytes",
-    "runtimeSeconds", "callSeconds",
+    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "runtimeSeconds", "callSeconds",
   ]
 
   static func summary(_ settings: ServiceSettings, _ conditions: Conditions) -> SettingsSummary {
