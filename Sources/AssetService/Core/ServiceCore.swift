@@ -65,6 +65,7 @@ struct ServiceCore: Sendable, Equatable {
       queue.append(.planner(.settingsChanged(settings)))
       conditionsChanged()
     case .conditions(let conditions):
+      changed.insert("")
       self.conditions = conditions
       queue.append(.planner(.conditionsChanged(conditions)))
       conditionsChanged()

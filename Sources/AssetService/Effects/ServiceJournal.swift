@@ -46,6 +46,7 @@ struct ServiceJournal {
     var clock: ServiceClock
     var planner: WakePlanner
     var settings: ServiceSettings
+    var conditions: Conditions
     var lastOccurrence: Int64
   }
 
@@ -82,7 +83,7 @@ struct ServiceJournal {
     written = apps
     return State(
       core: ServiceCore(
-        planner: own.planner, settings: own.settings, conditions: Conditions(), apps: apps,
+        planner: own.planner, settings: own.settings, conditions: own.conditions, apps: apps,
         lastOccurrence: own.lastOccurrence),
       clock: own.clock, downloads: downloads)
   }
@@ -117,7 +118,8 @@ struct ServiceJournal {
     }
     if changes.isEmpty, further.isEmpty, !apps.contains("") { return }
     let own = Own(
-      clock: clock, planner: core.planner, settings: core.settings, lastOccurrence: core.lastOccurrence)
+      clock: clock, planner: core.planner, settings: core.settings, conditions: core.conditions,
+      lastOccurrence: core.lastOccurrence)
     changes.append(.machine(app: "", name: "own", state: try bytes(own)))
     try store.commit(changes + further)
     for app in apps { written[app] = core.apps[app] }

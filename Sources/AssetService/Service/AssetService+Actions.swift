@@ -328,6 +328,7 @@ extension AssetService {
     let manifest = generation.flatMap { machines.manifests[$0] }.flatMap { downloads[app]?[$0] }
     var limits = Limits()
     if let wall = core.settings[app].callLimit { limits.wall = wall }
+    if let memory = core.settings[app].memory { limits.memory = Int(memory) }
     let run = ExtensionRun(
       .init(
         run: number, app: app, library: bundle.extensionPath, request: request,

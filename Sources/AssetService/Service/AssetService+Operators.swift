@@ -274,7 +274,10 @@ extension AssetService {
     var conditions = core.conditions
     try SettingsText.set(key, value, app, &settings, &conditions, isDevelopment: configuration.isDevelopment)
     if settings != core.settings { process(.settings(settings)) }
-    if conditions != core.conditions { process(.conditions(conditions)) }
+    if conditions != core.conditions {
+      process(.conditions(conditions))
+      tellConditions()
+    }
     return .settings(SettingsText.summary(core.settings, core.conditions))
   }
 

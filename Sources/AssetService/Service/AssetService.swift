@@ -110,6 +110,7 @@ public actor AssetService {
         { [weak self] key, event in await self?.happened(key, event) },
         note: { [weak self] text in await self?.note(text) })
     }
+    tellConditions()
     process(.restarted)
     Task { await self.reconcile() }
     configuration.logger.notice("started", metadata: ["apps": "\(core.apps.count)"])
@@ -159,6 +160,14 @@ public actor AssetService {
   public func waitUntilStopped() async {
     guard !isStopping || !whenStopped.isEmpty else { return }
     await withCheckedContinuation { whenStopped.append($0) }
+  }
+
+  /// The engine holds background transfers by the same conditions (B10).
+  func tellConditions() {
+    var conditions = MachineConditions()
+    conditions.isMetered = core.conditions.isMetered
+    conditions.isSavingPower = core.conditions.isLowPower
+    transfers.engine.setConditions(conditions)
   }
 
   // MARK: Events and actions

@@ -6,20 +6,23 @@ internal import ServiceProtocol
 /// Settings by name and text, as `outrider settings` has them.
 enum SettingsText {
   static let keys = [
-    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "runtimeSeconds", "callSeconds",
+    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "isMetered", "memoryBytes",
+    "runtimeSeconds", "callSeconds",
   ]
 
   static func summary(_ settings: ServiceSettings, _ conditions: Conditions) -> SettingsSummary {
     SettingsSummary(
       isBackgroundActivityAllowed: settings.isBackgroundActivityAllowed,
       isContentBeforeLaunchAllowed: settings.isContentBeforeLaunchAllowed, isLowPower: conditions.isLowPower,
-      runtimeSeconds: settings.dailyRuntime.inSeconds, callSeconds: settings.callLimit.inSeconds,
+      isMetered: conditions.isMetered, memoryBytes: settings.memory, runtimeSeconds: settings.dailyRuntime.inSeconds,
+      callSeconds: settings.callLimit.inSeconds,
       apps: settings.apps.mapValues { own in
         var app = SettingsSummary.App()
         app.isBackgroundActivityAllowed = own.isBackgroundActivityAllowed
         app.isContentBeforeLaunchAllowed = own.isContentBeforeLaunchAllowed
         app.runtimeSeconds = own.dailyRuntime?.inSeconds
         app.callSeconds = own.callLimit?.inSeconds
+        app.memoryBytes = own.memory
         return app
       })
   }
@@ -52,9 +55,13 @@ enum SettingsText {
     case "callSeconds":
       let value = try seconds(key, text, 0.1...3_600)
       if own != nil { own?.callLimit = value } else { settings.callLimit = value ?? defaults.callLimit }
-    case "isLowPower":
+    case "isLowPower", "isMetered":
       guard app == nil else { throw .command(64, "\(key) is of the machine, and not of one app") }
-      conditions.isLowPower = try flag(key, text) ?? false
+      let value = try flag(key, text) ?? false
+      if key == "isMetered" { conditions.isMetered = value } else { conditions.isLowPower = value }
+    case "memoryBytes":
+      let value = try bytes(key, text)
+      if own != nil { own?.memory = value } else { settings.memory = value ?? defaults.memory }
     default:
       throw .command(
         64, "there is no setting \(Printable.text(key))", remedy: "choose one of \(keys.joined(separator: ", "))")
@@ -69,6 +76,14 @@ enum SettingsText {
     case "false", "no", "off", "0": false
     default: throw .command(64, "\(key) is true or false, not \(Printable.text(text ?? ""))")
     }
+  }
+
+  private static func bytes(_ key: String, _ text: String?) throws(ServiceFailure) -> Int64? {
+    guard let text else { return nil }
+    guard let value = Int64(text), (1 << 20...1 << 40).contains(value) else {
+      throw .command(64, "\(key) is a number of bytes from 1048576 to 1099511627776, not \(Printable.text(text))")
+    }
+    return value
   }
 
   private static func seconds(

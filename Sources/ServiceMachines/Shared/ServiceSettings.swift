@@ -6,11 +6,13 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
     public var isContentBeforeLaunchAllowed: Bool?
     public var dailyRuntime: Duration?
     public var callLimit: Duration?
+    public var memory: Int64?
 
     public init(
       isBackgroundActivityAllowed: Bool? = nil, isContentBeforeLaunchAllowed: Bool? = nil,
-      dailyRuntime: Duration? = nil, callLimit: Duration? = nil
+      dailyRuntime: Duration? = nil, callLimit: Duration? = nil, memory: Int64? = nil
     ) {
+      self.memory = memory
       self.isBackgroundActivityAllowed = isBackgroundActivityAllowed
       self.isContentBeforeLaunchAllowed = isContentBeforeLaunchAllowed
       self.dailyRuntime = dailyRuntime
@@ -26,6 +28,8 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
   public var dailyRuntime: Duration = .minutes(10)
   /// B24, 6.3: wall time of one call.
   public var callLimit: Duration = .seconds(30)
+  /// B16, 6.3: bytes beyond the runner's own.
+  public var memory: Int64 = 8 << 20
   /// Wakes at a time, over all apps.
   public var maxWakes = 2
   public var apps: [String: Override] = [:]
@@ -39,7 +43,8 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
       // Switched off for all apps is off for each of them (B10).
       isBackgroundActivityAllowed: isBackgroundActivityAllowed && own?.isBackgroundActivityAllowed ?? true,
       isContentBeforeLaunchAllowed: own?.isContentBeforeLaunchAllowed ?? isContentBeforeLaunchAllowed,
-      dailyRuntime: own?.dailyRuntime ?? dailyRuntime, callLimit: own?.callLimit ?? callLimit)
+      dailyRuntime: own?.dailyRuntime ?? dailyRuntime, callLimit: own?.callLimit ?? callLimit,
+      memory: own?.memory ?? memory)
   }
 }
 
@@ -47,9 +52,12 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
 public struct Conditions: Sendable, Equatable, Codable {
   public var isLowPower: Bool
   public var isOnline: Bool
+  /// Every byte costs: background downloads wait.
+  public var isMetered: Bool
 
-  public init(isLowPower: Bool = false, isOnline: Bool = true) {
+  public init(isLowPower: Bool = false, isOnline: Bool = true, isMetered: Bool = false) {
     self.isLowPower = isLowPower
     self.isOnline = isOnline
+    self.isMetered = isMetered
   }
 }
