@@ -37,7 +37,7 @@ struct OutriderDaemon: AsyncParsableCommand {
     if let state { environment[ServicePaths.stateVariable] = URL(fileURLWithPath: state).path }
     var options = ServiceDaemon.Options(paths: ServicePaths(environment: environment, user: geteuid()))
     options.state = environment[ServicePaths.stateVariable]
-    options.isDevelopment = development || environment["OUTRIDER_DEVELOPMENT"] == "1"
+    options.isDevelopment = development || !["", "0"].contains(environment["OUTRIDER_DEVELOPMENT"] ?? "")
     options.logFormat = logFormat.flatMap(ServiceLog.Format.init)
     options.readyDescriptor = readyFd
     options.authorityFile = authority ?? environment["OUTRIDER_AUTHORITY"]

@@ -7,6 +7,8 @@ struct AppMachines: Sendable, Equatable {
     /// For the allow list.
     var manifestHost: String
     var limits: Restrictions.Limits
+    /// Tells this installation from earlier ones of the same app.
+    var installation = ""
   }
 
   var facts: Facts

@@ -157,7 +157,8 @@ extension ServiceCore {
   }
 
   private mutating func fetchManifest(_ app: String, _ generation: Int, _ version: String) {
-    let name = DerivedIdentifier.make("\(app)\u{0}\(version)\u{0}\(generation)\u{0}manifest")
+    let installation = apps[app]?.facts.installation ?? ""
+    let name = DerivedIdentifier.make("\(app)\u{0}\(installation)\u{0}\(version)\u{0}\(generation)\u{0}manifest")
     let download = PlannedDownload(
       uniqueIdentifier: name, identifier: "\(app).manifest", isEssential: apps[app]?.lifecycle.gate.isClosed ?? false,
       priority: 100, host: apps[app]?.facts.manifestHost ?? "")

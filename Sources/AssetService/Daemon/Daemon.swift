@@ -62,7 +62,9 @@ public struct ServiceDaemon: Sendable {
     handed.tell("ready")
     handed.notify("READY=1\nSTATUS=serving \(options.paths.socket)")
     let signals = Self.stopping(service) { handed.notify("STOPPING=1") }
+    let idle = options.idleSeconds.map { seconds in Task { await Self.endWhenIdle(service, for: seconds) } }
     await service.waitUntilStopped()
+    idle?.cancel()
     for source in signals { source.cancel() }
     return 0
   }
@@ -84,6 +86,15 @@ public struct ServiceDaemon: Sendable {
     ]
     if let state = options.state { configuration.environment[ServicePaths.stateVariable] = state }
     return configuration
+  }
+
+  /// Looks once a second; any client starts the time anew.
+  private static func endWhenIdle(_ service: AssetService, for seconds: Double) async {
+    var since = ContinuousClock.now
+    while (try? await Task.sleep(for: .seconds(min(1, max(0.05, seconds / 4))))) != nil {
+      if await !service.isIdle { since = ContinuousClock.now }
+      if ContinuousClock.now - since >= .seconds(seconds) { return await service.stop() }
+    }
   }
 
   private static func sentence(_ error: any Error) -> String {

@@ -106,6 +106,12 @@ extension AssetService {
         process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
         continue
       }
+      guard ["", "GET"].contains(scheduled.value.httpMethod), scheduled.value.httpBody?.isEmpty ?? true else {
+        let failure = Failure.framework(
+          102, "the request has a body or another method than GET, which isn't transferred yet")
+        process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
+        continue
+      }
       if isPaused { paused.insert(unique) }
       let isRestricted = core.apps[app]?.restrictions.isActive ?? false
       specifications.append(
@@ -307,6 +313,8 @@ extension AssetService {
       configuration.logger.error("\(error)", metadata: ["app": "\(app)"])
     }
     placed[app] = nil
+    // What is still being cancelled stays until the next removal; an installation knows its own by name.
+    _ = try? store.forgetSettled(app: app, keeping: 0)
     process(.app(app, .lifecycle(.removed)))
     clients.publish(.appRemoved(identifier: app), of: app)
     log(app, "removed", "")

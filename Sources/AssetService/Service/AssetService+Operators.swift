@@ -92,6 +92,7 @@ extension AssetService {
     let identifier = app.description.identifier
     let isThere = core.apps[identifier] != nil
     guard isThere || !installation.mustExist else {
+      _ = try? await Task.detached { [installer] in try installer.remove(identifier) }.value
       throw .command(66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
     }
     remember(app)
@@ -101,7 +102,8 @@ extension AssetService {
       limits: Restrictions.Limits(
         allowance: restrictions?.downloadAllowance ?? 0,
         essentialAllowance: restrictions?.essentialDownloadAllowance ?? 0,
-        domains: restrictions?.allowedDomains))
+        domains: restrictions?.allowedDomains),
+      installation: core.apps[identifier]?.facts.installation ?? UUID().uuidString)
     log(identifier, isThere ? "update" : "install", "version \(app.description.version)")
     process(.app(identifier, .placed(version: app.label, kind: isThere ? .update : .install, facts: facts)))
     return .apps(summary(of: identifier).map { [$0] } ?? [])

@@ -60,6 +60,7 @@ public actor AssetService {
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
   private var isStopping = false
+  private var isStopped = false
   var whenStopped: [CheckedContinuation<Void, Never>] = []
 
   /// Opens the journal and takes up what is in it; nothing runs before `start`.
@@ -141,7 +142,7 @@ public actor AssetService {
 
   /// Ends everything at a checkpoint. Open downloads and what waits to be delivered stay in the journal.
   public func stop() async {
-    guard !isStopping else { return await withCheckedContinuation { whenStopped.append($0) } }
+    guard !isStopping else { return await waitUntilStopped() }
     isStopping = true
     listener?.stop()
     for client in clients.clients.values { client.connection.end(nil) }
@@ -152,13 +153,14 @@ public actor AssetService {
     try? commit([])
     try? store.close()
     configuration.logger.notice("stopped")
+    isStopped = true
     for waiter in whenStopped { waiter.resume() }
     whenStopped = []
   }
 
   /// Returns when somebody has stopped it.
   public func waitUntilStopped() async {
-    guard !isStopping || !whenStopped.isEmpty else { return }
+    if isStopped { return }
     await withCheckedContinuation { whenStopped.append($0) }
   }
 
@@ -169,6 +171,9 @@ public actor AssetService {
     conditions.isSavingPower = core.conditions.isLowPower
     transfers.engine.setConditions(conditions)
   }
+
+  /// Nobody is connected, nothing is installed, and nothing is under way.
+  var isIdle: Bool { core.apps.isEmpty && clients.clients.isEmpty && runs.isEmpty && !isActing }
 
   // MARK: Events and actions
 

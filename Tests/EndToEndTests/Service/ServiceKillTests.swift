@@ -19,7 +19,7 @@ import Testing
       world.publish(sessions)
       try world.start()
       _ = try await world.install(world.bundle())
-      for _ in 0..<Int.random(in: 1...4, using: &random) {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
         try await Task.sleep(for: .milliseconds(Int.random(in: 0...500, using: &random)))
         world.kill()
         try world.start()

@@ -85,9 +85,11 @@ import Testing
     try await world.wait("it is gone") { try await world.summary() == nil }
     #expect(!FileManager.default.fileExists(atPath: "\(world.paths.apps)/\(ServiceWorld.app)"))
     #expect(try await world.downloads().isEmpty)
-    // And can come again.
+    // And can come again, with everything.
+    try FileManager.default.removeItem(atPath: world.shelf)
     _ = try await world.install(world.bundle())
     try await world.waitUntilOpen()
+    try await world.waitUntilShelved(Self.sessions)
   }
 
   @Test("An app sees its downloads, and what its delegate handles wakes no extension (B28, B29)")
@@ -120,6 +122,45 @@ import Testing
     #expect(try await world.summary()?.restrictions.isActive == false)
     app.close()
     session.withLock { $0 = nil }
+  }
+
+  @Test("An update of what isn't installed is refused, and leaves nothing")
+  func updatesNothing() async throws {
+    let world = try ServiceWorld()
+    try world.start()
+    await #expect { _ = try await world.install(world.bundle(), mustExist: true) } throws: {
+      ($0 as? ServiceFailure)?.code == 66
+    }
+    #expect(!FileManager.default.fileExists(atPath: "\(world.paths.apps)/\(ServiceWorld.app)"))
+  }
+
+  @Test("A service with nothing to do ends by itself when it is told so")
+  func idle() async throws {
+    let world = try ServiceWorld()
+    try world.start(["--idle-exit", "0.5"])
+    try await world.wait("it is gone") {
+      kill(world.pid, 0) != 0 || !FileManager.default.fileExists(atPath: world.paths.socket)
+    }
+    #expect(world.log.contains("stopped"))
+  }
+
+  @Test("A request with a body is refused rather than sent without it")
+  func body() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilOpen()
+    let failed = Mutex<ServiceFailure?>(nil)
+    let app = try await world.connect(Hello(role: .operator, launches: ServiceWorld.app)) { message in
+      if case .call(_, .failed(_, let failure)) = message { failed.withLock { $0 = failure } }
+    }
+    _ = try await app.request(.observe(isObserving: true))
+    let download = DownloadValue(
+      identifier: "posted", uniqueIdentifier: UUID().uuidString, url: world.origin.url("/e1"), httpMethod: "POST",
+      httpBody: Data("x".utf8), applicationGroupIdentifier: ServiceWorld.group, fileSize: 1000)
+    _ = try await app.request(.schedule(download: download))
+    try await world.wait("the delegate is told") { failed.withLock { $0 }?.code == 102 }
   }
 
   @Test("A second service says who has the state folder, in one sentence")
