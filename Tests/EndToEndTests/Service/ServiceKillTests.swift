@@ -8,6 +8,7 @@ import Testing
   static let rounds = ProcessInfo.processInfo.environment["OUTRIDER_KILLS"].flatMap { Int($0) } ?? 6
   static let seed = ProcessInfo.processInfo.environment["OUTRIDER_SEED"].flatMap { UInt64($0) } ?? 20_261_122
 
+  /// At most three in one installation: a content request during which the service died four times isn't asked again.
   @Test(
     "Killed at random instants of an installation, the service loses nothing: the gate opens, everything is delivered once"
   )
