@@ -59,7 +59,7 @@ import Testing
       read line < go
       echo ready >&3
       exec 3>&-
-      sleep 1000
+      exec sleep 1000
       """)
     async let finished = onThread { try place.command("apps", "--development", wrapped: "9< /etc/hostname") }
     while place.text("session").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
@@ -86,7 +86,7 @@ import Testing
       read line < go
       echo ready >&3
       exec 3>&-
-      sleep 1000
+      exec sleep 1000
       """)
     async let first = onThread { try place.command("apps") }
     async let second = onThread { try place.command("apps") }
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test("a service that never gets ready is waited for only so long") func hangs() throws {
-    let place = try Place("echo $$ >> pids; sleep 1000")
+    let place = try Place("echo $$ >> pids; exec sleep 1000")
     var starter = try ServiceStarter(try ServicePlace(state: place.folder), program: place.program)
     starter.launcher = Workspace.outrider
     starter.patience = .milliseconds(300)
