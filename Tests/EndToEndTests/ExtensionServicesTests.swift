@@ -10,8 +10,9 @@ import Testing
   private func report(_ behaviour: String, _ desk: ExtensionDesk) async throws -> RunReport {
     let scene = try ExtensionScene(desk)
     defer { scene.remove() }
+    let ended = desk.events.count { $0 == "ended" }
     let report = try await scene.run(behaviour)
-    await desk.until("ended")
+    await desk.until("ended", count: ended + 1)
     return report
   }
 
