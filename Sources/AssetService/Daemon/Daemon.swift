@@ -35,6 +35,8 @@ public struct ServiceDaemon: Sendable {
   public func run() async -> Int32 {
     let handed = Handed(environment: ProcessInfo.processInfo.environment, readyDescriptor: options.readyDescriptor)
     signal(SIGPIPE, SIG_IGN)
+    // A file that may not grow is an error of the write, as a full disk is.
+    signal(SIGXFSZ, SIG_IGN)
     Memory.keepSmall()
     Files.raiseOpenFiles()
     let format = options.logFormat ?? (handed.isUnderSystemd ? .journal : .text)

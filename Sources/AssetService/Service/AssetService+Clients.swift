@@ -113,6 +113,7 @@ extension AssetService {
 
   private func ask(_ id: ConnectionID, _ app: String, _ request: UInt64, _ content: ClientRequest) {
     func answer(_ result: Result<Reply, ServiceFailure>) { clients[id]?.connection.answer(request, result) }
+    if content.changesState, let journalFailure { return answer(.failure(.framework(102, journalFailure.message))) }
     let caller = DownloadRegistry.Caller.app(connection: id.number, isActive: clients[id]?.isActive ?? true)
     switch content {
     case .observe(let isObserving):
@@ -206,6 +207,7 @@ extension AssetService {
   }
 
   private func answerTo(_ event: (UInt64) -> CoreEvent) async -> Int32 {
+    if journalFailure != nil { return 102 }
     let call = clients.beginInternal()
     return await withCheckedContinuation { continuation in
       waiting[call] = continuation

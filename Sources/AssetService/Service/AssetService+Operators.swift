@@ -17,7 +17,11 @@ extension AssetService {
 
   func perform(_ request: ClientRequest, for connection: ConnectionID?) async -> Result<Reply, ServiceFailure> {
     do throws(ServiceFailure) {
-      return .success(try await answer(request, connection))
+      if request.changesState, let journalFailure { throw journalFailure }
+      let reply = try await answer(request, connection)
+      // It counts as soon as it can be written, but nobody is told so before.
+      if request.changesState, let journalFailure { throw journalFailure }
+      return .success(reply)
     } catch {
       return .failure(error)
     }
@@ -291,6 +295,19 @@ extension AssetService {
       databaseBytes: (try? Files.identity(of: store.path).size) ?? 0, apps: core.apps.count,
       downloads: downloads.values.reduce(0) { $0 + $1.count }, connections: clients.clients.count,
       memoryBytes: (memory.flatMap { Int64($0) } ?? 0) * Int64(getpagesize()))
+  }
+}
+
+extension ClientRequest {
+  /// Whether it asks for something that the journal has to have before it is answered.
+  var changesState: Bool {
+    switch self {
+    case .schedule, .startForeground, .cancel, .install, .uninstall, .installation, .act, .set, .simulate: true
+    case .hello, .observe, .activate, .currentDownloads, .acquireControl, .releaseControl, .apps, .downloads, .runs,
+      .log,
+      .watch, .unwatch, .explain, .settings, .launch, .status, .stop:
+      false
+    }
   }
 }
 

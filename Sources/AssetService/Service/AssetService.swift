@@ -55,6 +55,7 @@ public actor AssetService {
   var controlTokens: [Int64: UInt64] = [:]
 
   private var actions: [Action] = []
+  private var uncommitted = UncommittedWork()
   private var isActing = false
   private var timer: Task<Void, Never>?
   private var events: Task<Void, Never>?
@@ -150,7 +151,7 @@ public actor AssetService {
     host.stop()
     await transfers.engine.close()
     events?.cancel()
-    try? commit([])
+    commit([])
     try? store.close()
     configuration.logger.notice("stopped")
     isStopped = true
@@ -182,16 +183,19 @@ public actor AssetService {
     guard !isStopping else { return }
     let now = clock.advance(.now())
     let next = core.handle(event, now: now)
-    do {
-      try commit(next, isVolatile: event.isVolatile)
-    } catch {
-      // Nobody is told what the journal doesn't have. The next start asks again for what was under way.
-      configuration.logger.critical("the journal can't be written: \(error)")
-    }
-    actions += next
+    commit(next, isVolatile: event.isVolatile)
     if !isActing { Task { await self.act() } }
-    publishChanges(of: event, next)
+    if uncommitted.failure == nil { publishChanges(of: event, next) }
     armTimer()
+  }
+
+  /// Why nothing can be written down now, and so nothing new is taken on; nil: it can.
+  var journalFailure: ServiceFailure? {
+    uncommitted.failure.map {
+      .command(
+        73, "the journal can't be written, so nothing new is taken on: \($0)",
+        remedy: "free some space for \(configuration.paths.store); the service tries again every second")
+    }
   }
 
   private func act() async {
@@ -207,38 +211,63 @@ public actor AssetService {
   }
 
   /// Progress is written with the next change that matters.
-  private func commit(_ actions: [Action], isVolatile: Bool = false) throws {
-    var further: [ServiceChange] = []
+  private func commit(_ actions: [Action], isVolatile: Bool = false) {
+    let further = changes(for: actions)
+    if isVolatile, further.isEmpty {
+      // While the journal can't be written, progress isn't told.
+      if uncommitted.failure == nil { self.actions += actions }
+      return
+    }
+    uncommitted.add(actions, of: core.takeChanges(), further)
+    do {
+      try journal.commit(uncommitted.apps, of: core, clock: clock, further: uncommitted.changes)
+      if uncommitted.failure != nil { configuration.logger.notice("the journal can be written again") }
+      self.actions += uncommitted.committed()
+    } catch {
+      if uncommitted.failed("\(error)") {
+        configuration.logger.critical("the journal can't be written, so nothing goes on until it can: \(error)")
+      }
+    }
+  }
+
+  private func changes(for actions: [Action]) -> [ServiceChange] {
+    var changes: [ServiceChange] = []
+    func write(_ app: String, _ unique: String) {
+      guard let download = downloads[app]?[unique] else { return }
+      do { changes.append(try journal.scheduled(app, download)) } catch {
+        configuration.logger.critical("a download of \(app) can't be written down: \(error)")
+      }
+    }
     for action in actions {
       switch action {
-      case .store(let app, let entry): further += try store(entry, of: app)
+      case .store(let app, let entry):
+        store(entry, of: app)
+        write(app, entry.download.uniqueIdentifier)
       case .remove(let app, let download):
         downloads[app]?[download]?.entry = nil
-        if let left = downloads[app]?[download] { further.append(try journal.scheduled(app, left)) }
+        write(app, download)
       case .recordFailure(let app, let download, let failure):
         downloads[app]?[download]?.failure = ServiceFailure(failure)
-        if let failed = downloads[app]?[download] { further.append(try journal.scheduled(app, failed)) }
+        write(app, download)
       case .settleDelivery(let app, let download, _):
         downloads[app]?[download] = nil
-        further.append(.scheduled(app: app, identifier: download, value: nil))
+        changes.append(.scheduled(app: app, identifier: download, value: nil))
       case .forget(let app):
         downloads[app] = nil
-        further.append(.forget(app: app))
+        changes.append(.forget(app: app))
       default: break
       }
     }
-    if isVolatile, further.isEmpty { return }
-    try journal.commit(core.takeChanges(), of: core, clock: clock, further: further)
+    return changes
   }
 
-  private func store(_ entry: DownloadRegistry.Entry, of app: String) throws -> [ServiceChange] {
+  private func store(_ entry: DownloadRegistry.Entry, of app: String) {
     let unique = entry.download.uniqueIdentifier
-    guard var download = downloads[app]?[unique] ?? manifestDownload(app, entry) else { return [] }
+    guard var download = downloads[app]?[unique] ?? manifestDownload(app, entry) else { return }
     download.entry = entry
     download.value.state = entry.state.rawValue
     download.value.isEssential = entry.download.isEssential
     downloads[app, default: [:]][unique] = download
-    return [try journal.scheduled(app, download)]
   }
 
   /// The manifest's download is the service's own: nobody has handed it over.
@@ -263,8 +292,10 @@ public actor AssetService {
   /// One timer for the next moment at which a machine has something to do.
   private func armTimer() {
     timer?.cancel()
-    guard let next = core.nextDeadline else { return }
-    let wait = max(.milliseconds(1), min(next - clock.now, .hours(1)))
+    var wait = core.nextDeadline.map { max(.milliseconds(1), min($0 - clock.now, .hours(1))) }
+    // A tick writes what couldn't be written.
+    if uncommitted.failure != nil { wait = min(wait ?? .seconds(1), .seconds(1)) }
+    guard let wait else { return }
     timer = Task { [weak self] in
       guard (try? await Task.sleep(for: wait)) != nil else { return }
       await self?.process(.tick)
