@@ -54,7 +54,8 @@ final class ServiceRelay: @unchecked Sendable {
         if case .release = request {
           await services.releaseExclusiveControl()
         } else {
-          group.addTask { [self] in
+          // Begins here and now: nothing is asked any more once the client has been told of the end.
+          group.addImmediateTask { [self] in
             let answer = await perform(request, id: id)
             loop.submit { [self] in settle(answer) }
           }
