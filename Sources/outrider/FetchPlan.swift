@@ -41,9 +41,12 @@ struct FetchPlan: Sendable {
     self.targets = targets
     self.schemes = schemes.union(
       try mirrors.map { mirror in
-        do throws(ParsedURL.Failure) { return try ParsedURL(mirror).scheme } catch {
+        let url: ParsedURL
+        do throws(ParsedURL.Failure) { url = try ParsedURL(mirror) } catch {
           throw Failure(64, "--mirror '\(mirror)' isn't a URL: \(error)\(Self.remedy(mirror))")
         }
+        try Self.check(url, "--mirror '\(mirror)'")
+        return url.scheme
       })
   }
 
@@ -61,11 +64,19 @@ struct FetchPlan: Sendable {
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
         throw Failure(64, "\(place)'\(entry.url)' isn't a URL: \(error)\(remedy(entry.url))")
       }
+      try check(url, "\(place)'\(entry.url)'")
       schemes.insert(url.scheme)
       urls.append(entry.url)
       names.append(output ?? SafeFileName.from(path: url.path))
     }
     return (zip(urls, FetchNames.distinct(names)).map { Target(url: $0, name: $1) }, schemes)
+  }
+
+  /// No rule will ever let another scheme pass, so it isn't begun with.
+  private static func check(_ url: ParsedURL, _ what: String) throws {
+    guard !["https", "http"].contains(url.scheme) else { return }
+    throw Failure(
+      64, "\(what) is to be asked by \(Printable.text(url.scheme, limit: 40)), and only https is; use https")
   }
 
   /// Makes the directory, and those above it, where there are none. After it the path is the one that it has without `..`:

@@ -51,7 +51,7 @@ struct InspectCommand: AsyncParsableCommand {
         runpath: image.elf?.runpath ?? [], exportCount: image.elf?.exports.count ?? 0,
         exports: Array((image.elf?.exports ?? []).prefix(Self.mostInJSON)),
         exportsAreCut: image.elf?.exportsAreCut ?? false,
-        problem: image.formatError.map { "the file \($0)" })
+        problem: image.formatError.map { "\(Printable.text(image.library.path)): \($0)" })
       // Nothing is known of it but that.
       if !json, image.elf == nil { Exit.leave(Outcome.Kind.loadFailed.exitStatus, facts.problem) }
       var status: Int32 = 0

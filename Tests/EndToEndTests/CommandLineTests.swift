@@ -57,7 +57,8 @@ import Testing
   /// Of what can't be loaded nothing is said as if it could.
   @Test func inspectsNothingThatIsNoLibrary() throws {
     let text = try Workspace.run(["inspect", "/etc/hostname"])
-    #expect(text.status == 10 && text.output.isEmpty && text.errors.contains("isn't an ELF file"), "\(text)")
+    #expect(
+      text.status == 10 && text.output.isEmpty && text.errors.contains("/etc/hostname: isn't an ELF file"), "\(text)")
     let json = try Workspace.run(["inspect", "/etc/hostname", "--json"])
     #expect(json.status == 10 && json.output.contains("isn't an ELF file"), "\(json)")
   }

@@ -51,6 +51,14 @@ import Testing
     #expect(place.origin.requests.isEmpty)
   }
 
+  @Test func anotherSchemeIsRefusedBeforeAnythingBegins() throws {
+    let place = try Place()
+    let options = ["--to", "\(place.folder)/none", "--state", "\(place.folder)/state"]
+    let ftp = try Workspace.run(["fetch", "ftp://example.com/x"] + options)
+    #expect(ftp.status == 64 && ftp.errors.contains("asked by ftp") && !ftp.errors.contains("begins"), "\(ftp)")
+    #expect(!Files.exists("\(place.folder)/none"))
+  }
+
   /// A command that was killed has written down no times of change.
   @Test func aFileThatWasChangedAfterAKillIsNotComplete() throws {
     let place = try Place {
