@@ -191,7 +191,7 @@ import Testing
       ([url, "--from", "/tmp"], 66, "directory"), ([url, "--from", "/dev/null"], 66, "/dev/null"),
       (["http://example.com/x"], 1, "plain http"),
       (["https://10.0.0.1/x"], 1, "--allow-private"),
-      (["ftp://example.com/x"], 1, "https"), (["https://user:secret@example.com/x"], 1, "user name"), ([], 64, "URL"),
+      (["ftp://example.com/x"], 64, "https"), (["https://user:secret@example.com/x"], 1, "user name"), ([], 64, "URL"),
     ] as [([String], Int32, String)] {
       let result = try Workspace.run(["fetch"] + place.base + arguments)
       #expect(

@@ -19,8 +19,7 @@ extension AssetService {
     do throws(ServiceFailure) {
       if request.changesState, let journalFailure { throw journalFailure }
       let reply = try await answer(request, connection)
-      // It counts as soon as it can be written, but nobody is told so before.
-      if request.changesState, let journalFailure { throw journalFailure }
+      if request.changesState, let journalFailure { throw .isHeld(journalFailure) }
       return .success(reply)
     } catch {
       return .failure(error)
@@ -295,6 +294,15 @@ extension AssetService {
       databaseBytes: (try? Files.identity(of: store.path).size) ?? 0, apps: core.apps.count,
       downloads: downloads.values.reduce(0) { $0 + $1.count }, connections: clients.clients.count,
       memoryBytes: (memory.flatMap { Int64($0) } ?? 0) * Int64(getpagesize()))
+  }
+}
+
+extension ServiceFailure {
+  /// For who asked for something that is decided, and isn't written down yet.
+  fileprivate static func isHeld(_ failure: ServiceFailure) -> ServiceFailure {
+    var held = failure
+    held.message = "this is done as soon as it can be written down: \(failure.message)"
+    return held
   }
 }
 
