@@ -9,7 +9,7 @@ import Testing
 final class ExtensionDesk: ExtensionServices {
   private struct State {
     var events: [String] = []
-    var waiting: [(condition: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    var waiting: [UUID: (condition: @Sendable ([String]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = [:]
   }
 
   private let state = Mutex(State())
@@ -32,23 +32,28 @@ final class ExtensionDesk: ExtensionServices {
     let ready = state.withLock { state in
       state.events.append(event)
       let events = state.events
-      let ready = state.waiting.filter { $0.condition(events) }
-      state.waiting.removeAll { $0.condition(events) }
-      return ready
+      let ready = state.waiting.filter { $0.value.condition(events) }
+      for id in ready.keys { state.waiting[id] = nil }
+      return ready.values.map(\.continuation)
     }
-    for waiter in ready { waiter.continuation.resume() }
+    for waiter in ready { waiter.resume() }
   }
 
-  /// Returns when so many of an event have been noted.
+  /// Returns when so many of an event have been noted, or when the test's time is over.
   func until(_ event: String, count: Int = 1) async {
     let condition: @Sendable ([String]) -> Bool = { $0.count { $0 == event } >= count }
-    await withCheckedContinuation { continuation in
-      let isTrue = state.withLock { state in
-        if condition(state.events) { return true }
-        state.waiting.append((condition, continuation))
-        return false
+    let id = UUID()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if condition(state.events) || Task.isCancelled { return true }
+          state.waiting[id] = (condition, continuation)
+          return false
+        }
+        if isOver { continuation.resume() }
       }
-      if isTrue { continuation.resume() }
+    } onCancel: {
+      state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume()
     }
   }
 

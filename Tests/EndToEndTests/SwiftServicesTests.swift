@@ -40,17 +40,18 @@ import Testing
               for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: container, create: true)
             let moved = place.appendingPathComponent("file")
             try fileManager.moveItem(at: fileURL, to: moved)
+            // Once control is given back, nothing keeps the extension running.
             Task {
-              do {
-                try await BADownloadManager.shared.withExclusiveControl {
+              try await BADownloadManager.shared.withExclusiveControl {
+                do {
                   try fileManager.moveItem(at: moved, to: container.appendingPathComponent("taken"))
+                  try BADownloadManager.shared.scheduleDownload(
+                    BAURLDownload(
+                      identifier: "next", request: URLRequest(url: URL(string: "https://e.example.com/")!),
+                      essential: false, fileSize: 1, applicationGroupIdentifier: "group.two", priority: .default))
+                } catch {
+                  log.log("then \\((error as NSError).domain, privacy: .public) \\((error as NSError).code)")
                 }
-                try BADownloadManager.shared.scheduleDownload(
-                  BAURLDownload(
-                    identifier: "next", request: URLRequest(url: URL(string: "https://e.example.com/")!),
-                    essential: false, fileSize: 1, applicationGroupIdentifier: "group.two", priority: .default))
-              } catch {
-                log.log("then \\((error as NSError).domain, privacy: .public) \\((error as NSError).code)")
               }
             }
           } catch {
