@@ -139,7 +139,8 @@ let package = Package(
       name: "outriderd", dependencies: ["AssetService", "LinuxSystem", argumentParser, logging], swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
-    .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
+    .testTarget(
+      name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "TestSupport", "os", "OSLog"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
     .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
@@ -154,8 +155,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
-        "LinuxSystem",
-        "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "outrider", "outrider-runner", "outriderd",
+        "LinuxSystem", "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport", "outrider",
+        "outrider-runner", "outriderd",
       ]),
     .testTarget(
       name: "DownloadsTests",

@@ -1,6 +1,7 @@
 import AssetModel
 import AssetStore
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct KillTests {
@@ -17,7 +18,7 @@ import Testing
       let process = Process()
       process.executableURL = program
       process.arguments = [folder.path, "\(acknowledged + Int64(round) * 1_000_000)"]
-      let output = Pipe()
+      let output = Pipe.own()
       process.standardOutput = output
       try process.run()
       let wanted = Int((state >> 33) % 40) + 1

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the README says about settings of those who compile against the module.
@@ -21,7 +22,7 @@ import Testing
     process.arguments = [
       "-c", "cd '\(folder.path)' && modules='\(Self.products)/Modules' && root='\(Self.root)' && \(command)",
     ]
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardError = output
     process.standardOutput = output
     try process.run()

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The README's examples are code that compiles, and the embedding example is the one that a test runs.
@@ -24,7 +25,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = command + [file.path]
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardError = output
     process.standardOutput = output
     try process.run()
@@ -100,7 +101,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"]
-    let (output, errors) = (Pipe(), folder.appendingPathComponent("errors"))
+    let (output, errors) = (Pipe.own(), folder.appendingPathComponent("errors"))
     FileManager.default.createFile(atPath: errors.path, contents: nil)
     process.standardOutput = output
     process.standardError = try FileHandle(forWritingTo: errors)

@@ -1,5 +1,6 @@
 import DevelopmentOrigin
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CurlTests {
@@ -12,7 +13,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
     process.arguments = ["-sS", "--noproxy", "*", "--max-time", "10"] + arguments
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()

@@ -1,6 +1,7 @@
 import AssetModel
 import DevelopmentOrigin
 import Foundation
+import TestSupport
 import Testing
 
 /// F-19, as far as a transfer goes: what unpacks archives has the other half of it.
@@ -10,7 +11,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = ["-c", "head -c 134217728 /dev/zero | gzip -9"]
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardOutput = output
     try? process.run()
     return [UInt8](output.fileHandleForReading.readDataToEndOfFile())

@@ -4,6 +4,7 @@ import DevelopmentOrigin
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import Downloads
@@ -202,7 +203,7 @@ import Testing
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "starved-fetch")
     process.arguments = [folder] + (0..<12).map { origins[$0 % 3].url(Trial.path) }
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardOutput = output
     try process.run()
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

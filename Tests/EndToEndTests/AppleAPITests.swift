@@ -3,7 +3,7 @@ import PluginHost
 import Testing
 
 /// What an extension's author expects of Apple's API, in an extension that a host has loaded.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct AppleAPITests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct AppleAPITests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": #"""

@@ -5,7 +5,7 @@ import Sandbox
 import Testing
 
 /// What a program that embeds the host may expect of its calls.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct CallTests {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct CallTests {
   private static let library = Result {
     let folder = try LibraryTests.folder()
     try LibraryTests.compile(

@@ -3,7 +3,7 @@ import Glibc
 import PluginHost
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DeviceTests {
+@Suite(.timeLimit(.minutes(3))) struct DeviceTests {
   /// A lock of the whole file, which is refused where another process has one.
   private static func locks(_ path: String) -> Bool {
     let file = open(path, O_RDWR | O_CLOEXEC)

@@ -1,6 +1,7 @@
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// `outrider serve --client-certificate` and `outrider fetch --cert`, against each other.
@@ -49,7 +50,7 @@ import Testing
     process.arguments = [
       "serve", "\(folder)/served", "--tls", "--client-certificate", "--ca-dir", "\(folder)/ca", "--json",
     ]
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()

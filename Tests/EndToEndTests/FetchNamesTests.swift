@@ -1,6 +1,7 @@
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import outrider
@@ -73,7 +74,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [url, place.origin.url("/a.bin")]
-    let output = Pipe()
+    let output = Pipe.own()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()

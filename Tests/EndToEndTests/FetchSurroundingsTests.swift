@@ -3,6 +3,7 @@ import AssetStore
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// What becomes of a fetch where files change, terminals go, limits are low and names are odd.
@@ -117,7 +118,7 @@ import Testing
       let process = Process()
       process.executableURL = URL(fileURLWithPath: Workspace.outrider)
       process.arguments = ["fetch"] + place.base + [url]
-      let output = Pipe()
+      let output = Pipe.own()
       process.standardError = output
       process.standardOutput = FileHandle.nullDevice
       try process.run()
@@ -268,7 +269,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + ["--from", "\(place.folder)/list"]
-    let errors = Pipe()
+    let errors = Pipe.own()
     process.standardError = errors
     try process.run()
     while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }

@@ -3,6 +3,7 @@ import AssetStore
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// `outrider fetch` and `explain` as people use them.
@@ -276,7 +277,7 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--json"]
-    let (output, errors) = (Pipe(), Pipe())
+    let (output, errors) = (Pipe.own(), Pipe.own())
     (process.standardOutput, process.standardError) = (output, errors)
     try process.run()
     while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }

@@ -71,7 +71,7 @@ import Testing
   }
 
   /// A stopped host answers whoever still has something of it, and writes nowhere.
-  @Test(.timeLimit(.minutes(1))) func aStoppedHostAnswers() async throws {
+  @Test(.timeLimit(.minutes(3))) func aStoppedHostAnswers() async throws {
     for _ in 0..<8 {
       let host = try Workspace.host()
       var plugin: Plugin? = try await host.load("libc.so.6")

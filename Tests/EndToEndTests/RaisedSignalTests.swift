@@ -4,7 +4,7 @@ import Sandbox
 import Testing
 
 /// A signal that a plugin sends itself is told apart from what the filter does.
-@Suite(.timeLimit(.minutes(1))) struct RaisedSignalTests {
+@Suite(.timeLimit(.minutes(3))) struct RaisedSignalTests {
   private static let withoutProcesses: [Set<Wall>] = [
     [], [.pidNamespace],
     [.userNamespace, .mountNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .utsNamespace],

@@ -2,6 +2,7 @@ import Foundation
 import LinuxSystem
 import ServiceProtocol
 import Synchronization
+import TestSupport
 
 /// A service that says what a test tells it to say, for commands that run as processes of their own.
 final class ScriptedService: Sendable {
@@ -140,8 +141,8 @@ final class ScriptedService: Sendable {
 /// A command whose output comes piece by piece.
 final class RunningCommand {
   let process = Process()
-  private let output = Pipe()
-  private let errors = Pipe()
+  private let output = Pipe.own()
+  private let errors = Pipe.own()
   private var text: (output: String, errors: String) = ("", "")
   private var ended: Set<Int> = []
 

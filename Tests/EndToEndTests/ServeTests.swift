@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ServeTests {
@@ -10,8 +11,8 @@ import Testing
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["serve", directory, "--json"]
-    let output = Pipe()
-    let errors = Pipe()
+    let output = Pipe.own()
+    let errors = Pipe.own()
     process.standardOutput = output
     process.standardError = errors
     try process.run()
@@ -24,7 +25,7 @@ import Testing
     let client = Process()
     client.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
     client.arguments = ["-sS", "--noproxy", "*", facts.url + "a"]
-    let body = Pipe()
+    let body = Pipe.own()
     client.standardOutput = body
     try client.run()
     #expect(body.fileHandleForReading.readDataToEndOfFile() == Data("hello".utf8))

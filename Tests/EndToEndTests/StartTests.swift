@@ -4,7 +4,7 @@ import Testing
 
 /// A runner that isn't one, or can't run here.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct StartTests {
-  @Test(.timeLimit(.minutes(1))) func aRunnerThatEndsAtItsStartIsNamed() throws {
+  @Test(.timeLimit(.minutes(3))) func aRunnerThatEndsAtItsStartIsNamed() throws {
     let start = ContinuousClock.now
     for program in ["/bin/true", "/bin/false"] {
       let finished = try Workspace.run(
@@ -27,7 +27,7 @@ import Testing
   }
 
   /// It holds on to the socket and says nothing.
-  @Test(.timeLimit(.minutes(1))) func aSilentRunnerCanBeInterrupted() throws {
+  @Test(.timeLimit(.minutes(3))) func aSilentRunnerCanBeInterrupted() throws {
     let script = try Workspace.temporaryFile("#!/bin/sh\nexec sleep 60\n", suffix: ".sh")
     defer { try? FileManager.default.removeItem(atPath: script) }
     chmod(script, 0o700)

@@ -1,6 +1,7 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 private func waitUntil(_ isSo: () -> Bool) -> Bool {
@@ -33,7 +34,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
   private final class Command {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     let process = Process()
-    private let output = Pipe()
+    private let output = Pipe.own()
     var container: String { "\(folder)/container" }
 
     init(_ source: String, _ options: [String], _ symbol: String) throws {

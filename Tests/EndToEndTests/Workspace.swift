@@ -1,6 +1,7 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// The built products that these tests use, found from where the test binary lies.
@@ -49,8 +50,8 @@ enum Workspace {
     }
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
-    let output = Pipe()
-    let errors = Pipe()
+    let output = Pipe.own()
+    let errors = Pipe.own()
     process.standardOutput = output
     process.standardError = errors
     process.standardInput = FileHandle.nullDevice

@@ -75,8 +75,8 @@ import Testing
       "--reuid=65534", "--regid=65534", "--clear-groups", "perl", "-MIO::Socket::UNIX", "-e",
       "my $s = IO::Socket::UNIX->new(Local => '\(folder)/s', Listen => 1) or die; $| = 1; print qq(ready\\n); <STDIN>",
     ]
-    let output = Pipe()
-    let input = Pipe()
+    let output = Pipe.own()
+    let input = Pipe.own()
     other.standardOutput = output
     other.standardInput = input
     try other.run()
