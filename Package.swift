@@ -139,7 +139,9 @@ let package = Package(
       name: "outriderd", dependencies: ["AssetService", "LinuxSystem", argumentParser, logging], swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
-    .testTarget(name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"]),
+    .testTarget(
+      name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "os", "OSLog"],
+      exclude: ["ClientSources"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
     .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
