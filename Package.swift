@@ -140,7 +140,8 @@ let package = Package(
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(
-      name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "TestSupport", "os", "OSLog"]),
+      name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "TestSupport", "os", "OSLog"],
+      exclude: ["ClientSources"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
     .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),

@@ -71,8 +71,9 @@ struct AppAssembly {
     try fill(bundle)
     let (description, findings) = AppBundle.check(at: bundle, isDevelopment: isDevelopment, limits: limits)
     guard let description else {
+      let count = findings.count { $0.severity == .error }
       throw BundleError(
-        .invalid, path, "wasn't made: \(findings.filter { $0.severity == .error }.count) errors", findings: findings)
+        .invalid, path, "wasn't made: \(count) \(count == 1 ? "error" : "errors")", findings: findings)
     }
     try BundleError.translating(path) { () throws(SystemCallError) in
       if isReplacing, rename(path, "\(place)/former") != 0, errno != ENOENT {

@@ -88,7 +88,10 @@ public struct DownloadRules: Sendable {
       )
     }
     if let groups = applicationGroups, !groups.contains(download.applicationGroupIdentifier) {
-      return reject(55, "the extension isn't a member of the app group \(download.applicationGroupIdentifier)")
+      return reject(
+        55,
+        "the app group '\(download.applicationGroupIdentifier)' isn't one of the bundle's; name it in entitlements.plist"
+      )
     }
     if download.isEssential, request?.permitsEssential != true {
       return reject(109, "an essential download is allowed for install and update only")

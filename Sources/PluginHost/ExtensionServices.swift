@@ -9,6 +9,9 @@ public import AssetModel
 /// At most one of `schedule`, `cancel` and `currentDownloads` is under way at a time; requests for exclusive control may be
 /// under way beside it.
 public protocol ExtensionServices: Sendable {
+  /// Whether the extension may schedule downloads over plain http from this machine; false unless it is implemented.
+  var allowsPlainHTTPToLoopback: Bool { get }
+
   /// The download has a unique identifier, keeps to `DownloadRules` and isn't essential; no content request is running.
   func schedule(_ download: Download) async -> Int32
 
@@ -32,5 +35,7 @@ public protocol ExtensionServices: Sendable {
 }
 
 extension ExtensionServices {
+  public var allowsPlainHTTPToLoopback: Bool { false }
+
   public func runEnded() async {}
 }

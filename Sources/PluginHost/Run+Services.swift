@@ -61,8 +61,10 @@ extension Run {
     if case .call(.contentRequest, _) = waiting, !isHeldResultDue {
       return reply(id, .status(ScheduledDownloads.Refusal.duringRequest))
     }
-    guard relay != nil else { return reply(id, .status(scheduled.add(download))) }
-    let rules = DownloadRules(applicationGroups: plan.containers.groups, request: nil)
+    guard let relay else { return reply(id, .status(scheduled.add(download))) }
+    let rules = DownloadRules(
+      applicationGroups: plan.containers.groups, request: nil,
+      allowsPlainHTTPToLoopback: relay.allowsPlainHTTPToLoopback)
     if let rejection = rules.objection(to: download) { return reply(id, .status(rejection.code)) }
     ask(.schedule(ScheduledDownloads.waiting(download)), id)
   }

@@ -66,6 +66,8 @@ final class ServiceRelay: @unchecked Sendable {
     }
   }
 
+  var allowsPlainHTTPToLoopback: Bool { services.allowsPlainHTTPToLoopback }
+
   /// False for a second question before the answer to the first, which our client never asks.
   func ask(_ request: Request, id: UInt64) -> Bool {
     guard !isAsking else { return false }

@@ -125,6 +125,36 @@ import Testing
 
   // MARK: F-67
 
+  @Test("F-67 a service that starts takes up what waits for another attempt or is paused, and knows why") func takenUp()
+    async throws
+  {
+    let state = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-state-")
+    defer { Files.removeTree(state) }
+    let origin = try Origin { $0.handler = { _, _ in .status(503) } }
+    defer { origin.stop() }
+    let clock = TestClock(jumpsWhenIdle: false)
+    let store = try AssetStore(opening: state)
+    let harness = try Harness(clock: clock, store: store)
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url("/a"), .visible)])[0].job)
+    #expect(try await events.waiting(id).code == .retrying)
+    let paused = try #require(
+      try await harness.engine.add([harness.specification(origin.url("/b"), name: "b", .visible)])[0].job)
+    harness.engine.pause(paused)
+    while try store.job(paused)?.state != .paused { await Task.yield() }
+    await harness.engine.close()
+    try store.close()
+
+    let again = try AssetStore(opening: state)
+    let second = try Harness(folder: harness.folder, clock: clock, store: again)
+    let explanation = try await second.engine.events.waiting(id)
+    #expect(explanation.code == .retrying && explanation.data["attempt"] == "1", "\(explanation)")
+    #expect(explanation.data["lastError"]?.contains("503") == true, "\(explanation)")
+    #expect(await second.engine.explain(paused)?.code == .paused)
+    await second.engine.close()
+    try again.close()
+  }
+
   @Test("F-67 the service is restarted in mid-transfer, again and again: every byte is fetched once") func restart()
     async throws
   {

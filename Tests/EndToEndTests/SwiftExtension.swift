@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 
-/// Swift sources as one extension, linked against what `swift build` has made.
+/// Swift sources as one extension, or one app, linked against what `swift build` has made.
 enum SwiftExtension {
   static func build(
-    _ sources: [String: String], mode: String = "6", optimized: Bool = false, options: String = ""
+    _ sources: [String: String], mode: String = "6", optimized: Bool = false, options: String = "", isApp: Bool = false
   ) throws -> String {
+    let product = isApp ? "Sample" : "libSample.so"
     let folder = NSTemporaryDirectory() + "outrider-extension-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for (name, text) in sources {
@@ -24,13 +25,13 @@ enum SwiftExtension {
       [
         "-c",
         """
-        cd '\(folder)' && swiftc -emit-library -parse-as-library -module-name Sample -swift-version \(mode) \
+        cd '\(folder)' && swiftc \(isApp ? "" : "-emit-library") -parse-as-library -module-name Sample -swift-version \(mode) \
         \(optimized ? "-O -wmo" : "-Onone") \(options) -I '\(products)/Modules' \(modules.joined(separator: " ")) *.swift \
-        \(objects.joined(separator: " ")) -o libSample.so
+        \(objects.joined(separator: " ")) -o \(product)
         """,
       ], program: "/bin/bash")
     try #require(finished.status == 0, "\(finished.errors)\(finished.output)")
-    return "\(folder)/libSample.so"
+    return "\(folder)/\(product)"
   }
 
   static func remove(_ library: String) {

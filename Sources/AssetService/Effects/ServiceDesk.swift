@@ -9,11 +9,13 @@ final class ServiceDesk: ExtensionServices {
   private weak let service: AssetService?
   private let app: String
   private let run: Int64
+  let allowsPlainHTTPToLoopback: Bool
 
-  init(service: AssetService, app: String, run: Int64) {
+  init(service: AssetService, app: String, run: Int64, allowsPlainHTTPToLoopback: Bool) {
     self.service = service
     self.app = app
     self.run = run
+    self.allowsPlainHTTPToLoopback = allowsPlainHTTPToLoopback
   }
 
   private static let noService: Int32 = 56

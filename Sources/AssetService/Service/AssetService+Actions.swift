@@ -186,6 +186,7 @@ extension AssetService {
       process(
         .app(app, .received(download: unique, bytes: progress.received, added: max(0, added), total: progress.total)))
     case .waiting(let explanation):
+      if explanation.code == .allowance, exceedsAllowance(app, unique) { return }
       change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
       process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
       leaveToPlanner(app, unique, explanation)
@@ -193,6 +194,19 @@ extension AssetService {
     case .finished, .failed, .cancelled:
       if let record = transfers.record(key), record.state.isSettled { await settle(app, unique, record) }
     }
+  }
+
+  /// What has no size was let in before the first launch on condition that it keeps to the allowance (B63): it fails where
+  /// that ends. Returns whether it did.
+  private func exceedsAllowance(_ app: String, _ unique: String) -> Bool {
+    guard let value = downloads[app]?[unique]?.value, value.fileSize == nil, !value.isManifest,
+      core.apps[app]?.restrictions.isActive == true
+    else { return false }
+    let failure = Failure.framework(
+      204, "\(Printable.text(value.identifier)) goes beyond what is left of the allowance before the first launch")
+    transfers.cancel(.init(app: app, download: unique))
+    process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
+    return true
   }
 
   /// Where nobody waits at a gate, the planner says when a manifest is asked for again: its times are further apart than
@@ -233,7 +247,8 @@ extension AssetService {
       change(app, unique) { ($0.received, $0.total, $0.waiting) = (size, size, nil) }
       process(.app(app, .received(download: unique, bytes: size, added: 0, total: size)))
       settlement = .finished(size: size)
-    case .failed(let failure): settlement = .failed(Failure(failure))
+    case .failed(let failure):
+      settlement = .failed(Failure(failure, isRestricted: record.specification.allowedDomains != nil))
     case .cancelled: settlement = .cancelled
     case .open, .paused, .verified: return
     }
@@ -341,7 +356,9 @@ extension AssetService {
       .init(
         run: number, app: app, library: bundle.extensionPath, request: request,
         manifest: manifest.map { plan.path(of: $0.value) }, containers: containers,
-        services: ServiceDesk(service: self, app: app, run: number), limits: limits,
+        services: ServiceDesk(
+          service: self, app: app, run: number, allowsPlainHTTPToLoopback: configuration.isDevelopment),
+        limits: limits,
         remaining: machines.restrictions.remaining, essentialRemaining: machines.restrictions.essentialRemaining,
         rules: DownloadRules(
           applicationGroups: Set(groups), request: request, allowsPlainHTTPToLoopback: configuration.isDevelopment)))
@@ -395,8 +412,26 @@ extension AssetService {
       rejected: verdict.rejected.prefix(Self.maxRejected).map {
         .init(identifier: Printable.text($0.identifier), code: Int($0.code), reason: $0.reason)
       })
+    // Without a gate the run goes on to its callbacks, beginning with those of what was rejected just now.
+    if core.apps[app]?.lifecycle.gate.isClosed == false {
+      runs[number]?.isReady = true
+      process(.app(app, .router(.extensionReady(run: number))))
+    }
     process(
       .app(app, .answered(run: number, accepted: accepted, rejected: Array(verdict.rejected.prefix(Self.maxRejected)))))
+  }
+
+  /// In the summary of the run that answered it: what isn't wrong in itself may still have no place before the first launch.
+  private func report(_ rejected: RejectedDownload, of app: String) {
+    guard let number = runs.first(where: { $0.value.app == app && $0.value.generation != nil })?.key,
+      let downloads = runs[number]?.summary.downloads,
+      !downloads.rejected.contains(where: { $0.identifier == Printable.text(rejected.identifier) })
+    else { return }
+    runs[number]?.summary.downloads = .init(
+      accepted: max(0, downloads.accepted - 1),
+      rejected: downloads.rejected + [
+        .init(identifier: Printable.text(rejected.identifier), code: Int(rejected.code), reason: rejected.reason)
+      ])
   }
 
   /// Of one answer; the rest is counted in the log.
@@ -412,6 +447,7 @@ extension AssetService {
           identifier: one.identifier, uniqueIdentifier: "", url: "", applicationGroupIdentifier: "", fileSize: nil)
       if value.uniqueIdentifier.isEmpty { value.uniqueIdentifier = UUID().uuidString }
       value.state = -1
+      report(one, of: app)
       downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
       process(
         .app(
@@ -420,9 +456,9 @@ extension AssetService {
     }
   }
 
-  /// A run for callbacks has done its work when nothing is left for it; to be asked when no action is.
+  /// A run that takes callbacks has done its work when nothing is left for it; to be asked when no action is.
   func endIdleRuns() {
-    for run in runs.values where run.generation == nil && run.isReady && run.calls.isEmpty { run.run.send(.end) }
+    for run in runs.values where run.isReady && run.calls.isEmpty { run.run.send(.end) }
   }
 
   private func ended(_ number: Int64, _ run: ActiveRun, _ report: RunReport) {
@@ -433,7 +469,8 @@ extension AssetService {
     summary.limits = run.summary.limits
     summary.downloads = run.summary.downloads
     record(summary)
-    log(run.app, "ended", "run \(number): \(report.outcome.kind.rawValue) \(report.outcome.detail)")
+    let outcome = [report.outcome.kind.rawValue, report.outcome.detail].filter { !$0.isEmpty }.joined(separator: " ")
+    log(run.app, "ended", "run \(number): \(outcome)")
     process(
       .planner(.ended(run: number, runtime: .seconds(report.usage.wallSeconds), end: end)))
     process(.app(run.app, .runEnded(run: number, end: end)))

@@ -125,7 +125,7 @@ extension AssetService {
       answer(.success(.done))
     case .currentDownloads: answer(.success(.downloads(currentDownloads(of: app))))
     case .schedule(let value):
-      schedule(value, of: app, id, request) { .schedule(call: $0, download: $1, caller: caller) }
+      schedule(renewed(value, of: app), of: app, id, request) { .schedule(call: $0, download: $1, caller: caller) }
     case .startForeground(let value):
       let state = DownloadRegistry.State(rawValue: value.state) ?? .created
       schedule(value, of: app, id, request) {
@@ -150,6 +150,19 @@ extension AssetService {
     default:
       answer(.failure(.framework(55, "an app may not ask that", remedy: "use the command outrider")))
     }
+  }
+
+  /// A download that has ended is scheduled again as another one (B47): the engine has a result under the old name, and
+  /// somebody may be hearing of that at this moment.
+  private func renewed(_ value: DownloadValue, of app: String) -> DownloadValue {
+    let entry = downloads[app]?[value.uniqueIdentifier]?.entry
+    guard entry == nil || entry?.state == .failed,
+      transfers.record(.init(app: app, download: value.uniqueIdentifier))?.state.isSettled == true
+    else { return value }
+    var value = value
+    value.uniqueIdentifier = UUID().uuidString
+    value.state = 0
+    return value
   }
 
   /// Checked as what an extension hands over is; the machines have the last word.

@@ -345,9 +345,12 @@ extension ServiceFailure {
       case .noSpace, .systemRefused: 73
       case .notInstalled: 66
       }
-    let findings = error.findings.filter { $0.severity == .error }.prefix(50).map {
-      "\n  \($0.file)\($0.key.isEmpty ? "" : " \($0.key)"): expected \($0.expected), found \($0.found)"
-    }
-    self = .command(status, "\(error.subject): \(error.reason)" + findings.joined(), remedy: error.remedy)
+    // All of them at once (3.3), on one line: who prints it escapes others.
+    let findings = error.findings.filter { $0.severity == .error }
+    let reason =
+      findings.isEmpty
+      ? error.reason : "isn't an app that can be installed: " + findings.prefix(50).map(\.text).joined(separator: "; ")
+    let remedy = findings.count == 1 ? findings[0].remedy ?? error.remedy : error.remedy
+    self = .command(status, "\(error.subject): \(reason)", remedy: remedy)
   }
 }

@@ -3,6 +3,7 @@ internal import AssetModel
 internal import AssetStore
 internal import Downloads
 internal import Foundation
+internal import Glibc
 internal import LinuxSystem
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -83,21 +84,37 @@ extension DownloadValue {
 
 extension Failure {
   /// As the API's clients see it: `NSURLErrorDomain` for network and server, `BAErrorDomain` for our own refusals (2.1).
-  init(_ failure: TransferFailure) {
+  ///
+  /// - Parameter isRestricted: The download kept to `BADownloadDomainAllowList`. Without one, what isn't allowed is a
+  ///   matter of secure transport (-1022): a redirect to plain http, or to an address that isn't public.
+  init(_ failure: TransferFailure, isRestricted: Bool) {
     let code =
       switch failure.reason {
       case .offline: -1009
-      case .noProgress: -1001
+      case .noProgress: Self.lastError(failure)
       case .sizeMismatch, .digestMismatch, .hostileResponse, .refused: -1011
       case .trust: -1202
       case .gone: -1100
       case .challenge: -1013
       case .volume: -3000
-      case .notAllowed: 202
+      case .notAllowed: isRestricted ? 202 : -1022
       case .allowance: 204
       }
     self.init(
       domain: code > 0 ? Self.frameworkDomain : Self.networkDomain, code: code,
       message: failure.status.map { "\(failure.detail) (HTTP status \($0))" } ?? failure.detail)
+  }
+
+  /// Which error of the network was the last when an attempt was the last (L11).
+  private static func lastError(_ failure: TransferFailure) -> Int {
+    if failure.status != nil { return -1011 }
+    return switch failure.errno {
+    case EHOSTUNREACH: -1003
+    case ECONNREFUSED: -1004
+    case ECONNRESET: -1005
+    case EPROTO: -1200
+    case EBADMSG: -1011
+    default: -1001
+    }
   }
 }

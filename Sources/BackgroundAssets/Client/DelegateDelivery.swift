@@ -110,6 +110,8 @@ final class DelegateDelivery: Sendable {
     case .progress(_, let total, let expected):
       let download = downloads.object(for: value)
       let written = state.withLock { $0.totals.written(of: value.uniqueIdentifier, total: total) }
+      // The same total again, as at the end, is nothing new.
+      guard written > 0 else { return }
       isHandled = DelegateEvent.isHandled {
         delegate.download(
           download, didWriteBytes: written, totalBytesWritten: total, totalBytesExpectedToWrite: expected)

@@ -15,7 +15,7 @@ extension BADownload {
   /// What the service is told, whatever a subclass says.
   final var value: DownloadValue {
     DownloadValue(
-      identifier: record.identifier, uniqueIdentifier: record.uniqueIdentifier, url: record.url,
+      identifier: record.identifier, uniqueIdentifier: serviceIdentifier, url: record.url,
       httpMethod: record.httpMethod, httpHeaders: record.httpHeaders, httpBody: record.httpBody,
       applicationGroupIdentifier: record.applicationGroupIdentifier, fileSize: record.fileSize.map(Int64.init),
       isEssential: record.isEssential, priority: record.priority, isManifest: self is ManifestDownload,

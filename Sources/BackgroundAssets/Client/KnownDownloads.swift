@@ -19,7 +19,7 @@ final class KnownDownloads: Sendable {
         entries = entries.filter { $0.value.download != nil }
         limit = max(64, 2 * entries.count)
       }
-      entries[download.record.uniqueIdentifier] = Entry(download: download)
+      entries[download.serviceIdentifier] = Entry(download: download)
     }
   }
 
@@ -27,6 +27,17 @@ final class KnownDownloads: Sendable {
 
   func remember(_ download: BADownload) {
     table.withLock { $0.add(download) }
+  }
+
+  /// What the service still says of the download that has ended isn't about this object any more. Returns as
+  /// `BADownload.beginAnew`.
+  func beginAnew(_ download: BADownload) -> BADownload.State? {
+    table.withLock { table in
+      let before = download.serviceIdentifier
+      guard let ended = download.beginAnew() else { return nil }
+      table.entries[before] = nil
+      return ended
+    }
   }
 
   /// The object for a download, in the state that the service says, or in `state` where the event itself says it.

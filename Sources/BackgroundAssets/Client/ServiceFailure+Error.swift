@@ -11,7 +11,7 @@ extension ServiceFailure {
     if let underlyingDomain, let underlyingCode {
       userInfo[NSUnderlyingErrorKey] = NSError(domain: underlyingDomain, code: underlyingCode)
     }
-    guard domain == NSURLErrorDomain, let urlCode = URLError.Code(rawValue: code) else {
+    guard domain == NSURLErrorDomain, let urlCode = URLError.Code.known(code) else {
       return NSError(domain: domain, code: code, userInfo: userInfo)
     }
     // On Linux a cast never makes one of an `NSError`, while the way back keeps everything.

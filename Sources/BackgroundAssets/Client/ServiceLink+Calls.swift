@@ -13,8 +13,12 @@ extension ServiceLink {
 
   func schedule(_ download: BADownload) throws {
     try check(download)
+    let ended = downloads.beginAnew(download)
     let operation = "Scheduling the download '\(download.record.identifier)'"
-    try add(download, by: .schedule(download: download.value), operation)
+    do { try add(download, by: .schedule(download: download.value), operation) } catch {
+      if let ended { download.moveOn(from: [.created], to: ended) }
+      throw error
+    }
   }
 
   func startForeground(_ download: BADownload) throws {
@@ -27,7 +31,7 @@ extension ServiceLink {
 
   func cancel(_ download: BADownload) throws {
     let record = download.record
-    let request = ClientRequest.cancel(identifier: record.identifier, uniqueIdentifier: record.uniqueIdentifier)
+    let request = ClientRequest.cancel(identifier: record.identifier, uniqueIdentifier: download.serviceIdentifier)
     _ = try ask(request, for: "Cancelling the download '\(record.identifier)'")
   }
 
@@ -39,8 +43,9 @@ extension ServiceLink {
   /// Known before the service is asked: its first event may overtake its reply.
   private func add(_ download: BADownload, by request: ClientRequest, _ operation: String) throws {
     downloads.remember(download)
-    do { _ = try ask(request, for: operation) } catch { throw download.record.explaining(error) }
-    download.moveOn(from: [.created, .failed], to: .waiting)
+    _ = try ask(request, for: operation)
+    // It may have failed by now: then it stays so.
+    download.moveOn(from: [.created], to: .waiting)
   }
 
   func ask(_ request: ClientRequest, for operation: String) throws -> Reply {

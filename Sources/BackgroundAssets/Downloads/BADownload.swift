@@ -10,6 +10,8 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   // @unchecked: NSObject isn't Sendable; the record changes in initialisers only and the state is behind a mutex.
   private(set) final var record: DownloadRecord
   private let currentState: Mutex<State>
+  /// The service's name for it since it was scheduled again.
+  private let renewedIdentifier = Mutex<String?>(nil)
 
   init(record: DownloadRecord, state: State) {
     self.record = record
@@ -54,6 +56,21 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
   /// What the host is told, whatever a subclass says.
   final var ownState: State { currentState.withLock { $0 } }
+
+  /// The service's name for it: ``uniqueIdentifier``, which stays, or another one since it was scheduled again.
+  final var serviceIdentifier: String { renewedIdentifier.withLock { $0 } ?? record.uniqueIdentifier }
+
+  /// A download that has ended is another one to the service when it is scheduled again. Returns its state until now;
+  /// nil: it hasn't ended.
+  final func beginAnew() -> State? {
+    let ended: State? = currentState.withLock { state in
+      guard state == .failed || state == .finished else { return nil }
+      defer { state = .created }
+      return state
+    }
+    if ended != nil { renewedIdentifier.withLock { $0 = DownloadRecord.newUniqueIdentifier() } }
+    return ended
+  }
 
   // MARK: Copying and equality
 

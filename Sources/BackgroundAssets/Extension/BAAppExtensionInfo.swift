@@ -1,33 +1,35 @@
 /// What the service says about the app when it asks for downloads. Corresponds to Apple's `BAAppExtensionInfo`.
 ///
-/// Clients can't create one.
-public class BAAppExtensionInfo: NSObject, NSSecureCoding, @unchecked Sendable {
+/// Clients can't create one, but a test's double of it by `init(coder:)`.
+open class BAAppExtensionInfo: NSObject, NSSecureCoding, @unchecked Sendable {
   // @unchecked: NSObject isn't Sendable; both properties are constant.
 
+  private let sizeRemaining: Int?
+  private let essentialSizeRemaining: Int?
+
   /// Bytes that may still be scheduled under `BADownloadAllowance`; nil when nothing is restricted.
-  public let restrictedDownloadSizeRemaining: Int?
+  open var restrictedDownloadSizeRemaining: Int? { sizeRemaining }
 
   /// Bytes that may still be scheduled under `BAEssentialDownloadAllowance`; nil when nothing is restricted.
-  public let restrictedEssentialDownloadSizeRemaining: Int?
+  open var restrictedEssentialDownloadSizeRemaining: Int? { essentialSizeRemaining }
 
   init(restrictedDownloadSizeRemaining: Int?, restrictedEssentialDownloadSizeRemaining: Int?) {
-    self.restrictedDownloadSizeRemaining = restrictedDownloadSizeRemaining
-    self.restrictedEssentialDownloadSizeRemaining = restrictedEssentialDownloadSizeRemaining
+    sizeRemaining = restrictedDownloadSizeRemaining
+    essentialSizeRemaining = restrictedEssentialDownloadSizeRemaining
     super.init()
   }
 
-  public class var supportsSecureCoding: Bool { true }
+  open class var supportsSecureCoding: Bool { true }
 
   public required init?(coder: NSCoder) {
-    restrictedDownloadSizeRemaining = coder.decodeObject(of: NSNumber.self, forKey: ArchiveKey.size)?.intValue
-    restrictedEssentialDownloadSizeRemaining =
-      coder.decodeObject(of: NSNumber.self, forKey: ArchiveKey.essentialSize)?.intValue
+    sizeRemaining = coder.decodeObject(of: NSNumber.self, forKey: ArchiveKey.size)?.intValue
+    essentialSizeRemaining = coder.decodeObject(of: NSNumber.self, forKey: ArchiveKey.essentialSize)?.intValue
     super.init()
   }
 
-  public func encode(with coder: NSCoder) {
-    coder.encode(restrictedDownloadSizeRemaining.map(NSNumber.init(value:)), forKey: ArchiveKey.size)
-    coder.encode(restrictedEssentialDownloadSizeRemaining.map(NSNumber.init(value:)), forKey: ArchiveKey.essentialSize)
+  open func encode(with coder: NSCoder) {
+    coder.encode(sizeRemaining.map(NSNumber.init(value:)), forKey: ArchiveKey.size)
+    coder.encode(essentialSizeRemaining.map(NSNumber.init(value:)), forKey: ArchiveKey.essentialSize)
   }
 
   private enum ArchiveKey {

@@ -15,7 +15,7 @@ extension ba_error {
   var value: any Error {
     let error = NSError(
       domain: domain.text, code: Int(code), userInfo: FrameworkError.userInfo(description.text))
-    guard error.domain == NSURLErrorDomain, let code = URLError.Code(rawValue: error.code) else { return error }
+    guard error.domain == NSURLErrorDomain, let code = URLError.Code.known(error.code) else { return error }
     return URLError(code, userInfo: error.userInfo)
   }
 }

@@ -44,3 +44,16 @@ extension URLError {
   /// Always nil.
   public var backgroundTaskCancelledReason: BackgroundTaskCancelledReason? { nil }
 }
+
+extension URLError.Code {
+  /// As on Apple's platforms, where every number is a code; one that Foundation doesn't know here is `.unknown`. Taken where
+  /// Foundation's own initialiser, which answers nil then, doesn't fit.
+  @_disfavoredOverload
+  public init(rawValue: Int) { self = Self.known(rawValue) ?? .unknown }
+
+  /// Nil for what Foundation doesn't know here. Through the protocol, which means Foundation's initialiser.
+  static func known(_ number: Int) -> URLError.Code? {
+    func make<Code: RawRepresentable<Int>>(_: Code.Type) -> Code? { Code(rawValue: number) }
+    return make(URLError.Code.self)
+  }
+}

@@ -24,19 +24,24 @@ extension EngineCore {
       }
     }
     guard options.takesUpOpenJobs else { return }
+    // Told of afterwards: an explanation reads the journal, which can't be read within a reading.
+    var held: [JobID] = []
     try journal.journal.forEachOpenJob { job in
       let entry = Scheduler.Entry(
         id: job.id, app: apps.number(of: job.app), origin: origins.number(of: job.origin),
         transferClass: job.transferClass,
         priority: job.priority, rest: job.rest, since: Self.sinceBoot(job.enqueued, clock))
       if job.state == .paused {
-        hold(entry, .paused("user"), until: nil)
+        keepWaiting(entry, .paused("user"), until: nil)
+        held.append(job.id)
       } else if let wait = job.wait, case let rest = wait.remaining(at: moment), rest > 0 {
-        hold(entry, .retry(""), until: now + .nanoseconds(rest))
+        keepWaiting(entry, .retry(""), until: now + .nanoseconds(rest))
+        held.append(job.id)
       } else {
         scheduler.enqueue(entry, now: now)
       }
     }
+    for id in held { tellWhyHeld(id) }
     needsSchedule = true
   }
 

@@ -66,7 +66,7 @@ extension EngineCore {
     switch hold.reason {
     case .retry(let error):
       return Explanation(
-        .retrying, data: ["lastError": Printable.text(error)].merging(attempts(hold)) { $1 }, endsIn: rest,
+        .retrying, data: attempts(hold, error), endsIn: rest,
         remedy: "time, or resume it",
         others: otherCodes(hold.entry, now))
     case .clock(let doubt, _):
@@ -117,13 +117,15 @@ extension EngineCore {
         ? "room on the volume of the journal, or that it works again" : "the journal can be used again")
   }
 
-  /// Those that brought nothing, of those after which it fails.
-  private func attempts(_ hold: Hold) -> [String: String] {
-    guard let count = (try? journal.journal.job(hold.entry.id))?.history.fruitlessAttempts, count > 0 else {
-      return [:]
-    }
+  /// What went wrong last, which after a restart the journal knows, and the attempts that brought nothing, of those after
+  /// which it fails.
+  private func attempts(_ hold: Hold, _ error: String) -> [String: String] {
+    let record = try? journal.journal.job(hold.entry.id)
+    var data = ["lastError": Printable.text(error.isEmpty ? record?.lastError ?? "" : error)]
+    guard let count = record?.history.fruitlessAttempts, count > 0 else { return data }
     let limit = RetryPolicy(transferClass: hold.entry.transferClass, appIdleForWeek: false).attemptLimit
-    return ["attempt": limit.map { "\(count) of \($0)" } ?? "\(count)"]
+    data["attempt"] = limit.map { "\(count) of \($0)" } ?? "\(count)"
+    return data
   }
 
   private func otherCodes(_ entry: Scheduler.Entry, _ now: Duration) -> [Explanation.Code] {

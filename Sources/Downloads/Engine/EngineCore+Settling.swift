@@ -292,7 +292,7 @@ extension EngineCore {
         return fail(
           job,
           TransferFailure(
-            .noProgress, status: problem.status,
+            .noProgress, status: problem.status, errno: problem.errno,
             detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"), attempt)
       }
       let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)

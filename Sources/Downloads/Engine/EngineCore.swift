@@ -186,11 +186,18 @@ final class EngineCore {
   }
 
   func hold(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
+    keepWaiting(entry, reason, until: until)
+    tellWhyHeld(entry.id)
+  }
+
+  /// As `hold`, and nobody is told.
+  func keepWaiting(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
     let serial = number()
     holds[entry.id] = Hold(entry: entry, reason: reason, since: clock.boot, until: until, serial: serial)
     if let until { due.push((until, entry.id, serial)) }
-    if let explanation = explain(entry.id) { events.send(.waiting(entry.id, explanation)) }
   }
+
+  func tellWhyHeld(_ id: JobID) { if let explanation = explain(id) { events.send(.waiting(id, explanation)) } }
 
   private func enforceDeadlines(_ now: Duration) {
     for segment in Array(segments.values) {

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Glibc
 
 /// What went wrong with an attempt, as far as the next one is concerned.
 enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
@@ -35,6 +36,20 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
   }
 
   var status: Int? { if case .status(let status) = self { status } else { nil } }
+
+  /// What the system would say of it: a name without an address is an unreachable host. Nil where the server answered, or a
+  /// proxy is in between.
+  var errno: Int32? {
+    switch self {
+    case .resolve: EHOSTUNREACH
+    case .connect: ECONNREFUSED
+    case .tls: EPROTO
+    case .reset, .truncated, .http2: ECONNRESET
+    case .stalled, .headTimeout: ETIMEDOUT
+    case .protocolFault: EBADMSG
+    case .proxy, .status: nil
+    }
+  }
 
   var description: String {
     switch self {

@@ -20,8 +20,10 @@ struct InstallCommand: AsyncParsableCommand {
 
       EXIT STATUS
         0    the app may be launched, or --no-wait and it is in place
-        1    refused, or cancelled
+        1    cancelled
+        65   not an app that can be installed; all that is wrong is named
         66   no such file
+        77   a group is another app's, and --share-group doesn't name it
         130  interrupted; the service goes on
       """)
 
@@ -75,7 +77,10 @@ struct InstallationArguments: ParsableArguments {
         progress.sayOnInterrupt()
         last = try await progress.wait()
       }
-      let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 1).last
+      // The one that was asked for downloads, whatever callbacks it had since.
+      let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 20).last {
+        $0.request != "callbacks"
+      }
       if json {
         try Output.json(AppReport(app: last, run: run))
       } else {

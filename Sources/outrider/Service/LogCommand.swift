@@ -7,7 +7,7 @@ internal import Synchronization
 
 struct LogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Prints what happened to apps: wakes, refusals, downloads, deliveries.",
+    commandName: "log", abstract: "Prints what happened to apps: installations, wakes and their ends, refusals.",
     usage: "outrider log [<options>] [<id>]",
     discussion: """
       With --follow it goes on until it is interrupted, also while the service is started anew. With --json, --follow \
@@ -38,6 +38,9 @@ struct LogCommand: AsyncParsableCommand {
       } else {
         let lines = try await ServiceOperator.connect(place).log(id, limit: limit)
         if json { try Output.json(lines) } else { for line in lines { Output.line(LogText.line(line)) } }
+        if lines.isEmpty, !json {
+          Output.note("nothing has happened yet\(id.map { " to \(Printable.text($0))" } ?? "")")
+        }
       }
       Exit.leave(0)
     } catch {
