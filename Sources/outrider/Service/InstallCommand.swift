@@ -74,6 +74,10 @@ struct InstallationArguments: ParsableArguments {
         let progress = GateProgress(place: place, app: app, isJSON: json)
         progress.sayOnInterrupt()
         last = try await progress.wait()
+        guard last.path == app.path else {
+          throw Failure(
+            1, "\(app.identifier) \(app.version) isn't in place: \(last.gate.reason); \(last.version) is there")
+        }
       }
       let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 1).last
       if json {
