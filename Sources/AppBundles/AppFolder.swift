@@ -57,8 +57,32 @@ struct AppFolder {
     return parts.count == 1 || parts.count == 2 && (Int(parts[1]).map { $0 > 0 } ?? false)
   }
 
-  /// Takes the staged folder over, then has `current` lead to it. Called with the root's lock.
-  func adopt(_ staged: borrowing StagedApp) throws(BundleError) -> PlacedApp {
+  /// Every version that is there and can be read, whether `current` leads to it or not; the one that it leads to first.
+  var versions: [PlacedApp] {
+    guard Files.link(path) == nil, let names = try? Files.names(in: path) else { return [] }
+    let current = linkedVersion
+    return names.filter(Self.isVersionFolder).sorted { ($0 == current ? 0 : 1, $0) < ($1 == current ? 0 : 1, $1) }
+      .compactMap { version in
+        (try? description(of: version)).map { PlacedApp(description: $0, version: version, in: path) }
+      }
+  }
+
+  /// Has `current` lead to a version that is there. Called with the root's lock; nothing changes where it leads there already.
+  func activate(_ version: String) throws(BundleError) {
+    guard Self.isVersionFolder(version) else {
+      throw BundleError(.notInstalled, identifier, "has no version '\(version)'", remedy: Self.remedy(identifier))
+    }
+    _ = try description(of: version)
+    do throws(SystemCallError) {
+      let folder = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      if linkedVersion != version { try link(version, in: folder) }
+    } catch {
+      throw BundleError(error, subject: path)
+    }
+  }
+
+  /// Takes the staged folder over; where `isActive`, `current` then leads to it. Called with the root's lock.
+  func adopt(_ staged: borrowing StagedApp, isActive: Bool) throws(BundleError) -> PlacedApp {
     do throws(SystemCallError) {
       // A link in its place would have the app put anywhere.
       if mkdir(path, 0o755) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: path) }
@@ -68,7 +92,7 @@ struct AppFolder {
       let version = try move(staged, into: folder)
       do throws(SystemCallError) {
         try SystemFiles().synchronize(folder.number)
-        try link(version, in: folder)
+        if isActive { try link(version, in: folder) }
       } catch {
         if linkedVersion != version { Files.removeTree("\(path)/\(version)") }
         throw error

@@ -65,15 +65,56 @@ public struct AppInstaller: Sendable {
     let root = try AppsRoot(self.root, isCreating: true)
     let lock = try root.locked()
     defer { lock.end() }
-    let installed = inventory(root).apps.map(\.description)
-    let conflicts = GroupOwnership.conflicts(of: staged.description, among: installed, sharing: sharedGroups)
-    if let conflict = conflicts.first {
-      throw BundleError(
-        .groupTaken, staged.description.identifier,
-        "declares the app group \(conflict.group), which belongs to \(conflict.owners.joined(separator: ", "))",
-        remedy: "allow both to use it with --share-group \(conflict.group), or name another group")
-    }
-    return try AppFolder(root, staged.description.identifier).adopt(staged)
+    try checkGroups(of: staged.description, among: inventory(root).apps, sharing: sharedGroups)
+    return try AppFolder(root, staged.description.identifier).adopt(staged, isActive: true)
+  }
+
+  /// Puts a staged app beside the version that counts, if there is one, and leaves that as it is: `activate(_:version:)` makes
+  /// it count, `sweep(keeping:)` removes it unless it is kept. Groups of apps that are still being installed are theirs as well.
+  ///
+  /// - Parameter registering: called before anybody can sweep it.
+  public func prepare(
+    _ staged: consuming StagedApp, sharedGroups: Set<String> = [], registering: (PlacedApp) -> Void
+  ) throws(BundleError) -> PlacedApp {
+    let root = try AppsRoot(self.root, isCreating: true)
+    let lock = try root.locked()
+    defer { lock.end() }
+    try checkGroups(of: staged.description, among: versions(root), sharing: sharedGroups)
+    let app = try AppFolder(root, staged.description.identifier).adopt(staged, isActive: false)
+    registering(app)
+    return app
+  }
+
+  /// Makes a version of an app the one that counts, by one rename. Idempotent.
+  ///
+  /// - Parameter version: the name of its folder, the last but one part of `PlacedApp.path`.
+  public func activate(_ identifier: String, version: String) throws(BundleError) {
+    guard BundleNames.isIdentifier(identifier) else { throw BundleError(.notInstalled, identifier, "isn't installed") }
+    let root = try AppsRoot(self.root, isCreating: false)
+    let lock = try root.locked()
+    defer { lock.end() }
+    try AppFolder(root, identifier).activate(version)
+  }
+
+  /// Every version of every app, also those that don't count (yet).
+  public func versions() -> [PlacedApp] {
+    guard let root = try? AppsRoot(root, isCreating: false) else { return [] }
+    return versions(root)
+  }
+
+  private func versions(_ root: borrowing AppsRoot) -> [PlacedApp] {
+    root.names.filter { BundleNames.isIdentifier($0) }.flatMap { AppFolder(root, $0).versions }
+  }
+
+  private func checkGroups(
+    of app: AppDescription, among apps: [PlacedApp], sharing shared: Set<String>
+  ) throws(BundleError) {
+    let conflicts = GroupOwnership.conflicts(of: app, among: apps.map(\.description), sharing: shared)
+    guard let conflict = conflicts.first else { return }
+    throw BundleError(
+      .groupTaken, app.identifier,
+      "declares the app group \(conflict.group), which belongs to \(conflict.owners.joined(separator: ", "))",
+      remedy: "allow both to use it with --share-group \(conflict.group), or name another group")
   }
 
   /// Removes an app with all its versions. Processes that run go on with the files that they have open.
@@ -140,9 +181,13 @@ public struct AppInstaller: Sendable {
   /// alone, and so is whatever isn't of this type's making.
   ///
   /// - Parameter keeping: paths of bundles that are still in use (`PlacedApp.path`).
-  public func sweep(keeping: Set<String> = []) {
+  public func sweep(keeping: Set<String> = []) { sweep { keeping } }
+
+  /// Likewise; `keeping` is asked when nobody can prepare or place anything any more.
+  public func sweep(keeping: () -> Set<String>) {
     guard let root = try? AppsRoot(root, isCreating: false), let lock = try? root.locked() else { return }
     defer { lock.end() }
+    let keeping = keeping()
     for name in root.names {
       let path = "\(root.path)/\(name)"
       if Leftovers.isOne(name, .removed) {

@@ -15,7 +15,7 @@ public enum GroupOwnership {
     return app.appGroups.sorted().compactMap { group in
       guard !shared.contains(group), !before.contains(group) else { return nil }
       let owners = installed.filter { $0.identifier != app.identifier && $0.appGroups.contains(group) }
-      return owners.isEmpty ? nil : Conflict(group: group, owners: owners.map(\.identifier).sorted())
+      return owners.isEmpty ? nil : Conflict(group: group, owners: Set(owners.map(\.identifier)).sorted())
     }
   }
 }

@@ -2,6 +2,32 @@ public import AssetModel
 internal import GRDB
 
 extension AssetStore {
+  /// Settled jobs of an app that the service has no row for any more are over: the newest `count` of them stay, as far as
+  /// they aren't older than `before`, and those that left something on the disk for the next of their name. Returns how many
+  /// were forgotten. Their files aren't touched.
+  ///
+  /// - Parameter before: nanoseconds since 1970.
+  @discardableResult
+  public func forgetUnscheduled(app: String, keeping count: Int, before: Int64) throws(StoreError) -> Int {
+    let app = Array(app.utf8)
+    return try write { database in
+      let over = """
+        app = ?1 AND state >= 3 AND NOT (\(JobRow.hasLeftover)) AND NOT EXISTS
+          (SELECT 1 FROM scheduled WHERE scheduled.app = jobs.app AND scheduled.identifier = CAST(jobs.identifier AS TEXT))
+        """
+      let row = try database.query("SELECT id FROM jobs WHERE \(over) ORDER BY id DESC LIMIT 1 OFFSET ?2").bind(app)
+        .bind(count)
+      let last = try row.step() ? row.int64() : 0
+      let forgotten = "\(over) AND (id <= ?2 OR progressWall < ?3)"
+      for table in ["deliveries", "files"] {
+        try database.query("DELETE FROM \(table) WHERE job IN (SELECT id FROM jobs WHERE \(forgotten))").bind(app)
+          .bind(last).bind(before).run()
+      }
+      try database.query("DELETE FROM jobs WHERE \(forgotten)").bind(app).bind(last).bind(before).run()
+      return database.changesCount
+    }
+  }
+
   /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and
   /// only the newest stay in the journal, those that are spared, and those that left something on the disk for the next of
   /// their name. Returns how many were forgotten. Their files aren't touched.

@@ -22,6 +22,7 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Option(help: "Everything that it keeps lies below this folder.") var state: String?
   @Flag(help: "Allow plain http to this machine, and private addresses; every list says so.") var development = false
   @Option(help: "How it logs: text, json or journal.") var logFormat: String?
+  @Option(help: "The file that its standard error is: at 16 MiB it is put aside as FILE.1.") var logFile: String?
   @Option(help: "A descriptor on which it says 'ready', or why it can't start.") var readyFd: Int32?
   @Option(help: "With --development, a PEM file with a certificate authority to trust.") var authority: String?
   @Option(help: "End after so many seconds without anything to do.") var idleExit: Double?
@@ -40,6 +41,7 @@ struct OutriderDaemon: AsyncParsableCommand {
     options.isDevelopment = development || !["", "0"].contains(environment["OUTRIDER_DEVELOPMENT"] ?? "")
     options.logFormat = logFormat.flatMap(ServiceLog.Format.init)
     options.readyDescriptor = readyFd
+    options.logFile = logFile
     options.authorityFile = authority ?? environment["OUTRIDER_AUTHORITY"]
     options.idleSeconds = idleExit
     throw ExitCode(await ServiceDaemon(options).run())

@@ -48,6 +48,38 @@ import Testing
     #expect(try Files.names(in: "\(root(scratch))/a.b") == ["2", "current"])
   }
 
+  @Test("A prepared version counts when it is activated, not before; one that nobody keeps is swept [B49]")
+  func prepares() throws {
+    let scratch = try Scratch()
+    let first = try install(SampleApp(identifier: "a.b", version: "1"), scratch)
+    let installer = AppInstaller(root: root(scratch), isDevelopment: false)
+    func prepare(_ app: SampleApp, _ registering: (PlacedApp) -> Void = { _ in }) throws -> PlacedApp {
+      let folder = try Files.temporaryDirectory(in: scratch.path, prefix: "source-")
+      return try installer.prepare(try installer.stage(from: app.write(in: folder)), registering: registering)
+    }
+    var registered: [PlacedApp] = []
+    let second = try prepare(SampleApp(identifier: "a.b", version: "2")) { registered.append($0) }
+    #expect(registered == [second])
+    #expect(installer.installed().map(\.path) == [first.path])
+    #expect(installer.versions().map(\.path) == [first.path, second.path])
+    installer.sweep(keeping: [first.path])
+    #expect(!Files.exists(second.path) && Files.exists(first.path))
+    #expect(throws: BundleError.self) { try installer.activate("a.b", version: "2") }
+
+    let third = try prepare(SampleApp(identifier: "a.b", version: "3"))
+    for _ in 1...2 { try installer.activate("a.b", version: "3") }
+    #expect(installer.installed().map(\.path) == [third.path])
+    try installer.activate("a.b", version: "1")
+    installer.sweep()
+    #expect(try Files.names(in: "\(root(scratch))/a.b") == ["1", "current"])
+
+    // Of an app that isn't there yet nothing counts, and nothing is left.
+    _ = try prepare(SampleApp(identifier: "a.new", version: "1"))
+    #expect(installer.installed().map(\.description.identifier) == ["a.b"])
+    installer.sweep()
+    #expect(!Files.exists("\(root(scratch))/a.new"))
+  }
+
   @Test("The same version again is placed beside the one in use")
   func sameVersion() throws {
     let scratch = try Scratch()

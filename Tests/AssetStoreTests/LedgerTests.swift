@@ -123,6 +123,35 @@ import Testing
     #expect(try store.runs(of: "app").map(\.wall) == Array(27..<30))
   }
 
+  @Test("What is over is forgotten by number and by age, but for what the service still has a row of")
+  func forgetsUnscheduled() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    var ids: [JobID] = []
+    for number in 0..<10 {
+      let specification = AssetStoreTests.specification("\(number)", app: "app")
+      ids += try store.add([specification], now: AssetStoreTests.moment(Int64(number))).compactMap(\.job)
+    }
+    for id in ids where id != ids[1] {
+      var job = try #require(try store.job(id))
+      job.state = .finished
+      job.publishedInode = UInt64(id.number)
+      job.finalSize = 1
+      try store.commit([.job(job)])
+    }
+    try store.commit([.scheduled(app: "app", identifier: "0", value: [1])])
+    func left() throws -> [Int] { try ids.indices.filter { try store.job(ids[$0]) != nil } }
+    #expect(try store.forgetUnscheduled(app: "app", keeping: 5, before: 0) == 3)
+    #expect(try left() == [0, 1, 5, 6, 7, 8, 9], "the open one and the one with a row stay")
+    #expect(try store.files().count == 6 && store.deliveries().count == 6)
+    #expect(try store.forgetUnscheduled(app: "app", keeping: 5, before: 7_000_000_000) == 2)
+    #expect(try left() == [0, 1, 7, 8, 9])
+    try store.commit([.scheduled(app: "app", identifier: "0", value: nil)])
+    #expect(try store.forgetUnscheduled(app: "app", keeping: 0, before: 0) == 4)
+    #expect(try store.forgetUnscheduled(app: "other", keeping: 0, before: .max) == 0)
+    #expect(try left() == [1])
+  }
+
   @Test func forgetsWhatWasSettledAndTold() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: folder.path)

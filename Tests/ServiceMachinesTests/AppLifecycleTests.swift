@@ -167,7 +167,33 @@ import Testing
     #expect(app.gate.isClosed && app.phase == .updating && app.version == "1")
     let back = app.handle(.installationCancelled, at: 4)
     #expect(back.contains(.keepVersions(["1"])) && back.contains(.openGate(.cancelled)))
+    #expect(back.contains(.withdrawUpdate) && back.contains(.placeVersion(version: "1")))
     #expect(app.version == "1" && app.phase == .launchable)
+  }
+
+  @Test(
+    "A cancelled update is taken back whole at every stage: old version in place, downloads withdrawn, then the gate [B49]",
+    arguments: [AppLifecycle.GateReason.Stage.manifest, .wake, .answer, .essentials, .placing])
+  func cancelledUpdate(stage: AppLifecycle.GateReason.Stage) throws {
+    var app = Self.launchable()
+    let events: [AppLifecycle.Event] = [
+      .placed(version: "2", kind: .update), .manifestFetched(generation: 2, digest: "d", size: 9),
+      .wakeGranted(generation: 2, run: 8), .answered(run: 8, accepted: [planned("n", essential: true)], rejected: []),
+      .settled(uniqueIdentifier: "u-n", settlement: .finished(size: 1)),
+    ]
+    for event in events where app.active?.stage != stage || event == events[0] { _ = app.handle(event, at: 3) }
+    #expect(app.active?.stage == stage)
+    let effects = app.handle(.installationCancelled, at: 4)
+    let order = [
+      AppLifecycle.Effect.withdrawUpdate, .placeVersion(version: "1"), .keepVersions(["1"]), .openGate(.cancelled),
+      .deliverBatch,
+    ]
+    #expect(effects.suffix(5) == order[...])
+    #expect(app.deferred.isEmpty && app.active == nil)
+    // Late answers concern nobody.
+    #expect(app.handle(.versionPlaced(version: "2"), at: 5).isEmpty && app.version == "1")
+    // The service died before the old version was in place again.
+    #expect(app.handle(.restarted, at: 6).contains(.placeVersion(version: "1")))
   }
 
   @Test("An update wakes the extension of the new version behind a closed gate [B1, B15]")
@@ -260,6 +286,46 @@ import Testing
     }
     _ = app.handle(.restarted, at: 9)
     _ = app.handle(.wakeGranted(generation: 1, run: 20), at: 9)
-    #expect(app.handle(.restarted, at: 9).contains(.placeVersion(version: "1")), "the fourth time it is given up")
+    #expect(app.handle(.restarted, at: 9).contains(.placeVersion(version: "1")), "the fourth time nobody waits for it")
+  }
+
+  @Test("A content request during which the service died four times is asked again, each time after a longer delay")
+  func interruptedAgainAndAgain() throws {
+    var app = Self.installing(to: .answer)
+    for run in 1...3 {
+      _ = app.handle(.restarted, at: 9)
+      _ = app.handle(.wakeGranted(generation: 1, run: Int64(run + 10)), at: 9)
+    }
+    _ = app.handle(.restarted, at: 9)
+    _ = app.handle(.versionPlaced(version: "1"), at: 9)
+    #expect(!app.gate.isClosed)
+    var delays: [Duration] = []
+    var now = Instant(seconds: 9)
+    for attempt in 1...9 {
+      let refusal = try #require(app.deferred.first?.refusal)
+      #expect(refusal.reason == .interrupted)
+      // Neither a setting nor another start of the service makes it come sooner.
+      #expect(app.handle(.conditionsChanged, now: now).isEmpty)
+      let again: [AppLifecycle.Effect] = [
+        .fetchManifest(generation: attempt + 1, request: .install, version: "1")
+      ]
+      #expect(!app.handle(.restarted, now: now).contains(again[0]))
+      let until = try #require(app.nextDeadline)
+      #expect(until == refusal.until)
+      delays.append(until - now)
+      now = until
+      #expect(app.handle(.tick, now: now) == again)
+      _ = app.handle(.manifestFetched(generation: attempt + 1, digest: "d", size: 9), now: now)
+      _ = app.handle(.wakeGranted(generation: attempt + 1, run: Int64(attempt + 50)), now: now)
+      _ = app.handle(.restarted, now: now)
+    }
+    #expect(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 } && delays[0] >= .minutes(10), "\(delays)")
+    // Once it is answered, all is forgotten.
+    now = try #require(app.nextDeadline)
+    _ = app.handle(.tick, now: now)
+    _ = app.handle(.manifestFetched(generation: 11, digest: "d", size: 9), now: now)
+    _ = app.handle(.wakeGranted(generation: 11, run: 99), now: now)
+    _ = app.handle(.answered(run: 99, accepted: [], rejected: []), now: now)
+    #expect(app.interruptions == 0 && app.deferred.isEmpty)
   }
 }

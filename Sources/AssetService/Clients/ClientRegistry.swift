@@ -3,6 +3,8 @@ internal import ServiceProtocol
 
 /// The service's clients: who they are, what they watch, and which of their requests are still to be answered.
 struct ClientRegistry {
+  var simulations = SimulationWaiters()
+
   enum Identity: Sendable, Equatable {
     case unknown
     case app(String)

@@ -30,6 +30,8 @@ enum Action: Sendable, Equatable {
   /// Look whether the file is still where it was staged; `then` says which event follows.
   case inspect(app: String, download: String, then: Inspection)
   case deleteFile(app: String, download: String)
+  /// As if it had never been scheduled: its transfer ends, its file goes, nobody is told.
+  case withdrawDownload(app: String, download: String)
   case settleDelivery(app: String, download: String, outcome: DeliveryLedger.Outcome)
 
   // Clients
@@ -45,6 +47,7 @@ enum Action: Sendable, Equatable {
   case store(app: String, entry: DownloadRegistry.Entry)
   case remove(app: String, download: String)
   case recordFailure(app: String, download: String, failure: Failure)
+  case simulationEnded(app: String, request: ContentRequestKind, reason: AppLifecycle.GateReason)
   case refusedWake(app: String, request: WakeRequest, refusal: WakeRefusal)
 
   enum Inspection: Sendable, Equatable { case acknowledged, recipientGone, inspected }

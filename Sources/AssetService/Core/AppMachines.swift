@@ -25,6 +25,10 @@ struct AppMachines: Sendable, Equatable {
   var budgets: [String: Restrictions.Budget] = [:]
   /// Settled downloads that have no file: somebody has to be told of their failure.
   var failed: Set<String> = []
+  /// Downloads of the version that is being installed or updated to, as long as the gate is closed.
+  var gated: Set<String> = []
+  /// While an update is under way: what there is to know of the version that counts.
+  var formerFacts: Facts?
   /// Occurrences that are under way, by their numbers.
   var occurrences: [Int64: EventRouter.Occurrence] = [:]
   /// What the machine that was asked last wants of the others.

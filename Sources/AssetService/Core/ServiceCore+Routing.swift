@@ -40,7 +40,9 @@ extension ServiceCore {
       if let generation = apps[app]?.manifests.first(where: { $0.value == download })?.key {
         tell(app, .lifecycle(.manifestFailed(generation: generation, failure: failure)))
       }
-    case .rejected(let download, let failure): stageFailure(app, download, failure)
+    case .rejected(let download, let failure):
+      if apps[app]?.lifecycle.gate.isClosed == true { change(app) { $0.gated.insert(download) } }
+      stageFailure(app, download, failure)
     case .runEnded(let run, let end):
       tell(app, .control(.holderGone(.run(run))))
       tell(app, .router(.left(recipient: .delegate(run: run))))
@@ -111,6 +113,10 @@ extension ServiceCore {
     switch effect {
     case .closeGate: tell(app, .ledger(.gateClosed))
     case .openGate:
+      change(app) { machines in
+        machines.gated = []
+        machines.formerFacts = nil
+      }
       tell(app, .progress(.completed))
       if let generation = apps[app]?.lifecycle.generation { tell(app, .registry(.gateOpened(generation: generation))) }
     case .deliverBatch: tell(app, .ledger(.gateOpened))
@@ -130,13 +136,18 @@ extension ServiceCore {
     case .endExtension(let run): act(.endRun(run: run))
     case .discardManifest(let generation): discardManifests(app, upTo: generation)
     case .schedule(let downloads, let generation, let request):
+      change(app) { machines in
+        if machines.lifecycle.gate.isClosed { machines.gated.formUnion(downloads.map(\.uniqueIdentifier)) }
+      }
       tell(app, .progress(.planned(downloads.filter { $0.isEssential && request.permitsEssential })))
       tell(app, .registry(.planned(downloads: downloads, generation: generation, isManifest: false)))
     case .reportRejected(let downloads): act(.reportRejected(app: app, downloads: downloads))
     case .reportManifestFailure(let generation, let failure):
       guard let download = apps[app]?.manifests[generation] else { return }
+      change(app) { machines in if machines.lifecycle.gate.isClosed { machines.gated.insert(download) } }
       stageFailure(app, download, failure)
     case .retryPeriodicLater: tellPlanner(.periodicFailed(app: app))
+    case .withdrawUpdate: withdrawUpdate(of: app)
     case .cancelDownloads(let generation): tell(app, .registry(.cancelGeneration(generation)))
     case .pauseDownloads(let generation):
       tell(app, .progress(.paused))
@@ -152,8 +163,29 @@ extension ServiceCore {
       remove(app)
       act(.forget(app: app))
     case .liftRestrictions: tell(app, .restrictions(.launched))
+    case .simulationEnded(let request, let reason):
+      act(.simulationEnded(app: app, request: request, reason: reason))
     case .resetRuntime: tellPlanner(.runtimeReset(app: app))
     }
+  }
+
+  private mutating func withdrawUpdate(of app: String) {
+    guard let machines = apps[app] else { return }
+    for download in machines.gated.sorted() {
+      tell(app, .registry(.withdrawn(uniqueIdentifier: download)))
+      tell(app, .ledger(.discarded(uniqueIdentifier: download)))
+      tell(app, .restrictions(.settled(uniqueIdentifier: download)))
+      act(.withdrawDownload(app: app, download: download))
+    }
+    change(app) { changed in
+      changed.failed.subtract(machines.gated)
+      for download in machines.gated { changed.budgets[download] = nil }
+      changed.gated = []
+      changed.formerFacts = nil
+      if let former = machines.formerFacts { changed.facts = former }
+    }
+    if let former = machines.formerFacts { tell(app, .restrictions(.limitsChanged(former.limits))) }
+    if let version = machines.lifecycle.version { tellPlanner(.installed(app: app, version: version)) }
   }
 
   private mutating func fetchManifest(_ app: String, _ generation: Int, _ version: String) {
@@ -205,6 +237,8 @@ extension ServiceCore {
   private mutating func answered(
     _ app: String, _ run: Int64, _ accepted: [PlannedDownload], _ rejected: [RejectedDownload], _ now: Instant
   ) {
+    // Of a request that was given up meanwhile: nothing is charged for it.
+    guard apps[app]?.lifecycle.active?.run == run else { return }
     var (kept, refused) = ([PlannedDownload](), rejected)
     for download in accepted {
       if admitted(app, download, isManifest: false) {

@@ -114,7 +114,8 @@ struct ServiceCore: Sendable, Equatable {
         control: ExclusiveControl(), restrictions: Restrictions(limits: facts.limits), progress: InstallProgress())
       // Says which budgets there are.
       queue.append(.app(app, .restrictions(.limitsChanged(facts.limits))))
-    } else if apps[app]?.facts != facts {
+    } else if let former = apps[app]?.facts, former != facts {
+      if apps[app]?.lifecycle.version != nil, apps[app]?.formerFacts == nil { apps[app]?.formerFacts = former }
       apps[app]?.facts = facts
       queue.append(.app(app, .restrictions(.limitsChanged(facts.limits))))
     }

@@ -17,6 +17,8 @@ public struct ServiceDaemon: Sendable {
     public var isDevelopment = false
     /// nil: for the journal under systemd, otherwise text.
     public var logFormat: ServiceLog.Format?
+    /// The file that standard error is: at 16 MiB it is put aside as `FILE.1` and begun again. nil: it is somebody else's.
+    public var logFile: String?
     /// A pipe on which somebody waits for one line: `ready`, or why not.
     public var readyDescriptor: Int32?
     /// A PEM file with further certificate authorities; in development mode only.
@@ -40,7 +42,8 @@ public struct ServiceDaemon: Sendable {
     Memory.keepSmall()
     Files.raiseOpenFiles()
     let format = options.logFormat ?? (handed.isUnderSystemd ? .journal : .text)
-    LoggingSystem.bootstrap { _ in ServiceLog(format) }
+    let file = options.logFile.map { BoundedLogFile(path: $0) }
+    LoggingSystem.bootstrap { _ in ServiceLog(format, file: file) }
     let service: AssetService
     do {
       service = try AssetService(configuration())

@@ -9,10 +9,25 @@ struct ScheduledDownload: Sendable, Equatable, Codable {
   var entry: DownloadRegistry.Entry?
   /// Why it failed; for whoever has to be told.
   var failure: ServiceFailure?
+  /// Its file and its transfer are to go, and then this row.
+  var isDiscarded = false
+  /// Three recipients ended while they were told of its file: that stays where it is until there is no room for it.
+  var isUndelivered = false
   /// What is known of its transfer, as long as the service runs.
   var transfer = TransferFacts()
 
-  private enum CodingKeys: CodingKey { case value, entry, failure }
+  private enum CodingKeys: CodingKey { case value, entry, failure, isDiscarded, isUndelivered }
+
+  init(value: DownloadValue) { self.value = value }
+
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    value = try values.decode(DownloadValue.self, forKey: .value)
+    entry = try values.decodeIfPresent(DownloadRegistry.Entry.self, forKey: .entry)
+    failure = try values.decodeIfPresent(ServiceFailure.self, forKey: .failure)
+    isDiscarded = try values.decodeIfPresent(Bool.self, forKey: .isDiscarded) ?? false
+    isUndelivered = try values.decodeIfPresent(Bool.self, forKey: .isUndelivered) ?? false
+  }
 }
 
 struct TransferFacts: Sendable, Equatable {
@@ -50,10 +65,17 @@ struct ServiceJournal {
     var lastOccurrence: Int64
   }
 
-  private struct Names: Codable {
+  private struct Names: Codable, Equatable {
     var manifests: [Int: String]
     var budgets: [String: Restrictions.Budget]
     var failed: Set<String>
+    var gated: Set<String>?
+    var formerFacts: AppMachines.Facts?
+
+    init(_ machines: AppMachines) {
+      (manifests, budgets, failed) = (machines.manifests, machines.budgets, machines.failed)
+      (gated, formerFacts) = (machines.gated, machines.formerFacts)
+    }
   }
 
   // MARK: Reading
@@ -98,7 +120,8 @@ struct ServiceJournal {
       registry: DownloadRegistry(entries: entries), router: try part(.router, EventRouter.self),
       ledger: try part(.ledger, DeliveryLedger.self), control: try part(.control, ExclusiveControl.self),
       restrictions: try part(.restrictions, Restrictions.self), progress: try part(.progress, InstallProgress.self),
-      manifests: names.manifests, budgets: names.budgets, failed: names.failed)
+      manifests: names.manifests, budgets: names.budgets, failed: names.failed, gated: names.gated ?? [],
+      formerFacts: names.formerFacts)
   }
 
   private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
@@ -139,10 +162,7 @@ struct ServiceJournal {
     try write(.control) { $0.control }
     try write(.restrictions) { $0.restrictions }
     try write(.progress) { $0.progress }
-    if old?.manifests != new.manifests || old?.budgets != new.budgets || old?.failed != new.failed {
-      let names = Names(manifests: new.manifests, budgets: new.budgets, failed: new.failed)
-      changes.append(.machine(app: app, name: MachineName.names.rawValue, state: try bytes(names)))
-    }
+    try write(.names) { Names($0) }
     return changes
   }
 

@@ -69,9 +69,10 @@ extension AssetService {
     case .keepVersions(let app, let versions): await keep(app, versions)
     case .removeApp(let app): await remove(app)
     case .inspect(let app, let download, let then): inspect(app, download, then)
-    case .deleteFile(let app, let download):
-      if let value = downloads[app]?[download]?.value { unlink(plan.path(of: value)) }
-    case .settleDelivery(let app, let download, _): settleDelivery(app, download)
+    case .deleteFile(let app, let download), .withdrawDownload(let app, let download): discard(app, download)
+    case .settleDelivery(let app, let download, let outcome):
+      settleDelivery(app, download)
+      if outcome == .undelivered { log(app, "undelivered", "\(download): three recipients ended while they were told") }
     case .reply(let call, let result): reply(call, result)
     case .notify(let app, let recipients, let occurrence): notify(app, recipients, occurrence)
     case .call(let app, let recipient, let occurrence): call(app, recipient, occurrence)
@@ -79,6 +80,7 @@ extension AssetService {
     case .endChallenge(let number): challenges.removeValue(forKey: number)?.resume(returning: .performDefaultHandling)
     case .controlGranted(_, let claim): answerClaim(claim, nil)
     case .controlRefused(_, let claim, let refusal): answerClaim(claim, refusal)
+    case .simulationEnded(let app, let request, let reason): clients.simulations.end(app, request, reason)
     case .refusedWake(let app, let request, let refusal): refused(app, request, refusal)
     // Written down already.
     case .store, .remove, .recordFailure, .forget: break
@@ -92,7 +94,7 @@ extension AssetService {
     var paused: Set<String> = []
     for case .addTransfer(let app, let planned, let urgency, let isPaused, let isManifest, let budget) in actions {
       let unique = planned.uniqueIdentifier
-      guard let scheduled = downloads[app]?[unique] else { continue }
+      guard let scheduled = downloads[app]?[unique], !scheduled.isDiscarded else { continue }
       if let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled {
         await settle(app, unique, record)
         continue
@@ -159,9 +161,20 @@ extension AssetService {
     process(.app(app, .registry(.engineSettled(uniqueIdentifier: download, settlement: .cancelled))))
   }
 
+  /// Ends the transfer if there is one, deletes the file, and only then forgets the download.
+  func discard(_ app: String, _ unique: String) {
+    guard let value = downloads[app]?[unique]?.value else { return }
+    let key = Transfers.Key(app: app, download: unique)
+    // Until the engine has let go of it, it may still publish the file.
+    if let record = transfers.record(key), !record.state.isSettled { return transfers.cancel(key) }
+    unlink(plan.path(of: value))
+    settleDelivery(app, unique, forgets: true)
+  }
+
   /// What the engine settled before the service that is gone could hear of it: nobody says it again.
   func reconcile() async {
     for (app, downloads) in downloads {
+      for (unique, download) in downloads where download.isDiscarded { discard(app, unique) }
       for (unique, download) in downloads where download.entry?.isKnownToEngine == true {
         guard let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled else { continue }
         await settle(app, unique, record)
@@ -172,7 +185,11 @@ extension AssetService {
   /// What the engine says of a download.
   func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
     let (app, unique) = (key.app, key.download)
-    guard downloads[app]?[unique] != nil else { return }
+    guard let scheduled = downloads[app]?[unique] else { return }
+    if scheduled.isDiscarded {
+      if transfers.record(key)?.state.isSettled ?? true { discard(app, unique) }
+      return
+    }
     switch event {
     case .began: process(.app(app, .registry(.engineStarted(uniqueIdentifier: unique))))
     case .progress(let progress):
@@ -278,9 +295,22 @@ extension AssetService {
       _ = try? store.acknowledgeDelivery(of: id, fileMoved: true)
     }
     transfers.forget(key)
+    if bounds.settle(wall: WallClock.now()) { boundJournal() }
     guard forgets else { return }
     downloads[app]?[unique] = nil
     try? store.commit([ServiceChange.scheduled(app: app, identifier: unique, value: nil)])
+  }
+
+  /// Forgets what is over for long, or beyond the number that is kept, and that no app has any more.
+  func boundJournal() {
+    let oldest = WallClock.now() - JournalBounds.longestAge
+    for app in core.apps.keys {
+      do {
+        try store.forgetUnscheduled(app: app, keeping: JournalBounds.keptPerApp, before: oldest)
+      } catch {
+        configuration.logger.error("what is over can't be forgotten: \(error)", metadata: ["app": "\(app)"])
+      }
+    }
   }
 
   private func inspect(_ app: String, _ unique: String, _ then: Action.Inspection) {
@@ -304,18 +334,26 @@ extension AssetService {
   // MARK: Bundles
 
   private func place(_ app: String, _ version: String) async {
-    guard let staged = placed[app]?[version] else {
-      return process(.app(app, .lifecycle(.versionFailed(version: version, reason: "its files are gone"))))
+    let event: AppLifecycle.Event
+    do {
+      try await Task.detached { [bundles] in try bundles.activate(app, version: version) }.value
+      event = .versionPlaced(version: version)
+    } catch {
+      let reason = (error as? BundleError)?.reason ?? "\(error)"
+      configuration.logger.error("\(error)", metadata: ["app": "\(app)"])
+      event = .versionFailed(version: version, reason: reason)
     }
-    remember(staged)
-    process(.app(app, .lifecycle(.versionPlaced(version: version))))
+    process(.app(app, .lifecycle(event)))
   }
 
   private func keep(_ app: String, _ versions: [String]) async {
-    let kept = (placed[app] ?? [:]).filter { versions.contains($0.key) }
-    placed[app] = kept
-    let paths = Set(placed.values.flatMap { $0.values.map(\.path) })
-    await Task.detached { [installer] in installer.sweep(keeping: paths) }.value
+    // What was prepared since is the lifecycle's to name.
+    let dropped = (placed[app] ?? [:]).filter { name, _ in
+      !versions.contains(name) && core.apps[app]?.lifecycle.names(name) != true
+    }
+    for name in dropped.keys { placed[app]?[name] = nil }
+    bundles.drop(Array(dropped.values))
+    await Task.detached { [bundles] in bundles.sweep() }.value
   }
 
   private func remove(_ app: String) async {
@@ -323,14 +361,15 @@ extension AssetService {
     for budget in Restrictions.Budget.allCases { try? store.setBudget(TransferPlan.name(of: budget, app), allows: nil) }
     for download in (downloads[app] ?? [:]).values { unlink(plan.path(of: download.value)) }
     do {
-      try await Task.detached { [installer] in try installer.remove(app) }.value
+      try await Task.detached { [bundles] in try bundles.remove(app) }.value
     } catch {
       configuration.logger.error("\(error)", metadata: ["app": "\(app)"])
     }
-    placed[app] = nil
+    bundles.drop(Array((placed.removeValue(forKey: app) ?? [:]).values))
     // What is still being cancelled stays until the next removal; an installation knows its own by name.
     _ = try? store.forgetSettled(app: app, keeping: 0)
     process(.app(app, .lifecycle(.removed)))
+    clients.simulations.end(app)
     clients.publish(.appRemoved(identifier: app), of: app)
     log(app, "removed", "")
   }
@@ -378,6 +417,7 @@ extension AssetService {
   private func heard(_ number: Int64, _ news: ExtensionRun.News) {
     guard let run = runs[number] else { return }
     let app = run.app
+    if case .answered = news, core.apps[app]?.lifecycle.active?.run != number { return }
     switch news {
     case .answered(let verdict): answered(app, number, verdict)
     case .ready:

@@ -308,6 +308,7 @@ extension AssetService {
       // Nobody knows it any more.
       return process(.app(app, .router(.dropped(number: number))))
     }
+    if occurrence.kind == .finished { mark(plan.path(of: scheduled.value)) }
     switch recipient {
     case .connection(let connection):
       guard let event = delegateEvent(scheduled, occurrence) else { return }

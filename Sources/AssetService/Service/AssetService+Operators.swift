@@ -56,11 +56,7 @@ extension AssetService {
     case .explain(let subject): return .explanation(try await explain(subject))
     case .settings: return .settings(SettingsText.summary(core.settings, core.conditions))
     case .set(let key, let value, let app): return try set(key, value, app)
-    case .simulate(let name, let app):
-      try known(app)
-      process(.planner(.runtimeReset(app: app)))
-      process(.app(app, .lifecycle(.requested(ContentRequestKind(name), isSimulated: true))))
-      return .apps(summary(of: app).map { [$0] } ?? [])
+    case .simulate(let name, let app): return try await simulate(ContentRequestKind(name), app)
     case .launch(let app): return .launch(try ticket(app))
     case .status: return .status(status())
     case .stop:
@@ -69,6 +65,30 @@ extension AssetService {
     case .hello, .observe, .activate, .currentDownloads, .schedule, .startForeground, .cancel, .acquireControl,
       .releaseControl:
       throw .framework(55, "only an app may ask that")
+    }
+  }
+
+  /// Answers when the extension was asked and has answered or ended; throws why it wasn't asked.
+  private func simulate(_ kind: ContentRequestKind, _ app: String) async throws(ServiceFailure) -> Reply {
+    try known(app)
+    guard let lifecycle = core.apps[app]?.lifecycle, lifecycle.version != nil, lifecycle.phase != .removing else {
+      throw .command(75, "the app \(app) isn't there yet, or not any more", remedy: "wait until it may be launched")
+    }
+    let reason = await withCheckedContinuation { (continuation: SimulationWaiters.Continuation) in
+      clients.simulations.add(app, kind, continuation)
+      process(.planner(.runtimeReset(app: app)))
+      process(.app(app, .lifecycle(.requested(kind, isSimulated: true))))
+    }
+    switch reason {
+    case .noEssentials, .essentialsSettled, .extensionFailed, .patienceExceeded(.answer):
+      return .apps(summary(of: app).map { [$0] } ?? [])
+    case .wakeRefused(let refusal):
+      throw .command(
+        75, "the extension of \(app) wasn't woken: \(Words.refusal(refusal.reason))",
+        remedy: Words.remedy(refusal.reason))
+    case .some(let reason):
+      throw .command(75, "the extension of \(app) wasn't asked: \(Words.gate(reason))", remedy: "outrider log \(app)")
+    case nil: throw .command(75, "the service ends")
     }
   }
 
@@ -82,22 +102,9 @@ extension AssetService {
   // MARK: Apps
 
   private func install(_ installation: Installation) async throws(ServiceFailure) -> Reply {
-    let app: PlacedApp
-    do {
-      app = try await Task.detached { [installer] in
-        try installer.place(from: installation.path, sharedGroups: Set(installation.sharedGroups))
-      }.value
-    } catch let error as BundleError {
-      throw ServiceFailure(error)
-    } catch {
-      throw .command(70, "\(error)")
-    }
+    let app = try await prepare(installation)
     let identifier = app.description.identifier
     let isThere = core.apps[identifier] != nil
-    guard isThere || !installation.mustExist else {
-      _ = try? await Task.detached { [installer] in try installer.remove(identifier) }.value
-      throw .command(66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
-    }
     remember(app)
     let restrictions = app.description.restrictions
     let facts = AppMachines.Facts(
@@ -112,6 +119,28 @@ extension AssetService {
     return .apps(summary(of: identifier).map { [$0] } ?? [])
   }
 
+  /// The bundle, checked, beside the version that counts.
+  private func prepare(_ installation: Installation) async throws(ServiceFailure) -> PlacedApp {
+    do {
+      let installed = installation.mustExist ? Set(core.apps.keys) : nil
+      return try await Task.detached { [bundles] in
+        let staged = try bundles.stage(installation.path)
+        let identifier = staged.description.identifier
+        if let installed, !installed.contains(identifier) {
+          throw ServiceFailure.command(
+            66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
+        }
+        return try bundles.prepare(staged, sharing: Set(installation.sharedGroups))
+      }.value
+    } catch let error as BundleError {
+      throw ServiceFailure(error)
+    } catch let error as ServiceFailure {
+      throw error
+    } catch {
+      throw .command(70, "\(error)")
+    }
+  }
+
   private func event(_ action: DownloadAction, _ app: String) throws(ServiceFailure) -> AppLifecycle.Event {
     guard core.apps[app]?.lifecycle.gate.isClosed == true else {
       throw .command(64, "the app \(app) is neither being installed nor updated")
@@ -119,13 +148,7 @@ extension AssetService {
     switch action {
     case .pause: return .paused
     case .resume: return .resumed
-    case .cancel:
-      // Its files are the current ones already.
-      guard core.apps[app]?.lifecycle.phase == .installing else {
-        throw .command(
-          64, "an update of \(app) can be paused, but not cancelled", remedy: "install the former version again")
-      }
-      return .installationCancelled
+    case .cancel: return .installationCancelled
     case .promote: throw .command(64, "an installation can be paused, resumed and cancelled")
     }
   }
@@ -157,7 +180,7 @@ extension AssetService {
 
   private func list(of app: String?) -> [DownloadSummary] {
     downloads.keys.sorted().filter { app == nil || $0 == app }.flatMap { app in
-      (downloads[app] ?? [:]).values.map { Summaries.download(app, $0) }
+      (downloads[app] ?? [:]).values.filter { !$0.isDiscarded }.map { Summaries.download(app, $0) }
         .sorted { ($0.identifier, $0.uniqueIdentifier) < ($1.identifier, $1.uniqueIdentifier) }
     }
   }
@@ -220,6 +243,12 @@ extension AssetService {
         kind: "download", subject: subject, code: "failed",
         data: ["domain": failure.domain, "code": "\(failure.code)"],
         message: failure.message, remedy: failure.remedy ?? "schedule it again")
+    }
+    if scheduled.isUndelivered {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: "undelivered", data: ["path": plan.path(of: scheduled.value)],
+        message: "three recipients in a row ended while they were told of its file, which is kept until space is short",
+        remedy: "outrider runs \(app) shows how the extension ended; mend it, and have it schedule the download again")
     }
     guard let explanation = await transfers.explain(.init(app: app, download: unique)) else {
       return ExplanationSummary(

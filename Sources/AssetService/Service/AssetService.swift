@@ -35,7 +35,7 @@ public actor AssetService {
   let store: AssetStore
   let transfers: Transfers
   let host: PluginHost
-  let installer: AppInstaller
+  let bundles: BundleShelf
   let startedAt = Date()
   private var journal: ServiceJournal
   private(set) var core: ServiceCore
@@ -87,26 +87,36 @@ public actor AssetService {
       clock = ServiceClock(reading)
     }
     self.journal = journal
-    installer = AppInstaller(
-      root: paths.apps, isDevelopment: configuration.isDevelopment, limits: configuration.bundles)
+    bundles = BundleShelf(
+      AppInstaller(root: paths.apps, isDevelopment: configuration.isDevelopment, limits: configuration.bundles))
     host = try PluginHost(configuration: configuration.host)
     let questions = ChallengeRelay()
     var options = configuration.transfers
     options.containerRoots = [try Files.real(paths.groups)]
     options.stagingOwner = paths.store
     options.answerChallenge = { await questions.answer($0) }
+    let room = RoomRelay()
+    options.makeRoom = { await room.makeRoom($0) }
     transfers = Transfers(engine: try DownloadEngine(journal: store, options: options), store: store)
     self.questions = questions
+    self.room = room
   }
 
   private let questions: ChallengeRelay
+  private let room: RoomRelay
+  var bounds = JournalBounds()
 
   // MARK: Life
 
   /// Takes up what an earlier service left, and goes on.
   public func start() {
     questions.serve { [weak self] challenge in await self?.answer(challenge) ?? .performDefaultHandling }
-    for app in installer.installed() { remember(app) }
+    room.serve { [weak self] shortage in await self?.makeRoom(shortage) }
+    // What the journal doesn't name was being prepared when the service died, and is swept.
+    for app in bundles.versions() where core.apps[app.description.identifier]?.lifecycle.names(app.label) == true {
+      remember(app)
+    }
+    if core.apps.isEmpty { Task.detached { [bundles] in bundles.sweep() } }
     events = Task { [transfers] in
       await transfers.forEachEvent(
         { [weak self] key, event in await self?.happened(key, event) },
@@ -115,6 +125,7 @@ public actor AssetService {
     tellConditions()
     process(.restarted)
     Task { await self.reconcile() }
+    boundJournal()
     configuration.logger.notice("started", metadata: ["apps": "\(core.apps.count)"])
   }
 
@@ -145,6 +156,7 @@ public actor AssetService {
   public func stop() async {
     guard !isStopping else { return await waitUntilStopped() }
     isStopping = true
+    clients.simulations.endAll()
     listener?.stop()
     for client in clients.clients.values { client.connection.end(nil) }
     timer?.cancel()
@@ -249,7 +261,17 @@ public actor AssetService {
       case .recordFailure(let app, let download, let failure):
         downloads[app]?[download]?.failure = ServiceFailure(failure)
         write(app, download)
-      case .settleDelivery(let app, let download, _):
+      case .deleteFile(let app, let download), .withdrawDownload(let app, let download):
+        // The row stays until the file is gone, and the engine has nothing to do with it any more.
+        downloads[app]?[download]?.isDiscarded = true
+        write(app, download)
+      case .settleDelivery(let app, let download, let outcome):
+        guard downloads[app]?[download]?.isDiscarded != true else { continue }
+        if outcome == .undelivered, downloads[app]?[download]?.failure == nil {
+          downloads[app]?[download]?.isUndelivered = true
+          write(app, download)
+          continue
+        }
         downloads[app]?[download] = nil
         changes.append(.scheduled(app: app, identifier: download, value: nil))
       case .forget(let app):
@@ -307,6 +329,7 @@ public actor AssetService {
   private func note(_ text: String) { configuration.logger.info("\(text)") }
 
   func remember(_ app: PlacedApp) {
+    bundles.keep(app)
     placed[app.description.identifier, default: [:]][app.label] = app
   }
 

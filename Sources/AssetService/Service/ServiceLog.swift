@@ -11,8 +11,15 @@ public struct ServiceLog: LogHandler {
   public var metadata: Logger.Metadata = [:]
   public var logLevel: Logger.Level = .info
   private let format: Format
+  private let file: BoundedLogFile?
 
-  public init(_ format: Format) { self.format = format }
+  public init(_ format: Format) { self.init(format, file: nil) }
+
+  /// `file`: what standard error is.
+  init(_ format: Format, file: BoundedLogFile?) {
+    self.format = format
+    self.file = file
+  }
 
   public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
@@ -42,6 +49,7 @@ public struct ServiceLog: LogHandler {
 
   private func write(_ line: String) {
     // One write(2), so that lines of several threads don't mix.
+    if let file { return file.write(line + "\n") }
     var line = line + "\n"
     line.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }

@@ -68,6 +68,7 @@ enum Summaries {
   }
 
   private static func state(_ scheduled: ScheduledDownload) -> String {
+    if scheduled.isUndelivered { return "undelivered" }
     guard let entry = scheduled.entry else { return scheduled.failure == nil ? "delivering" : "failed" }
     if entry.isPaused { return "paused" }
     return switch entry.state {
@@ -143,6 +144,7 @@ enum Words {
     case .quarantined: "it failed before with this manifest"
     case .appInUse: "the app is in use"
     case .unknownApp: "no such app is installed"
+    case .interrupted: "the service ended again and again while it ran"
     }
   }
 
@@ -155,6 +157,7 @@ enum Words {
     case .quarantined: "publish another manifest, or install another version; outrider runs shows what happened"
     case .appInUse: "quit the app"
     case .unknownApp: "install it"
+    case .interrupted: "outrider service log says why the service ended; outrider simulate asks at once"
     }
   }
 

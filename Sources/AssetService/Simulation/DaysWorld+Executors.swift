@@ -26,6 +26,9 @@ extension DaysWorld {
           .rejected(
             download: "rejected \(download.identifier)", failure: .framework(Int(download.code), download.reason)))
       }
+    case .withdrawDownload(let app, let download):
+      transfers[.init(app: app, download: download)] = nil
+      untold[.init(app: app, download: download)] = nil
     case .placeVersion(let app, let version): tell(app, .lifecycle(.versionPlaced(version: version)))
     case .removeApp(let app): tell(app, .lifecycle(.removed))
     case .inspect(let app, let download, let then): inspect(.init(app: app, download: download), then)
@@ -36,7 +39,7 @@ extension DaysWorld {
       if let index = index(of: app) { report.apps[index].refusals += 1 }
       note(app, "wake refused", refusal.reason.rawValue)
     case .setBudget, .discardManifests, .keepVersions, .forget, .deleteFile, .reply, .notify, .withdraw, .endChallenge,
-      .controlGranted, .controlRefused, .store, .remove, .recordFailure:
+      .controlGranted, .controlRefused, .store, .remove, .recordFailure, .simulationEnded:
       break
     }
   }

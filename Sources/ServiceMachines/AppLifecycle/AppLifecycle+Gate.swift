@@ -28,10 +28,11 @@ extension AppLifecycle {
   mutating func place(_ version: String, _ kind: PlacementKind, _ now: Instant) -> [Effect] {
     var effects = abandonActive()
     incoming = version
+    interruptions = 0
     phase = self.version == nil ? .installing : .updating
     effects.append(.keepVersions([self.version, incoming].compactMap(\.self)))
     // The extension that would be asked is another one now.
-    queue.removeAll()
+    effects += dropQueue(.cancelled)
     deferred.removeAll()
     let reason: GateReason = phase == .installing ? .installing : .updating
     if !gate.isClosed || generation == 0 || gate.reason != reason {
@@ -42,8 +43,9 @@ extension AppLifecycle {
       + start(phase == .installing ? .install : .update, isSimulated: false, isGated: true, now)
   }
 
-  /// Takes back what the active request has set in motion.
-  mutating func abandonActive() -> [Effect] {
+  /// Takes back what the active request has set in motion. `isWithdrawn`: the version that asked is given up, so that what
+  /// arrived for it goes as well.
+  mutating func abandonActive(isWithdrawn: Bool = false) -> [Effect] {
     guard let active else { return [] }
     self.active = nil
     isPaused = false
@@ -55,29 +57,37 @@ extension AppLifecycle {
     }
     if let run = active.run { effects.append(.endExtension(run: run)) }
     effects.append(.discardManifest(upTo: active.generation))
-    if active.isGated { effects.append(.cancelDownloads(generation: active.generation)) }
+    // Where the same waits in the queue, that is what its asker waits for.
+    if active.isSimulated, !queue.contains(where: { $0.kind == active.kind && $0.isSimulated }) {
+      effects.append(.simulationEnded(request: active.kind, reason: .cancelled))
+    }
+    if isWithdrawn {
+      effects.append(.withdrawUpdate)
+    } else if active.isGated {
+      effects.append(.cancelDownloads(generation: active.generation))
+    }
     return effects
   }
 
   mutating func cancelInstallation(_ now: Instant) -> [Effect] {
     switch phase {
     case .installing: return remove(.cancelled, now)
-    case .updating:
-      var effects = abandonActive()
-      incoming = nil
-      effects += goBack()
-      return effects + open(.cancelled, now)
+    case .updating: return abandonUpdate(.cancelled, now)
     case .launchable, .removing: return []
     }
   }
 
   mutating func remove(_ reason: GateReason, _ now: Instant) -> [Effect] {
-    let abandoned = abandonActive()
+    let abandoned = abandonActive() + dropQueue(reason)
     phase = .removing
-    queue.removeAll()
     deferred.removeAll()
     gate = Gate(isClosed: true, reason: reason, since: now)
     return abandoned + [.closeGate(reason)] + pending
+  }
+
+  private mutating func dropQueue(_ reason: GateReason) -> [Effect] {
+    defer { queue.removeAll() }
+    return queue.filter(\.isSimulated).map { .simulationEnded(request: $0.kind, reason: reason) }
   }
 
   /// The request ends without an answer.
@@ -93,7 +103,8 @@ extension AppLifecycle {
     let end: [Effect] = active.isGated ? (active.run.map { [.endExtension(run: $0)] } ?? []) : []
     guard active.isGated else {
       self.active = nil
-      return end + startNext(now)
+      let told: [Effect] = active.isSimulated ? [.simulationEnded(request: active.kind, reason: reason)] : []
+      return end + told + startNext(now)
     }
     isPaused = false
     self.active?.run = nil
@@ -113,13 +124,16 @@ extension AppLifecycle {
   mutating func versionFailed(_ version: String, _ reason: String, _ now: Instant) -> [Effect] {
     guard let active, active.stage == .placing, incoming == version else { return [] }
     guard self.version != nil else { return remove(.placingFailed(reason), now) }
-    let effects = abandonActive()
-    incoming = nil
-    return effects + goBack() + open(.placingFailed(reason), now)
+    return abandonUpdate(.placingFailed(reason), now)
   }
 
-  /// The old version again: the new one may have been put in place by now.
-  private func goBack() -> [Effect] { version.map { [.placeVersion(version: $0), .keepVersions([$0])] } ?? [] }
+  /// The old version again, as it was: the new one may have been put in place by now.
+  private mutating func abandonUpdate(_ reason: GateReason, _ now: Instant) -> [Effect] {
+    let effects = abandonActive(isWithdrawn: true)
+    incoming = nil
+    let back: [Effect] = version.map { [.placeVersion(version: $0), .keepVersions([$0])] } ?? []
+    return effects + back + open(reason, now)
+  }
 
   private mutating func open(_ reason: GateReason, _ now: Instant) -> [Effect] {
     phase = .launchable

@@ -75,7 +75,7 @@ extension AppLifecycle {
   }
 
   /// The app's own events aren't lost; a periodic one comes again by itself.
-  private mutating func postpone(_ kind: ContentRequestKind, _ refusal: WakeRefusal?) {
+  mutating func postpone(_ kind: ContentRequestKind, _ refusal: WakeRefusal?) {
     guard kind != .periodic else { return }
     deferred.removeAll { $0.kind == kind }
     deferred.append(Deferred(kind: kind, refusal: refusal))
@@ -96,6 +96,7 @@ extension AppLifecycle {
     _ run: Int64, _ accepted: [PlannedDownload], _ rejected: [RejectedDownload], _ now: Instant
   ) -> [Effect] {
     guard let active, active.run == run, active.stage == .answer else { return [] }
+    interruptions = 0
     var effects: [Effect] = [.discardManifest(upTo: active.generation)]
     if !accepted.isEmpty {
       effects.append(.schedule(downloads: accepted, generation: active.generation, request: active.kind))
@@ -116,6 +117,7 @@ extension AppLifecycle {
     self.active?.run = nil
     // After its answer it may end as it likes.
     guard active.stage == .answer else { return [] }
+    interruptions = 0
     return giveUp(.extensionFailed(end), now)
   }
 

@@ -23,6 +23,8 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   public internal(set) var deferred: [Deferred] = []
   /// Counts requests; an answer to an earlier one is ignored.
   public internal(set) var generation = 0
+  /// How often the service died while the extension was asked, since it last answered or ended by itself.
+  public internal(set) var interruptions = 0
 
   /// One content request on its way.
   public struct Request: Sendable, Equatable, Codable {
@@ -38,8 +40,6 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
     /// Essential downloads that haven't settled.
     public var essentials: Set<String> = []
     public var failedEssentials = 0
-    /// How often the service died while the extension ran.
-    public var interruptions = 0
     /// Once the new version is in place, the gate opens for this reason.
     public var openingReason: GateReason?
   }
@@ -65,6 +65,9 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
     phase = .installing
     gate = Gate(isClosed: true, reason: .installing, since: now)
   }
+
+  /// Whether the version is there to stay or to come.
+  public func names(_ version: String) -> Bool { self.version == version || incoming == version }
 
   /// When `tick` has something to do.
   public var nextDeadline: Instant? {
@@ -95,7 +98,8 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
       running = max(0, running - 1)
       return []
     case .requested(let kind, let isSimulated): return request(kind, isSimulated: isSimulated, now)
-    case .conditionsChanged: return askDeferred(now) { $0.refusal != nil }
+    // Whatever ended the service so often isn't over because a setting changed.
+    case .conditionsChanged: return askDeferred(now) { $0.refusal.map { $0.reason != .interrupted } ?? false }
     case .versionPlaced(let version): return versionPlaced(version, now)
     case .versionFailed(let version, let reason): return versionFailed(version, reason, now)
     case .removalRequested: return remove(.removing, now)
@@ -163,12 +167,17 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   private mutating func restarted(_ now: Instant) -> [Effect] {
     running = 0
     var effects: [Effect] = [.discardManifest(upTo: active == nil ? generation : generation - 1)]
+    // An update that was taken back may have been put in place before the service died.
+    if let version, active?.stage != .placing { effects.append(.placeVersion(version: version)) }
     let versions = [version, incoming].compactMap(\.self)
     effects.append(.keepVersions(versions))
     if let active, active.stage == .answer, active.run != nil {
       self.active?.run = nil
-      self.active?.interruptions += 1
-      guard active.interruptions < Self.maxInterruptions else {
+      interruptions = min(interruptions + 1, 64)
+      guard interruptions <= Self.maxInterruptions else {
+        // Not never: whatever ends the service may have nothing to do with the extension. But further apart each time.
+        let delay = WakeRecord.Quarantine.delay(failures: interruptions - Self.maxInterruptions, random: 0.5)
+        postpone(active.kind, WakeRefusal(reason: .interrupted, until: now + delay))
         return effects + giveUp(.extensionFailed(.interrupted), now)
       }
       enter(.wake, now)

@@ -73,6 +73,9 @@ extension AppLifecycle {
     case retryPeriodicLater
     /// The batch that waited for the gate may be delivered (B14).
     case deliverBatch
+    /// The version that was updated to is given up: what was scheduled for it goes without anybody being told, files that
+    /// have arrived included, and what the service knows of its bundle is that of the old version again.
+    case withdrawUpdate
     /// Those of one generation; nil: all of the app.
     case cancelDownloads(generation: Int?)
     case pauseDownloads(generation: Int)
@@ -87,6 +90,8 @@ extension AppLifecycle {
     case forget
     /// The first launch (B60).
     case liftRestrictions
+    /// What became of a simulated event: somebody waits for it. `reason`: as of a gate that opened.
+    case simulationEnded(request: ContentRequestKind, reason: GateReason)
     /// The planner: runtime starts anew (B26).
     case resetRuntime
   }

@@ -97,6 +97,13 @@ extension DownloadRegistry {
     return keepFailed(entry) + [.cancel(uniqueIdentifier: unique)]
   }
 
+  mutating func withdraw(_ unique: String) -> [Effect] {
+    guard let entry = entries.removeValue(forKey: unique) else { return [] }
+    unlink(entry)
+    failed.remove(unique)
+    return [.remove(uniqueIdentifier: unique)]
+  }
+
   /// Commands that the engine hasn't confirmed are given again; connections went with the service.
   mutating func restarted() -> [Effect] {
     promotions.removeAll()

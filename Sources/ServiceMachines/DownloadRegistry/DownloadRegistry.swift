@@ -60,6 +60,7 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
     case .engineWaiting(let unique): return engineWaiting(unique)
     case .engineSettled(let unique, let settlement): return engineSettled(unique, settlement)
     case .abandoned(let unique): return abandon(unique)
+    case .withdrawn(let unique): return withdraw(unique)
     case .connectionLeft(let connection):
       return (promotions.removeValue(forKey: connection) ?? []).sorted().flatMap { demote($0, connection) }
     case .gateOpened(let generation): return gateOpened(generation)

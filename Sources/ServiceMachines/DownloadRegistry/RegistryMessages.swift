@@ -62,6 +62,8 @@ extension DownloadRegistry {
     case engineSettled(uniqueIdentifier: String, settlement: Settlement)
     /// Nobody waits for it any more: it ends without being told of.
     case abandoned(uniqueIdentifier: String)
+    /// It is as if it had never been scheduled; what the engine has of it is the caller's to cancel.
+    case withdrawn(uniqueIdentifier: String)
     case connectionLeft(Int64)
     /// The gate opened: essential downloads that still run are background ones from now on.
     case gateOpened(generation: Int)

@@ -47,6 +47,8 @@ public struct WakeGrant: Sendable, Equatable, Codable {
 public struct WakeRefusal: Sendable, Equatable, Codable {
   public enum Reason: String, Sendable, Codable, CaseIterable {
     case contentBeforeLaunchOff, backgroundActivityOff, lowPower, runtimeSpent, quarantined, appInUse, unknownApp
+    /// The service died again and again while the extension was asked.
+    case interrupted
   }
 
   public var reason: Reason

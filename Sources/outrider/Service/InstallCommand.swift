@@ -76,6 +76,10 @@ struct InstallationArguments: ParsableArguments {
         let progress = GateProgress(place: place, app: app, isJSON: json)
         progress.sayOnInterrupt()
         last = try await progress.wait()
+        guard last.path == app.path else {
+          throw Failure(
+            1, "\(app.identifier) \(app.version) isn't in place: \(last.gate.reason); \(last.version) is there")
+        }
       }
       // The one that was asked for downloads, whatever callbacks it had since.
       let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 20).last {

@@ -36,7 +36,7 @@ struct ServiceStarter: Sendable {
     environment[ServicePaths.connectionVariable] = nil
     let words =
       [launcher, "service", "detach", "--log", place.log, "--", program]
-      + place.arguments + ["--ready-fd", "\(DetachedProcess.channel)"]
+      + place.arguments + ["--log-file", place.log, "--ready-fd", "\(DetachedProcess.channel)"]
     let helper: pid_t
     do {
       helper = try DetachedProcess.spawn(words, environment: environment, channel: outgoing.number)

@@ -52,6 +52,107 @@ import Testing
     #expect(Set(world.origin.requests.map(\.path)) == ["/manifest.json", "/e9"])
   }
 
+  @Test(
+    "A cancelled update leaves the old version in place and nothing of the new one, also when the service dies then [B49]"
+  )
+  func cancelsUpdate() async throws {
+    let world = try ServiceWorld { $0.bytesPerSecond = 200_000 }
+    world.publish(["e1": 1000])
+    try world.start()
+    let old = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+    let runs = try await world.runs().count
+    // One of them is there before the update is cancelled, the other isn't.
+    world.publish(["e1": 1000, "e2": 500, "e3": 20_000_000])
+    let new = try await world.install(world.bundle(version: "2.0"), mustExist: true)
+    #expect(new.path != old.path)
+    let current = "\(world.paths.apps)/\(ServiceWorld.app)/current"
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: current) == "1.0")
+    let lease = "\(world.paths.groups)/\(ServiceWorld.group)/lease"
+    try await world.wait("one essential file is there") {
+      try FileManager.default.contentsOfDirectory(atPath: lease).contains { $0.hasSuffix("-e2") }
+    }
+    let session = try await world.connect()
+    _ = try await session.request(.installation(app: ServiceWorld.app, action: .cancel))
+    session.close()
+    world.kill()
+    try world.start()
+    try await world.waitUntilOpen()
+    try await world.wait("nothing of the new version is left") {
+      try FileManager.default.contentsOfDirectory(atPath: lease).allSatisfy { $0.hasPrefix(".") }
+        && FileManager.default.contentsOfDirectory(atPath: "\(world.paths.apps)/\(ServiceWorld.app)").sorted()
+          == ["1.0", "current"]
+    }
+    let app = try #require(try await world.summary())
+    #expect(app.version == "1.0" && app.path == old.path && app.state == .launchable)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: current) == "1.0")
+    #expect(world.shelved() == ["e1": 1000])
+    try await world.wait("no download is left") { try await world.downloads().isEmpty }
+    // The one of the update; nobody was woken for what it left.
+    #expect(try await world.runs().count == runs + 1)
+    // And it can be updated again.
+    world.publish(["e1": 1000, "e2": 500])
+    _ = try await world.install(world.bundle(version: "2.0"), mustExist: true)
+    try await world.waitUntilOpen()
+    try await world.waitUntilShelved(["e1": 1000, "e2": 500])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: current) == "2.0")
+  }
+
+  @Test("A file that its recipient leaves where it is, is deleted (B55)")
+  func leftFile() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    let told = Mutex(false)
+    let session = Mutex<ServiceSession?>(nil)
+    let app = try await world.connect(Hello(role: .operator, launches: ServiceWorld.app)) { message in
+      guard case .call(let id, .finished) = message else { return }
+      told.withLock { $0 = true }
+      session.withLock { $0 }?.answer(id, .handled)
+    }
+    session.withLock { $0 = app }
+    _ = try await app.request(.observe(isObserving: true))
+    let download = DownloadValue(
+      identifier: "left", uniqueIdentifier: UUID().uuidString, url: world.origin.url("/e1"),
+      applicationGroupIdentifier: ServiceWorld.group, fileSize: 1000)
+    _ = try await app.request(.schedule(download: download))
+    try await world.wait("the delegate is told") { told.withLock { $0 } }
+    let lease = "\(world.paths.groups)/\(ServiceWorld.group)/lease"
+    try await world.wait("the file is gone") {
+      try FileManager.default.contentsOfDirectory(atPath: lease).allSatisfy { $0.hasPrefix(".") }
+    }
+    app.close()
+    session.withLock { $0 = nil }
+  }
+
+  @Test("A simulated wake that is refused says so with the reason, instead of waiting (B10, B26)")
+  func refusedSimulation() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    let session = try await world.connect()
+    defer { session.close() }
+    guard case .apps = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app)) else {
+      Issue.record("a wake that isn't refused is answered")
+      return
+    }
+    _ = try await session.request(.set(key: "isLowPower", value: "true", app: nil))
+    await #expect { _ = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app)) } throws: {
+      let failure = $0 as? ServiceFailure
+      return failure?.code == 75 && failure?.message.contains("saves power") == true && failure?.remedy != nil
+    }
+    _ = try await session.request(.set(key: "isLowPower", value: "false", app: nil))
+    world.origin.stop()
+    await #expect { _ = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app)) } throws: {
+      ($0 as? ServiceFailure)?.message.contains("manifest") == true
+    }
+  }
+
   @Test("An extension that crashes in an installation doesn't keep the app from being launched (B8)")
   func crashes() async throws {
     let world = try ServiceWorld()
