@@ -52,12 +52,14 @@ struct Addition {
     return .added(id, generation: generation)
   }
 
-  /// What an equal request has left goes to the new job, or one for the same bytes from elsewhere.
+  /// What an equal request has left goes to the new job, or one for the same bytes from elsewhere, or one for the same
+  /// place with another credential.
   private func inherit(
     _ id: JobID, _ generation: Int, _ before: JobRecord, _ specification: DownloadSpecification
   ) throws {
     let isSame = before.specification.isExactly(specification)
-    guard let leftover = isSame ? before.leftover : before.leftover(provedBy: specification) else { return }
+    let other = before.leftover(provedBy: specification) ?? before.leftover(atThePlaceOf: specification)
+    guard let leftover = isSame ? before.leftover : other else { return }
     var heir = JobRecord(
       id: id, specification: isSame ? before.specification : specification,
       transferClass: specification.transferClass, generation: generation, partial: leftover, enqueued: now)

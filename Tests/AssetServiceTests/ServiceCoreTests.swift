@@ -1,3 +1,4 @@
+import AssetModel
 import ServiceMachines
 import Testing
 
@@ -31,6 +32,24 @@ import Testing
       .app("a", .registry(.engineSettled(uniqueIdentifier: first[0], settlement: .cancelled))), now: .start)
     #expect(late.isEmpty)
     #expect(core.apps["a"]?.lifecycle.active?.stage == .manifest)
+  }
+
+  @Test("Another preferred language asks every app's extension; one that is known for the first time doesn't [B1]")
+  func languageChange() {
+    var core = Self.core()
+    _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let generation = core.apps["a"]?.lifecycle.active?.generation ?? 0
+    _ = core.handle(
+      .app(
+        "a",
+        .lifecycle(.manifestFailed(generation: generation, failure: .framework(1, "no")))), now: .start)
+    #expect(core.apps["a"]?.lifecycle.active == nil)
+    _ = core.handle(.conditions(Conditions(language: "de-DE")), now: .start)
+    #expect(core.apps["a"]?.lifecycle.active?.kind != .languageChange)
+    let same = core.handle(.conditions(Conditions(language: "de-DE")), now: .start)
+    #expect(Self.added(same).isEmpty)
+    _ = core.handle(.conditions(Conditions(language: "fr")), now: .start)
+    #expect(core.apps["a"]?.lifecycle.active?.kind == .languageChange)
   }
 
   @Test("A run that never began gives its place among the wakes back")

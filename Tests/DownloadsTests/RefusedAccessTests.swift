@@ -12,10 +12,11 @@ import Testing
   typealias Expectation = KeptBytesTests.Expectation
 
   /// The first URL brings 2 MiB and is refused from then on; any other is served.
-  private static func bench(_ status: Int, tellsDigest: Bool = false) throws -> Bench {
+  private static func bench(_ status: Int, tellsDigest: Bool = false, tellsVersion: Bool = true) throws -> Bench {
     try Bench(reply: { request, nth in
       .with {
         if !tellsDigest { $0.removedHeaders = ["Repr-Digest"] }
+        if !tellsVersion { $0.removedHeaders += ["ETag", "Last-Modified"] }
         if nth == 1 { $0.ending = .init(.close, after: .byte(2 << 20)) }
         if nth > 1, request.query == nil { $0.status = status }
       }
@@ -85,12 +86,60 @@ import Testing
     try await bench.close()
   }
 
+  @Test("F-38 without a digest the same place with another signature goes on by its entity tag, and compares the end")
+  func samePlace() async throws {
+    let bench = try Self.bench(403)
+    var events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    #expect(try await bench.harness.end(of: id, in: events).reason == .challenge && bench.harness.staged.count == 1)
+    var other = bench.specification()
+    other.url += "?signature=2"
+    events = bench.harness.engine.events
+    let next = try #require(try await bench.harness.engine.add([other])[0].job)
+    #expect(try await bench.harness.end(of: next, in: events).isFinished && bench.harness.contents() == Trial.bytes)
+    let last = try #require(bench.origin.requests.last)
+    #expect(last.header("Range") == "bytes=\((2 << 20) - (64 << 10))-" && last.header("If-Range") != nil)
+    #expect(bench.origin.requests.count == 3)
+    try await bench.close()
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  @Test("F-38 another place, or another version at the same one, is fetched from its first byte")
+  func otherPlace() async throws {
+    for isOtherPlace in [true, false] {
+      let bench = try Bench(reply: { request, nth in
+        .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          if request.path == "/moved" { $0.body = .resource(Trial.path) }
+          guard request.path == Trial.path, request.query == nil else { return }
+          if nth == 1 {
+            $0.ending = .init(.close, after: .byte(2 << 20))
+            // What is there is of a version that is gone.
+            if !isOtherPlace { $0.setHeaders = [.init("ETag", "\"gone\"")] }
+          }
+          if nth > 1 { $0.status = 403 }
+        }
+      })
+      var events = bench.harness.engine.events
+      let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+      #expect(try await bench.harness.end(of: id, in: events).reason == .challenge)
+      var other = bench.specification()
+      other.url = isOtherPlace ? bench.origin.url("/moved") : other.url + "?2"
+      events = bench.harness.engine.events
+      let next = try #require(try await bench.harness.engine.add([other])[0].job)
+      #expect(try await bench.harness.end(of: next, in: events).isFinished && bench.harness.contents() == Trial.bytes)
+      let range = bench.origin.requests.dropFirst(2).first?.header("Range")
+      #expect((range == nil) == isOtherPlace)
+      try await bench.close()
+    }
+  }
+
   @Test(
     "F-38 what nothing proves isn't kept, and what is proved to be another file isn't gone on with",
     arguments: [(.nothing, .nothing), (.digest, .wrongDigest), (.digest, .nothing), (.chunks, .digest)]
       as [(Expectation, Expectation)])
   func otherFile(change: (first: Expectation, then: Expectation)) async throws {
-    let bench = try Self.bench(403)
+    let bench = try Self.bench(403, tellsVersion: change.first != .nothing)
     var events = bench.harness.engine.events
     let id = try #require(
       try await bench.harness.engine.add([change.first.applied(to: bench.specification())])[0].job)

@@ -66,9 +66,14 @@ struct ServiceCore: Sendable, Equatable {
       conditionsChanged()
     case .conditions(let conditions):
       changed.insert("")
+      let language = self.conditions.language
       self.conditions = conditions
       queue.append(.planner(.conditionsChanged(conditions)))
       conditionsChanged()
+      // What isn't known yet hasn't changed (B1).
+      if let language, let now = conditions.language, language != now {
+        for app in apps.keys.sorted() { tell(app, .lifecycle(.requested(.languageChange, isSimulated: false))) }
+      }
     case .tick:
       queue.append(.planner(.tick))
       for app in apps.keys.sorted() {

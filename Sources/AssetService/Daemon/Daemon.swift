@@ -77,6 +77,7 @@ public struct ServiceDaemon: Sendable {
   private func configuration() -> AssetService.Configuration {
     var configuration = AssetService.Configuration(paths: options.paths)
     configuration.isDevelopment = options.isDevelopment
+    configuration.language = PreferredLanguage.read(environment: ProcessInfo.processInfo.environment)
     var addresses = AddressPolicy()
     addresses.allowsLoopback = options.isDevelopment
     addresses.allowsPrivate = options.isDevelopment

@@ -13,10 +13,12 @@ struct ScheduledDownload: Sendable, Equatable, Codable {
   var isDiscarded = false
   /// Three recipients ended while they were told of its file: that stays where it is until there is no room for it.
   var isUndelivered = false
+  /// Its access expired once and its extension gave another request for it, which `value` has.
+  var hasFreshAnswer = false
   /// What is known of its transfer, as long as the service runs.
   var transfer = TransferFacts()
 
-  private enum CodingKeys: CodingKey { case value, entry, failure, isDiscarded, isUndelivered }
+  private enum CodingKeys: CodingKey { case value, entry, failure, isDiscarded, isUndelivered, hasFreshAnswer }
 
   init(value: DownloadValue) { self.value = value }
 
@@ -27,6 +29,7 @@ struct ScheduledDownload: Sendable, Equatable, Codable {
     failure = try values.decodeIfPresent(ServiceFailure.self, forKey: .failure)
     isDiscarded = try values.decodeIfPresent(Bool.self, forKey: .isDiscarded) ?? false
     isUndelivered = try values.decodeIfPresent(Bool.self, forKey: .isUndelivered) ?? false
+    hasFreshAnswer = try values.decodeIfPresent(Bool.self, forKey: .hasFreshAnswer) ?? false
   }
 }
 

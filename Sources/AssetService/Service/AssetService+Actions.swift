@@ -143,7 +143,7 @@ extension AssetService {
     }
   }
 
-  private func event(_ unique: String, _ result: AddResult) -> DownloadRegistry.Event {
+  func event(_ unique: String, _ result: AddResult) -> DownloadRegistry.Event {
     let failure: Failure
     switch result {
     case .added, .alreadyScheduled, .conflict: return .engineAdded(uniqueIdentifier: unique)
@@ -236,9 +236,10 @@ extension AssetService {
       domain: Failure.networkDomain, code: -1004,
       message: "the manifest can't be had now (\(explanation.code.rawValue)); it is asked for again later")
     process(.app(app, .manifestLost(download: unique, failure: failure)))
+    giveUpFreshAnswers(of: app)
   }
 
-  private func change(_ app: String, _ unique: String, _ body: (inout TransferFacts) -> Void) {
+  func change(_ app: String, _ unique: String, _ body: (inout TransferFacts) -> Void) {
     guard var facts = downloads[app]?[unique]?.transfer else { return }
     body(&facts)
     downloads[app]?[unique]?.transfer = facts
@@ -265,7 +266,9 @@ extension AssetService {
       process(.app(app, .received(download: unique, bytes: size, added: 0, total: size)))
       settlement = .finished(size: size)
     case .failed(let failure):
+      if asksAfresh(app, unique, record, failure) { return }
       settlement = .failed(Failure(failure, isRestricted: record.specification.allowedDomains != nil))
+      if downloads[app]?[unique]?.value.isManifest == true { giveUpFreshAnswers(of: app) }
     case .cancelled: settlement = .cancelled
     case .open, .paused, .verified: return
     }
@@ -436,8 +439,13 @@ extension AssetService {
 
   private func answered(_ app: String, _ number: Int64, _ verdict: DownloadRules.Verdict) {
     var accepted: [PlannedDownload] = []
+    var renewed = 0
     for download in verdict.accepted {
       var value = DownloadValue(download)
+      if takeFreshAnswer(value, of: app) {
+        renewed += 1
+        continue
+      }
       if value.uniqueIdentifier.isEmpty || downloads[app]?[value.uniqueIdentifier] != nil {
         value.uniqueIdentifier = UUID().uuidString
       }
@@ -448,7 +456,7 @@ extension AssetService {
       rejected[app, default: [:]][download.identifier] = DownloadValue(download)
     }
     runs[number]?.summary.downloads = .init(
-      accepted: accepted.count,
+      accepted: accepted.count + renewed,
       rejected: verdict.rejected.prefix(Self.maxRejected).map {
         .init(identifier: Printable.text($0.identifier), code: Int($0.code), reason: $0.reason)
       })
@@ -459,6 +467,7 @@ extension AssetService {
     }
     process(
       .app(app, .answered(run: number, accepted: accepted, rejected: Array(verdict.rejected.prefix(Self.maxRejected)))))
+    giveUpFreshAnswers(of: app)
   }
 
   /// In the summary of the run that answered it: what isn't wrong in itself may still have no place before the first launch.
@@ -514,11 +523,13 @@ extension AssetService {
     process(
       .planner(.ended(run: number, runtime: .seconds(report.usage.wallSeconds), end: end)))
     process(.app(run.app, .runEnded(run: number, end: end)))
+    if run.generation != nil, end != .returned { giveUpFreshAnswers(of: run.app) }
   }
 
   private func refused(_ app: String, _ request: WakeRequest, _ refusal: WakeRefusal) {
     let name = if case .content(let kind) = request.reason { Words.name(kind) } else { "callbacks" }
     log(app, "refused", "\(name): \(Words.refusal(refusal.reason))")
+    if case .content = request.reason { giveUpFreshAnswers(of: app) }
   }
 }
 

@@ -25,6 +25,9 @@ public actor AssetService {
     public var host = PluginHost.Configuration()
     public var bundles = BundleLimits()
     public var logger = Logger(label: "outrider.service")
+    /// The language tag that the user prefers (RFC 5646): extensions are asked anew when it isn't the one that an earlier
+    /// service was told; nil: unknown.
+    public var language: String?
     /// What processes that the service launches, or that are launched for it, find in their environment.
     public var environment: [String: String] = [:]
 
@@ -49,6 +52,7 @@ public actor AssetService {
   var rejected: [String: [String: DownloadValue]] = [:]
   var challenges: [Int64: CheckedContinuation<ChallengeAnswer, Never>] = [:]
   var challengeValues: [Int64: ChallengeValue] = [:]
+  var freshAnswers = FreshAnswers()
   /// Extensions that wait for an answer, by call or token.
   var waiting: [UInt64: CheckedContinuation<Int32, Never>] = [:]
   /// Of the exclusive control that runs hold or wait for.
@@ -124,6 +128,11 @@ public actor AssetService {
     }
     tellConditions()
     process(.restarted)
+    if let language = configuration.language, language != core.conditions.language {
+      var conditions = core.conditions
+      conditions.language = language
+      process(.conditions(conditions))
+    }
     Task { await self.reconcile() }
     boundJournal()
     configuration.logger.notice("started", metadata: ["apps": "\(core.apps.count)"])
@@ -300,6 +309,11 @@ public actor AssetService {
         identifier: entry.download.identifier, uniqueIdentifier: entry.download.uniqueIdentifier, url: url,
         applicationGroupIdentifier: "", fileSize: nil, isEssential: entry.download.isEssential, priority: 100,
         isManifest: true))
+  }
+
+  /// Writes down a download that changed without an action.
+  func write(_ download: ScheduledDownload, of app: String) throws {
+    try store.commit([try journal.scheduled(app, download)])
   }
 
   func record(_ run: RunSummary) {

@@ -56,9 +56,10 @@ extension EngineCore {
   }
 
   /// Access was refused: what a digest proves is good for another URL of the same file, or for this one when it lets
-  /// somebody in again. nil: nothing is worth keeping.
+  /// somebody in again; what a strong entity tag tells apart is good for the same place. nil: nothing is worth keeping.
   func keptForAnotherURL(_ job: ActiveJob, _ failure: TransferFailure) -> TransferFailure? {
-    guard job.ioError == nil, job.record.partial != nil, job.durableBytes > 0, ResumePolicy.isIdentified(job.record)
+    guard job.ioError == nil, let entity = job.record.partial?.entity, job.durableBytes > 0,
+      ResumePolicy.isIdentified(job.record) || entity.strongTag != nil
     else { return nil }
     var failure = failure
     failure.detail +=

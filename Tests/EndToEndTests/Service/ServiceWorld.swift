@@ -91,10 +91,13 @@ final class ServiceWorld: @unchecked Sendable {
   // MARK: The service
 
   /// Starts a service and waits until it says that it is ready.
-  func start(_ arguments: [String] = []) throws {
+  func start(_ arguments: [String] = [], environment: [String: String] = [:]) throws {
     let service = Process()
     service.executableURL = URL(fileURLWithPath: Workspace.products + "/outriderd")
     service.arguments = ["--state", state, "--development"] + arguments
+    if !environment.isEmpty {
+      service.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    }
     service.standardInput = FileHandle.nullDevice
     let log = folder + "/service.log"
     if !FileManager.default.fileExists(atPath: log) { FileManager.default.createFile(atPath: log, contents: nil) }

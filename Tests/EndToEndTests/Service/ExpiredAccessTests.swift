@@ -1,0 +1,108 @@
+import DevelopmentOrigin
+import Foundation
+import ServiceClient
+import ServiceProtocol
+import Synchronization
+import Testing
+
+/// F-38 with the whole service: the access to a file expires while it is on its way.
+@Suite(.timeLimit(.minutes(5))) struct ExpiredAccessTests {
+  private static let size = 300_000
+  private static let cut = 150_000
+
+  /// `/t1` is cut in its middle and refused from then on, but for those who bring `accepted`. The manifest names `/t1` with
+  /// the key 1 until the first refusal, then with the key 2.
+  private static func world(_ status: Int, accepted: String?) throws -> ServiceWorld {
+    let state = Shared()
+    let world = try ServiceWorld {
+      $0.handler = { request, _ in
+        switch request.path {
+        case "/manifest.json":
+          let key = state.refusals > 0 ? 2 : 1
+          let text = String(decoding: state.manifest, as: UTF8.self).replacingOccurrences(of: "KEY", with: "\(key)")
+          var reply = Reply()
+          reply.body = .bytes(Array(text.utf8))
+          return reply
+        case "/t1" where request.header("Range") == nil && request.query == "key=1":
+          var reply = Reply()
+          reply.ending = .init(.close, after: .byte(Self.cut))
+          return reply
+        case "/t1" where request.query != accepted:
+          state.refuse()
+          return .status(status)
+        default: return nil
+        }
+      }
+    }
+    world.publish(["t1": Self.size])
+    let url = world.origin.url("/t1") + "?key=KEY"
+    let session = #"{"id":"t1","title":"t1","url":"\#(url)","size":\#(Self.size),"essential":false}"#
+    state.setManifest(#"{"sessions":[\#(session)]}"#)
+    return world
+  }
+
+  private final class Shared: Sendable {
+    private let values = Mutex<(manifest: [UInt8], refusals: Int)>(([], 0))
+    var manifest: [UInt8] { values.withLock { $0.manifest } }
+    var refusals: Int { values.withLock { $0.refusals } }
+    func setManifest(_ text: String) { values.withLock { $0.manifest = Array(text.utf8) } }
+    func refuse() { values.withLock { $0.refusals += 1 } }
+  }
+
+  /// A background download waits half a minute before another attempt: somebody ends that.
+  private static func hurry(_ world: ServiceWorld) async throws {
+    try await world.wait("it was cut") {
+      try await world.downloads().contains { $0.waiting?.code == "retrying" }
+    }
+    let session = try await world.connect()
+    defer { session.close() }
+    _ = try await session.request(.act(action: .pause, download: "t1"))
+    _ = try await session.request(.act(action: .resume, download: "t1"))
+  }
+
+  @Test(
+    "F-38 the extension is asked once for another request, and no byte comes twice", arguments: [401, 403])
+  func goesOn(status: Int) async throws {
+    let world = try Self.world(status, accepted: "key=2")
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await Self.hurry(world)
+    try await world.waitUntilShelved(["t1": Self.size])
+    let requests = world.origin.requests.filter { $0.path == "/t1" }
+    #expect(requests.map(\.query) == ["key=1", "key=1", "key=2"])
+    #expect(requests.map { $0.header("Range") } == [nil, "bytes=\(Self.cut)-", "bytes=\(Self.cut)-"])
+    let runs = try await world.runs()
+    #expect(Set(runs.map(\.request)).isSuperset(of: ["install", "periodic"]), "\(runs.map(\.request))")
+    try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+  }
+
+  @Test("F-38 what is refused again fails, and the extension isn't asked twice") func refusedAgain() async throws {
+    let world = try Self.world(403, accepted: nil)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await Self.hurry(world)
+    try await world.wait("it has failed") {
+      try await world.runs().contains { $0.request == "callbacks" && $0.outcome.kind == "returned" }
+    }
+    #expect(world.origin.requests.filter { $0.path == "/t1" }.map(\.query) == ["key=1", "key=1", "key=2"])
+    #expect(world.origin.requests.filter { $0.path == "/manifest.json" }.count == 2)
+    #expect(world.shelved().isEmpty)
+    try await world.wait("nothing is left of it") {
+      try FileManager.default.subpathsOfDirectory(atPath: world.paths.groups).allSatisfy { !$0.contains("t1") }
+    }
+  }
+
+  @Test("F-38 killed while the answer is awaited, the service asks again") func killed() async throws {
+    let world = try Self.world(403, accepted: "key=2")
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await Self.hurry(world)
+    try await world.wait("it was refused") {
+      world.origin.requests.filter { $0.path == "/t1" }.count >= 2
+    }
+    world.kill()
+    try world.start()
+    try await world.waitUntilShelved(["t1": Self.size])
+    #expect(world.origin.requests.filter { $0.path == "/t1" && $0.header("Range") == nil }.count == 1)
+  }
+}
