@@ -156,9 +156,12 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
-        "LinuxSystem", "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport", "outrider",
-        "outrider-runner", "outriderd",
+        "LinuxSystem", "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport", "delivery-recorder",
+        "outrider", "outrider-runner", "outriderd",
       ]),
+    // An app that writes down every callback.
+    .executableTarget(
+      name: "delivery-recorder", dependencies: ["BackgroundAssets"], path: "Tests/DeliveryRecorder"),
     .testTarget(
       name: "DownloadsTests",
       dependencies: [

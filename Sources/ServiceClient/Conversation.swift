@@ -18,6 +18,8 @@ final class Conversation: Sendable {
     var questions: [UInt64: Question] = [:]
     var lastID: UInt64 = 0
     var end: ServiceConnectionError?
+    /// Why the service didn't take the connection.
+    var refusal: ServiceFailure?
   }
 
   let connection: ServiceConnection
@@ -26,14 +28,16 @@ final class Conversation: Sendable {
   init(_ connection: ServiceConnection) { self.connection = connection }
 
   func ask(_ request: ClientRequest, _ completion: @escaping Completion) {
-    let (id, end): (UInt64, ServiceConnectionError?) = state.withLock { state in
-      if let end = state.end { return (0, end) }
+    let (id, failure): (UInt64, ServiceFailure?) = state.withLock { state in
+      if let end = state.end { return (0, state.refusal ?? ServiceFailure(end)) }
       state.lastID += 1
       state.questions[state.lastID] = Question(completion: completion)
       return (state.lastID, nil)
     }
-    if let end { return completion(.failure(ServiceFailure(end))) }
-    do { try connection.send(.request(id: id, request: request)) } catch {
+    if let failure { return completion(.failure(failure)) }
+    do throws(ServiceConnectionError) { try connection.send(.request(id: id, request: request)) } catch {
+      // When the connection has ended, the thread that reads settles it: it knows the reason if the service gave one.
+      if case .closed = error.reason { return }
       settle(id, .failure(ServiceFailure(error)))
     }
   }
@@ -79,6 +83,7 @@ final class Conversation: Sendable {
       while let message = try connection.receive() {
         switch message {
         case .reply(let id, let reply): settle(id, .success(reply))
+        case .failure(0, let failure): state.withLock { $0.refusal = failure }
         case .failure(let id, let failure): settle(id, .failure(failure))
         case .part(let id, let reply): try keep(reply, of: id)
         case .notify, .call, .withdraw, .event: handlers.onMessage(message)
@@ -86,12 +91,12 @@ final class Conversation: Sendable {
       }
     } catch { end = error }
     connection.close()
-    let unanswered = state.withLock { state in
+    let (unanswered, refusal) = state.withLock { state in
       state.end = end
       defer { state.questions = [:] }
-      return state.questions.values.map(\.completion)
+      return (state.questions.values.map(\.completion), state.refusal)
     }
-    for completion in unanswered { completion(.failure(ServiceFailure(end))) }
+    for completion in unanswered { completion(.failure(refusal ?? ServiceFailure(end))) }
     handlers.onClose(end)
   }
 

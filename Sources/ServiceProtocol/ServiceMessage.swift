@@ -3,6 +3,7 @@ public enum ServiceMessage: Sendable, Equatable, Codable {
   /// The one answer to a request. Long lists come in parts before it.
   case reply(id: UInt64, reply: Reply)
   case part(id: UInt64, reply: Reply)
+  /// `id` 0, which no request has: the service doesn't take the connection, and ends it.
   case failure(id: UInt64, failure: ServiceFailure)
   /// Something happened to a download of the app; nobody answers.
   case notify(event: DelegateEvent)

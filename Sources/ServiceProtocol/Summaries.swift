@@ -195,6 +195,9 @@ public struct RunSummary: Sendable, Equatable, Codable {
     public var kind: String
     public var detail: String
 
+    /// Of a run that hasn't ended.
+    public static let runningKind = "running"
+
     public init(kind: String, detail: String) {
       self.kind = kind
       self.detail = detail

@@ -25,6 +25,7 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Option(help: "The file that its standard error is: at 16 MiB it is put aside as FILE.1.") var logFile: String?
   @Option(help: "A descriptor on which it says 'ready', or why it can't start.") var readyFd: Int32?
   @Option(help: "With --development, a PEM file with a certificate authority to trust.") var authority: String?
+  @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false
   @Option(help: "End after so many seconds without anything to do.") var idleExit: Double?
 
   mutating func validate() throws {
@@ -44,6 +45,7 @@ struct OutriderDaemon: AsyncParsableCommand {
     options.logFile = logFile
     options.authorityFile = authority ?? environment["OUTRIDER_AUTHORITY"]
     options.idleSeconds = idleExit
+    options.startsFresh = startFresh
     throw ExitCode(await ServiceDaemon(options).run())
   }
 }

@@ -22,7 +22,7 @@ final class ClientConnection: @unchecked Sendable {
     case closed(reason: String?)
   }
 
-  /// Requests without an answer; then nothing is read until one has gone.
+  /// Requests without an answer, and answers that the service hasn't looked at; then nothing is read until one has gone.
   static let maxRequests = 64
   /// Seconds in which a client has to say who it is.
   static let greetingSeconds = 10
@@ -39,6 +39,8 @@ final class ClientConnection: @unchecked Sendable {
   private var assembler = FrameAssembler()
   private var outbox = Outbox()
   private var requests: Set<UInt64> = []
+  private let share: ProcessShare
+  private var answers = 0
   private var isReading = true
   private var isWriting = false
   private var isClosed = false
@@ -46,11 +48,13 @@ final class ClientConnection: @unchecked Sendable {
   private var buffer = [UInt8](repeating: 0, count: 65536)
 
   init(
-    _ id: ConnectionID, taking socket: Int32, of peer: borrowing Peer, on queue: DispatchQueue,
+    _ id: ConnectionID, taking socket: Int32, of peer: borrowing Peer, sharing share: ProcessShare,
+    on queue: DispatchQueue,
     receive: @escaping @Sendable (ConnectionID, Arrival) -> Void
   ) {
     self.id = id
     self.socket = socket
+    self.share = share
     process = peer.process
     executable = peer.executable()
     self.queue = queue
@@ -83,6 +87,7 @@ final class ClientConnection: @unchecked Sendable {
   func answer(_ id: UInt64, _ result: Result<Reply, ServiceFailure>) {
     queue.async { [self] in
       guard !isClosed, requests.remove(id) != nil else { return }
+      share.end(1)
       let frames =
         switch result {
         case .success(let reply): ReplyFrames.frames(id, reply)
@@ -90,6 +95,15 @@ final class ClientConnection: @unchecked Sendable {
         }
       for frame in frames where !outbox.append(frame, isAnswer: true) { return close("it doesn't read its answers") }
       write()
+      resumeReading()
+      share.resume()
+    }
+  }
+
+  /// The service has looked at an answer of the client.
+  func tookAnswer() {
+    queue.async { [self] in
+      answers -= 1
       resumeReading()
     }
   }
@@ -142,10 +156,14 @@ final class ClientConnection: @unchecked Sendable {
         let message = try FrameCodec.decode(ClientMessage.self, from: frame)
         if case .request(let id, _) = message {
           guard requests.insert(id).inserted else { return close("request \(id) is under way already") }
-          if requests.count >= Self.maxRequests {
-            isReading = false
-            reader.suspend()
-          }
+          share.begin()
+        } else {
+          answers += 1
+        }
+        if isBusy || share.isFull {
+          isReading = false
+          reader.suspend()
+          if !isBusy { share.wait(self) }
         }
         receive(id, .message(message))
       }
@@ -154,8 +172,13 @@ final class ClientConnection: @unchecked Sendable {
     }
   }
 
-  private func resumeReading() {
-    guard !isReading, !isClosed, requests.count < Self.maxRequests else { return }
+  private var isBusy: Bool {
+    requests.count >= Self.maxRequests || answers >= Self.maxRequests || outbox.isHeldUp
+  }
+
+  func resumeReading() {
+    guard !isReading, !isClosed, !isBusy else { return }
+    if share.isFull { return share.wait(self) }
     isReading = true
     reader.resume()
     // What had arrived before isn't announced again.
@@ -181,6 +204,7 @@ final class ClientConnection: @unchecked Sendable {
       isWriting = false
       writer?.suspend()
     }
+    resumeReading()
   }
 
   private func waitForRoom() {
@@ -199,6 +223,9 @@ final class ClientConnection: @unchecked Sendable {
     shutdown(socket, Int32(SHUT_RDWR))
     if !isReading { reader.resume() }
     reader.cancel()
+    share.end(requests.count)
+    requests = []
+    share.resume()
     receive(id, .closed(reason: reason))
   }
 }

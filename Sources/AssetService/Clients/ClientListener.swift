@@ -13,8 +13,6 @@ final class ClientListener: @unchecked Sendable {
     let description: String
   }
 
-  static let maxConnections = 4096
-
   let queue = DispatchQueue(label: "outrider.clients")
   private let socket: Int32
   /// nil where the socket was handed down: it isn't ours to remove.
@@ -22,7 +20,8 @@ final class ClientListener: @unchecked Sendable {
   private let source: any DispatchSourceRead
   private let receive: @Sendable (ConnectionID, ClientConnection.Arrival) -> Void
   private let opened: @Sendable (ClientConnection) -> Void
-  private var count = 0
+  private var admission: ConnectionAdmission
+  private var shares: [Int32: ProcessShare] = [:]
   private var next: Int64 = 1
   private var isPaused = false
 
@@ -37,6 +36,7 @@ final class ClientListener: @unchecked Sendable {
     self.path = path
     self.opened = opened
     self.receive = receive
+    admission = ConnectionAdmission(openFiles: Files.mostOpen)
     source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
     source.setEventHandler { [weak self] in self?.accept() }
     source.setCancelHandler { Glibc.close(number) }
@@ -56,12 +56,7 @@ final class ClientListener: @unchecked Sendable {
   /// the lock of the service is the only one who may.
   static func bind(_ path: String) throws(Refusal) -> OwnedDescriptor {
     let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
-    guard path.utf8.count <= ServicePaths.maxSocketPath else {
-      throw Refusal(
-        description:
-          "the socket's path has \(path.utf8.count) bytes, and the kernel takes \(ServicePaths.maxSocketPath) (unix(7)): \(path); name a shorter folder with --state"
-      )
-    }
+    try checkLength(path)
     do throws(SystemCallError) {
       try Files.makeDirectories(folder, mode: 0o700)
       let identity = try Files.identity(of: folder)
@@ -95,6 +90,14 @@ final class ClientListener: @unchecked Sendable {
     }
   }
 
+  static func checkLength(_ path: String) throws(Refusal) {
+    guard path.utf8.count > ServicePaths.maxSocketPath else { return }
+    throw Refusal(
+      description:
+        "the socket's path has \(path.utf8.count) bytes, and the kernel takes \(ServicePaths.maxSocketPath) (unix(7)): \(path); name a shorter folder with --state"
+    )
+  }
+
   // MARK: On the queue
 
   private func accept() {
@@ -111,17 +114,32 @@ final class ClientListener: @unchecked Sendable {
 
   private func admit(_ socket: consuming OwnedDescriptor) {
     // Another user is turned away before a byte is read.
-    guard count < Self.maxConnections, let peer = try? Peer(of: socket.number), peer.user == geteuid() else { return }
-    count += 1
+    guard let peer = try? Peer(of: socket.number), peer.user == geteuid() else { return }
+    let process = peer.process
+    do throws(ConnectionAdmission.Refusal) { try admission.admit(process) } catch { return refuse(socket, error) }
     let id = ConnectionID(number: next)
     next += 1
-    let connection = ClientConnection(id, taking: socket.release(), of: peer, on: queue) {
+    let share = shares[process] ?? ProcessShare()
+    shares[process] = share
+    let connection = ClientConnection(id, taking: socket.release(), of: peer, sharing: share, on: queue) {
       [receive, weak self] id, arrival in
-      if case .closed = arrival { self?.count -= 1 }
+      if case .closed = arrival { self?.closed(process) }
       receive(id, arrival)
     }
     opened(connection)
     connection.start()
+  }
+
+  private func closed(_ process: Int32) {
+    admission.release(process)
+    if admission.counts[process] == nil { shares[process] = nil }
+  }
+
+  /// A new socket takes so much at once, whether anybody reads it or not.
+  private func refuse(_ socket: borrowing OwnedDescriptor, _ refusal: ConnectionAdmission.Refusal) {
+    let failure = ServiceFailure.framework(56, refusal.message, remedy: refusal.remedy)
+    guard let frame = try? FrameCodec.encode(ServiceMessage.failure(id: 0, failure: failure)) else { return }
+    _ = Glibc.send(socket.number, frame, frame.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
   }
 
   /// No descriptors are left: those who wait are taken when there are some again.

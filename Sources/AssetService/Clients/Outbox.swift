@@ -8,6 +8,8 @@ struct Outbox {
   /// Bytes of events and calls, and of answers to what the client itself asked.
   static let maxUnsolicited = 1 << 20
   static let maxAnswers = 64 << 20
+  /// Bytes of answers with which nothing more is read.
+  static let maxWaitingAnswers = 256 << 10
 
   private var frames: [(bytes: ArraySlice<UInt8>, isAnswer: Bool)] = []
   private var head = 0
@@ -18,6 +20,9 @@ struct Outbox {
   private var progressOrder: [String] = []
 
   var isEmpty: Bool { head == frames.count && progress.isEmpty }
+
+  /// Answers wait that the client doesn't read: it has to read some before it is asked what it wants next.
+  var isHeldUp: Bool { answers >= Self.maxWaitingAnswers }
 
   /// False: there is no room, and the connection ends.
   mutating func append(_ bytes: [UInt8], isAnswer: Bool) -> Bool {

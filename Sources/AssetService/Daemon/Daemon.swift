@@ -23,6 +23,8 @@ public struct ServiceDaemon: Sendable {
     public var readyDescriptor: Int32?
     /// A PEM file with further certificate authorities; in development mode only.
     public var authorityFile: String?
+    /// A damaged database is put aside; its last backup, or an empty one, takes its place.
+    public var startsFresh = false
     /// Seconds without apps, clients and work after which it ends by itself; nil: never.
     public var idleSeconds: Double?
 
@@ -46,6 +48,8 @@ public struct ServiceDaemon: Sendable {
     LoggingSystem.bootstrap { _ in ServiceLog(format, file: file) }
     let service: AssetService
     do {
+      // Before anything is made.
+      if !handed.hasSocket { try ClientListener.checkLength(options.paths.socket) }
       service = try AssetService(configuration())
       await service.start()
       if let socket = handed.socket() {
@@ -60,8 +64,9 @@ public struct ServiceDaemon: Sendable {
         FileHandle.standardError.write(Data("outriderd: \(Self.sentence(error))\n".utf8))
         return 75
       }
-      handed.tell(Self.sentence(error))
-      FileHandle.standardError.write(Data("outriderd: \(Self.sentence(error))\n".utf8))
+      let sentence = Self.sentence(error) + Self.remedy(error)
+      handed.tell(sentence)
+      FileHandle.standardError.write(Data("outriderd: \(sentence)\n".utf8))
       return 73
     }
     handed.tell("ready")
@@ -78,6 +83,7 @@ public struct ServiceDaemon: Sendable {
     var configuration = AssetService.Configuration(paths: options.paths)
     configuration.isDevelopment = options.isDevelopment
     configuration.language = PreferredLanguage.read(environment: ProcessInfo.processInfo.environment)
+    configuration.startsFresh = options.startsFresh
     var addresses = AddressPolicy()
     addresses.allowsLoopback = options.isDevelopment
     addresses.allowsPrivate = options.isDevelopment
@@ -101,6 +107,19 @@ public struct ServiceDaemon: Sendable {
       if await !service.isIdle { since = ContinuousClock.now }
       if ContinuousClock.now - since >= .seconds(seconds) { return await service.stop() }
     }
+  }
+
+  /// Of what the system or SQLite refused; the others have their own.
+  private static func remedy(_ error: any Error) -> String {
+    let call: SystemCallError?
+    switch error {
+    case StoreError.file(let error): call = error
+    case StoreError.failing, StoreError.database: call = nil
+    case let error as SystemCallError: call = error
+    default: return ""
+    }
+    if let call, [ENOSPC, EDQUOT].contains(call.code) { return "; free some space on its volume" }
+    return "; make the folder one that this user can write, or name another one with --state"
   }
 
   private static func sentence(_ error: any Error) -> String {

@@ -15,12 +15,14 @@ struct Handed {
 
   /// The socket of a systemd unit (sd_listen_fds(3)); nil: there is none.
   func socket() -> OwnedDescriptor? {
-    guard environment["LISTEN_PID"] == "\(getpid())", environment["LISTEN_FDS"] == "1" else { return nil }
+    guard hasSocket else { return nil }
     let first: Int32 = 3
     guard fcntl(first, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
     _ = fcntl(first, F_SETFL, fcntl(first, F_GETFL) | O_NONBLOCK)
     return OwnedDescriptor(taking: first)
   }
+
+  var hasSocket: Bool { environment["LISTEN_PID"] == "\(getpid())" && environment["LISTEN_FDS"] == "1" }
 
   var isUnderSystemd: Bool { environment["INVOCATION_ID"] != nil }
 

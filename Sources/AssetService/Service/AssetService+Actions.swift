@@ -406,7 +406,7 @@ extension AssetService {
           applicationGroups: Set(groups), request: request, allowsPlainHTTPToLoopback: configuration.isDevelopment)))
     let summary = RunSummary(
       app: app, id: number, request: request.map(Words.name) ?? "callbacks", startedAt: Timestamp.text(Date()),
-      outcome: .init(kind: "running", detail: ""),
+      outcome: .init(kind: RunSummary.Outcome.runningKind, detail: ""),
       usage: .init(wallSeconds: 0, cpuSeconds: 0, peakMemoryBytes: 0),
       limits: [
         "wall": limits.wall / .seconds(1), "cpu": limits.cpu / .seconds(1), "memory": Double(limits.memory),

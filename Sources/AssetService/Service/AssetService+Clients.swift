@@ -18,7 +18,9 @@ extension AssetService {
     switch arrival {
     case .opened(let connection): clients.add(connection)
     case .received(let id, .closed(let reason)): left(id, reason)
-    case .received(let id, .message(.answer(let call, let answer))): answered(id, call, answer)
+    case .received(let id, .message(.answer(let call, let answer))):
+      answered(id, call, answer)
+      clients[id]?.connection.tookAnswer()
     case .received(let id, .message(.request(let request, let content))):
       guard let client = clients[id] else { return }
       if case .hello(let hello) = content { return greet(client, request, hello) }

@@ -21,6 +21,8 @@ public actor AssetService {
     public var paths: ServicePaths
     /// Plain http to loopback hosts (L9), limits and clocks by settings (L17).
     public var isDevelopment = false
+    /// A damaged database is put aside; its last backup, or an empty one, takes its place.
+    public var startsFresh = false
     public var transfers = EngineOptions()
     public var host = PluginHost.Configuration()
     public var bundles = BundleLimits()
@@ -78,7 +80,9 @@ public actor AssetService {
     for folder in [paths.store, paths.apps, paths.groups, "\(paths.store)/manifests"] {
       try Files.makeDirectories(folder, mode: 0o700)
     }
-    let store = try AssetStore(opening: paths.store, options: .service)
+    var storeOptions = AssetStore.Options.service
+    storeOptions.startFresh = configuration.startsFresh
+    let store = try AssetStore(opening: paths.store, options: storeOptions)
     self.store = store
     var journal = ServiceJournal(store)
     let reading = ServiceClock.Reading.now()
@@ -127,6 +131,7 @@ public actor AssetService {
         note: { [weak self] text in await self?.note(text) })
     }
     tellConditions()
+    closeRuns()
     process(.restarted)
     if let language = configuration.language, language != core.conditions.language {
       var conditions = core.conditions
@@ -314,6 +319,14 @@ public actor AssetService {
   /// Writes down a download that changed without an action.
   func write(_ download: ScheduledDownload, of app: String) throws {
     try store.commit([try journal.scheduled(app, download)])
+  }
+
+  /// Runs that ended with an earlier service.
+  private func closeRuns() {
+    for var run in recordedRuns(of: nil, last: 1000) where run.outcome.kind == RunSummary.Outcome.runningKind {
+      run.outcome = .init(kind: RunEnd.interrupted.rawValue, detail: "the service ended during the run")
+      record(run)
+    }
   }
 
   func record(_ run: RunSummary) {

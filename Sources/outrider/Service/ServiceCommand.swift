@@ -40,6 +40,7 @@ struct ServiceRunCommand: AsyncParsableCommand {
   @Option(help: "The log's lines: text or json.") var logFormat = Format.text
   @Option(help: ArgumentHelp("End after so many seconds without a client or work.", valueName: "seconds"))
   var idleExit: Int?
+  @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false
 
   func run() async {
     do {
@@ -47,6 +48,7 @@ struct ServiceRunCommand: AsyncParsableCommand {
       let program = try ServicePlace.program()
       var words = [program] + place.arguments + ["--log-format", logFormat.rawValue]
       if let idleExit { words += ["--idle-exit", "\(idleExit)"] }
+      if startFresh { words.append("--start-fresh") }
       var environment = ProcessInfo.processInfo.environment
       environment[ServicePaths.connectionVariable] = nil
       throw ProcessImage.replace(words, environment: environment)

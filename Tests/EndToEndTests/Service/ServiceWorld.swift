@@ -54,7 +54,8 @@ final class ServiceWorld: @unchecked Sendable {
   /// A `Sessions.app` whose extension is `library`.
   func bundle(
     version: String = "1.0", library: String = Workspace.root + "/Plugins/catalog-c/catalog.so",
-    allowance: Int = 1 << 30, domains: [String] = ["127.0.0.1"], identifier: String = ServiceWorld.app
+    allowance: Int = 1 << 30, domains: [String] = ["127.0.0.1"], identifier: String = ServiceWorld.app,
+    group: String = ServiceWorld.group, executable: String? = nil
   ) throws -> String {
     let bundle = "\(folder)/\(version)-\(UUID().uuidString.prefix(4))/Sessions.app"
     let appex = bundle + "/Extensions/Downloader.appex"
@@ -69,7 +70,7 @@ final class ServiceWorld: @unchecked Sendable {
       ] as [String: Any],
     ]
     try write(info, to: bundle + "/Info.plist")
-    try write(["com.apple.security.application-groups": [Self.group]], to: bundle + "/entitlements.plist")
+    try write(["com.apple.security.application-groups": [group]], to: bundle + "/entitlements.plist")
     try write(
       [
         "CFBundleIdentifier": identifier + ".downloader", "CFBundleExecutable": "downloader.so",
@@ -78,7 +79,11 @@ final class ServiceWorld: @unchecked Sendable {
         ],
       ], to: appex + "/Info.plist")
     try FileManager.default.copyItem(atPath: library, toPath: appex + "/downloader.so")
-    try "#!/bin/sh\nexec sleep 60\n".write(toFile: bundle + "/Sessions", atomically: false, encoding: .utf8)
+    if let executable {
+      try FileManager.default.copyItem(atPath: executable, toPath: bundle + "/Sessions")
+    } else {
+      try "#!/bin/sh\nexec sleep 60\n".write(toFile: bundle + "/Sessions", atomically: false, encoding: .utf8)
+    }
     chmod(bundle + "/Sessions", 0o755)
     return bundle
   }
@@ -95,9 +100,7 @@ final class ServiceWorld: @unchecked Sendable {
     let service = Process()
     service.executableURL = URL(fileURLWithPath: Workspace.products + "/outriderd")
     service.arguments = ["--state", state, "--development"] + arguments
-    if !environment.isEmpty {
-      service.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    }
+    if !environment.isEmpty { service.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 } }
     service.standardInput = FileHandle.nullDevice
     let log = folder + "/service.log"
     if !FileManager.default.fileExists(atPath: log) { FileManager.default.createFile(atPath: log, contents: nil) }
@@ -136,6 +139,7 @@ final class ServiceWorld: @unchecked Sendable {
     return service.terminationStatus
   }
 
+  var isRunning: Bool { process.withLock { $0?.isRunning } ?? false }
   var pid: Int32 { process.withLock { $0?.processIdentifier } ?? -1 }
 
   struct Trouble: Error, CustomStringConvertible { let description: String }
