@@ -183,6 +183,11 @@ let package = Package(
       name: "queue-benchmark",
       dependencies: ["AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem"],
       path: "Tests/QueueBenchmark"),
+    // Run by Examples/benchmark-service.
+    .executableTarget(
+      name: "service-benchmark",
+      dependencies: ["BackgroundAssets", "DevelopmentOrigin", "LinuxSystem", "ServiceClient", "ServiceProtocol"],
+      path: "Tests/ServiceBenchmark"),
     .testTarget(
       name: "AssetStoreTests",
       dependencies: ["AssetModel", "AssetStore", "Hashing", "LinuxSystem", "TestSupport", "store-writer", grdb]),

@@ -53,6 +53,21 @@ extension AssetStore {
     }
   }
 
+  /// Those of the service's downloads whose newest transfer is settled.
+  public func settledScheduled() throws(StoreError) -> [(app: String, identifier: String)] {
+    try read { database in
+      let rows = try database.query(
+        """
+        SELECT app, identifier FROM scheduled AS s WHERE (
+          SELECT state FROM jobs WHERE jobs.app = s.app AND jobs.identifier = CAST(s.identifier AS BLOB) ORDER BY id DESC LIMIT 1
+        ) >= \(JobRow.State.finished.rawValue) ORDER BY app, identifier
+        """)
+      var all: [(app: String, identifier: String)] = []
+      while try rows.step() { all.append((rows.text(), rows.text())) }
+      return all
+    }
+  }
+
   /// The newest wakes, oldest of them first; of one app, or of all.
   public func wakes(of app: String?, last count: Int) throws(StoreError) -> [[UInt8]] {
     try read { database in

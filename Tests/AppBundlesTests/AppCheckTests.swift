@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(
-    "L9: plain http is for loopback hosts in development mode alone",
+    "L9: plain http is for loopback hosts in development mode alone [L17]",
     arguments: [
       ("http://localhost:8080/m", true), ("http://127.0.0.1/m", true), ("http://127.9.8.7:1/m", true),
       ("http://[::1]:80/m", true),

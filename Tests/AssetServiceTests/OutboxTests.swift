@@ -4,7 +4,7 @@ import Testing
 @testable import AssetService
 
 /// What waits for a client that has stopped reading.
-@Suite struct OutboxTests {
+@Suite(.timeLimit(.minutes(2))) struct OutboxTests {
   private static let kilobyte = [UInt8](repeating: 1, count: 1 << 10)
 
   private func progress(_ download: String, _ bytes: Int64) -> ServiceMessage {

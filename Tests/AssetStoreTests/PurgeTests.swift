@@ -136,7 +136,7 @@ final class FailingFiles: FileOperations {
     #expect(number > 8)
   }
 
-  @Test("F-53 what is pinned, exchanged or in a callback stays") func whatIsPinnedOrExchangedStays() throws {
+  @Test("F-53 what is pinned, exchanged or in a callback stays [B59]") func whatIsPinnedOrExchangedStays() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try Self.finished(3, in: folder)
     let plan = try store.files().map { PurgeCandidate($0, appIsLaunchable: false) }

@@ -19,8 +19,9 @@ import Testing
     .filter { !$0.contains("[#DeprecatedDeclaration]") }
   }
 
-  @Test("an app that makes every call of the framework compiles", arguments: modes) func everyCall(mode: String) throws
-  {
+  @Test("an app that makes every call of the framework compiles [L6, L8]", arguments: modes) func everyCall(
+    mode: String
+  ) throws {
     let lines = try check(Self.everyCall, mode)
     #expect(lines.isEmpty, "\(lines)")
   }

@@ -38,7 +38,8 @@ import Testing
     "Client.swift": "import BackgroundAssets\nfunc f() { BADownloadManager.shared.withExclusiveControl { _, _ in } }"
   ]
 
-  @Test("the deprecation of the closure forms can stay a warning where warnings are errors") func staysAWarning() throws
+  @Test("the deprecation of the closure forms can stay a warning where warnings are errors [L7]") func staysAWarning()
+    throws
   {
     let strict = "\(Self.compiler) -typecheck -warnings-as-errors -I \"$modules\""
     #expect(

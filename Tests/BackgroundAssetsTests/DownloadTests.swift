@@ -46,14 +46,14 @@ import Testing
     #expect(try #require(download.copy() as? BAURLDownload) == download)
   }
 
-  @Test func manifestIsASubclass() {
+  @Test("the manifest's download is of a subclass [L5]") func manifestIsASubclass() {
     let manifest: BADownload = ManifestDownload(record: make().record, state: .failed)
     #expect(type(of: manifest) != BAURLDownload.self)
     #expect(manifest is BAURLDownload)
     #expect(type(of: manifest.removingEssential()) == ManifestDownload.self)
   }
 
-  @Test func rawValues() {
+  @Test("raw values, error codes and the error domain [L15]") func rawValues() {
     #expect(BADownload.State(rawValue: -1) == .failed && BADownload.State(rawValue: 3) == .finished)
     #expect(BAContentRequest(rawValue: 4) == .languageChange && BAContentRequest(rawValue: 0) == nil)
     #expect(
@@ -75,7 +75,7 @@ import Testing
     ) { completionHandler(.rejectProtectionSpace, nil) }
   }
 
-  @Test func defaultsMarkTheEventUnhandled() {
+  @Test("the default of a delegate's method marks the event as unhandled [L2]") func defaultsMarkTheEventUnhandled() {
     let session = DownloadSession()
     let silent: any BADownloadManagerDelegate = Silent()
     let error = NSError(domain: NSURLErrorDomain, code: -999)

@@ -6,7 +6,8 @@ extension HostSuite {
   @Suite(.timeLimit(.minutes(1))) struct EntryPoints {
     private let host = FakeHost()
 
-    @Test func tableNamesAllEntryPointsWithTheirSignatures() throws {
+    @Test("the library's table names all entry points with their signatures [L1]")
+    func tableNamesAllEntryPointsWithTheirSignatures() throws {
       let table = try #require(Table(of: MinimalDownloader.self))
       #expect(table.name.hasSuffix("MinimalDownloader"))
       #expect(
@@ -81,7 +82,7 @@ extension HostSuite {
       #expect(scheduled.identifier == "level" && scheduled.flags == 0 && scheduled.fileSize == 12)
     }
 
-    @Test func networkFailureIsAURLError() throws {
+    @Test("a failure of the network is an error of the URL's domain [B74]") func networkFailureIsAURLError() throws {
       let table = try #require(Table(of: RogueDownloader.self))
       #expect(table.failed(host, "a", code: -1001) == BA_OK)
       #expect((RogueDownloader.failure as? URLError)?.code == .timedOut)

@@ -38,7 +38,7 @@ extension HostSuite {
       #expect(host.state.withLock { $0.scheduled.first?.flags } == BA_DOWNLOAD_SIZE_UNKNOWN)
     }
 
-    @Test func misuseThrowsAndNamesTheValue() throws {
+    @Test("misuse throws and names the value [L4]") func misuseThrowsAndNamesTheValue() throws {
       let essential = error { try manager.scheduleDownload(download(essential: true)) }
       #expect(essential?.domain == BAErrorDomain && essential?.code == 109)
       #expect(essential?.localizedDescription.contains("'name'") == true)
@@ -139,7 +139,7 @@ extension HostSuite {
       #expect(host.state.withLock { $0.timeouts } == [date == .distantFuture ? BA_NO_TIMEOUT : 0])
     }
 
-    @Test func closureControlReportsTheFailure() async throws {
+    @Test("the closure is told why control wasn't acquired [B67]") func closureControlReportsTheFailure() async throws {
       host.state.withLock { $0.acquireStatus = BA_CALLER_CONNECTION_INVALID }
       let (acquired, code) = await withCheckedContinuation { continuation in
         manager.withExclusiveControl { acquired, error in

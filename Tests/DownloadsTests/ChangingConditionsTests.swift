@@ -43,7 +43,7 @@ import Testing
     return conditions
   }()
 
-  @Test func aForegroundDownloadFailsAtOnce() async throws {
+  @Test("a foreground download fails at once [B42, L11]") func aForegroundDownloadFailsAtOnce() async throws {
     let scene = try await Self.scene(.foreground, isOnline: false)
     let end = try await scene.end()
     #expect(end.reason == .offline, "\(end)")
@@ -54,7 +54,7 @@ import Testing
     #expect(scene.harness.journal.state.withLock { $0.deliveries } == [scene.id])
   }
 
-  @Test("an essential one has ten seconds, from when the network went", arguments: [true, false])
+  @Test("an essential one has ten seconds, from when the network went [B42, L11]", arguments: [true, false])
   func essential(comesBack: Bool) async throws {
     let scene = try await Self.scene(.essential) { _, nth in
       nth == 1 ? .cut(after: .byte(1 << 20), .silence) : nil

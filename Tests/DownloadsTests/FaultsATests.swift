@@ -34,7 +34,7 @@ import Testing
     #expect(trial.data == Data(second.bytes(in: 0..<Trial.size)))
   }
 
-  @Test("F-03 the file changed, and its length too") func changedLength() async throws {
+  @Test("F-03 the file changed, and its length too [B52]") func changedLength() async throws {
     let reply: @Sendable (RecordedRequest, Int) -> Reply? = { _, nth in
       nth == 1
         ? .with {

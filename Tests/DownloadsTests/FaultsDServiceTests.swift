@@ -155,7 +155,8 @@ import Testing
     try again.close()
   }
 
-  @Test("F-67 the service is restarted in mid-transfer, again and again: every byte is fetched once") func restart()
+  @Test("F-67 the service is restarted in mid-transfer, again and again: every byte is fetched once [B43]")
+  func restart()
     async throws
   {
     let state = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-state-")

@@ -25,7 +25,8 @@ import Testing
     return ids
   }
 
-  @Test func classesThenPriorityThenRestThenAge() {
+  @Test("classes go first, then priorities, then who needs little, then who waits longest [B46]")
+  func classesThenPriorityThenRestThenAge() {
     var scheduler = Scheduler()
     scheduler.limits.perOrigin = 16
     scheduler.enqueue(Self.entry(1, .prefetch), now: .zero)

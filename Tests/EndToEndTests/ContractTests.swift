@@ -72,7 +72,7 @@ import Testing
         == Array(repeating: "current \(verdict.accepted.count + 1)", count: 2))
   }
 
-  @Test func theEndIsAnnounced() async throws {
+  @Test("The end of a run is announced to its extension [B11]") func theEndIsAnnounced() async throws {
     let (_, report) = try await wake { plugin, _, _ in try await plugin.willTerminate() }
     #expect(report.log.last?.message == "will terminate", "\(report.log)")
     #expect(report.outcome.kind == .returned)

@@ -30,7 +30,7 @@ import Testing
   }
 
   /// Neither what a library's own file takes nor what is read of four times the limit.
-  @Test func filesArentShown() async throws {
+  @Test("Pages of mapped files aren't counted as memory [B17]") func filesArentShown() async throws {
     for _ in 0..<3 {
       let little = try await Self.peak("getpid", 8 << 20, "libc.so.6")
       #expect(little.outcome == .returned && little.kibibytes < 1024, "\(little)")

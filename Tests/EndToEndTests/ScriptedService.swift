@@ -70,7 +70,8 @@ final class ScriptedService: Sendable {
 
   deinit { Files.removeTree(folder) }
 
-  func start() throws {
+  /// Somebody listens at the socket; who connects isn't taken. The caller closes it.
+  func listen() throws -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: paths.socket.utf8) }
@@ -81,7 +82,12 @@ final class ScriptedService: Sendable {
         bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
-    guard listener >= 0, result == 0, listen(listener, 64) == 0 else { throw POSIXError(.EIO) }
+    guard listener >= 0, result == 0, Glibc.listen(listener, 64) == 0 else { throw POSIXError(.EIO) }
+    return listener
+  }
+
+  func start() throws {
+    let listener = try listen()
     state.withLock { $0.listener = listener }
     Thread.detachNewThread { [weak self] in
       while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {

@@ -297,7 +297,7 @@ import Testing
 
   // MARK: simulate
 
-  @Test("simulate prints the run, and fails with it") func simulate() throws {
+  @Test("simulate prints the run, and fails with it [L12]") func simulate() throws {
     let service = try ScriptedService { peer, id, request in
       switch request {
       case .simulate(.install, _):

@@ -67,7 +67,7 @@ import Testing
     #expect(try await detail([.cgroup]).contains("used"))
   }
 
-  @Test func theMountNamespaceHides() async throws {
+  @Test("The mount namespace hides what isn't shown [B25]") func theMountNamespaceHides() async throws {
     // stat and access aren't Landlock's to refuse.
     for path in ["/etc/passwd", "/proc/self/status", "/home", "/root", "/sys", "/bin/sh", "/usr/bin/env", "/var"] {
       let found = try await value { try await $0.call("access", "i32(cstring,i32)", .text(path), 0) }
@@ -151,7 +151,7 @@ import Testing
   }
 
   /// A datagram socket that is connected to this machine's own loopback, with the filter open that would stop it before.
-  @Test func theNetworkNamespaceHasNoNetwork() async throws {
+  @Test("The network namespace has no network [B12]") func theNetworkNamespaceHasNoNetwork() async throws {
     let connect = { (plugin: Plugin) in
       let socket = try await plugin.call("socket", "i32(i32,i32,i32)", 2, 2, 0)
       guard case .signed(let descriptor) = socket.value else { return socket }

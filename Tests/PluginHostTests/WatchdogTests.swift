@@ -17,7 +17,7 @@ import Testing
     return dog
   }
 
-  @Test func wallTimeEndsACall() {
+  @Test("A call that takes too long ends the run [B24]") func wallTimeEndsACall() {
     var dog = calling(at: .seconds(100))
     #expect(dog.wallDeadline == .seconds(130))
     #expect(dog.tick(at: .milliseconds(129_999), cpu: .zero, memory: 0) == .none)
@@ -187,7 +187,7 @@ import Testing
     #expect(dog.tick(at: .seconds(2), cpu: .seconds(18), memory: 0) == .none, "this call used 9, not 16")
   }
 
-  @Test func memory() {
+  @Test("A run that takes more memory than its limit is ended [B16]") func memory() {
     var dog = calling()
     #expect(dog.tick(at: Self.second, cpu: .zero, memory: 1 << 20) == .none, "the limit itself is allowed")
     #expect(dog.tick(at: Self.second, cpu: .zero, memory: nil) == .none)

@@ -142,7 +142,8 @@ import Testing
     #expect(download.state == .created)
   }
 
-  @Test("misuse is refused here, with the value in its description, and the service isn't asked") func misuse() throws {
+  @Test("misuse is refused here, with the value in its description, and the service isn't asked [B75, L3]")
+  func misuse() throws {
     let app = try App()
     defer { app.service.stop() }
     for call in [app.manager.scheduleDownload, app.manager.startForegroundDownload] {

@@ -63,7 +63,7 @@ import Testing
     #expect(!lock.isViolated.withLock { $0 } && lock.holders.withLock { $0.isEmpty })
   }
 
-  @Test("the asynchronous form hands value and error through and returns after the release") func handsThrough()
+  @Test("the asynchronous form hands value and error through and returns after the release [B69]") func handsThrough()
     async throws
   {
     let lock = Lock()
@@ -92,7 +92,7 @@ import Testing
     #expect(seconds > 50 && seconds <= 100)
   }
 
-  @Test("control that isn't granted in time is an error that says so, and nothing is released") func notInTime()
+  @Test("control that isn't granted in time is an error that says so, and nothing is released [B67]") func notInTime()
     async throws
   {
     let app = try App { peer, id, _ in peer.send(.failure(id: id, failure: .framework(0, "held"))) }

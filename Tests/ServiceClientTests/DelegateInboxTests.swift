@@ -11,7 +11,7 @@ import Testing
       fileSize: 1)
   }
 
-  @Test("of a download's progress only the newest waits, at the place of the first") func coalesced() {
+  @Test("of a download's progress only the newest waits, at the place of the first [B41]") func coalesced() {
     let inbox = Inbox()
     for total in 1...1000 {
       for name in 0..<3 {

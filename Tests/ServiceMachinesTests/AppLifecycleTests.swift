@@ -196,7 +196,7 @@ import Testing
     #expect(app.handle(.restarted, at: 6).contains(.placeVersion(version: "1")))
   }
 
-  @Test("An update wakes the extension of the new version behind a closed gate [B1, B15]")
+  @Test("An update wakes the extension of the new version behind a closed gate [B1, B15, B7]")
   func updateAsksNewVersion() {
     var app = Self.launchable()
     let effects = app.handle(.placed(version: "2", kind: .update), at: 3)

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("App and a running extension with a delegate of its own both get each event [B31]")
+  @Test("App and a running extension with a delegate of its own both get each event [B31, B34]")
   func both() {
     var router = EventRouter()
     _ = router.handle(.observing(recipient: Self.app, isObserving: true), at: 0)

@@ -142,10 +142,19 @@ struct ServiceCore: Sendable, Equatable {
     }
   }
 
-  /// When `tick` has something to do.
+  /// When `tick` has something to do. Asked after every event: nothing is allocated.
   var nextDeadline: Instant? {
-    let ofApps = apps.values.flatMap { [$0.lifecycle.nextDeadline, $0.router.nextDeadline, $0.control.nextDeadline] }
-    return ([planner.nextDeadline] + ofApps).compactMap(\.self).min()
+    var next = planner.nextDeadline
+    func consider(_ deadline: Instant?) {
+      guard let deadline else { return }
+      next = min(next ?? deadline, deadline)
+    }
+    for machines in apps.values {
+      consider(machines.lifecycle.nextDeadline)
+      consider(machines.router.nextDeadline)
+      consider(machines.control.nextDeadline)
+    }
+    return next
   }
 
   // MARK: For the routing

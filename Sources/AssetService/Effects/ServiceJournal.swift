@@ -45,6 +45,7 @@ struct ServiceJournal {
   let store: AssetStore
   /// What the journal has, so that only what changed is written.
   private var written: [String: AppMachines] = [:]
+  private var writtenOwn: Own?
   private let encoder: JSONEncoder
 
   struct State {
@@ -59,12 +60,17 @@ struct ServiceJournal {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   }
 
-  /// The service's own values, beside those of apps.
-  private struct Own: Codable {
-    var clock: ServiceClock
+  /// The service's own values, beside those of apps. They have a record for each app, so that they are written only when
+  /// they change.
+  private struct Own: Codable, Equatable {
     var planner: WakePlanner
     var settings: ServiceSettings
     var conditions: Conditions
+  }
+
+  /// What goes on with every event, and is written with each.
+  private struct Progress: Codable {
+    var clock: ServiceClock
     var lastOccurrence: Int64
   }
 
@@ -86,10 +92,13 @@ struct ServiceJournal {
   /// nil: nothing was ever written.
   mutating func load() throws -> State? {
     var own: Own?
+    var progress: Progress?
     var parts: [String: [String: [UInt8]]] = [:]
     for machine in try store.machines() {
       if machine.app.isEmpty {
-        own = try? decode(Own.self, machine.state)
+        // Both were one before, under the name `own`.
+        own = own ?? (try? decode(Own.self, machine.state))
+        progress = (try? decode(Progress.self, machine.state)) ?? progress
       } else {
         parts[machine.app, default: [:]][machine.name] = machine.state
       }
@@ -99,18 +108,19 @@ struct ServiceJournal {
       guard let download = try? JSONDecoder().decode(ScheduledDownload.self, from: Data(value)) else { return }
       downloads[app, default: [:]][identifier] = download
     }
-    guard let own else { return nil }
+    guard let own, let progress else { return nil }
     var apps: [String: AppMachines] = [:]
     for (app, parts) in parts {
       let entries = (downloads[app] ?? [:]).values.compactMap(\.entry)
       if let machines = try? self.machines(parts, entries) { apps[app] = machines }
     }
-    written = apps
+    for (app, machines) in apps { written[app] = machines.withoutDownloads }
+    writtenOwn = own
     return State(
       core: ServiceCore(
         planner: own.planner, settings: own.settings, conditions: own.conditions, apps: apps,
-        lastOccurrence: own.lastOccurrence),
-      clock: own.clock, downloads: downloads)
+        lastOccurrence: progress.lastOccurrence),
+      clock: progress.clock, downloads: downloads)
   }
 
   private func machines(_ parts: [String: [UInt8]], _ entries: [DownloadRegistry.Entry]) throws -> AppMachines {
@@ -143,12 +153,13 @@ struct ServiceJournal {
       changes += try self.changes(app, from: written[app], to: now)
     }
     if changes.isEmpty, further.isEmpty, !apps.contains("") { return }
-    let own = Own(
-      clock: clock, planner: core.planner, settings: core.settings, conditions: core.conditions,
-      lastOccurrence: core.lastOccurrence)
-    changes.append(.machine(app: "", name: "own", state: try bytes(own)))
+    let own = Own(planner: core.planner, settings: core.settings, conditions: core.conditions)
+    if own != writtenOwn { changes.append(.machine(app: "", name: "own", state: try bytes(own))) }
+    let progress = Progress(clock: clock, lastOccurrence: core.lastOccurrence)
+    changes.append(.machine(app: "", name: "progress", state: try bytes(progress)))
     try store.commit(changes + further)
-    for app in apps { written[app] = core.apps[app] }
+    writtenOwn = own
+    for app in apps { written[app] = core.apps[app]?.withoutDownloads }
   }
 
   private func changes(_ app: String, from old: AppMachines?, to new: AppMachines) throws -> [ServiceChange] {
@@ -182,4 +193,13 @@ struct ServiceJournal {
   }
 
   private func bytes(_ value: some Encodable) throws -> [UInt8] { Array(try encoder.encode(value)) }
+}
+
+extension AppMachines {
+  /// The registry has a row for each download. A second reference to it would have it copied with every change.
+  fileprivate var withoutDownloads: AppMachines {
+    var machines = self
+    machines.registry = DownloadRegistry()
+    return machines
+  }
 }

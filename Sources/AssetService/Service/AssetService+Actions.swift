@@ -124,12 +124,14 @@ extension AssetService {
     guard !specifications.isEmpty else { return }
     do {
       let results = try await transfers.add(specifications)
+      var events: [CoreEvent] = []
       for (specification, result) in zip(specifications, results) {
         if paused.contains(specification.identifier) {
           transfers.pause(.init(app: specification.app, download: specification.identifier))
         }
-        process(.app(specification.app, .registry(event(specification.identifier, result))))
+        events.append(.app(specification.app, .registry(event(specification.identifier, result))))
       }
+      process(events)
     } catch is EngineClosed {
       // The service stops: they are added by the next one.
     } catch {
@@ -175,10 +177,13 @@ extension AssetService {
   func reconcile() async {
     for (app, downloads) in downloads {
       for (unique, download) in downloads where download.isDiscarded { discard(app, unique) }
-      for (unique, download) in downloads where download.entry?.isKnownToEngine == true {
-        guard let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled else { continue }
-        await settle(app, unique, record)
-      }
+    }
+    // One question to the journal: there may be 100,000 that go on.
+    for (app, unique) in (try? store.settledScheduled()) ?? [] {
+      guard downloads[app]?[unique]?.entry?.isKnownToEngine == true,
+        let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled
+      else { continue }
+      await settle(app, unique, record)
     }
   }
 

@@ -190,9 +190,11 @@ extension AssetService {
   }
 
   func currentDownloads(of app: String) -> [DownloadValue] {
-    (downloads[app] ?? [:]).values.filter { $0.entry != nil && $0.entry?.state != .finished }
-      .sorted { ($0.value.identifier, $0.value.uniqueIdentifier) < ($1.value.identifier, $1.value.uniqueIdentifier) }
-      .map(\.value)
+    (downloads[app] ?? [:]).values.compactMap { download in
+      guard let entry = download.entry, entry.state != .finished else { return nil }
+      return download.value
+    }
+    .sorted { $0.identifier < $1.identifier }
   }
 
   // MARK: Requests of extensions

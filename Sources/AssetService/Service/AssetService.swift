@@ -63,7 +63,9 @@ public actor AssetService {
   private var actions: [Action] = []
   private var uncommitted = UncommittedWork()
   private var isActing = false
-  private var timer: Task<Void, Never>?
+  private var timer: DeadlineTimer?
+  /// What it is set to.
+  private var armed: Instant?
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
   private var isStopping = false
@@ -130,6 +132,9 @@ public actor AssetService {
         { [weak self] key, event in await self?.happened(key, event) },
         note: { [weak self] text in await self?.note(text) })
     }
+    do { timer = try DeadlineTimer { [weak self] in Task { await self?.timerFired() } } } catch {
+      configuration.logger.critical("nothing happens by itself: \(error)")
+    }
     tellConditions()
     closeRuns()
     process(.restarted)
@@ -173,7 +178,7 @@ public actor AssetService {
     clients.simulations.endAll()
     listener?.stop()
     for client in clients.clients.values { client.connection.end(nil) }
-    timer?.cancel()
+    timer = nil
     host.stop()
     await transfers.engine.close()
     events?.cancel()
@@ -205,13 +210,16 @@ public actor AssetService {
   // MARK: Events and actions
 
   /// Decides, writes down what changed, and has the actions carried out.
-  func process(_ event: CoreEvent) {
-    guard !isStopping else { return }
+  func process(_ event: CoreEvent) { process([event]) }
+
+  /// Several events, decided one after the other and written down together.
+  func process(_ events: [CoreEvent]) {
+    guard !isStopping, !events.isEmpty else { return }
     let now = clock.advance(.now())
-    let next = core.handle(event, now: now)
-    commit(next, isVolatile: event.isVolatile)
+    let decided = events.map { ($0, core.handle($0, now: now)) }
+    commit(decided.flatMap { $0.1 }, isVolatile: events.allSatisfy(\.isVolatile))
     if !isActing { Task { await self.act() } }
-    if uncommitted.failure == nil { publishChanges(of: event, next) }
+    if uncommitted.failure == nil { for (event, actions) in decided { publishChanges(of: event, actions) } }
     armTimer()
   }
 
@@ -340,15 +348,20 @@ public actor AssetService {
 
   /// One timer for the next moment at which a machine has something to do.
   private func armTimer() {
-    timer?.cancel()
-    var wait = core.nextDeadline.map { max(.milliseconds(1), min($0 - clock.now, .hours(1))) }
-    // A tick writes what couldn't be written.
-    if uncommitted.failure != nil { wait = min(wait ?? .seconds(1), .seconds(1)) }
-    guard let wait else { return }
-    timer = Task { [weak self] in
-      guard (try? await Task.sleep(for: wait)) != nil else { return }
-      await self?.process(.tick)
+    var next = core.nextDeadline
+    if uncommitted.failure != nil {
+      // A tick writes what couldn't be written.
+      let retry = clock.now + .seconds(1)
+      next = min(next ?? retry, armed ?? retry, retry)
     }
+    guard next != armed else { return }
+    armed = next
+    timer?.arm(after: next.map { $0 - clock.now })
+  }
+
+  private func timerFired() {
+    armed = nil
+    process(.tick)
   }
 
   func newOccurrence() -> Int64 { core.newOccurrence() }

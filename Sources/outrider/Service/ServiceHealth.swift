@@ -16,17 +16,43 @@ struct ServiceHealth: Encodable {
 
   /// Starts nothing.
   static func read(_ place: ServicePlace) async -> Self {
-    var health = Self(findings: [program, socket(place)])
     do {
+      try await checkThatItAnswers(place)
       let report = try await ServiceReport.read(place)
-      health.findings.append(process(report))
-      health.findings.append(database(place, report))
-      health.findings.append(units(report))
+      return Self(findings: [program, socket(place, report), process(report)] + rest(place, report))
     } catch {
-      health.findings.append(Finding(part: "process", state: "bad", detail: text(error)))
+      // Something answers that isn't a service of ours, or the socket can't be reached at all.
+      let process = Finding(part: "process", state: "bad", detail: text(error))
+      return Self(findings: [program, socket(place, nil), process] + rest(place, nil))
     }
-    health.findings.append(openFiles)
-    return health
+  }
+
+  /// Seconds in which a service has to say hello.
+  private static let patience = 5
+
+  /// One that hangs isn't waited for: this is the command that has to say so.
+  private static func checkThatItAnswers(_ place: ServicePlace) async throws {
+    let session: ServiceSession
+    do { session = try ServiceSession(ServiceConnection.connect(to: place.paths.socket)) } catch {
+      if error.isServiceAbsent { return }
+      throw error
+    }
+    let limit = Task {
+      try await Task.sleep(for: .seconds(patience))
+      session.close()
+    }
+    defer { limit.cancel() }
+    do throws(ServiceFailure) { _ = try await session.request(.hello(Hello(role: .operator))) } catch {
+      guard session.isClosed else { throw error }
+      throw Failure(
+        75,
+        "a service listens, and said nothing within \(patience) s; 'outrider service log' may tell why, end it and start another"
+      )
+    }
+  }
+
+  private static func rest(_ place: ServicePlace, _ report: ServiceReport?) -> [Finding] {
+    [database(place, report?.status), units, openFiles]
   }
 
   private static func text(_ error: any Error) -> String { (error as? Failure)?.message ?? "\(error)" }
@@ -37,7 +63,8 @@ struct ServiceHealth: Encodable {
     }
   }
 
-  private static func socket(_ place: ServicePlace) -> Finding {
+  /// `report`: nil where it couldn't be asked for.
+  private static func socket(_ place: ServicePlace, _ report: ServiceReport?) -> Finding {
     let path = place.paths.socket
     let (count, limit) = (path.utf8.count, ServicePaths.maxSocketPath)
     guard count <= limit else {
@@ -54,7 +81,13 @@ struct ServiceHealth: Encodable {
         part: "socket", state: "bad",
         detail: "\(place.paths.runtime) belongs to user \(folder.st_uid); remove it, or choose another --state")
     }
-    return Finding(part: "socket", state: Files.exists(path) ? "good" : "absent", detail: path)
+    guard Files.exists(path) else { return Finding(part: "socket", state: "absent", detail: path) }
+    guard let report else { return Finding(part: "socket", state: "bad", detail: "\(path) can't be asked") }
+    return report.isRunning
+      ? Finding(part: "socket", state: "good", detail: path)
+      : Finding(
+        part: "socket", state: "absent",
+        detail: "\(path): nobody listens since a service ended without removing it; the next one replaces it")
   }
 
   private static func process(_ report: ServiceReport) -> Finding {
@@ -67,20 +100,26 @@ struct ServiceHealth: Encodable {
       detail: "process \(status.process), \(memory), \(status.apps) apps, \(status.downloads) downloads")
   }
 
-  private static func database(_ place: ServicePlace, _ report: ServiceReport) -> Finding {
+  private static func database(_ place: ServicePlace, _ status: StatusSummary?) -> Finding {
     let store = place.paths.store
-    if let status = report.status {
+    if let status {
       return Finding(
         part: "database", state: "good", detail: "\(status.database), \(ServiceWords.size(status.databaseBytes))")
     }
-    // The nearest folder that is there says whether it could be made.
+    // The nearest path that is there says whether it could be made.
     var folder = store
-    while !Files.exists(folder), let slash = folder.lastIndex(of: "/"), slash != folder.startIndex {
-      folder = String(folder[..<slash])
+    var facts = stat()
+    while stat(folder, &facts) != 0, let slash = folder.lastIndex(of: "/"), folder != "/" {
+      folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
     }
-    guard access(folder, W_OK | X_OK) == 0 else {
+    guard facts.st_mode & S_IFMT == S_IFDIR else {
       return Finding(
-        part: "database", state: "bad", detail: "\(folder) can't be written: \(SystemCallError.message(errno))")
+        part: "database", state: "bad", detail: "\(folder) isn't a folder; remove it, or choose another --state")
+    }
+    guard access(folder, R_OK | W_OK | X_OK) == 0 else {
+      return Finding(
+        part: "database", state: "bad",
+        detail: "\(folder) can't be used by this user: \(SystemCallError.message(errno)); choose another --state")
     }
     var volume = statvfs()
     let free = statvfs(folder, &volume) == 0 ? Int64(clamping: UInt64(volume.f_bavail) * UInt64(volume.f_frsize)) : 0
@@ -89,16 +128,17 @@ struct ServiceHealth: Encodable {
       detail: "\(store), \(ServiceWords.size(free)) free")
   }
 
-  private static func units(_ report: ServiceReport) -> Finding {
-    guard !report.units.isEmpty else {
+  private static var units: Finding {
+    let installed = (try? ServiceUnits.directory()).map(ServiceUnits.installed) ?? []
+    guard !installed.isEmpty else {
       return Finding(
         part: "units", state: "absent",
         detail: "without 'outrider service install' periodic wakes happen only while a command's service runs")
     }
-    let paths = report.units.joined(separator: ", ")
+    let paths = installed.joined(separator: ", ")
+    let state = Systemctl.run("is-active", ServiceUnits.service)?.text
     return Finding(
-      part: "units", state: report.unitState == "failed" ? "bad" : "good",
-      detail: report.unitState.map { "\(paths): \($0)" } ?? paths)
+      part: "units", state: state == "failed" ? "bad" : "good", detail: state.map { "\(paths): \($0)" } ?? paths)
   }
 
   /// What a service with many clients and downloads has open.

@@ -28,6 +28,7 @@ import Testing
   }
 
   @Test(
+    "addresses that are refused [B48 L9]",
     arguments: [
       "http://example.com/", "ftp://example.com/", "file:///etc/passwd", "https://user@example.com/",
       "https://user:pass@example.com/",
