@@ -34,6 +34,7 @@ private struct JournalledWorld {
   var diesAt: Int
 
   init(folder: String, diesAt: Int) throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     store = try AssetStore(opening: folder, options: .service)
     journal = ServiceJournal(store)
     self.diesAt = diesAt

@@ -128,31 +128,6 @@ import Testing
     session.withLock { $0 = nil }
   }
 
-  @Test("A simulated wake that is refused says so with the reason, instead of waiting (B10, B26)")
-  func refusedSimulation() async throws {
-    let world = try ServiceWorld()
-    world.publish(["e1": 1000])
-    try world.start()
-    _ = try await world.install(world.bundle())
-    try await world.waitUntilShelved(["e1": 1000])
-    let session = try await world.connect()
-    defer { session.close() }
-    guard case .apps = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app)) else {
-      Issue.record("a wake that isn't refused is answered")
-      return
-    }
-    _ = try await session.request(.set(key: "isLowPower", value: "true", app: nil))
-    await #expect { _ = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app)) } throws: {
-      let failure = $0 as? ServiceFailure
-      return failure?.code == 75 && failure?.message.contains("saves power") == true && failure?.remedy != nil
-    }
-    _ = try await session.request(.set(key: "isLowPower", value: "false", app: nil))
-    world.origin.stop()
-    await #expect { _ = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app)) } throws: {
-      ($0 as? ServiceFailure)?.message.contains("manifest") == true
-    }
-  }
-
   @Test("An extension that crashes in an installation doesn't keep the app from being launched (B8)")
   func crashes() async throws {
     let world = try ServiceWorld()
