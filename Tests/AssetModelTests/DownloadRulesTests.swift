@@ -47,7 +47,7 @@ import Testing
       (download { $0.url = "https://a/\u{0}" }, 102, "\\u{0}"),
       (download { $0.url = "https://a/" + String(repeating: "x", count: 8192) }, 102, "8202 bytes"),
       (download { $0.applicationGroupIdentifier = "group.other" }, 55, "group.other"),
-      (download { $0.applicationGroupIdentifier = "" }, 55, "member"),
+      (download { $0.applicationGroupIdentifier = "" }, 55, "isn't one of the bundle's"),
       (download { $0.identifier = "" }, 102, "empty"),
       (download { $0.identifier = String(repeating: "é", count: 513) }, 102, "1026 bytes"),
       (download { $0.method = String(repeating: "M", count: 33) }, 102, "method has 33 bytes"),

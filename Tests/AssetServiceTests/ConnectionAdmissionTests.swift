@@ -3,7 +3,7 @@ import Testing
 @testable import AssetService
 
 /// Who may connect when many do.
-@Suite struct ConnectionAdmissionTests {
+@Suite(.timeLimit(.minutes(2))) struct ConnectionAdmissionTests {
   /// Whether the process was taken.
   private func admit(_ process: Int32, _ admission: inout ConnectionAdmission) -> Bool {
     do throws(ConnectionAdmission.Refusal) {

@@ -43,6 +43,7 @@ import Testing
       .app(
         "a",
         .lifecycle(.manifestFailed(generation: generation, failure: .framework(1, "no")))), now: .start)
+    _ = core.handle(.app("a", .lifecycle(.versionPlaced(version: "1"))), now: .start)
     #expect(core.apps["a"]?.lifecycle.active == nil)
     _ = core.handle(.conditions(Conditions(language: "de-DE")), now: .start)
     #expect(core.apps["a"]?.lifecycle.active?.kind != .languageChange)

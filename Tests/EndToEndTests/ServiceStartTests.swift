@@ -69,7 +69,8 @@ import Testing
     #expect(end.status == 0 && end.output.contains("com.example.sessions"), "\(end)")
     let pid = place.text("pids").trimmingCharacters(in: .newlines)
     #expect(end.errors == "started the service (process \(pid)); outrider service status tells of it\n", "\(end)")
-    #expect(place.text("arguments") == "--development --ready-fd 3\n")
+    let log = "\(place.folder)/store/service.log"
+    #expect(place.text("arguments") == "--development --log-file \(log) --ready-fd 3\n")
     #expect(place.text("session").trimmingCharacters(in: .newlines) == pid, "a session of its own")
     // 255 is the shell's own, of its script.
     #expect(place.text("descriptors").split(separator: "\n").allSatisfy { ["0", "1", "2", "3", "255"].contains($0) })

@@ -26,6 +26,7 @@ import Testing
     #expect(app.state == .launchable)
     #expect(app.progress.fraction == 1)
     #expect(app.restrictions.isActive)
+    try await world.wait("the runs have ended") { try await world.runs().allSatisfy { $0.outcome.kind != "running" } }
     let runs = try await world.runs()
     #expect(runs.map(\.outcome.kind).allSatisfy { $0 == "returned" }, "\(runs)")
     #expect(runs.first?.request == "install")
