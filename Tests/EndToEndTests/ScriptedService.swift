@@ -90,6 +90,8 @@ final class ScriptedService: Sendable {
     let listener = try listen()
     state.withLock { $0.listener = listener }
     Thread.detachNewThread { [weak self] in
+      // Nobody else closes it: its number could be another's when this thread accepts again.
+      defer { Glibc.close(listener) }
       while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
         guard let self else { return }
         self.serve(Peer(descriptor))
@@ -101,7 +103,6 @@ final class ScriptedService: Sendable {
   func die() {
     let peers = state.withLock { state in
       shutdown(state.listener, Int32(SHUT_RDWR))
-      Glibc.close(state.listener)
       defer { state.peers = [] }
       return state.peers
     }

@@ -95,8 +95,15 @@ extension AssetService {
     for case .addTransfer(let app, let planned, let urgency, let isPaused, let isManifest, let budget) in actions {
       let unique = planned.uniqueIdentifier
       guard let scheduled = downloads[app]?[unique], !scheduled.isDiscarded else { continue }
-      if let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled {
-        await settle(app, unique, record)
+      if let record = transfers.record(.init(app: app, download: unique)) {
+        if record.state.isSettled {
+          await settle(app, unique, record)
+        } else {
+          // Added by a service that was killed before it could say so. Asked again, the engine could have finished it by
+          // then, and take it for another one.
+          if isPaused { transfers.pause(.init(app: app, download: unique)) }
+          process(.app(app, .registry(.engineAdded(uniqueIdentifier: unique))))
+        }
         continue
       }
       if !isManifest,
