@@ -182,6 +182,7 @@ extension AssetService {
 
   /// What the engine settled before the service that is gone could hear of it: nobody says it again.
   func reconcile() async {
+    for app in core.apps.keys { discardManifests(app) }
     for (app, downloads) in downloads {
       for (unique, download) in downloads where download.isDiscarded { discard(app, unique) }
     }
@@ -297,9 +298,13 @@ extension AssetService {
   private func discardManifests(_ app: String) {
     let kept = Set(core.apps[app]?.manifests.values ?? [:].values)
     for (unique, download) in downloads[app] ?? [:] where download.value.isManifest && !kept.contains(unique) {
-      unlink(plan.path(of: download.value))
       // A failed one is still to be told of.
-      if core.apps[app]?.failed.contains(unique) != true { settleDelivery(app, unique, forgets: true) }
+      if core.apps[app]?.failed.contains(unique) == true {
+        unlink(plan.path(of: download.value))
+      } else {
+        downloads[app]?[unique]?.isDiscarded = true
+        discard(app, unique)
+      }
     }
   }
 
