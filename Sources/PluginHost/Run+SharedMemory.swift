@@ -28,8 +28,9 @@ extension Run {
 
   func beginLook(using memory: Int) {
     guard !sharedLook.isUnderWay else { return }
-    let due = sharedLook.begin(at: BootClock.now, memory: memory)
     stopThreads(but: heldCalls.map(\.pid))
+    // Until the signals had reached it, it may have used more: this thread may have been kept from sending them.
+    let due = sharedLook.begin(at: BootClock.now, memory: max(memory, self.memory() ?? 0))
     loop.setTimer(key(.look), at: due) { [weak self] in self?.look() }
   }
 

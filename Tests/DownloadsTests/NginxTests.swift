@@ -124,7 +124,9 @@ import Testing
   /// Its tag is made of the length and the second of the last change.
   @Test("a file replaced within the second by one as long: nginx gives it the same tag", arguments: [true, false])
   func sameTag(isReplaced: Bool) async throws {
-    let server = try Nginx(directives: "limit_rate 4m;")
+    // It is never through before it is paused.
+    let server = try Nginx(directives: "limit_rate_after 2m; if (-f $document_root/slow) { set $limit_rate 1k; }")
+    try server.put("slow", Data())
     let first = Self.random(6 << 20)
     let second = isReplaced ? Self.random(6 << 20, seed: 2) : first
     let date = Date(timeIntervalSince1970: 1_700_000_000)
@@ -146,6 +148,7 @@ import Testing
         harness.engine.pause(id)
       case .paused(id):
         try put(second)
+        try FileManager.default.removeItem(atPath: "\(server.root)/slow")
         harness.engine.resume(id)
       case .finished, .failed:
         end = event
