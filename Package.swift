@@ -144,9 +144,10 @@ let package = Package(
       exclude: ["ClientSources"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
     .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
-    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
-    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem"]),
+    .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
     .testTarget(name: "RunnerKitTests", dependencies: ["CLinux", "HostProtocol", "LinuxSystem", "RunnerKit"]),
     .testTarget(

@@ -8,7 +8,8 @@ import Testing
   @Test("The log of a running service is put aside at its limit, and at most two files of that size are there")
   func log() throws {
     let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let path = folder + "/service.log"
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
@@ -28,7 +29,8 @@ import Testing
   @Test("A log that was given another name by somebody else isn't put aside")
   func foreignLog() throws {
     let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let descriptor = open(folder + "/other", O_WRONLY | O_CREAT | O_APPEND, 0o600)
     defer { close(descriptor) }

@@ -34,7 +34,8 @@ private struct JournalledWorld {
   var diesAt: Int
 
   init(folder: String, diesAt: Int) throws {
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     store = try AssetStore(opening: folder, options: .service)
     journal = ServiceJournal(store)
     self.diesAt = diesAt

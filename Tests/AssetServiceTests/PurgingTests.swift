@@ -23,7 +23,8 @@ private final class FullVolume {
 
   init() throws {
     path = NSTemporaryDirectory() + "volume-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     guard mount("outrider", path, "tmpfs", 0, "size=8m") == 0 else {
       rmdir(path)
       throw SystemCallError("mount", code: errno, subject: path)

@@ -15,7 +15,7 @@ import Testing
     var acknowledged: Int64 = 0
     for round in 0..<15 {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      let process = Process()
+      let process = TestProcess()
       process.executableURL = program
       process.arguments = [folder.path, "\(acknowledged + Int64(round) * 1_000_000)"]
       let output = Pipe.own()

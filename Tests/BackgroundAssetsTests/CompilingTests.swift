@@ -17,7 +17,7 @@ import Testing
     for (name, text) in sources {
       try text.write(to: folder.appendingPathComponent(name), atomically: false, encoding: .utf8)
     }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
     process.arguments = [
       "-c", "cd '\(folder.path)' && modules='\(Self.products)/Modules' && root='\(Self.root)' && \(command)",

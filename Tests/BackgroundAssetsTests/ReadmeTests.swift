@@ -22,7 +22,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent(name)
     try source.write(to: file, atomically: false, encoding: .utf8)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = command + [file.path]
     let output = Pipe.own()
@@ -98,7 +98,7 @@ import Testing
       .write(to: folder.appendingPathComponent("Package.swift"), atomically: false, encoding: .utf8)
     try Self.block("swift", "BADownloaderExtension")
       .write(to: sources.appendingPathComponent("Downloader.swift"), atomically: false, encoding: .utf8)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"]
     let (output, errors) = (Pipe.own(), folder.appendingPathComponent("errors"))

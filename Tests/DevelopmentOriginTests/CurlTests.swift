@@ -10,7 +10,7 @@ import Testing
   }
 
   private func curl(_ arguments: [String]) throws -> Finished {
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
     process.arguments = ["-sS", "--noproxy", "*", "--max-time", "10"] + arguments
     let output = Pipe.own()

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct FaultsABombTests {
   /// 128 MiB of zeros, in some 130 KiB.
   private static let bomb: [UInt8] = {
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = ["-c", "head -c 134217728 /dev/zero | gzip -9"]
     let output = Pipe.own()

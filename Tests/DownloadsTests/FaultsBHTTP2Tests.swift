@@ -2,6 +2,7 @@ import AssetModel
 import Foundation
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DevelopmentOrigin
@@ -226,7 +227,7 @@ import Testing
     defer { peer.end() }
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-flooded-")
     defer { Files.removeTree(folder) }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "outrider")
     process.arguments = [

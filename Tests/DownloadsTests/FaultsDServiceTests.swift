@@ -230,7 +230,7 @@ import Testing
     try Files.makeDirectories("\(folder)/files", mode: 0o700)
     let origins = try (0..<3).map { _ in try Origin { $0.resources[Trial.path] = Resource(Trial.content) } }
     defer { for origin in origins { origin.stop() } }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "starved-fetch")
     process.arguments = [folder] + (0..<12).map { origins[$0 % 3].url(Trial.path) }

@@ -2,10 +2,11 @@ import AssetModel
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// Each app group has its own container, and a foreign one none (L16).
-@Suite(.timeLimit(.minutes(3))) struct AppGroupTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct AppGroupTests {
   private func answer(_ scene: ExtensionScene) async throws -> (RunReport, DownloadRules.Verdict) {
     let plugin = try await scene.load()
     let rules = DownloadRules(applicationGroups: ["group.one", "group.two"], request: nil)

@@ -1,9 +1,10 @@
 import Foundation
 import PluginHost
+import TestSupport
 import Testing
 
 /// What an extension's author expects of Apple's API, in an extension that a host has loaded.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct AppleAPITests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct AppleAPITests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": #"""

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What a benchmark leaves behind.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct BenchTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct BenchTests {
   private let plugin = Workspace.root + "/Plugins/catalog-c/catalog.so"
   private let folder: String
 
@@ -29,7 +30,7 @@ import Testing
 
   @Test func anInterruptTakesItAlong() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["bench", "wake", plugin, "-n", "100000"]
     process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder]) { $1 }

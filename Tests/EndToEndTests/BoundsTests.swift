@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What is too much, too little or not there, said in one sentence before anything of a plugin runs.
-@Suite(.timeLimit(.minutes(3))) struct BoundsTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct BoundsTests {
   private static let abs = ["call", "libc.so.6", "abs", "i32(i32)", "-5"]
 
   private static func file(_ bytes: Int, suffix: String) throws -> String {

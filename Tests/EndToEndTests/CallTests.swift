@@ -2,10 +2,11 @@ import Foundation
 import HostProtocol
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// What a program that embeds the host may expect of its calls.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct CallTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct CallTests {
   private static let library = Result {
     let folder = try LibraryTests.folder()
     try LibraryTests.compile(

@@ -1,11 +1,12 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// A refused path is read from the plugin's memory: where another of its threads could change it under way, the report says
 /// so.
-@Suite(.timeLimit(.minutes(3))) struct ChangedPathTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ChangedPathTests {
   private static let source = """
     #include <fcntl.h>
     #include <pthread.h>

@@ -1,9 +1,10 @@
 import Foundation
 import Sandbox
+import TestSupport
 import Testing
 
 /// What people type, right and wrong: the result on standard output, one sentence on standard error, the exit status.
-@Suite(.timeLimit(.minutes(3))) struct CommandLineTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CommandLineTests {
   @Test(arguments: [
     (["libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "hello", "5"], "907060870"),
     (["libm.so.6", "pow", "f64(f64,f64)", "2", "10"], "1024.0"), (["libm.so.6", "fabs", "f64(f64)", "-inf"], "inf"),
@@ -308,8 +309,8 @@ import Testing
   }
 
   /// A command whose plugin sleeps until something ends it.
-  private static func sleeper() throws -> Process {
-    let process = Process()
+  private static func sleeper() throws -> TestProcess {
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["call", "libc.so.6", "sleep", "u32(u32)", "30"]
     process.standardError = FileHandle.nullDevice
@@ -366,7 +367,7 @@ import Testing
       #include <unistd.h>
       int wait_here(void) { open("/container/here", O_CREAT | O_WRONLY, 0600); for (;;) pause(); }
       """, "-O1 -o waits.so", in: library)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["call", "\(library)/waits.so", "wait_here", "i32()"]
     process.standardError = FileHandle.nullDevice

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `docs/commands.md` is the help of every command, one after the other. OUTRIDER_WRITE_DOCUMENTS=1 writes it anew.
-@Suite(.timeLimit(.minutes(3))) struct CommandsDocumentTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CommandsDocumentTests {
   private struct Tree: Decodable {
     struct Command: Decodable {
       var commandName: String

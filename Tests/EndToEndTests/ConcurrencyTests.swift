@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Queues and tasks inside the walls: libdispatch asks /proc, which isn't there, and for urgency, which nobody has.
-@Suite(.timeLimit(.minutes(3))) struct ConcurrencyTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ConcurrencyTests {
   private static let library: String = {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     let source = """

@@ -2,10 +2,11 @@ import AssetModel
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// What the extensions' header promises, as an extension in C sees it (`Plugins/hostile/contract.c`).
-@Suite(.timeLimit(.minutes(3))) struct ContractTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ContractTests {
   static let library = Workspace.hostile + "/contract.so"
 
   private static func load(_ host: PluginHost, _ manifest: String) async throws -> Plugin {

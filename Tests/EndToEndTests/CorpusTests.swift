@@ -3,13 +3,14 @@ import Foundation
 import HostProtocol
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// Every row of `Plugins/hostile/expected.tsv`: what a plugin tries, and the one right outcome.
 ///
 /// One host goes through all the rows of a half, as one does that runs for months: what a row leaves behind would show in
 /// the next ones. The halves run side by side, since most rows wait for a clock.
-@Suite(.timeLimit(.minutes(3))) struct CorpusTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CorpusTests {
   struct Row: Sendable, CustomTestStringConvertible {
     var id, library, symbol, signature, arguments, options, outcomes, values, denied, sentence: String
     var number = 0
@@ -41,7 +42,7 @@ import Testing
   }
 
   /// In runners that stood ready. The walls are the same.
-  @Suite(.serialized, .timeLimit(.minutes(3))) struct Prepared {
+  @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct Prepared {
     private static let host = Result { try Workspace.host() }
 
     @Test(arguments: rows.filter { $0.number.isMultiple(of: 2) }) func behaves(_ row: Row) async throws {
@@ -51,7 +52,7 @@ import Testing
   }
 
   /// In runners that are made for their plugin.
-  @Suite(.serialized, .timeLimit(.minutes(3))) struct Cold {
+  @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct Cold {
     private static let host = Result { try Workspace.host() }
 
     @Test(arguments: rows.filter { !$0.number.isMultiple(of: 2) }) func behaves(_ row: Row) async throws {

@@ -3,12 +3,13 @@ import HostProtocol
 import LinuxSystem
 import Sandbox
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PluginHost
 
 /// Too few descriptors: it is said at once, and nobody else is harmed.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DescriptorTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct DescriptorTests {
   private static func limited(_ count: Int, _ words: [String]) throws -> Workspace.Finished {
     let command = ([Workspace.outrider] + words).map { "'\($0)'" }.joined(separator: " ")
     return try Workspace.run(["-c", "ulimit -n \(count); exec \(command)"], program: "/bin/sh")
@@ -39,7 +40,7 @@ import Testing
   }
 
   @Test func oneTooManyIsRefusedAlone() async {
-    await #expect(processExitsWith: .success) {
+    let end = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       Self.limit(to: 160)
       let host = try Workspace.host()
       var plugins: [Plugin] = []
@@ -52,7 +53,9 @@ import Testing
           refusal = text
         }
       }
-      guard let refusal, refusal.contains("160"), refusal.contains("ulimit -n"), plugins.count > 3 else { exit(1) }
+      guard let refusal, refusal.contains("160"), refusal.contains("ulimit -n"), plugins.count > 3 else {
+        fatalError("\(plugins.count) plugins, then \(refusal ?? "nothing")")
+      }
       for plugin in plugins {
         guard try await plugin.call("abs", "i32(i32)", -5).value == .signed(5) else { exit(2) }
       }
@@ -62,6 +65,9 @@ import Testing
       for plugin in plugins {
         guard await plugin.end().outcome.kind == .returned else { exit(3) }
       }
+    }
+    if let end, end.exitStatus != .exitCode(EXIT_SUCCESS) {
+      Issue.record("\(String(decoding: end.standardErrorContent, as: UTF8.self))")
     }
   }
 

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import PluginHost
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct DeviceTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct DeviceTests {
   /// A lock of the whole file, which is refused where another process has one.
   private static func locks(_ path: String) -> Bool {
     let file = open(path, O_RDWR | O_CLOEXEC)

@@ -3,10 +3,11 @@ import Foundation
 import LinuxSystem
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// What an extension asks while it runs is answered by whoever embeds the host, in its own time.
-@Suite(.timeLimit(.minutes(3))) struct ExtensionServicesTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExtensionServicesTests {
   private func report(_ behaviour: String, _ desk: ExtensionDesk) async throws -> RunReport {
     let scene = try ExtensionScene(desk)
     defer { scene.remove() }

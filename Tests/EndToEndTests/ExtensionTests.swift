@@ -1,9 +1,10 @@
 import Foundation
 import PluginHost
+import TestSupport
 import Testing
 
 /// The example extensions at their whole job: answer, receive a file, hear of a failure.
-@Suite(.timeLimit(.minutes(3))) struct ExtensionTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExtensionTests {
   static let extensions = [
     Workspace.root + "/Plugins/.build/release/libSessionsDownloader.so",
     Workspace.root + "/Plugins/catalog-c/catalog.so",

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `outrider serve --client-certificate` and `outrider fetch --cert`, against each other.
-@Suite(.timeLimit(.minutes(3))) struct FetchTestsWithIdentity {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchTestsWithIdentity {
   /// Two origins: one sends everybody on to the other, which asks who one is.
   @Test(arguments: [
     Authentication.basic(user: "me", password: "secret"), .digest(user: "me", password: "secret"),
@@ -45,7 +45,7 @@ import Testing
     defer { Files.removeTree(folder) }
     try FileManager.default.createDirectory(atPath: "\(folder)/served", withIntermediateDirectories: true)
     try "hello".write(toFile: "\(folder)/served/a", atomically: false, encoding: .utf8)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = [
       "serve", "\(folder)/served", "--tls", "--client-certificate", "--ca-dir", "\(folder)/ca", "--json",

@@ -7,7 +7,7 @@ import Testing
 @testable import outrider
 
 /// What a command names: folders that go away, lists, and bytes that are no text.
-@Suite(.timeLimit(.minutes(3))) struct FetchNamesTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchNamesTests {
   private typealias Place = FetchTests.Place
 
   private static func shell(_ script: String) throws -> Workspace.Finished {
@@ -71,7 +71,7 @@ import Testing
       }
     }
     let (path, url) = ("\(place.folder)/b.bin", place.origin.url("/b.bin"))
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [url, place.origin.url("/a.bin")]
     let output = Pipe.own()

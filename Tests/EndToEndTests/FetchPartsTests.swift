@@ -2,11 +2,12 @@ import AssetModel
 import AssetStore
 import Downloads
 import Foundation
+import TestSupport
 import Testing
 
 @testable import outrider
 
-@Suite(.timeLimit(.minutes(3))) struct FetchTestsOfPureParts {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchTestsOfPureParts {
   @Test func aListIsReadAsPeopleWriteIt() throws {
     func entries(_ text: String) throws -> [FetchList.Entry] {
       try FetchList.entries(in: Data(text.utf8), of: "list")

@@ -2,12 +2,13 @@ import DevelopmentOrigin
 import Downloads
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// What a person sees of a fetch, on terminals of every width and of one that changes.
-@Suite(.timeLimit(.minutes(3))) struct FetchScreenTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchScreenTests {
   private static func progress(_ received: Int64) -> DownloadProgress {
     DownloadProgress(received: received, durable: 0, total: 1 << 31, bytesPerSecond: 12_345_678, connections: 1)
   }

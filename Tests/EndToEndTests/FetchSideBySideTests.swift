@@ -1,12 +1,13 @@
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// Several commands at once and one after another, with the default state folder.
-@Suite(.timeLimit(.minutes(3))) struct FetchSideBySideTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchSideBySideTests {
   private typealias Place = FetchTests.Place
 
   private static func environment(_ place: Place) -> [String: String] { ["XDG_STATE_HOME": "\(place.folder)/home"] }
@@ -16,8 +17,8 @@ import Testing
   }
 
   /// Starts a fetch and waits until the origin was asked for `path`.
-  private static func begin(_ place: Place, _ path: String) throws -> Process {
-    let process = Process()
+  private static func begin(_ place: Place, _ path: String) throws -> TestProcess {
+    let process = TestProcess()
     process.environment = ProcessInfo.processInfo.environment.merging(environment(place)) { $1 }
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch", "--to", place.folder, place.origin.url(path)]
@@ -35,7 +36,7 @@ import Testing
     return names.compactMap { try? Files.identity(of: "\(base)/\($0)") }.filter(\.isRegularFile).map(\.size).max() ?? 0
   }
 
-  private static func end(_ process: Process) {
+  private static func end(_ process: TestProcess) {
     kill(process.processIdentifier, SIGINT)
     process.waitUntilExit()
   }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What becomes of a fetch where files change, terminals go, limits are low and names are odd.
-@Suite(.timeLimit(.minutes(3))) struct FetchTestsOfItsSurroundings {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchTestsOfItsSurroundings {
   private typealias Place = FetchTests.Place
 
   private static let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
@@ -77,7 +77,7 @@ import Testing
         return reply
       }
     }
-    let slow = Process()
+    let slow = TestProcess()
     slow.executableURL = URL(fileURLWithPath: Workspace.outrider)
     slow.arguments = ["fetch"] + place.base + [place.origin.url("/slow/f.bin")]
     slow.standardError = FileHandle.nullDevice
@@ -115,7 +115,7 @@ import Testing
       $0.handler = { _, nth in nth == 1 ? Reply.with503 : nil }
     }
     func start(_ url: String) throws -> String {
-      let process = Process()
+      let process = TestProcess()
       process.executableURL = URL(fileURLWithPath: Workspace.outrider)
       process.arguments = ["fetch"] + place.base + [url]
       let output = Pipe.own()
@@ -146,7 +146,7 @@ import Testing
     try Data(FetchTests.whole).write(to: URL(fileURLWithPath: "\(place.folder)/whole"))
     try Workspace.run(["digest", "\(place.folder)/whole", "--chunk-size", "1MiB"]).output
       .write(toFile: list, atomically: false, encoding: .utf8)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin?signed=1"), "--chunks", list]
     process.standardError = FileHandle.nullDevice
@@ -217,7 +217,7 @@ import Testing
 
   /// Starts a fetch, and interrupts it when the origin was asked.
   private static func interrupted(_ place: Place, _ arguments: String...) throws -> Int32 {
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + arguments
     process.standardError = FileHandle.nullDevice
@@ -266,7 +266,7 @@ import Testing
     let place = try Place { $0.handler = { _, _ in .status(503) } }
     let list = (0..<20_000).map { place.origin.url("/f\($0)") }.joined(separator: "\n")
     try list.write(toFile: "\(place.folder)/list", atomically: false, encoding: .utf8)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + ["--from", "\(place.folder)/list"]
     let errors = Pipe.own()
@@ -282,7 +282,7 @@ import Testing
 
   @Test func whatItsParentIgnoresStaysIgnored() throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/bin/bash")
     process.arguments =
       ["-c", "trap '' HUP INT; exec \"$@\"", "-", Workspace.outrider, "fetch"] + place.base
@@ -360,7 +360,7 @@ import Testing
       $0.resources["/c.bin"] = Resource(.pseudoRandom(seed: 1, count: 60_000_000))
       $0.bytesPerSecond = 12_000_000
     }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/c.bin")]
     process.standardError = FileHandle.nullDevice

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `outrider fetch` and `explain` as people use them.
-@Suite(.timeLimit(.minutes(3))) struct FetchTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchTests {
   final class Place {
     let folder: String
     let origin: Origin
@@ -31,11 +31,11 @@ import Testing
     func fetch(_ arguments: String...) throws -> Workspace.Finished { try Workspace.run(["fetch"] + base + arguments) }
 
     /// Begins a fetch that draws on a terminal; whoever asked closes that.
-    func fetch(columns: UInt16, _ arguments: String...) throws -> (process: Process, terminal: Int32) {
+    func fetch(columns: UInt16, _ arguments: String...) throws -> (process: TestProcess, terminal: Int32) {
       var (terminal, end): (Int32, Int32) = (-1, -1)
       var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
       try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
-      let process = Process()
+      let process = TestProcess()
       process.executableURL = URL(fileURLWithPath: Workspace.outrider)
       process.arguments = ["fetch"] + base + arguments
       process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
@@ -96,7 +96,7 @@ import Testing
 
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func goesOnWhereItWasInterrupted(signal: Int32) throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--foreground"]
     process.standardError = FileHandle.nullDevice
@@ -150,7 +150,7 @@ import Testing
         request.path == "/a.bin" ? .with { $0.ending = .init(.silence, after: .byte(3_000_000)) } : nil
       }
     }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
     process.standardError = FileHandle.nullDevice
@@ -274,7 +274,7 @@ import Testing
 
   @Test func saysInJSONWhatItWaitsFor() throws {
     let place = try Place { $0.handler = { _, _ in .status(503) } }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--json"]
     let (output, errors) = (Pipe.own(), Pipe.own())
@@ -309,7 +309,7 @@ import Testing
 
   @Test func oneProcessAtATimeHasAStateFolder() throws {
     let place = try Place { $0.handler = { _, _ in .with { $0.ending = .init(.silence, after: .byte(10)) } } }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin")]
     process.standardError = FileHandle.nullDevice

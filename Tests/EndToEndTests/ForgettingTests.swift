@@ -1,9 +1,10 @@
 import Foundation
 import PluginHost
+import TestSupport
 import Testing
 
 /// A run begins as a copy of the fork server, never of a run before it.
-@Suite(.timeLimit(.minutes(2))) struct ForgettingTests {
+@Suite(.ownThreads, .timeLimit(.minutes(2))) struct ForgettingTests {
   @Test("A wake is a process of its own: variables and environment of the one before are gone [B6]")
   func nothingIsLeftOfTheRunBefore() async throws {
     let folder = try LibraryTests.folder()

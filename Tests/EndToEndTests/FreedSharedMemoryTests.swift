@@ -1,10 +1,11 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// Without a memory cgroup the host counts shared memory itself: from the grant until no part of it is mapped any more.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct FreedSharedMemoryTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(2))) struct FreedSharedMemoryTests {
   private static let source = """
     #define _GNU_SOURCE
     #include <errno.h>

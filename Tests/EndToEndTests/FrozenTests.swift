@@ -1,11 +1,12 @@
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import PluginHost
 
 /// Between its calls a plugin is stopped, and nobody looks at it: nothing that it has prepared lets it go on.
-@Suite(.timeLimit(.minutes(3))) struct FrozenTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FrozenTests {
   private static let source = """
     #define _GNU_SOURCE
     #include <fcntl.h>

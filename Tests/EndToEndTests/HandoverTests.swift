@@ -3,12 +3,13 @@ import Foundation
 import LinuxSystem
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 @testable import LinuxSystem
 
 /// A finished file is handed over by moving it, and the host knows what became of it (B55, B56).
-@Suite(.timeLimit(.minutes(3))) struct HandoverTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct HandoverTests {
   private struct Scene {
     var extensions: ExtensionScene
     var path: String { extensions.folder + "/lease/file" }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Help as it is read: on terminals of several widths, and by programs.
-@Suite(.timeLimit(.minutes(3))) struct HelpTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct HelpTests {
   private static let commands = [
     "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve", "bundle", "simulate",
     "install", "update", "installation", "uninstall", "apps", "launch", "downloads", "runs", "log", "settings",

@@ -1,9 +1,10 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(3))) struct HostTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct HostTests {
   /// The example of the README, word for word.
   @Test func readmeExample() async throws {
     let host = try Workspace.host()

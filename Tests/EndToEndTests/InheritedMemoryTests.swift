@@ -1,10 +1,11 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// A runner begins as a copy of the fork server: what that has heard of one plugin, every later one could read.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct InheritedMemoryTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct InheritedMemoryTests {
   /// Looks through the heap for the argument, every byte of which is one more than what is looked for.
   private static let search = """
     #include <stddef.h>

@@ -2,10 +2,11 @@ import Foundation
 import Hashing
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// Which file is loaded, and what it finds beside it.
-@Suite(.timeLimit(.minutes(3))) struct LibraryTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct LibraryTests {
   static func folder() throws -> String {
     let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -155,7 +156,7 @@ import Testing
       "run", "\(folder)/slow.so", "--request", "install", "--manifest", "\(folder)/m.json", "--container", container,
     ]
     for signal in [SIGKILL, SIGINT] {
-      let process = Process()
+      let process = TestProcess()
       process.executableURL = URL(fileURLWithPath: Workspace.outrider)
       process.arguments = words + ["--finished", "a=\(folder)/m.json"]
       process.standardError = FileHandle.nullDevice

@@ -1,11 +1,12 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// Machines that lack something: the run goes on with the walls that are left, says which aren't, and fails closed where
 /// a policy requires one of those.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct MachineTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct MachineTests {
   /// As root of a user namespace in which no other can be made, as in many containers.
   private static func confined(_ arguments: [String]) throws -> Workspace.Finished {
     let script = #"echo 0 >/proc/sys/user/max_user_namespaces && exec "$@""#

@@ -1,10 +1,11 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// What an entry point leaves for the main actor has been done when it has returned.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct MainActorTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct MainActorTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

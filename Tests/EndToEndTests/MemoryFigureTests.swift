@@ -1,10 +1,11 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// The memory that a report shows, where the kernel counts it.
-@Suite(.serialized, .withMemoryCgroup, .timeLimit(.minutes(3))) struct MemoryFigureTests {
+@Suite(.ownThreads, .serialized, .withMemoryCgroup, .timeLimit(.minutes(3))) struct MemoryFigureTests {
   /// The most in KiB.
   private static func peak(
     _ symbol: String, _ memory: Int, _ library: String = Workspace.hostile + "/libhostile.so"

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What becomes of results, logs and messages where a terminal is hostile, a disk is full or nobody listens.
-@Suite(.timeLimit(.minutes(3))) struct OutputTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct OutputTests {
   private static let abs = "call libc.so.6 abs 'i32(i32)' -5"
 
   /// Through a shell, for its redirections. `$O` is the command.

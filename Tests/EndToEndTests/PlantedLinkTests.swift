@@ -1,9 +1,10 @@
 import Foundation
 import PluginHost
+import TestSupport
 import Testing
 
 /// What a plugin leaves in a folder that it may write to, for the next run to follow.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct PlantedLinkTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct PlantedLinkTests {
   /// A folder with a secret, and a container in which one run of a plugin has put links to it.
   private final class Scene {
     let folder: String

@@ -1,10 +1,11 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// A signal that a plugin sends itself is told apart from what the filter does.
-@Suite(.timeLimit(.minutes(3))) struct RaisedSignalTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct RaisedSignalTests {
   private static let withoutProcesses: [Set<Wall>] = [
     [], [.pidNamespace],
     [.userNamespace, .mountNamespace, .pidNamespace, .networkNamespace, .ipcNamespace, .utsNamespace],

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import PluginHost
 
 /// What somebody replaces between the host's look at it and the runner's is said to be that, and no missing wall or failure
 /// of the host.
-@Suite(.timeLimit(.minutes(3))) struct ReplacedLibraryTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ReplacedLibraryTests {
   enum Change: String, CaseIterable, Sendable { case replaced, removed, madeAFolder, linked }
 
   @Test("A library that is replaced while it is loaded", arguments: Change.allCases, [false, true])

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What a user may give is more than a request to the fork server holds.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct RequestSizeTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct RequestSizeTests {
   private func call(_ policy: String? = nil, environment: [String: String] = [:]) throws -> Workspace.Finished {
     var options: [String] = []
     if let policy { options = ["--policy", policy] }

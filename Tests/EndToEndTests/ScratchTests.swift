@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Machines whose `/tmp` and `/var/tmp` aren't what a host would like: memory, full, or read-only.
-@Suite(.timeLimit(.minutes(3))) struct ScratchTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ScratchTests {
   /// `prepare` runs with memory over both and over the cgroups, in a mount namespace; `library` is `/mnt/plugin.so` there.
   /// The programs may lie in `/tmp` themselves.
   private static func confined(

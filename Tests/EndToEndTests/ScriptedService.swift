@@ -147,7 +147,7 @@ final class ScriptedService: Sendable {
 
 /// A command whose output comes piece by piece.
 final class RunningCommand {
-  let process = Process()
+  let process = TestProcess()
   private let output = Pipe.own()
   private let errors = Pipe.own()
   private var text: (output: String, errors: String) = ("", "")

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ServeTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ServeTests {
   @Test func servesUntilItIsInterrupted() throws {
     let directory = NSTemporaryDirectory() + "outrider-serve-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     try "hello".write(toFile: directory + "/a", atomically: false, encoding: .utf8)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["serve", directory, "--json"]
     let output = Pipe.own()
@@ -22,7 +22,7 @@ import Testing
     }
     let facts = try JSONDecoder().decode(Facts.self, from: output.fileHandleForReading.availableData)
     #expect(facts.pid == process.processIdentifier)
-    let client = Process()
+    let client = TestProcess()
     client.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
     client.arguments = ["-sS", "--noproxy", "*", facts.url + "a"]
     let body = Pipe.own()

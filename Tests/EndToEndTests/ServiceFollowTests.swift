@@ -2,12 +2,13 @@ import Foundation
 import LinuxSystem
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// The commands that go on: `--watch`, `--follow`, `install`, `launch`, also while the service is started anew.
-@Suite(.timeLimit(.minutes(3))) struct ServiceFollowTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ServiceFollowTests {
   /// What a scripted service tells of now.
   final class World: Sendable {
     let downloads = Mutex<[DownloadSummary]>([])
@@ -91,11 +92,11 @@ import Testing
 
   private static func onTerminal(
     _ arguments: [String], _ service: ScriptedService, columns: UInt16
-  ) throws -> (Process, Int32) {
+  ) throws -> (TestProcess, Int32) {
     var (terminal, end): (Int32, Int32) = (-1, -1)
     var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
     try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging([ServicePaths.stateVariable: service.folder]) {

@@ -1,12 +1,13 @@
 import Foundation
 import LinuxSystem
 import ServiceProtocol
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// What `outrider doctor` says of the service in each state that it may be found in.
-@Suite(.timeLimit(.minutes(2))) struct ServiceHealthTests {
+@Suite(.ownThreads, .timeLimit(.minutes(2))) struct ServiceHealthTests {
   private static func findings(_ state: String) async throws -> [String: ServiceHealth.Finding] {
     let health = await ServiceHealth.read(try ServicePlace(state: state, environment: ["HOME": state]))
     return Dictionary(uniqueKeysWithValues: health.findings.map { ($0.part, $0) })

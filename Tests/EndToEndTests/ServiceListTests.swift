@@ -1,11 +1,12 @@
 import Foundation
 import ServiceProtocol
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// The commands that list what the service has: tables for people, JSON for programs.
-@Suite(.timeLimit(.minutes(3))) struct ServiceListTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ServiceListTests {
   private static let waiting = DownloadSummary.Waiting(
     code: "network", data: ["host": "example.com"], remedy: "connect the machine")
 

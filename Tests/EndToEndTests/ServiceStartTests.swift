@@ -1,12 +1,13 @@
 import Foundation
 import LinuxSystem
 import ServiceProtocol
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// How commands start the service, and what they say where that fails.
-@Suite(.timeLimit(.minutes(3))) struct ServiceStartTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ServiceStartTests {
   /// A program in the service's place, and a socket that the test listens on when it likes.
   final class Place: Sendable {
     let service: ScriptedService

@@ -1,11 +1,12 @@
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import outrider
 
 /// The units of systemd that `outrider service install` writes.
-@Suite(.timeLimit(.minutes(3))) struct ServiceUnitTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ServiceUnitTests {
   private func environment(_ folder: String) -> [String: String] {
     ["XDG_CONFIG_HOME": folder, "HOME": folder, "OUTRIDER_SERVICE": "/bin/true", "XDG_RUNTIME_DIR": folder]
   }

@@ -2,10 +2,11 @@ import Foundation
 import HostProtocol
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// The runner that is forked before it is wanted.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SpareTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct SpareTests {
   /// The process that stands ready: of the fork server's children the one that isn't a run's.
   private static func spare(of host: PluginHost) async throws -> Int32 {
     try await host.prepare()

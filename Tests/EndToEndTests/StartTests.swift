@@ -1,9 +1,10 @@
 import Foundation
 import PluginHost
+import TestSupport
 import Testing
 
 /// A runner that isn't one, or can't run here.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct StartTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct StartTests {
   @Test(.timeLimit(.minutes(3))) func aRunnerThatEndsAtItsStartIsNamed() throws {
     let start = ContinuousClock.now
     for program in ["/bin/true", "/bin/false"] {
@@ -31,7 +32,7 @@ import Testing
     let script = try Workspace.temporaryFile("#!/bin/sh\nexec sleep 60\n", suffix: ".sh")
     defer { try? FileManager.default.removeItem(atPath: script) }
     chmod(script, 0o700)
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: Workspace.outrider)
     process.arguments = ["call", "libc.so.6", "abs", "i32(i32)", "-5"]
     process.environment = ProcessInfo.processInfo.environment.merging(["OUTRIDER_RUNNER": script]) { $1 }

@@ -11,7 +11,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
 }
 
 /// Processes that stand still: a host that was stopped, or a fork server that doesn't answer.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct StoppedTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct StoppedTests {
   /// The process that forks runners, below the one that stands in for it.
   private static func server(of host: PluginHost) async throws -> Int32 {
     let process = try #require(await host.forkServerProcess())
@@ -33,7 +33,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
   /// A command that calls a function of `source`, and the folder that the plugin sees as `/container`.
   private final class Command {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
-    let process = Process()
+    let process = TestProcess()
     private let output = Pipe.own()
     var container: String { "\(folder)/container" }
 

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What an extension finds around it.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SurroundingsTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct SurroundingsTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

@@ -3,10 +3,11 @@ import Foundation
 import LinuxSystem
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// The same as an extension in Swift sees it.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct SwiftServicesTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct SwiftServicesTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

@@ -1,10 +1,11 @@
 import Foundation
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// What Apple's runtime does for an extension between its entry points and its end.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct WakeTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct WakeTests {
   private static let library = Result {
     try SwiftExtension.build([
       "Downloader.swift": """

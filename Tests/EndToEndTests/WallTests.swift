@@ -2,11 +2,12 @@ import Foundation
 import HostProtocol
 import PluginHost
 import Sandbox
+import TestSupport
 import Testing
 
 /// Each wall by something that it alone stops. Where a wall can be left open by itself, the same attempt is made without
 /// it and has to succeed: a test that passes either way proves nothing.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct WallTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct WallTests {
   /// What `body` sees with every wall, or with one left open.
   private func value(
     without wall: Wall? = nil, alsoOpen: Set<Wall> = [], policy: Policy = Policy(),

@@ -1,10 +1,11 @@
 import Foundation
 import HostProtocol
 import PluginHost
+import TestSupport
 import Testing
 
 /// An address that a plugin gives and that can't be read is the plugin's mistake, and is told so.
-@Suite(.timeLimit(.minutes(2))) struct WildPointerTests {
+@Suite(.ownThreads, .timeLimit(.minutes(2))) struct WildPointerTests {
   private final class Library {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
     var path: String { "\(folder)/wild.so" }

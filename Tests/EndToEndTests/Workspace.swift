@@ -44,7 +44,7 @@ enum Workspace {
   static func run(
     _ arguments: [String], program: String = outrider, environment: [String: String] = [:]
   ) throws -> Finished {
-    let process = Process()
+    let process = TestProcess()
     if !environment.isEmpty {
       process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     }

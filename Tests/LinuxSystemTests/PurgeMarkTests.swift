@@ -1,5 +1,6 @@
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import LinuxSystem
@@ -23,7 +24,8 @@ import Testing
     }
 
     func shell(_ command: String) throws {
-      let shell = try Process.run(URL(fileURLWithPath: "/bin/sh"), arguments: ["-ec", "cd '\(folder)'; \(command)"])
+      let shell = try TestProcess.run(
+        URL(fileURLWithPath: "/bin/sh"), arguments: ["-ec", "cd '\(folder)'; \(command)"])
       shell.waitUntilExit()
       #expect(shell.terminationStatus == 0, "\(command)")
     }

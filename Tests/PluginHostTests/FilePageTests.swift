@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import PluginHost
@@ -104,7 +105,7 @@ import Testing
       try "const char \(name)[4 << 20] = {1};\n".write(
         toFile: "\(folder)/\(name).c", atomically: true, encoding: .utf8)
       let needed = index == 0 ? [] : ["-Wl,--no-as-needed", libraries[index - 1], "-Wl,-rpath,$ORIGIN"]
-      let compiler = Process()
+      let compiler = TestProcess()
       compiler.executableURL = URL(fileURLWithPath: "/usr/bin/cc")
       let path = "\(folder)/libcold-\(name).so"
       compiler.arguments =

@@ -1,5 +1,6 @@
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import PluginHost
@@ -36,7 +37,8 @@ import Testing
     func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: container) }
 
     func shell(_ command: String) throws {
-      let shell = try Process.run(URL(fileURLWithPath: "/bin/sh"), arguments: ["-ec", "cd '\(container)'; \(command)"])
+      let shell = try TestProcess.run(
+        URL(fileURLWithPath: "/bin/sh"), arguments: ["-ec", "cd '\(container)'; \(command)"])
       shell.waitUntilExit()
       #expect(shell.terminationStatus == 0, "\(command)")
     }

@@ -1,5 +1,6 @@
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import PluginHost
@@ -16,7 +17,7 @@ import Testing
     try Data("content".utf8).write(to: URL(fileURLWithPath: source))
     let staged = try StagedFile(copying: FinishedFile(opening: source), as: "file", into: container, host: 1)
     let folder = container + (staged.relativePath as NSString).deletingLastPathComponent
-    let shell = try Process.run(
+    let shell = try TestProcess.run(
       URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "cd '\(folder)' && { \(what.isEmpty ? ":" : what); }"])
     shell.waitUntilExit()
     #expect(shell.terminationStatus == 0)

@@ -69,7 +69,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     chmod(folder, 0o777)
-    let other = Process()
+    let other = TestProcess()
     other.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
     other.arguments = [
       "--reuid=65534", "--regid=65534", "--clear-groups", "perl", "-MIO::Socket::UNIX", "-e",

@@ -47,11 +47,14 @@ public struct ServiceDaemon: Sendable {
     let file = options.logFile.map { BoundedLogFile(path: $0) }
     LoggingSystem.bootstrap { _ in ServiceLog(format, file: file) }
     let service: AssetService
+    let signals: [any DispatchSourceSignal]
     do {
       // Before anything is made.
       if !handed.hasSocket { try ClientListener.checkLength(options.paths.socket) }
       service = try AssetService(configuration())
       await service.start()
+      // Who can reach the service can stop it.
+      signals = await Self.stopping(service) { handed.notify("STOPPING=1") }
       if let socket = handed.socket() {
         await service.listen(on: socket, path: nil)
       } else {
@@ -71,7 +74,6 @@ public struct ServiceDaemon: Sendable {
     }
     handed.tell("ready")
     handed.notify("READY=1\nSTATUS=serving \(options.paths.socket)")
-    let signals = Self.stopping(service) { handed.notify("STOPPING=1") }
     let idle = options.idleSeconds.map { seconds in Task { await Self.endWhenIdle(service, for: seconds) } }
     await service.waitUntilStopped()
     idle?.cancel()
@@ -126,18 +128,24 @@ public struct ServiceDaemon: Sendable {
     "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 
+  /// Returns when libdispatch has its handlers in place: before, a signal ends the process, and were signals ignored until
+  /// then, one would be lost.
   private static func stopping(
     _ service: AssetService, _ told: @escaping @Sendable () -> Void
-  ) -> [any DispatchSourceSignal] {
-    [SIGTERM, SIGINT].map { number in
-      signal(number, SIG_IGN)
+  ) async -> [any DispatchSourceSignal] {
+    var sources: [any DispatchSourceSignal] = []
+    for number in [SIGTERM, SIGINT] {
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler {
         told()
         Task { await service.stop() }
       }
-      source.resume()
-      return source
+      await withCheckedContinuation { isInPlace in
+        source.setRegistrationHandler { isInPlace.resume() }
+        source.resume()
+      }
+      sources.append(source)
     }
+    return sources
   }
 }

@@ -150,6 +150,7 @@ public actor AssetService {
 
   /// Listens on a socket that `ClientListener.bind` made or systemd handed down. `path`: to be removed at the end.
   func listen(on socket: consuming OwnedDescriptor, path: String?) {
+    guard !isStopping else { return }
     let (arrivals, continuation) = AsyncStream.makeStream(of: Arrival.self)
     listener = ClientListener(
       listeningOn: socket, path: path, opened: { continuation.yield(.opened($0)) },

@@ -2,10 +2,11 @@ import DevelopmentOrigin
 import Foundation
 import ServiceClient
 import ServiceProtocol
+import TestSupport
 import Testing
 
 /// An app and its extension in Swift, on the public API alone, with a real service.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct AppContractTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct AppContractTests {
   private static let `extension` = Result { try SwiftExtension.build(["Downloader.swift": extensionSource]) }
   private static let app = Result { try SwiftExtension.build(["App.swift": appSource], isApp: true) }
 

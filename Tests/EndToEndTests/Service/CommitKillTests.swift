@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Killed at a commit of the journal, during an installation or an update: the next service goes on as if nothing had been.
-@Suite(.timeLimit(.minutes(KillOptions.minutes))) struct CommitKillTests {
+@Suite(.ownThreads, .timeLimit(.minutes(KillOptions.minutes))) struct CommitKillTests {
   @Test(
     "Killed at any commit of the journal, an installation goes on: everything is delivered once and nothing is left",
     .enabled(if: KillOptions.everyCommit, "Tests/kill-rounds --every-commit runs it"), arguments: [false, true])

@@ -3,10 +3,11 @@ import Foundation
 import ServiceClient
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 /// F-38 with the whole service: the access to a file expires while it is on its way.
-@Suite(.timeLimit(.minutes(5))) struct ExpiredAccessTests {
+@Suite(.ownThreads, .timeLimit(.minutes(5))) struct ExpiredAccessTests {
   private static let size = 300_000
   private static let cut = 150_000
 

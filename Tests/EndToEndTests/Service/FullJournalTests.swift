@@ -1,13 +1,14 @@
 import Foundation
 import ServiceClient
 import ServiceProtocol
+import TestSupport
 import Testing
 
 /// A disk that is full while the service runs: here a file that may not grow any more.
-@Suite(.timeLimit(.minutes(3))) struct FullJournalTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FullJournalTests {
   /// Longest file that the process may write, as prlimit(1) takes it; the hard limit stays.
   private func limitFiles(_ process: Int32, to bytes: String) throws {
-    let prlimit = try Process.run(
+    let prlimit = try TestProcess.run(
       URL(fileURLWithPath: "/usr/bin/prlimit"), arguments: ["--pid", "\(process)", "--fsize=\(bytes):"])
     prlimit.waitUntilExit()
     try #require(prlimit.terminationStatus == 0)

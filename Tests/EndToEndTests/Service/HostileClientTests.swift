@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import ServiceClient
 import ServiceProtocol
+import TestSupport
 import Testing
 
 /// What no client of ours would do: each is answered or cut off, and the others are served.
-@Suite(.timeLimit(.minutes(3))) struct HostileClientTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct HostileClientTests {
   /// A socket without any manners.
   final class RawSocket {
     let number: Int32

@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import ServiceClient
 import ServiceProtocol
+import TestSupport
 import Testing
 
 /// More connections than there are places, and processes of other users.
-@Suite(.timeLimit(.minutes(3))) struct HostileCrowdTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct HostileCrowdTests {
   private func world() throws -> ServiceWorld {
     let world = try ServiceWorld()
     try world.start()
@@ -24,6 +25,8 @@ import Testing
     for number in 1...10_000 {
       let socket = try HostileClientTests.RawSocket(world.paths.socket)
       if kept.count < 255 {
+        // Who says nothing is cut off after a while, and its place is free.
+        try socket.send(.request(id: 1, request: .hello(Hello(role: .operator))))
         kept.append(socket)
       } else {
         refused += 1

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// As Tests/kill-rounds gives them; without it none of these tests is run.
@@ -12,7 +13,7 @@ enum KillOptions {
 }
 
 /// `kill -9` of service, app, runner and fork server at random instants; Tests/kill-rounds runs as many rounds as wanted.
-@Suite(.timeLimit(.minutes(KillOptions.minutes))) struct KillRoundTests {
+@Suite(.ownThreads, .timeLimit(.minutes(KillOptions.minutes))) struct KillRoundTests {
   /// Of one service; then another one begins with an empty state folder, and the next seed.
   private static let roundsOfScene = 20
 

@@ -5,12 +5,13 @@ import Glibc
 import ServiceClient
 import ServiceProtocol
 import Synchronization
+import TestSupport
 
 /// One service with one app through many rounds: everything that was ever delivered has to stay as it is.
 final class KillScene: @unchecked Sendable {
   let world: ServiceWorld
   private let library: String
-  private var app: Process?
+  private var app: TestProcess?
   private var appInput: FileHandle?
   private var session: ServiceSession?
   private var version = 1
@@ -103,7 +104,7 @@ final class KillScene: @unchecked Sendable {
     let versions =
       (try? FileManager.default.contentsOfDirectory(atPath: "\(world.paths.apps)/\(ServiceWorld.app)")) ?? []
     guard let version = versions.filter({ $0 != "current" && !$0.hasPrefix(".") }).sorted().last else { return }
-    let process = Process()
+    let process = TestProcess()
     process.executableURL = URL(
       fileURLWithPath: "\(world.paths.apps)/\(ServiceWorld.app)/\(version)/Sessions.app/Sessions")
     process.environment = ProcessInfo.processInfo.environment.merging([ServicePaths.stateVariable: world.state]) { $1 }

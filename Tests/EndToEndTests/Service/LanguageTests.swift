@@ -1,8 +1,9 @@
 import Foundation
 import ServiceProtocol
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LanguageTests {
+@Suite(.ownThreads, .timeLimit(.minutes(5))) struct LanguageTests {
   @Test("A service that starts with another preferred language asks the extension (B1)") func changes() async throws {
     let world = try ServiceWorld()
     world.publish(["t1": 1000])

@@ -1,10 +1,11 @@
 import DevelopmentOrigin
 import Foundation
 import ServiceProtocol
+import TestSupport
 import Testing
 
 /// `kill -9` of the service at random instants, from a seed; `OUTRIDER_KILLS` says how many rounds, 6 otherwise.
-@Suite(.timeLimit(.minutes(10))) struct ServiceKillTests {
+@Suite(.ownThreads, .timeLimit(.minutes(10))) struct ServiceKillTests {
   static let rounds = ProcessInfo.processInfo.environment["OUTRIDER_KILLS"].flatMap { Int($0) } ?? 6
   static let seed = ProcessInfo.processInfo.environment["OUTRIDER_SEED"].flatMap { UInt64($0) } ?? 20_261_122
 

@@ -3,9 +3,10 @@ import Foundation
 import ServiceClient
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ServiceProgressTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ServiceProgressTests {
   @Test("A delegate is told of progress at most ten times a second for each download [B41]")
   func pace() async throws {
     // Slow enough that there is a second of each, in parts as small as those of a socket.

@@ -3,10 +3,11 @@ import Foundation
 import ServiceClient
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 /// The service as a process, with a real bundle, socket, origin and extension.
-@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
+@Suite(.ownThreads, .timeLimit(.minutes(5))) struct ServiceTests {
   private static let sessions = ["e1": 100_000, "e2": 200_000, "t1": 50_000, "t2": 1, "t3": 300_000]
 
   @Test("Manifest and essentials come before the gate opens, and everything is delivered once it has (B2, B14, B51)")
@@ -246,6 +247,13 @@ import Testing
     #expect(second.status == 75)
     #expect(second.errors.split(separator: "\n").count == 1)
     #expect(second.errors.contains("\(world.pid)"), "\(second.errors)")
+    #expect(try world.terminate() == 0)
+  }
+
+  @Test("Whoever can reach the service can stop it, from the first moment on", arguments: 0..<8)
+  func stopsAtOnce(_: Int) throws {
+    let world = try ServiceWorld()
+    try world.start()
     #expect(try world.terminate() == 0)
   }
 }

@@ -4,6 +4,7 @@ import LinuxSystem
 import ServiceClient
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 /// A state folder, an origin on loopback, an app with the example extension in C, and services that come and go.
@@ -13,7 +14,7 @@ final class ServiceWorld: @unchecked Sendable {
 
   let folder: String
   let origin: Origin
-  private let process = Mutex<Process?>(nil)
+  private let process = Mutex<TestProcess?>(nil)
   private let sizes: Mutex<[String: Int]>
 
   var state: String { folder + "/state" }
@@ -97,13 +98,13 @@ final class ServiceWorld: @unchecked Sendable {
 
   /// Starts a service and waits until it says that it is ready.
   func start(_ arguments: [String] = [], environment: [String: String] = [:]) throws {
-    let service = Process()
+    let service = TestProcess()
     service.executableURL = URL(fileURLWithPath: Workspace.products + "/outriderd")
     service.arguments = ["--state", state, "--development"] + arguments
     if !environment.isEmpty { service.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 } }
     service.standardInput = FileHandle.nullDevice
     let log = folder + "/service.log"
-    if !FileManager.default.fileExists(atPath: log) { FileManager.default.createFile(atPath: log, contents: nil) }
+    if !FileManager.default.fileExists(atPath: log) { _ = FileManager.default.createFile(atPath: log, contents: nil) }
     let output = try #require(FileHandle(forWritingAtPath: log))
     output.seekToEndOfFile()
     service.standardOutput = output

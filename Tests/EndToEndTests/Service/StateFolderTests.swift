@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import ServiceClient
 import ServiceProtocol
+import TestSupport
 import Testing
 
 /// A state folder that can't be used: the service says so in one sentence with what to do about it, and changes nothing.
-@Suite(.timeLimit(.minutes(3))) struct StateFolderTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct StateFolderTests {
   private static let canMount = getuid() == 0 && access("/usr/bin/unshare", X_OK) == 0
 
   private func service(_ world: ServiceWorld, _ arguments: [String] = []) throws -> Workspace.Finished {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The units of `outrider service install` under a user manager of systemd that this test starts for itself.
-@Suite(.timeLimit(.minutes(3))) struct UserManagerTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct UserManagerTests {
   private static let program = Workspace.root + "/Tests/user-manager"
   static let isPossible = (try? Workspace.run(["/bin/true"], program: program))?.status == 0
 

@@ -1,0 +1,5 @@
+#include "CTestSupport.h"
+
+int test_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
