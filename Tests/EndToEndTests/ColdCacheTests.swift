@@ -48,7 +48,11 @@ import Testing
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let data = "\(folder)/data"
-    try Data((0..<Self.bytes).lazy.map { UInt8(truncatingIfNeeded: $0 >> 12) }).write(to: URL(fileURLWithPath: data))
+    var content = Data(count: Self.bytes)
+    content.withUnsafeMutableBytes { memory in
+      for page in 0..<Self.bytes / 4096 { memset(memory.baseAddress! + page * 4096, Int32(page & 0xff), 4096) }
+    }
+    try content.write(to: URL(fileURLWithPath: data))
     try Self.source.write(toFile: "\(folder)/touch.c", atomically: true, encoding: .utf8)
     let compiled = try Workspace.run(
       ["-O1", "-shared", "-fPIC", "-o", "\(folder)/touch.so", "\(folder)/touch.c"], program: "/usr/bin/cc")
