@@ -64,8 +64,18 @@ package enum FileLock {
     return name.isEmpty ? "process \(pid)" : "\(name) (process \(pid))"
   }
 
-  /// 0 for a process that isn't of this process's PID namespace.
+  /// The kernel gives its list a page at a time, and passes over locks when others are released between two pages: that a
+  /// lock isn't in it is believed when it wasn't three times in a row.
   private static func holders(_ inode: UInt64) -> [Int32] {
+    for _ in 0..<3 {
+      let found = listedHolders(inode)
+      if !found.isEmpty { return found }
+    }
+    return []
+  }
+
+  /// 0 for a process that isn't of this process's PID namespace.
+  private static func listedHolders(_ inode: UInt64) -> [Int32] {
     guard let locks = try? Files.text(of: "/proc/locks", limit: 1 << 20) else { return [] }
     return locks.split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the README says about settings of those who compile against the module.
+/// What docs/plugins.md says about settings of those who compile against the module.
 @Suite(.timeLimit(.minutes(1))) struct CompilingTests {
-  static let root = ReadmeTests.root.path
+  static let root = Documents.root
   static let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent().path
 
@@ -76,12 +76,12 @@ import Testing
   }
 
   @Test(
-    "elsewhere they see it with the setting that the README names",
+    "elsewhere they see it with the setting that docs/plugins.md names",
     arguments: ["", "-enable-upcoming-feature MemberImportVisibility"])
   func containerWithTheSetting(feature: String) throws {
-    let readme = try String(contentsOfFile: Self.root + "/README.md", encoding: .utf8)
+    let page = try Documents.text("docs/plugins.md")
     let setting = #"["-Xfrontend", "-import-module", "-Xfrontend", "BackgroundAssets"]"#
-    try #require(readme.contains(setting))
+    try #require(page.contains(setting))
     let flags = try JSONDecoder().decode([String].self, from: Data(setting.utf8)).joined(separator: " ")
     let sources = ["Alone.swift": "import Foundation\n\(Self.group)"]
     let typecheck = "\(Self.compiler) -typecheck \(feature) -I \"$modules\""

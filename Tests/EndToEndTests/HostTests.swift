@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct HostTests {
-  /// The example of the README, word for word.
+  /// The example of README.md, word for word.
   @Test func readmeExample() async throws {
     let host = try Workspace.host()
     let plugin = try await host.load("libz.so.1", policy: Policy(limits: Limits(wall: .seconds(1))))

@@ -4,19 +4,16 @@ import DevelopmentOrigin
 import Downloads
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
-/// The README's example of the engine: its lines are these, and they work.
-@Suite(.timeLimit(.minutes(5))) struct EngineReadmeTests {
-  @Test func theExampleIsTheReadmes() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-    let example = try #require(
-      readme.components(separatedBy: "```swift\n").first { $0.contains("AssetStore(opening: state)") })
+/// The example of the engine in docs/embedding.md: its lines are these, and they work.
+@Suite(.timeLimit(.minutes(5))) struct EngineExampleTests {
+  @Test func theExampleIsTheDocuments() throws {
+    let example = try Documents.block("swift", containing: "AssetStore(opening: state)")
     let here = try String(contentsOf: URL(fileURLWithPath: #filePath), encoding: .utf8)
     let lines = Set(here.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
-    for line in example.components(separatedBy: "\n```")[0].split(separator: "\n") {
+    for line in example.split(separator: "\n") {
       let line = line.trimmingCharacters(in: .whitespaces)
       // What needs the network is the one difference.
       if line.contains("EngineOptions()") || line.contains("https://") { continue }
@@ -25,7 +22,7 @@ import Testing
   }
 
   @Test func theExampleFetches() async throws {
-    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-readme-")
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-example-")
     defer { Files.removeTree(folder) }
     let (state, assets) = ("\(folder)/state", "\(folder)/assets")
     try Files.makeDirectories(state, mode: 0o700)
