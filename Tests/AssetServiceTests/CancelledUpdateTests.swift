@@ -67,7 +67,7 @@ private struct JournalledWorld {
             identifier: entry.download.identifier, uniqueIdentifier: entry.download.uniqueIdentifier, url: "",
             applicationGroupIdentifier: "", fileSize: 1))
         row.entry = entry
-        further.append(try journal.scheduled(app, row))
+        further.append(journal.scheduled(app, row))
       case .remove(let app, let download), .withdrawDownload(let app, let download):
         further.append(.scheduled(app: app, identifier: download, value: nil))
       default: break

@@ -3,43 +3,6 @@ internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
 
-/// A download as the service keeps it: what was asked for, where the registry has it, and what became of it.
-struct ScheduledDownload: Sendable, Equatable, Codable {
-  var value: DownloadValue
-  var entry: DownloadRegistry.Entry?
-  /// Why it failed; for whoever has to be told.
-  var failure: ServiceFailure?
-  /// Its file and its transfer are to go, and then this row.
-  var isDiscarded = false
-  /// Three recipients ended while they were told of its file: that stays where it is until there is no room for it.
-  var isUndelivered = false
-  /// Its access expired once and its extension gave another request for it, which `value` has.
-  var hasFreshAnswer = false
-  /// What is known of its transfer, as long as the service runs.
-  var transfer = TransferFacts()
-
-  private enum CodingKeys: CodingKey { case value, entry, failure, isDiscarded, isUndelivered, hasFreshAnswer }
-
-  init(value: DownloadValue) { self.value = value }
-
-  init(from decoder: any Decoder) throws {
-    let values = try decoder.container(keyedBy: CodingKeys.self)
-    value = try values.decode(DownloadValue.self, forKey: .value)
-    entry = try values.decodeIfPresent(DownloadRegistry.Entry.self, forKey: .entry)
-    failure = try values.decodeIfPresent(ServiceFailure.self, forKey: .failure)
-    isDiscarded = try values.decodeIfPresent(Bool.self, forKey: .isDiscarded) ?? false
-    isUndelivered = try values.decodeIfPresent(Bool.self, forKey: .isUndelivered) ?? false
-    hasFreshAnswer = try values.decodeIfPresent(Bool.self, forKey: .hasFreshAnswer) ?? false
-  }
-}
-
-struct TransferFacts: Sendable, Equatable {
-  var received: Int64 = 0
-  var total: Int64?
-  var bytesPerSecond: Double?
-  var waiting: DownloadSummary.Waiting?
-}
-
 /// The service's state in the journal: one transaction for each event that changes something, before anybody is told.
 struct ServiceJournal {
   let store: AssetStore
@@ -52,6 +15,14 @@ struct ServiceJournal {
     var core: ServiceCore
     var clock: ServiceClock
     var downloads: [String: [String: ScheduledDownload]]
+    /// Rows that this service can't read, each as words for the log. They stay in the journal.
+    var unreadable: [String] = []
+  }
+
+  /// The service's own state can't be read: it is no state that this service, or an earlier one, has written.
+  struct Unreadable: Error, CustomStringConvertible {
+    let description =
+      "the service's own state in its journal can't be read; --start-fresh begins with an empty one"
   }
 
   init(_ store: AssetStore) {
@@ -74,16 +45,29 @@ struct ServiceJournal {
     var lastOccurrence: Int64
   }
 
-  private struct Names: Codable, Equatable {
+  private struct Names: Codable {
     var manifests: [Int: String]
-    var budgets: [String: Restrictions.Budget]
+    /// Of one budget each: lists are read many times as quickly as a dictionary of 100,000.
+    var ofEssential: [String]
+    var ofOther: [String]
     var failed: Set<String>
     var gated: Set<String>?
     var formerFacts: AppMachines.Facts?
 
     init(_ machines: AppMachines) {
-      (manifests, budgets, failed) = (machines.manifests, machines.budgets, machines.failed)
+      (manifests, failed) = (machines.manifests, machines.failed)
       (gated, formerFacts) = (machines.gated, machines.formerFacts)
+      ofEssential = machines.budgets.filter { $0.value == .essential }.keys.sorted()
+      ofOther = machines.budgets.filter { $0.value == .other }.keys.sorted()
+    }
+
+    static func areSame(_ one: AppMachines, _ other: AppMachines) -> Bool {
+      one.manifests == other.manifests && one.budgets == other.budgets && one.failed == other.failed
+        && one.gated == other.gated && one.formerFacts == other.formerFacts
+    }
+
+    var budgets: [String: Restrictions.Budget] {
+      Dictionary(ofEssential.map { ($0, .essential) } + ofOther.map { ($0, .other) }) { $1 }
     }
   }
 
@@ -93,9 +77,11 @@ struct ServiceJournal {
   mutating func load() throws -> State? {
     var own: Own?
     var progress: Progress?
+    var hasState = false
     var parts: [String: [String: [UInt8]]] = [:]
     for machine in try store.machines() {
       if machine.app.isEmpty {
+        hasState = true
         // Both were one before, under the name `own`.
         own = own ?? (try? decode(Own.self, machine.state))
         progress = (try? decode(Progress.self, machine.state)) ?? progress
@@ -104,15 +90,25 @@ struct ServiceJournal {
       }
     }
     var downloads: [String: [String: ScheduledDownload]] = [:]
-    try store.forEachScheduled { app, identifier, value in
-      guard let download = try? JSONDecoder().decode(ScheduledDownload.self, from: Data(value)) else { return }
-      downloads[app, default: [:]][identifier] = download
+    var names = SharedNames()
+    var unreadable: [String] = []
+    try store.forEachScheduled { app, unique, row in
+      guard let download = ScheduledDownload(row: row, &names) else {
+        unreadable.append("download \(unique) of \(app)")
+        return
+      }
+      downloads[app, default: [:]][download.value.uniqueIdentifier] = download
     }
-    guard let own, let progress else { return nil }
+    guard let own, let progress else {
+      if hasState { throw Unreadable() }
+      return nil
+    }
     var apps: [String: AppMachines] = [:]
     for (app, parts) in parts {
       let entries = (downloads[app] ?? [:]).values.compactMap(\.entry)
-      if let machines = try? self.machines(parts, entries) { apps[app] = machines }
+      do { apps[app] = try machines(parts, entries) } catch {
+        unreadable.append("app \(app), which has to be installed again: \(error)")
+      }
     }
     for (app, machines) in apps { written[app] = machines.withoutDownloads }
     writtenOwn = own
@@ -120,7 +116,7 @@ struct ServiceJournal {
       core: ServiceCore(
         planner: own.planner, settings: own.settings, conditions: own.conditions, apps: apps,
         lastOccurrence: progress.lastOccurrence),
-      clock: progress.clock, downloads: downloads)
+      clock: progress.clock, downloads: downloads, unreadable: unreadable)
   }
 
   private func machines(_ parts: [String: [UInt8]], _ entries: [DownloadRegistry.Entry]) throws -> AppMachines {
@@ -176,12 +172,15 @@ struct ServiceJournal {
     try write(.control) { $0.control }
     try write(.restrictions) { $0.restrictions }
     try write(.progress) { $0.progress }
-    try write(.names) { Names($0) }
+    // Compared before they are sorted: an app may have 100,000.
+    if old.map({ !Names.areSame($0, new) }) ?? true {
+      changes.append(.machine(app: app, name: MachineName.names.rawValue, state: try bytes(Names(new))))
+    }
     return changes
   }
 
-  func scheduled(_ app: String, _ download: ScheduledDownload) throws -> ServiceChange {
-    .scheduled(app: app, identifier: download.value.uniqueIdentifier, value: try bytes(download))
+  func scheduled(_ app: String, _ download: ScheduledDownload) -> ServiceChange {
+    .scheduled(app: app, identifier: download.value.uniqueIdentifier, value: download.row)
   }
 
   func wake(_ run: RunSummary) throws -> ServiceChange { .wake(id: run.id, app: run.app, value: try bytes(run)) }

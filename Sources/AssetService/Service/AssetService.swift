@@ -88,7 +88,11 @@ public actor AssetService {
     self.store = store
     var journal = ServiceJournal(store)
     let reading = ServiceClock.Reading.now()
-    if var state = try journal.load() {
+    var state: ServiceJournal.State?
+    do { state = try journal.load() } catch is ServiceJournal.Unreadable where configuration.startsFresh {}
+    if var state {
+      for row in state.unreadable { configuration.logger.error("the journal's row can't be read: \(row)") }
+      hasUnreadableRows = !state.unreadable.isEmpty
       state.clock.advance(reading)
       (core, clock, downloads) = (state.core, state.clock, state.downloads)
     } else {
@@ -114,6 +118,8 @@ public actor AssetService {
 
   private let questions: ChallengeRelay
   private let room: RoomRelay
+  /// An app may be there that isn't known now: its files stay.
+  private var hasUnreadableRows = false
   var bounds = JournalBounds()
 
   // MARK: Life
@@ -126,7 +132,7 @@ public actor AssetService {
     for app in bundles.versions() where core.apps[app.description.identifier]?.lifecycle.names(app.label) == true {
       remember(app)
     }
-    if core.apps.isEmpty { Task.detached { [bundles] in bundles.sweep() } }
+    if core.apps.isEmpty, !hasUnreadableRows { Task.detached { [bundles] in bundles.sweep() } }
     events = Task { [transfers] in
       await transfers.forEachEvent(
         { [weak self] key, event in await self?.happened(key, event) },
@@ -269,9 +275,7 @@ public actor AssetService {
     var changes: [ServiceChange] = []
     func write(_ app: String, _ unique: String) {
       guard let download = downloads[app]?[unique] else { return }
-      do { changes.append(try journal.scheduled(app, download)) } catch {
-        configuration.logger.critical("a download of \(app) can't be written down: \(error)")
-      }
+      changes.append(journal.scheduled(app, download))
     }
     for action in actions {
       switch action {
@@ -327,7 +331,7 @@ public actor AssetService {
 
   /// Writes down a download that changed without an action.
   func write(_ download: ScheduledDownload, of app: String) throws {
-    try store.commit([try journal.scheduled(app, download)])
+    try store.commit([journal.scheduled(app, download)])
   }
 
   /// Runs that ended with an earlier service.

@@ -38,6 +38,23 @@ extension DownloadRegistry {
     /// The engine has confirmed that it has it.
     public var isKnownToEngine = false
 
+    public init(
+      download: PlannedDownload, state: State, ownUrgency: Urgency, owner: Owner, generation: Int? = nil,
+      promotedBy: Set<Int64> = [], isPaused: Bool = false, isManifest: Bool = false, isCancelling: Bool = false,
+      isKnownToEngine: Bool = false
+    ) {
+      self.download = download
+      self.state = state
+      self.ownUrgency = ownUrgency
+      self.owner = owner
+      self.generation = generation
+      self.promotedBy = promotedBy
+      self.isPaused = isPaused
+      self.isManifest = isManifest
+      self.isCancelling = isCancelling
+      self.isKnownToEngine = isKnownToEngine
+    }
+
     public var urgency: Urgency { promotedBy.isEmpty ? ownUrgency : .foreground }
   }
 

@@ -66,7 +66,7 @@ public struct Restrictions: Sendable, Equatable, Codable {
   public private(set) var limits: Limits
   public private(set) var isActive = true
   var isContentAllowed = true
-  private var reservations: [String: Reservation] = [:]
+  private var reservations = ReservationTable()
   private var essential = Use()
   private var other = Use()
 
@@ -86,13 +86,13 @@ public struct Restrictions: Sendable, Equatable, Codable {
     case .requested(let download, let isManifest): return requested(download, isManifest: isManifest)
     case .received(let unique, let bytes): return received(unique, max(0, bytes))
     case .settled(let unique):
-      guard let reservation = reservations.removeValue(forKey: unique) else { return [] }
+      guard let reservation = reservations.rows.removeValue(forKey: unique) else { return [] }
       book(reservation, reserve: -reservation.bytes, charge: 0)
       return []
     case .launched:
       guard isActive else { return [] }
       isActive = false
-      reservations.removeAll()
+      reservations.rows.removeAll()
       return Budget.allCases.map { .setBudget($0, allowed: nil) }
     case .limitsChanged(let limits):
       self.limits = limits
@@ -116,14 +116,14 @@ public struct Restrictions: Sendable, Equatable, Codable {
     let unique = download.uniqueIdentifier
     guard isActive else { return [.admit(uniqueIdentifier: unique, budget: nil)] }
     let budget: Budget = download.isEssential || isManifest ? .essential : .other
-    if reservations[unique] != nil { return [.admit(uniqueIdentifier: unique, budget: budget)] }
+    if reservations.rows[unique] != nil { return [.admit(uniqueIdentifier: unique, budget: budget)] }
     if let failure = refusal(of: download, budget, isManifest: isManifest) {
       return [.refuse(uniqueIdentifier: unique, failure: failure)]
     }
     // Of unknown size: bounded by 204 alone (B63), but a manifest has its part.
     let reservation = Reservation(
       budget: budget, isManifest: isManifest, bytes: max(0, download.size ?? (isManifest ? Self.manifestPart : 0)))
-    reservations[unique] = reservation
+    reservations.rows[unique] = reservation
     book(reservation, reserve: reservation.bytes, charge: 0)
     return [.admit(uniqueIdentifier: unique, budget: budget)]
   }
@@ -148,11 +148,11 @@ public struct Restrictions: Sendable, Equatable, Codable {
   }
 
   private mutating func received(_ unique: String, _ bytes: Int64) -> [Effect] {
-    guard isActive, let reservation = reservations[unique] else { return [] }
+    guard isActive, let reservation = reservations.rows[unique] else { return [] }
     let covered = min(bytes, reservation.bytes)
     let more = bytes - covered
     let left = available(reservation.budget, isManifest: reservation.isManifest)
-    reservations[unique]?.bytes -= covered
+    reservations.rows[unique]?.bytes -= covered
     book(reservation, reserve: -covered, charge: bytes)
     guard more > left else { return [] }
     return [

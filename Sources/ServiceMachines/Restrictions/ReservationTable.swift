@@ -1,0 +1,33 @@
+/// What downloads have reserved, by unique identifier.
+///
+/// Kept as a list: identifier, reservation, identifier, reservation. An app may have 100,000, and a keyed container for each
+/// takes many times as long to read.
+struct ReservationTable: Sendable, Equatable, Codable {
+  var rows: [String: Restrictions.Reservation] = [:]
+
+  init() {}
+
+  init(from decoder: any Decoder) throws {
+    guard var list = try? decoder.unkeyedContainer() else {
+      // As it was kept before.
+      rows = try decoder.singleValueContainer().decode([String: Restrictions.Reservation].self)
+      return
+    }
+    while !list.isAtEnd {
+      let unique = try list.decode(String.self)
+      let fields = try list.decode(String.self).split(separator: " ")
+      guard fields.count == 3, let budget = Restrictions.Budget(rawValue: String(fields[0])),
+        let bytes = Int64(fields[2])
+      else { throw DecodingError.dataCorruptedError(in: list, debugDescription: "it isn't a reservation") }
+      rows[unique] = .init(budget: budget, isManifest: fields[1] == "manifest", bytes: bytes)
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var list = encoder.unkeyedContainer()
+    for (unique, row) in rows.sorted(by: { $0.key < $1.key }) {
+      try list.encode(unique)
+      try list.encode("\(row.budget.rawValue) \(row.isManifest ? "manifest" : "asset") \(row.bytes)")
+    }
+  }
+}
