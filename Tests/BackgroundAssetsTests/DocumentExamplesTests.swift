@@ -8,7 +8,8 @@ import Testing
     .deletingLastPathComponent().path
 
   private static func compile(_ source: String, _ name: String, _ command: [String]) throws -> String {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("outrider-documents-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "outrider-documents-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent(name)
@@ -80,7 +81,8 @@ import Testing
 
   /// The package description as Swift Package Manager reads it, with this package in the place of its path.
   @Test func thePackageExampleDescribesAPackage() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("outrider-documents-\(UUID().uuidString)")
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "outrider-documents-\(UUID().uuidString)")
     let sources = folder.appendingPathComponent("Sources/Downloader")
     try FileManager.default.createDirectory(at: sources, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

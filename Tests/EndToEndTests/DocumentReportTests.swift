@@ -22,7 +22,8 @@ import Testing
       .replacingOccurrences(of: "-o evil.so evil.c", with: "-w -o \(folder)/evil.so \(folder)/evil.c")
     let end = try Workspace.run(["-c", script], program: "/bin/bash")
     #expect(end.status == 12)
-    #expect(Self.shape(end.output + end.errors) == Self.shape(lines.drop { $0.hasPrefix("$ ") }.joined(separator: "\n")))
+    #expect(
+      Self.shape(end.output + end.errors) == Self.shape(lines.drop { $0.hasPrefix("$ ") }.joined(separator: "\n")))
   }
 
   @Test("the policy in docs/policies.md is one")
