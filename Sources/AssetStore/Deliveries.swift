@@ -85,6 +85,42 @@ extension AssetStore {
     }
   }
 
+  /// For a caller that keeps its own row of each download: no settled transfer of that name is delivered any more.
+  public func acknowledgeDeliveries(app: String, identifier: String) throws(StoreError) {
+    try write { try Self.acknowledge(app, identifier, $0) }
+  }
+
+  /// Deliveries of which the service has no row any more are over. Returns the open transfers without a row: nobody is told
+  /// of those either, so that they are the caller's to cancel.
+  public func endUnscheduled() throws(StoreError) -> [JobID] {
+    let isUnscheduled = """
+      NOT EXISTS
+        (SELECT 1 FROM scheduled WHERE scheduled.app = jobs.app AND scheduled.identifier = CAST(jobs.identifier AS TEXT))
+      """
+    try write { database in
+      try database.execute(
+        sql: """
+          UPDATE deliveries SET begun = 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
+            AND EXISTS (SELECT 1 FROM jobs WHERE id = deliveries.job AND state >= 3 AND \(isUnscheduled))
+          """)
+    }
+    return try read { database in
+      let rows = try database.query("SELECT id FROM jobs WHERE state < 3 AND \(isUnscheduled) ORDER BY id")
+      var open: [JobID] = []
+      while try rows.step() { open.append(JobID(rows.int64())) }
+      return open
+    }
+  }
+
+  static func acknowledge(_ app: String, _ identifier: String, _ database: Database) throws {
+    try database.query(
+      """
+      UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
+        AND job IN (SELECT id FROM jobs WHERE app = ? AND identifier = ? AND state >= 3)
+      """
+    ).bind(Array(app.utf8)).bind(Array(identifier.utf8)).run()
+  }
+
   private static let selection =
     "SELECT job, generation, begun + acknowledged * (2 - begun), recipient, calls, fileMoved FROM deliveries"
 

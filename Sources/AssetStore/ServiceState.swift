@@ -4,7 +4,8 @@ internal import GRDB
 public enum ServiceChange: Sendable, Equatable {
   /// The state of one machine of an app, or of the service itself where `app` is empty; nil removes it.
   case machine(app: String, name: String, state: [UInt8]?)
-  /// A download that an app has, by its unique identifier; nil removes it.
+  /// A download that an app has, by its unique identifier; nil removes it, and with it the deliveries of its settled
+  /// transfers: whoever was to be told of them has been.
   case scheduled(app: String, identifier: String, value: [UInt8]?)
   /// A wake of an extension, made or changed.
   case wake(id: Int64, app: String, value: [UInt8])
@@ -121,6 +122,7 @@ extension AssetStore {
         identifier
       )
       .run()
+      try acknowledge(app, identifier, database)
     case .wake(let id, let app, let value):
       try database.query("INSERT OR REPLACE INTO wakes VALUES (?, ?, ?)").bind(id).bind(Array(app.utf8)).bind(value)
         .run()

@@ -207,7 +207,7 @@ public final class Plugin: Sendable {
     verdict.rejectedDownloads = verdict.rejectedDownloads.map(\.identified)
     verdict.rejected += result.refused.map {
       RejectedDownload(
-        identifier: $0, code: -1, reason: "one answer has at most \(Frame.longestPayload >> 20) MiB; it found no room")
+        identifier: $0, code: 102, reason: "one answer has at most \(Frame.longestPayload >> 20) MiB; it found no room")
     }
     return verdict
   }

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The `ba_host` that extensions get: its functions become requests on the service channel. Any thread may call them.
 enum HostCallbacks {
-  /// Downloads that one content request may answer.
-  private static let mostDownloads = 10_000
+  /// Downloads that one content request may answer: they are kept in the extension's own memory.
+  private static let maxDownloads = 10_000
   /// Bytes of names that are kept of downloads that found no room in the answer, and of one of them.
   private static let longestRefused = 64 << 10
   private static let longestRefusedName = 128
@@ -23,6 +23,8 @@ enum HostCallbacks {
     var bytes = 0
     var refused: [String] = []
     var refusedBytes = 0
+    /// Those of which there is no room for the name either.
+    var unnamed = 0
     var containers: [HostMessage.LoadRequest.Container] = []
     var depth = 0
   }
@@ -66,13 +68,24 @@ enum HostCallbacks {
       $0.bytes = 0
       $0.refused = []
       $0.refusedBytes = 0
+      $0.unnamed = 0
     }
   }
 
   static func endAnswer() -> (downloads: [Download], refused: [String]) {
-    answer.withLock { answer in
+    let unnamed = answer.withLock { answer in
       answer.isOpen = false
-      return (exchange(&answer.downloads, with: []), exchange(&answer.refused, with: []))
+      return answer.unnamed
+    }
+    if unnamed > 0 {
+      // 3: an error.
+      tell(
+        .log(
+          level: 3, subsystem: "outrider", category: "answer",
+          message: "the answer has no room for \(unnamed) further downloads, nor for their names"))
+    }
+    return answer.withLock { answer in
+      (exchange(&answer.downloads, with: []), exchange(&answer.refused, with: []))
     }
   }
 
@@ -104,14 +117,16 @@ enum HostCallbacks {
     writer.download(download)
     let size = writer.bytes.count
     return answer.withLock {
-      guard $0.isOpen, $0.downloads.count < mostDownloads else { return BA_FAILED }
-      guard $0.bytes + size <= longestAnswer else {
+      guard $0.isOpen else { return BA_FAILED }
+      guard $0.downloads.count < maxDownloads, $0.bytes + size <= longestAnswer else {
         let name = String(decoding: download.identifier.utf8.prefix(longestRefusedName), as: UTF8.self)
         // A name that was cut within a character has become longer.
         let cost = name.utf8.count + 4
         if $0.refusedBytes + cost <= longestRefused {
           $0.refused.append(name)
           $0.refusedBytes += cost
+        } else {
+          $0.unnamed += 1
         }
         return BA_FAILED
       }

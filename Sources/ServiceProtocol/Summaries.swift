@@ -231,6 +231,8 @@ public struct RunSummary: Sendable, Equatable, Codable {
   public struct Downloads: Sendable, Equatable, Codable {
     public var accepted: Int
     public var rejected: [Rejection]
+    /// How many more were rejected: the first of an answer are kept. nil: none.
+    public var furtherRejected: Int?
 
     public init(accepted: Int, rejected: [Rejection]) {
       self.accepted = accepted

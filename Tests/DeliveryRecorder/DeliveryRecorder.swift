@@ -1,6 +1,7 @@
 // An app that writes down every callback before it goes on, so that a test can compare them one by one after kills.
 //
-// Each line of standard input is a download: IDENTIFIER URL SIZE foreground|background. It ends with its input.
+// Each line of standard input is a download: IDENTIFIER URL SIZE foreground|background. It ends with its input, and in the
+// callback of a file whose name begins with `crash`.
 import BackgroundAssets
 import Glibc
 
@@ -68,6 +69,7 @@ final class Recorder: NSObject, BADownloadManagerDelegate {
     let identifier = download.identifier
     let place = "\(record.shelf)/\(identifier)"
     record.append("offered \(identifier)")
+    if identifier.hasPrefix("crash") { abort() }
     if access(place, F_OK) == 0 { record.append("doubled \(identifier)") }
     // The work of a delegate, so that a kill can meet it.
     usleep(UInt32.random(in: 0...5000))

@@ -257,6 +257,34 @@ import Testing
     #expect(app.service.answers == [.handled])
     #expect(recorder.told.all.count == 1)
   }
+
+  @Test("a failure, or a file that was left, of which the answer got lost isn't told of a second time")
+  func lostAnswers() async throws {
+    let app = try App()
+    defer { app.service.stop() }
+    let file = app.service.folder.appendingPathComponent("file")
+    try Data("x".utf8).write(to: file)
+    let recorder = Recorder()
+    let events: [ServiceProtocol.DelegateEvent] = [
+      .failed(App.value("a"), Self.failure), .finished(App.value("b"), path: file.path),
+    ]
+    var peer = await app.observe(recorder)
+    for connection in 2...3 {
+      for (number, event) in events.enumerated() { peer.send(.call(id: UInt64(number), event: event)) }
+      await recorder.told.wait(for: 2)
+      await app.waitForAnswers(2 * (connection - 1))
+      peer.close()
+      await app.service.received.wait { $0.filter { $0.question == .observe(isObserving: true) }.count == connection }
+      peer = app.service.peers.all.last!
+    }
+    #expect(app.service.answers == Array(repeating: .handled, count: 4))
+    #expect(recorder.told.all.count == 2)
+    // What has begun anew may fail anew.
+    peer.send(.notify(event: .began(App.value("a"))))
+    peer.send(.call(id: 9, event: events[0]))
+    await app.waitForAnswers(5)
+    #expect(recorder.told.all.count == 4)
+  }
 }
 
 @MainActor final class OnMainActor: NSObject, @preconcurrency BADownloadManagerDelegate {

@@ -74,6 +74,8 @@ private struct DeliveryWorld {
     isWakeAsked = false
     guard canWake else { return try router(.wakeRefused) }
     nextPeer += 1
+    try router(.wakeGranted(run: nextPeer))
+    if random.chance(8) { return try leave(.entryPoint(run: nextPeer)) }
     try router(.extensionReady(run: nextPeer))
   }
 
@@ -138,7 +140,10 @@ private struct DeliveryWorld {
     try world.router(.wakePossible)
     for _ in 0..<200_000 where !world.ledger.entries.isEmpty {
       if world.isWakeAsked { try world.answerWake() }
-      guard !world.calls.isEmpty else { break }
+      guard !world.calls.isEmpty else {
+        if world.isWakeAsked { continue }
+        break
+      }
       let (recipient, occurrence) = world.calls.removeFirst()
       try world.router(.answered(number: occurrence.number, recipient: recipient, isHandled: true))
     }

@@ -109,6 +109,49 @@ import Testing
     #expect(router.handle(.wakePossible, at: 2).isEmpty, "asked already")
   }
 
+  @Test("Of what waited for a process that ended, only what it was being told of counts as a crash [B13]")
+  func onlyTheFirst() {
+    var router = EventRouter()
+    _ = router.handle(.observing(recipient: Self.app, isObserving: true), at: 0)
+    let all = (1...3).map { Self.occurrence($0, .finished, "u\($0)") }
+    for one in all { _ = router.handle(.occurred(one), at: 0) }
+    #expect(
+      router.handle(.left(recipient: Self.app), at: 1) == [
+        .resolved(occurrence: all[0], resolution: .recipientGone(Self.app)), .wakeExtension,
+      ])
+    #expect(
+      router.handle(.extensionReady(run: 4), at: 2)
+        == all[1...].map { .call(recipient: .entryPoint(run: 4), occurrence: $0) })
+  }
+
+  @Test("A run that ended before it was ready is asked for again, and what waits for it isn't lost [B13, B30]")
+  func endedBeforeReady() {
+    var router = EventRouter()
+    let file = Self.occurrence(1, .finished)
+    #expect(router.handle(.occurred(file), at: 0) == [.wakeExtension])
+    _ = router.handle(.wakeGranted(run: 4), at: 0)
+    #expect(router.handle(.left(recipient: .entryPoint(run: 3)), at: 1).isEmpty, "another run")
+    #expect(router.handle(.left(recipient: .entryPoint(run: 4)), at: 1) == [.wakeExtension])
+    _ = router.handle(.wakeGranted(run: 5), at: 2)
+    #expect(
+      router.handle(.extensionReady(run: 5), at: 2) == [.call(recipient: .entryPoint(run: 5), occurrence: file)])
+  }
+
+  @Test("A run that is ending takes nothing more, and what it wasn't called for waits for the next one [B32]")
+  func ending() {
+    var router = EventRouter()
+    let (first, second) = (Self.occurrence(1, .finished, "u"), Self.occurrence(2, .failed, "v"))
+    _ = router.handle(.occurred(first), at: 0)
+    _ = router.handle(.extensionReady(run: 4), at: 0)
+    #expect(router.handle(.extensionEnding(run: 4), at: 1).isEmpty)
+    #expect(router.handle(.occurred(second), at: 1) == [.wakeExtension])
+    #expect(router.handle(.notCalled(number: 1), at: 2).isEmpty, "a wake is asked for already")
+    #expect(router.handle(.left(recipient: .entryPoint(run: 4)), at: 3).isEmpty, "nobody was told of anything")
+    #expect(
+      router.handle(.extensionReady(run: 5), at: 4)
+        == [second, first].map { .call(recipient: .entryPoint(run: 5), occurrence: $0) })
+  }
+
   // MARK: The ledger
 
   @Test("While the gate is closed nothing is offered; then everything is, as one batch in its order [B14]")

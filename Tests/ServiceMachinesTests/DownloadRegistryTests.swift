@@ -211,6 +211,17 @@ import Testing
     #expect(Self.urgency(effects) == .background)
   }
 
+  @Test("Made again from its rows, it takes back from the engine what connections had promoted [B37]")
+  func restartedFromRows() {
+    var registry = Self.scheduled("x")
+    _ = registry.handle(.engineAdded(uniqueIdentifier: "u-x"), at: 1)
+    _ = registry.handle(.startForeground(call: 1, download: planned("x"), state: .waiting, caller: Self.app), at: 1)
+    var again = DownloadRegistry(entries: registry.entries.values)
+    let effects = again.handle(.restarted, at: 2)
+    #expect(Self.urgency(effects) == .background)
+    #expect(again.entries["u-x"]?.promotedBy == [])
+  }
+
   @Test("Among 100,000 downloads an operation concerns one of them [B36, B37]", .timeLimit(.minutes(5)))
   func many() {
     var registry = DownloadRegistry()

@@ -191,6 +191,20 @@ import Testing
     #expect(Self.runs(planner.handle(.ended(run: 1, runtime: .zero, end: .returned), at: 3)) == [2])
   }
 
+  @Test("Callbacks whose run the host couldn't make are asked for again after a few seconds, and not at once [B13]")
+  func hostFailed() {
+    var planner = Self.planner()
+    let request = Self.request(token: 0, .callbacks)
+    #expect(Self.runs(planner.handle(.requested(request), at: 1)) == [1])
+    _ = planner.handle(.ended(run: 1, runtime: .zero, end: .hostFailed), at: 2)
+    let until = Instant(seconds: 2) + WakePlanner.hostFailureDelay
+    #expect(
+      Self.refusal(planner.handle(.requested(request), at: 2)) == WakeRefusal(reason: .hostFailed, until: until))
+    #expect(planner.nextDeadline == until)
+    #expect(planner.handle(.tick, now: until) == [.reconsider(app: "a")])
+    #expect(Self.runs(planner.handle(.requested(request), now: until)) == [2])
+  }
+
   @Test("The same request again, because the service doesn't know whether it was made, is the same run")
   func again() {
     var planner = Self.planner()

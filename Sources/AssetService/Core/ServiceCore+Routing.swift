@@ -90,7 +90,9 @@ extension ServiceCore {
       switch grant.request.reason {
       case .content:
         tell(grant.request.app, .lifecycle(.wakeGranted(generation: grant.request.token, run: grant.run)))
-      case .callbacks: act(.startCallbackRun(app: grant.request.app, run: grant.run))
+      case .callbacks:
+        tell(grant.request.app, .router(.wakeGranted(run: grant.run)))
+        act(.startCallbackRun(app: grant.request.app, run: grant.run))
       }
     case .refuse(let request, let refusal):
       act(.refusedWake(app: request.app, request: request, refusal: refusal))

@@ -24,6 +24,8 @@ final class ExtensionRun: Sendable {
     case answered(DownloadRules.Verdict)
     /// It is loaded and takes what waits for it.
     case ready
+    /// It is called now.
+    case calling(number: Int64)
     /// `isHandled`: it has a function for that, which returned.
     case returned(number: Int64, isHandled: Bool)
     case decided(number: Int64, ChallengeDecision)
@@ -103,6 +105,7 @@ final class ExtensionRun: Sendable {
     _ command: Command, _ plugin: Plugin, _ report: @Sendable (News) async -> Void
   ) async throws(HostError) {
     let number: Int64
+    if let call = command.number { await report(.calling(number: call)) }
     switch command {
     case .finished(let call, let download, let path):
       number = call
@@ -130,6 +133,16 @@ final class ExtensionRun: Sendable {
     case .end: return
     }
     await report(.returned(number: number, isHandled: true))
+  }
+}
+
+extension ExtensionRun.Command {
+  /// Of the occurrence that it is called for.
+  fileprivate var number: Int64? {
+    switch self {
+    case .finished(let number, _, _), .failed(let number, _, _), .challenge(let number, _, _): number
+    case .end: nil
+    }
   }
 }
 

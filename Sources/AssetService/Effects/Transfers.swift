@@ -19,6 +19,14 @@ final class Transfers: Sendable {
     case finished(DownloadedFile)
     case failed(TransferFailure)
     case cancelled
+
+    /// Nothing follows it.
+    var isEnd: Bool {
+      switch self {
+      case .finished, .failed, .cancelled: true
+      case .began, .progress, .waiting, .paused: false
+      }
+    }
   }
 
   let engine: DownloadEngine

@@ -21,7 +21,11 @@ struct ActiveRun {
   let generation: Int?
   /// Calls that it hasn't answered.
   var calls: Set<Int64> = []
+  /// Those of them that it has begun with.
+  var begun: Set<Int64> = []
   var isReady = false
+  /// It was told to end: it does what it was called for before, and nothing more.
+  var isEnding = false
   var summary: RunSummary
 }
 
@@ -62,8 +66,7 @@ extension AssetService {
     case .startContentRun(let app, let run, let generation, let request, let version):
       startRun(app, run, generation, request, version)
     case .startCallbackRun(let app, let run): startRun(app, run, nil, nil, nil)
-    case .endRun(let run): runs[run]?.run.send(.end)
-    case .reportRejected(let app, let downloads): stage(app, downloads)
+    case .endRun(let run): end(run)
     case .discardManifests(let app, _): discardManifests(app)
     case .placeVersion(let app, let version): await place(app, version)
     case .keepVersions(let app, let versions): await keep(app, versions)
@@ -83,7 +86,7 @@ extension AssetService {
     case .simulationEnded(let app, let request, let reason): clients.simulations.end(app, request, reason)
     case .refusedWake(let app, let request, let refusal): refused(app, request, refusal)
     // Written down already.
-    case .store, .remove, .recordFailure, .forget: break
+    case .store, .remove, .recordFailure, .forget, .reportRejected: break
     }
   }
 
@@ -180,11 +183,27 @@ extension AssetService {
     settleDelivery(app, unique, forgets: true)
   }
 
+  /// Nobody is told any more of what the engine has of it.
+  private func acknowledge(_ app: String, _ unique: String) {
+    do { try store.acknowledgeDeliveries(app: app, identifier: unique) } catch {
+      configuration.logger.error("the delivery of \(unique) can't be ended: \(error)", metadata: ["app": "\(app)"])
+    }
+  }
+
   /// What the engine settled before the service that is gone could hear of it: nobody says it again.
   func reconcile() async {
     for app in core.apps.keys { discardManifests(app) }
     for (app, downloads) in downloads {
-      for (unique, download) in downloads where download.isDiscarded { discard(app, unique) }
+      for (unique, download) in downloads {
+        if download.isDiscarded { discard(app, unique) }
+        if download.isUndelivered { acknowledge(app, unique) }
+      }
+    }
+    do {
+      let open = try await Task.detached { [store] in try store.endUnscheduled() }.value
+      for job in open { transfers.engine.cancel(job) }
+    } catch {
+      configuration.logger.error("what is left of downloads that nobody has can't be ended: \(error)")
     }
     // One question to the journal: there may be 100,000 that go on.
     for (app, unique) in (try? store.settledScheduled()) ?? [] {
@@ -198,7 +217,11 @@ extension AssetService {
   /// What the engine says of a download.
   func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
     let (app, unique) = (key.app, key.download)
-    guard let scheduled = downloads[app]?[unique] else { return }
+    guard let scheduled = downloads[app]?[unique] else {
+      // It ended for the service before the engine had let go of it.
+      if event.isEnd { acknowledge(app, unique) }
+      return
+    }
     if scheduled.isDiscarded {
       if transfers.record(key)?.state.isSettled ?? true { discard(app, unique) }
       return
@@ -308,13 +331,10 @@ extension AssetService {
     }
   }
 
+  /// Its delivery went with its row; an undelivered one has kept that.
   private func settleDelivery(_ app: String, _ unique: String, forgets: Bool = false) {
-    let key = Transfers.Key(app: app, download: unique)
-    if let id = transfers.job(key) {
-      try? store.beginDelivery(of: id, to: app)
-      _ = try? store.acknowledgeDelivery(of: id, fileMoved: true)
-    }
-    transfers.forget(key)
+    if downloads[app]?[unique]?.isUndelivered == true { acknowledge(app, unique) }
+    transfers.forget(.init(app: app, download: unique))
     if bounds.settle(wall: WallClock.now()) { boundJournal() }
     guard forgets else { return }
     downloads[app]?[unique] = nil
@@ -377,7 +397,7 @@ extension AssetService {
   }
 
   private func remove(_ app: String) async {
-    for run in runs.values where run.app == app { run.run.send(.end) }
+    for (number, run) in runs where run.app == app { end(number) }
     for budget in Restrictions.Budget.allCases { try? store.setBudget(TransferPlan.name(of: budget, app), allows: nil) }
     for download in (downloads[app] ?? [:]).values { unlink(plan.path(of: download.value)) }
     do {
@@ -443,6 +463,7 @@ extension AssetService {
     case .ready:
       runs[number]?.isReady = true
       process(.app(app, .router(.extensionReady(run: number))))
+    case .calling(let call): runs[number]?.begun.insert(call)
     case .returned(let call, let isHandled):
       runs[number]?.calls.remove(call)
       process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: isHandled))))
@@ -454,81 +475,32 @@ extension AssetService {
     }
   }
 
-  private func answered(_ app: String, _ number: Int64, _ verdict: DownloadRules.Verdict) {
-    var accepted: [PlannedDownload] = []
-    var renewed = 0
-    for download in verdict.accepted {
-      var value = DownloadValue(download)
-      if takeFreshAnswer(value, of: app) {
-        renewed += 1
-        continue
-      }
-      if value.uniqueIdentifier.isEmpty || downloads[app]?[value.uniqueIdentifier] != nil {
-        value.uniqueIdentifier = UUID().uuidString
-      }
-      downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
-      accepted.append(value.planned)
-    }
-    for download in verdict.rejectedDownloads.prefix(Self.maxRejected) {
-      rejected[app, default: [:]][download.identifier] = DownloadValue(download)
-    }
-    runs[number]?.summary.downloads = .init(
-      accepted: accepted.count + renewed,
-      rejected: verdict.rejected.prefix(Self.maxRejected).map {
-        .init(identifier: Printable.text($0.identifier), code: Int($0.code), reason: $0.reason)
-      })
-    // Without a gate the run goes on to its callbacks, beginning with those of what was rejected just now.
-    if core.apps[app]?.lifecycle.gate.isClosed == false {
-      runs[number]?.isReady = true
-      process(.app(app, .router(.extensionReady(run: number))))
-    }
-    process(
-      .app(app, .answered(run: number, accepted: accepted, rejected: Array(verdict.rejected.prefix(Self.maxRejected)))))
-    giveUpFreshAnswers(of: app)
-  }
-
-  /// In the summary of the run that answered it: what isn't wrong in itself may still have no place before the first launch.
-  private func report(_ rejected: RejectedDownload, of app: String) {
-    guard let number = runs.first(where: { $0.value.app == app && $0.value.generation != nil })?.key,
-      let downloads = runs[number]?.summary.downloads,
-      !downloads.rejected.contains(where: { $0.identifier == Printable.text(rejected.identifier) })
-    else { return }
-    runs[number]?.summary.downloads = .init(
-      accepted: max(0, downloads.accepted - 1),
-      rejected: downloads.rejected + [
-        .init(identifier: Printable.text(rejected.identifier), code: Int(rejected.code), reason: rejected.reason)
-      ])
-  }
-
-  /// Of one answer; the rest is counted in the log.
-  private static let maxRejected = 1000
-
-  /// Rejected downloads get names, and the extension is told of each.
-  private func stage(_ app: String, _ all: [RejectedDownload]) {
-    for one in all {
-      var value =
-        rejected[app]?.removeValue(forKey: one.identifier)
-        ?? downloads[app]?.values.first { $0.value.identifier == one.identifier && $0.entry == nil }?.value
-        ?? DownloadValue(
-          identifier: one.identifier, uniqueIdentifier: "", url: "", applicationGroupIdentifier: "", fileSize: nil)
-      if value.uniqueIdentifier.isEmpty { value.uniqueIdentifier = UUID().uuidString }
-      value.state = -1
-      report(one, of: app)
-      downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
-      process(
-        .app(
-          app,
-          .rejected(download: value.uniqueIdentifier, failure: .framework(Int(one.code), one.reason))))
-    }
-  }
-
-  /// A run that takes callbacks has done its work when nothing is left for it; to be asked when no action is.
+  /// A run that takes callbacks has done its work when nothing is left for it; to be asked when no action is. While the
+  /// journal can't be written, some are.
   func endIdleRuns() {
-    for run in runs.values where run.isReady && run.calls.isEmpty { run.run.send(.end) }
+    guard journalFailure == nil else { return }
+    for (number, run) in runs where run.isReady && run.calls.isEmpty { end(number) }
+  }
+
+  /// What it would be called for from now on waits for the next run: it may be gone by then.
+  private func end(_ number: Int64) {
+    guard let run = runs[number], !run.isEnding else { return }
+    runs[number]?.isEnding = true
+    run.run.send(.end)
+    process(.app(run.app, .router(.extensionEnding(run: number))))
+  }
+
+  /// Only what an extension had begun with can be what it ended in (B13).
+  private func requeueUncalled(_ number: Int64, _ run: ActiveRun) {
+    let uncalled = (core.apps[run.app]?.router.calls ?? []).filter {
+      $0.asked == [.entryPoint(run: number)] && !run.begun.contains($0.occurrence.number)
+    }
+    process(uncalled.map { .app(run.app, .router(.notCalled(number: $0.occurrence.number))) })
   }
 
   private func ended(_ number: Int64, _ run: ActiveRun, _ report: RunReport) {
     runs[number] = nil
+    requeueUncalled(number, run)
     let end = RunEnd(rawValue: report.outcome.kind.rawValue) ?? .interrupted
     var summary = Summaries.run(
       number, run.app, request: run.summary.request, startedAt: run.summary.startedAt, report)

@@ -321,6 +321,7 @@ extension AssetService {
       guard let command = command(scheduled, occurrence), runs[run] != nil else {
         return process(.app(app, .router(.left(recipient: recipient))))
       }
+      if runs[run]?.isEnding == true { return process(.app(app, .router(.notCalled(number: number)))) }
       runs[run]?.calls.insert(number)
       runs[run]?.run.send(command)
     }
@@ -405,13 +406,17 @@ extension AssetService {
 
   // MARK: What operators watch
 
-  func publishChanges(of event: CoreEvent, _ actions: [Action]) {
+  func publishChanges(of decided: [(event: CoreEvent, actions: [Action])]) {
     guard clients.isWatched else { return }
     var changed: [String: Set<String>] = [:]
-    for case .store(let app, let entry) in actions { changed[app, default: []].insert(entry.download.uniqueIdentifier) }
-    if case .app(let app, let event) = event {
-      changed[app] = changed[app] ?? []
-      if case .received(let download, _, _, _) = event { changed[app]?.insert(download) }
+    for (event, actions) in decided {
+      for case .store(let app, let entry) in actions {
+        changed[app, default: []].insert(entry.download.uniqueIdentifier)
+      }
+      if case .app(let app, let event) = event {
+        changed[app] = changed[app] ?? []
+        if case .received(let download, _, _, _) = event { changed[app]?.insert(download) }
+      }
     }
     for (app, downloads) in changed {
       for download in downloads { publish(app, download) }

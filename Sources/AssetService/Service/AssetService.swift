@@ -223,10 +223,14 @@ public actor AssetService {
   func process(_ events: [CoreEvent]) {
     guard !isStopping, !events.isEmpty else { return }
     let now = clock.advance(.now())
-    let decided = events.map { ($0, core.handle($0, now: now)) }
-    commit(decided.flatMap { $0.1 }, isVolatile: events.allSatisfy(\.isVolatile))
+    var decided = events.map { (event: $0, actions: core.handle($0, now: now)) }
+    // What was rejected is written down with the answer that it was in: a kill between the two would lose it.
+    for case .reportRejected(let app, let downloads) in decided.flatMap(\.actions) {
+      decided += stage(app, downloads).map { (event: $0, actions: core.handle($0, now: now)) }
+    }
+    commit(decided.flatMap(\.actions), isVolatile: events.allSatisfy(\.isVolatile))
     if !isActing { Task { await self.act() } }
-    if uncommitted.failure == nil { for (event, actions) in decided { publishChanges(of: event, actions) } }
+    if uncommitted.failure == nil { publishChanges(of: decided) }
     armTimer()
   }
 
@@ -243,12 +247,14 @@ public actor AssetService {
     guard !isActing else { return }
     isActing = true
     defer { isActing = false }
-    while !actions.isEmpty, !isStopping {
-      let batch = actions
-      actions = []
-      await perform(batch)
-    }
-    endIdleRuns()
+    repeat {
+      while !actions.isEmpty, !isStopping {
+        let batch = actions
+        actions = []
+        await perform(batch)
+      }
+      endIdleRuns()
+    } while !actions.isEmpty && !isStopping
   }
 
   /// Progress is written with the next change that matters.

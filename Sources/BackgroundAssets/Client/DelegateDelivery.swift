@@ -14,12 +14,8 @@ final class DelegateDelivery: Sendable {
     var isUnderWay = false
     var challenges: [DelegateInbox.CallID: Task<Void, Never>] = [:]
     var totals = ProgressTotals()
-    /// Finished files that were handed over, the newest last.
-    var handedOver: [String] = []
+    var told = ToldEnds()
   }
-
-  /// A service that lost an answer asks again for one of the last files.
-  private static let maxHandedOver = 256
 
   private let state = Mutex(State())
   private let downloads: KnownDownloads
@@ -102,6 +98,7 @@ final class DelegateDelivery: Sendable {
     let isHandled: Bool
     switch item.event {
     case .began:
+      state.withLock { $0.told.remove(value.uniqueIdentifier) }
       let download = downloads.object(for: value, state: .downloading)
       isHandled = DelegateEvent.isHandled { delegate.downloadDidBegin(download) }
     case .paused:
@@ -119,33 +116,30 @@ final class DelegateDelivery: Sendable {
     case .challenge(_, let challenge):
       return ask(delegate, about: downloads.object(for: value), challenge, for: item.call)
     case .failed(_, let failure):
-      let download = downloads.object(for: value, state: .failed)
-      state.withLock { $0.totals.end(value.uniqueIdentifier) }
-      isHandled = DelegateEvent.isHandled { delegate.download(download, failedWithError: failure.error()) }
+      isHandled = tellOnce(.failed, of: value) {
+        delegate.download($0, failedWithError: failure.error())
+      }
     case .finished(_, let path):
-      isHandled = handOver(path, of: value, to: delegate)
+      isHandled = tellOnce(.finished, of: value) {
+        delegate.download($0, finishedWithFileURL: URL(fileURLWithPath: path, isDirectory: false))
+      }
     }
     if let call = item.call { answer(call, isHandled ? .handled : .unhandled) }
   }
 
-  /// A file that this process has taken, and of which the service asks again because it didn't get the answer, isn't
-  /// handed over twice.
-  private func handOver(
-    _ path: String, of value: DownloadValue, to delegate: any BADownloadManagerDelegate
+  /// A service that was killed before it had the answer asks again: what this process has handled, it has handled.
+  private func tellOnce(
+    _ end: BADownload.State, of value: DownloadValue, _ tell: (BADownload) -> Void
   ) -> Bool {
-    let download = downloads.object(for: value, state: .finished)
+    let unique = value.uniqueIdentifier
     let isRepeated = state.withLock { state in
-      state.totals.end(value.uniqueIdentifier)
-      return state.handedOver.contains(value.uniqueIdentifier)
+      state.totals.end(unique)
+      return state.told.contains(end, of: unique)
     }
-    if isRepeated, !FileManager.default.fileExists(atPath: path) { return true }
-    let file = URL(fileURLWithPath: path, isDirectory: false)
-    let isHandled = DelegateEvent.isHandled { delegate.download(download, finishedWithFileURL: file) }
-    guard isHandled, !isRepeated else { return isHandled }
-    state.withLock { state in
-      state.handedOver.append(value.uniqueIdentifier)
-      if state.handedOver.count > Self.maxHandedOver { state.handedOver.removeFirst() }
-    }
+    if isRepeated { return true }
+    let download = downloads.object(for: value, state: end)
+    guard DelegateEvent.isHandled(delivering: { tell(download) }) else { return false }
+    state.withLock { $0.told.insert(end, of: unique) }
     return true
   }
 

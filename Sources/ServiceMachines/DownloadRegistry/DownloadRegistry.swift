@@ -25,10 +25,9 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
 
   public init() {}
 
-  /// From the rows of a journal. What connections wanted went with them.
+  /// From the rows of a journal. What connections wanted ends with `restarted`, which takes it back from the engine, too.
   public init(entries: some Sequence<Entry>) {
-    for var entry in entries {
-      entry.promotedBy = []
+    for entry in entries {
       insert(entry)
       if entry.state == .failed { _ = failed.insert(entry.download.uniqueIdentifier) }
     }

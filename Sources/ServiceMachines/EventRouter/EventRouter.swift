@@ -27,6 +27,8 @@ public struct EventRouter: Sendable, Equatable, Codable {
   /// The run that takes what waits.
   public private(set) var readyRun: Int64?
   private var isWakeAsked = false
+  /// The run that was asked for, until it is ready.
+  private var wokenRun: Int64?
 
   public init() {}
 
@@ -47,13 +49,21 @@ public struct EventRouter: Sendable, Equatable, Codable {
       // The extension is the last: its default implementations answer for it (B72).
       if isHandled || recipient.isEntryPoint { calls[index].handledBy.append(recipient) }
       return conclude(index)
-    case .left(let recipient): return left(recipient)
+    case .left(let recipient): return left(recipient, now)
+    case .wakeGranted(let run):
+      wokenRun = run
+      return []
     case .extensionReady(let run):
       readyRun = run
+      wokenRun = nil
       isWakeAsked = false
       let all = waiting
       waiting.removeAll()
       return all.map { callExtension($0, run) }
+    case .extensionEnding(let run):
+      if readyRun == run { readyRun = nil }
+      return []
+    case .notCalled(let number): return notCalled(number)
     case .wakeRefused:
       isWakeAsked = false
       let challenges = waiting.filter { $0.kind == .challenge }
@@ -115,16 +125,38 @@ public struct EventRouter: Sendable, Equatable, Codable {
     return [.resolved(occurrence: occurrence, resolution: .recipientGone(gone))]
   }
 
-  private mutating func left(_ recipient: Recipient) -> [Effect] {
+  private mutating func left(_ recipient: Recipient, _ now: Instant) -> [Effect] {
     observers.removeAll { $0 == recipient }
-    if case .entryPoint(let run) = recipient, run == readyRun { readyRun = nil }
+    if case .entryPoint(let run) = recipient {
+      if run == readyRun { readyRun = nil }
+      // It ended before it was ready: what waits for it is asked for again.
+      if run == wokenRun { (wokenRun, isWakeAsked) = (nil, false) }
+    }
+    // A delegate is told one at a time, in order: only the first is what its process can have ended in.
+    let begun = calls.first { $0.asked.contains(recipient) && $0.occurrence.kind != .challenge }?.occurrence.number
     var effects: [Effect] = []
+    var untold: [Occurrence] = []
     for index in calls.indices.reversed() where calls[index].asked.contains(recipient) {
       calls[index].asked.removeAll { $0 == recipient }
+      let call = calls[index]
+      if case .connection = recipient, call.occurrence.kind != .challenge, call.occurrence.number != begun,
+        call.gone == nil, call.handledBy.isEmpty
+      {
+        if call.asked.isEmpty { untold.insert(calls.remove(at: index).occurrence, at: 0) }
+        continue
+      }
       calls[index].gone = recipient
       effects = conclude(index) + effects
     }
-    return effects + wake()
+    return effects + untold.flatMap { occurred($0, now) } + wake()
+  }
+
+  private mutating func notCalled(_ number: Int64) -> [Effect] {
+    guard let index = calls.firstIndex(where: { $0.occurrence.number == number }),
+      case .entryPoint(let run)? = calls[index].asked.first
+    else { return [] }
+    if readyRun == run { readyRun = nil }
+    return toExtension(calls.remove(at: index).occurrence)
   }
 
   private mutating func dropped(_ number: Int64) -> [Effect] {

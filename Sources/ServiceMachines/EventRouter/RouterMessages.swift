@@ -37,8 +37,14 @@ extension EventRouter {
     case answered(number: Int64, recipient: Recipient, isHandled: Bool)
     /// Connection lost, run ended.
     case left(recipient: Recipient)
+    /// The run that was asked for begins: `extensionReady` follows, or it ends before it was ready.
+    case wakeGranted(run: Int64)
     /// A woken extension takes what waits for it.
     case extensionReady(run: Int64)
+    /// The run takes nothing more. What it was called for goes on.
+    case extensionEnding(run: Int64)
+    /// The run ended, or was told to, before it could be called for that: it waits for the next one.
+    case notCalled(number: Int64)
     /// No wake for now: a challenge can't wait, the others can.
     case wakeRefused
     /// The planner reconsiders: what waits is asked for again.

@@ -49,6 +49,8 @@ public struct WakeRefusal: Sendable, Equatable, Codable {
     case contentBeforeLaunchOff, backgroundActivityOff, lowPower, runtimeSpent, quarantined, appInUse, unknownApp
     /// The service died again and again while the extension was asked.
     case interrupted
+    /// The host couldn't run it a moment ago.
+    case hostFailed
   }
 
   public var reason: Reason

@@ -82,6 +82,7 @@ extension WakePlanner {
     } else if end == .returned {
       apps[app]?.quarantine = nil
     }
+    if end == .hostFailed { apps[app]?.hostFailedUntil = now + Self.hostFailureDelay }
     return startQueued(now)
   }
 

@@ -28,6 +28,8 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   public static let slice: Duration = .seconds(60)
   /// Less isn't worth a wake.
   static let leastRuntime: Duration = .seconds(1)
+  /// Between runs for callbacks that the host couldn't make.
+  static let hostFailureDelay: Duration = .seconds(5)
   /// Requests of one app that may wait.
   static let maxQueuePerApp = 8
 
@@ -102,6 +104,9 @@ public struct WakePlanner: Sendable, Equatable, Codable {
       request.manifestDigest.isEmpty || quarantine.manifestDigest == request.manifestDigest
     {
       return WakeRefusal(reason: .quarantined, until: quarantine.until)
+    }
+    if request.reason == .callbacks, let until = record.hostFailedUntil, until > now {
+      return WakeRefusal(reason: .hostFailed, until: until)
     }
     if runtimeLeft(request.app, now) < Self.leastRuntime {
       return WakeRefusal(reason: .runtimeSpent, until: record.runtime.renewsAt)

@@ -12,6 +12,8 @@ public struct WakeRecord: Sendable, Equatable, Codable {
   /// Of the last content request: callbacks are asked of the same extension.
   public internal(set) var manifestDigest = ""
   public internal(set) var lastRefusal: WakeRefusal?
+  /// Callbacks whose run the host couldn't make aren't tried again before.
+  var hostFailedUntil: Instant?
   /// Somebody was refused and hasn't been told yet that the time is over.
   var isReconsidered = true
   public internal(set) var lastWake: Instant?

@@ -54,10 +54,11 @@ enum RunText {
       .number("WALL"), .number("CPU"), .number("MEMORY"), .number("ACCEPTED"), .number("REJECTED"),
     ])
     for run in runs {
+      let rejected = run.downloads.rejected.count + (run.downloads.furtherRejected ?? 0)
       table.add([
         "\(run.id)", run.app, run.request, ServiceWords.time(run.startedAt), run.outcome.kind,
         seconds(run.usage.wallSeconds), seconds(run.usage.cpuSeconds), ServiceWords.size(run.usage.peakMemoryBytes),
-        "\(run.downloads.accepted)", run.downloads.rejected.isEmpty ? "" : "\(run.downloads.rejected.count)",
+        "\(run.downloads.accepted)", rejected == 0 ? "" : "\(rejected)",
       ])
     }
     return table
@@ -75,6 +76,9 @@ enum RunText {
     if !run.outcome.detail.isEmpty { lines.append(Printable.text(run.outcome.detail, limit: 1000)) }
     lines += cut(run.downloads.rejected, "rejections") {
       "rejected \(Printable.text($0.identifier, limit: 60)): \($0.code), \(Printable.text($0.reason))"
+    }
+    if let further = run.downloads.furtherRejected {
+      lines.append("rejected \(further) more, of which nothing is kept")
     }
     lines += cut(run.denials, "denied calls") {
       "denied: \(Printable.text($0.call))" + ($0.times > 1 ? " × \($0.times)" : "")

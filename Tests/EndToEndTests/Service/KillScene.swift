@@ -11,8 +11,7 @@ import TestSupport
 final class KillScene: @unchecked Sendable {
   let world: ServiceWorld
   private let library: String
-  private var app: TestProcess?
-  private var appInput: FileHandle?
+  private var app: RecorderApp?
   private var session: ServiceSession?
   private var version = 1
   private var salt = 0
@@ -101,38 +100,17 @@ final class KillScene: @unchecked Sendable {
 
   private func startApp() throws {
     stopApp()
-    let versions =
-      (try? FileManager.default.contentsOfDirectory(atPath: "\(world.paths.apps)/\(ServiceWorld.app)")) ?? []
-    guard let version = versions.filter({ $0 != "current" && !$0.hasPrefix(".") }).sorted().last else { return }
-    let process = TestProcess()
-    process.executableURL = URL(
-      fileURLWithPath: "\(world.paths.apps)/\(ServiceWorld.app)/\(version)/Sessions.app/Sessions")
-    process.environment = ProcessInfo.processInfo.environment.merging([ServicePaths.stateVariable: world.state]) { $1 }
-    let input = Pipe()
-    process.standardInput = input
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    app = process
-    appInput = input.fileHandleForWriting
+    app = try RecorderApp(of: world)
   }
 
   private func stopApp() {
-    try? appInput?.close()
-    appInput = nil
-    if let app, app.isRunning { Glibc.kill(app.processIdentifier, SIGKILL) }
-    app?.waitUntilExit()
+    app?.stop()
     app = nil
   }
 
   /// Lines to an app that was killed are lost, and so asked for again once all is quiet.
   private func ask(_ files: [KillRound.File]) {
-    guard let appInput, !files.isEmpty else { return }
-    let lines = files.map {
-      "\($0.identifier) \(world.origin.url("/\($0.identifier)")) \($0.size) \($0.isForeground ? "foreground" : "background")\n"
-    }
-    var bytes = Array(lines.joined().utf8)
-    _ = bytes.withUnsafeMutableBytes { write(appInput.fileDescriptor, $0.baseAddress, $0.count) }
+    app?.ask(files.map { .init(identifier: $0.identifier, size: $0.size, isForeground: $0.isForeground) })
   }
 
   // MARK: Kills
@@ -144,7 +122,7 @@ final class KillScene: @unchecked Sendable {
       case .service:
         world.kill()
         try world.start()
-      case .app: if let app, app.isRunning { Glibc.kill(app.processIdentifier, SIGKILL) }
+      case .app: app?.stop()
       case .runner: if let runner = Descendants.runners(of: world.pid).last { Glibc.kill(runner, SIGKILL) }
       case .forkServer: for server in Descendants.forkServers(of: world.pid) { Glibc.kill(server, SIGKILL) }
       }
@@ -159,6 +137,8 @@ final class KillScene: @unchecked Sendable {
 
   private struct Sight {
     var isQuiet: Bool
+    /// The killed extension isn't woken for what there is to deliver, until its manifest changes.
+    var isHeld: Bool
     var text: String
   }
 
@@ -179,7 +159,10 @@ final class KillScene: @unchecked Sendable {
       downloads.map { "\($0.identifier) \($0.state) \(String(describing: $0.waiting))" },
       open.map { "run \($0.id) \($0.request)" },
     ]
-    return Sight(isQuiet: isQuiet, text: "\(texts)")
+    let isHeld =
+      isOpen && open.isEmpty && apps.contains { $0.quarantine != nil }
+      && downloads.allSatisfy { ["delivering", "failed"].contains($0.state) }
+    return Sight(isQuiet: isQuiet, isHeld: isHeld, text: "\(texts)")
   }
 
   private func settle(_ round: KillRound) async throws {
@@ -191,6 +174,10 @@ final class KillScene: @unchecked Sendable {
       let sight = try? await look()
       last = sight?.text ?? last
       let now = ContinuousClock.now
+      if sight?.isQuiet != true, sight?.isHeld == true {
+        publish([])
+        try await trigger(.periodic)
+      }
       guard sight?.isQuiet == true else {
         quietSince = nil
         try await Task.sleep(for: .milliseconds(10))

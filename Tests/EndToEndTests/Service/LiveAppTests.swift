@@ -1,0 +1,105 @@
+import AssetStore
+import DevelopmentOrigin
+import Foundation
+import ServiceProtocol
+import TestSupport
+import Testing
+
+/// Recipients that end, and a service that ends under an app that doesn't.
+@Suite(.ownThreads, .timeLimit(.minutes(5))) struct LiveAppTests {
+  private static func records(_ world: ServiceWorld) -> CallbackRecords {
+    CallbackRecords(folder: world.container + "/Library/Caches")
+  }
+
+  private static func world(_ configure: (inout OriginConfiguration) -> Void = { _ in }) async throws -> ServiceWorld {
+    let world = try ServiceWorld(configure)
+    world.publish(["t0": 10])
+    try world.start()
+    _ = try await world.install(
+      world.bundle(library: RecordingExtension.library.get(), executable: Workspace.products + "/delivery-recorder"))
+    try await world.waitUntilOpen()
+    try await world.waitUntilShelved(["t0": 10])
+    return world
+  }
+
+  /// Of settled downloads; none is left once everybody was told.
+  private static func dueDeliveries(_ world: ServiceWorld) throws -> Int {
+    _ = try world.terminate()
+    let store = try AssetStore(opening: world.paths.store)
+    defer { try? store.close() }
+    return try store.deliveries().count
+  }
+
+  @Test("The service is killed and restarted under an app: its downloads go on, and it is told of each once (B37)")
+  func restarts() async throws {
+    let world = try await Self.world { $0.bytesPerSecond = 60_000 }
+    let app = try #require(try RecorderApp(of: world))
+    defer { app.stop() }
+    let sizes = ["a1": 300_000, "a2": 200_000, "a3": 10]
+    for (name, size) in sizes { world.origin.set("/\(name)", Resource(.pseudoRandom(seed: 5, count: size))) }
+    app.ask(sizes.map { .init(identifier: $0.key, size: $0.value, isForeground: $0.key != "a3") })
+    for round in 1...2 {
+      try await world.wait("bytes arrive") {
+        try await world.downloads().contains { $0.identifier == "a1" && $0.receivedBytes > Int64(60_000 * round) }
+      }
+      world.kill()
+      try world.start()
+    }
+    try await world.waitUntilShelved(sizes.merging(["t0": 10]) { $1 })
+    try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+    #expect(app.isRunning)
+    let records = Self.records(world)
+    for name in sizes.keys {
+      let entry = records[name]
+      #expect(entry.offered == 1 && entry.done == 1 && entry.failed.isEmpty && entry.wrong.isEmpty, "\(name) \(entry)")
+    }
+    let resumed = world.origin.requests.filter { $0.path == "/a1" && $0.header("Range") != nil }
+    #expect(!resumed.isEmpty, "what had arrived is kept")
+    #expect(try Self.dueDeliveries(world) == 0)
+  }
+
+  @Test(
+    "A file in whose callback three recipients ended is kept as undelivered; what waited behind it is delivered (B13)",
+    arguments: [false, true])
+  func crashes(beginsWithApp: Bool) async throws {
+    let world = try await Self.world()
+    let session = try await world.connect()
+    world.origin.set("/crash", Resource(.pseudoRandom(seed: 5, count: 70)))
+    var expected = ["t0": 10]
+    func ask(_ round: Int, _ more: [String: Int]) async throws {
+      let sessions = more.merging(["t\(round)": 10 + round]) { $1 }
+      world.publish(sessions)
+      for (name, size) in sessions where name != "crash" { expected[name] = size }
+      _ = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app))
+    }
+    if beginsWithApp {
+      let app = try #require(try RecorderApp(of: world))
+      app.ask([.init(identifier: "crash", size: 70)])
+      try await world.wait("the app has ended") { !app.isRunning }
+    } else {
+      try await ask(1, ["crash": 70, "d1": 5, "d2": 5])
+    }
+    for crash in (beginsWithApp ? 2 : 1)...3 {
+      try await world.wait("crash \(crash)") { Self.records(world)["crash"].offered == crash }
+      // Of the manifest that it crashed with, the extension isn't woken for now.
+      if crash < 3 { try await ask(crash + 1, [:]) }
+    }
+    try await world.wait("it is undelivered") {
+      try await world.downloads().contains { $0.identifier == "crash" && $0.state == "undelivered" }
+    }
+    try await ask(4, [:])
+    try await world.waitUntilShelved(expected)
+    try await world.wait("nothing else is left") { try await world.downloads().count == 1 }
+    world.kill()
+    try world.start()
+    let after = try await world.downloads()
+    #expect(after.map(\.state) == ["undelivered"])
+    let records = Self.records(world)
+    #expect(records["crash"].offered == 3 && records["crash"].done == 0)
+    for name in expected.keys { #expect(records[name].done == 1 && records[name].wrong.isEmpty, "\(name)") }
+    let lease = "\(world.paths.groups)/\(ServiceWorld.group)/lease"
+    let left = try FileManager.default.contentsOfDirectory(atPath: lease).filter { !$0.hasPrefix(".") }
+    #expect(left.count == 1, "\(left)")
+    #expect(try Self.dueDeliveries(world) == 0)
+  }
+}
