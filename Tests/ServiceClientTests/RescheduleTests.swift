@@ -29,12 +29,12 @@ import Testing
     let second = try #require(Self.scheduled(app).last)
     #expect(first.uniqueIdentifier == unique && second.uniqueIdentifier != unique && second.state == 0)
     #expect(download.uniqueIdentifier == unique && download.state == .waiting)
-    // What is still said of the first attempt isn't about this one.
+    // What is still said of the first attempt isn't about this one, and was told already.
     peer.send(.call(id: 2, event: .failed(first, Self.failure)))
     await app.waitForAnswers(2)
     #expect(download.state == .waiting)
     peer.send(.notify(event: .began(second)))
-    await recorder.told.wait(for: 3)
+    await recorder.told.wait(for: 2)
     #expect(recorder.downloads.all.last === download && download.state == .downloading)
     try app.manager.cancel(download)
     #expect(
