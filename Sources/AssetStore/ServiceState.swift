@@ -91,15 +91,16 @@ extension AssetStore {
   }
 
   private static func check(_ change: ServiceChange) throws(StoreError) {
-    let (app, name, value): (String, String, [UInt8]?) =
+    let (app, name, limit, value): (String, String, Int, [UInt8]?) =
       switch change {
-      case .machine(let app, let name, let state): (app, name, state)
-      case .scheduled(let app, let identifier, let value): (app, identifier, value)
-      case .wake(_, let app, let value): (app, "", value)
-      case .forget(let app): (app, "", nil)
+      // It may have a download's identifier in it.
+      case .machine(let app, let name, let state): (app, name, 80, state)
+      case .scheduled(let app, let identifier, let value): (app, identifier, 64, value)
+      case .wake(_, let app, let value): (app, "", 0, value)
+      case .forget(let app): (app, "", 0, nil)
       }
     try ColumnLimits.check("app", app, ColumnLimits.name)
-    try ColumnLimits.check("name", name, 64)
+    try ColumnLimits.check("name", name, limit)
     if let value, value.count > longestServiceValue {
       throw .tooLong(field: "value", bytes: value.count, limit: longestServiceValue)
     }

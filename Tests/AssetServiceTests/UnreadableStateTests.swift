@@ -46,6 +46,44 @@ import Testing
     }
   }
 
+  @Test("An app that is installed again gets none of the deliveries that it had")
+  func installedAgain() throws {
+    try Self.scene { store in
+      let left = DeliveryLedgerRows.delivery("left")
+      try store.commit([
+        .machine(app: "a", name: "lifecycle", state: Array("{}".utf8)),
+        .machine(app: "a", name: left.name, state: left.state),
+        .machine(app: "b", name: left.name, state: left.state),
+      ])
+      var journal = ServiceJournal(store)
+      var core = try #require(try journal.load()).core
+      #expect(core.apps["b"]?.ledger.entries.keys.sorted() == ["left"])
+      _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: ServiceCoreTests.facts)), now: .start)
+      try journal.commit(core.takeChanges(), of: core, clock: ServiceClock(.now()), further: [])
+      var next = ServiceJournal(store)
+      let again = try #require(try next.load())
+      #expect(again.core.apps["a"]?.ledger.entries.isEmpty == true && again.unreadable.isEmpty)
+    }
+  }
+
+  @Test(
+    "Deliveries that an earlier service kept in one row are taken on, and have rows of their own from the next change")
+  func deliveriesInside() throws {
+    try Self.scene { store in
+      var ledger = DeliveryLedger()
+      _ = ledger.handle(.staged(uniqueIdentifier: "old", hasFile: false), now: .start)
+      try store.commit([.machine(app: "a", name: "ledger", state: Array(JSONEncoder().encode(ledger)))])
+      var journal = ServiceJournal(store)
+      var core = try #require(try journal.load()).core
+      #expect(core.apps["a"]?.ledger.entries.keys.sorted() == ["old"])
+      let event = DeliveryLedger.Event.discarded(uniqueIdentifier: "old")
+      _ = core.handle(.app("a", .ledger(event)), now: .start)
+      try journal.commit(core.takeChanges(), of: core, clock: ServiceClock(.now()), further: [])
+      var next = ServiceJournal(store)
+      #expect(try next.load()?.core.apps["a"]?.ledger.entries.isEmpty == true)
+    }
+  }
+
   @Test("The service's own state is never taken for none", arguments: ["own", "progress"])
   func own(name: String) throws {
     try Self.scene { store in
@@ -61,5 +99,12 @@ import Testing
     var journal = ServiceJournal(try AssetStore(opening: folder, options: .service))
     let state = try journal.load()
     #expect(state.map { _ in true } == nil)
+  }
+}
+
+/// Rows as the journal has them.
+private enum DeliveryLedgerRows {
+  static func delivery(_ unique: String) -> (name: String, state: [UInt8]) {
+    ("delivery/\(unique)", Array(#"{"hasFile":true,"lostRecipients":0,"sequence":1,"state":{"due":{}}}"#.utf8))
   }
 }

@@ -37,5 +37,5 @@ struct AppMachines: Sendable, Equatable {
 
 /// The name under which a machine's state lies in the journal.
 enum MachineName: String, Sendable, CaseIterable {
-  case facts, lifecycle, router, ledger, control, restrictions, progress, names
+  case facts, lifecycle, ledger, control, restrictions, progress, names
 }

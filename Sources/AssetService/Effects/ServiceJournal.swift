@@ -9,6 +9,8 @@ struct ServiceJournal {
   /// What the journal has, so that only what changed is written.
   private var written: [String: AppMachines] = [:]
   private var writtenOwn: Own?
+  /// Rows of deliveries by apps that couldn't be read: they go when such an app is installed again.
+  private var leftDeliveries: [String: [String]] = [:]
   private let encoder: JSONEncoder
 
   struct State {
@@ -107,10 +109,13 @@ struct ServiceJournal {
     for (app, parts) in parts {
       let entries = (downloads[app] ?? [:]).values.compactMap(\.entry)
       do { apps[app] = try machines(parts, entries) } catch {
+        leftDeliveries[app] = parts.keys.filter { $0.hasPrefix(Self.deliveryPrefix) }
         unreadable.append("app \(app), which has to be installed again: \(error)")
       }
     }
-    for (app, machines) in apps { written[app] = machines.withoutDownloads }
+    for (app, machines) in apps where !hasDeliveriesInside(parts[app] ?? [:]) {
+      written[app] = machines.withoutDownloads
+    }
     writtenOwn = own
     return State(
       core: ServiceCore(
@@ -126,11 +131,29 @@ struct ServiceJournal {
     let names = try part(.names, Names.self)
     return AppMachines(
       facts: try part(.facts, AppMachines.Facts.self), lifecycle: try part(.lifecycle, AppLifecycle.self),
-      registry: DownloadRegistry(entries: entries), router: try part(.router, EventRouter.self),
-      ledger: try part(.ledger, DeliveryLedger.self), control: try part(.control, ExclusiveControl.self),
+      registry: DownloadRegistry(entries: entries), router: EventRouter(),
+      ledger: try ledger(part(.ledger, DeliveryLedger.self), parts), control: try part(.control, ExclusiveControl.self),
       restrictions: try part(.restrictions, Restrictions.self), progress: try part(.progress, InstallProgress.self),
       manifests: names.manifests, budgets: names.budgets, failed: names.failed, gated: names.gated ?? [],
       formerFacts: names.formerFacts)
+  }
+
+  /// What is to be delivered has a row each: an extension may be told of a thousand failures, one after the other.
+  private static let deliveryPrefix = "delivery/"
+
+  private func ledger(_ ledger: DeliveryLedger, _ parts: [String: [UInt8]]) throws -> DeliveryLedger {
+    var ledger = ledger
+    for (name, state) in parts where name.hasPrefix(Self.deliveryPrefix) {
+      let unique = String(name.dropFirst(Self.deliveryPrefix.count))
+      ledger.take(try decode(DeliveryLedger.Entry.self, state), of: unique)
+    }
+    return ledger
+  }
+
+  /// Of a journal from before: everything is written anew with the app's next change.
+  private func hasDeliveriesInside(_ parts: [String: [UInt8]]) -> Bool {
+    let ledger = try? decode(DeliveryLedger.self, parts[MachineName.ledger.rawValue] ?? [])
+    return ledger?.entries.isEmpty == false
   }
 
   private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
@@ -167,14 +190,30 @@ struct ServiceJournal {
     }
     try write(.facts) { $0.facts }
     try write(.lifecycle) { $0.lifecycle }
-    try write(.router) { $0.router }
-    try write(.ledger) { $0.ledger }
+    try write(.ledger) { $0.ledger.withoutEntries }
+    if old == nil { changes += (leftDeliveries[app] ?? []).map { .machine(app: app, name: $0, state: nil) } }
+    changes += try deliveries(app, from: old?.ledger.entries ?? [:], to: new.ledger.entries)
     try write(.control) { $0.control }
     try write(.restrictions) { $0.restrictions }
     try write(.progress) { $0.progress }
     // Compared before they are sorted: an app may have 100,000.
     if old.map({ !Names.areSame($0, new) }) ?? true {
       changes.append(.machine(app: app, name: MachineName.names.rawValue, state: try bytes(Names(new))))
+    }
+    return changes
+  }
+
+  private func deliveries(
+    _ app: String, from old: [String: DeliveryLedger.Entry], to new: [String: DeliveryLedger.Entry]
+  ) throws -> [ServiceChange] {
+    // Most events leave them as they are, which one storage tells at once.
+    if old == new { return [] }
+    var changes: [ServiceChange] = []
+    for (unique, entry) in new where old[unique] != entry {
+      changes.append(.machine(app: app, name: Self.deliveryPrefix + unique, state: try bytes(entry)))
+    }
+    for unique in old.keys where new[unique] == nil {
+      changes.append(.machine(app: app, name: Self.deliveryPrefix + unique, state: nil))
     }
     return changes
   }

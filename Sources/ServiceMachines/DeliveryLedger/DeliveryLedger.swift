@@ -28,6 +28,15 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
 
   public init() {}
 
+  /// For whoever keeps each entry by itself.
+  public var withoutEntries: DeliveryLedger {
+    var ledger = self
+    ledger.entries = [:]
+    return ledger
+  }
+
+  public mutating func take(_ entry: Entry, of uniqueIdentifier: String) { entries[uniqueIdentifier] = entry }
+
   public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
     case .staged(let unique, let hasFile):
