@@ -341,6 +341,9 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
   public var isContentBeforeLaunchAllowed: Bool
   public var isLowPower: Bool
   public var isMetered: Bool
+  /// Whether somebody has set it; otherwise it is as the machine says.
+  public var isLowPowerSet: Bool
+  public var isMeteredSet: Bool
   /// 6.3: bytes and seconds.
   public var memoryBytes: Int64
   public var runtimeSeconds: Double
@@ -349,13 +352,15 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
 
   public init(
     isBackgroundActivityAllowed: Bool = true, isContentBeforeLaunchAllowed: Bool = true, isLowPower: Bool = false,
-    isMetered: Bool = false, memoryBytes: Int64 = 8 << 20, runtimeSeconds: Double = 600, callSeconds: Double = 30,
-    apps: [String: App] = [:]
+    isMetered: Bool = false, isLowPowerSet: Bool = false, isMeteredSet: Bool = false, memoryBytes: Int64 = 8 << 20,
+    runtimeSeconds: Double = 600, callSeconds: Double = 30, apps: [String: App] = [:]
   ) {
     self.isBackgroundActivityAllowed = isBackgroundActivityAllowed
     self.isContentBeforeLaunchAllowed = isContentBeforeLaunchAllowed
     self.isLowPower = isLowPower
     self.isMetered = isMetered
+    self.isLowPowerSet = isLowPowerSet
+    self.isMeteredSet = isMeteredSet
     self.memoryBytes = memoryBytes
     self.runtimeSeconds = runtimeSeconds
     self.callSeconds = callSeconds

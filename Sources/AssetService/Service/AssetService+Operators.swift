@@ -305,12 +305,10 @@ extension AssetService {
   private func set(_ key: String, _ value: String?, _ app: String?) throws(ServiceFailure) -> Reply {
     if let app { try known(app) }
     var settings = core.settings
-    var conditions = core.conditions
-    try SettingsText.set(key, value, app, &settings, &conditions, isDevelopment: configuration.isDevelopment)
-    if settings != core.settings { process(.settings(settings)) }
-    if conditions != core.conditions {
-      process(.conditions(conditions))
-      tellConditions()
+    try SettingsText.set(key, value, app, &settings)
+    if settings != core.settings {
+      process(.settings(settings))
+      conditionsChanged()
     }
     return .settings(SettingsText.summary(core.settings, core.conditions))
   }

@@ -32,6 +32,8 @@ public actor AssetService {
     public var language: String?
     /// What processes that the service launches, or that are launched for it, find in their environment.
     public var environment: [String: String] = [:]
+    /// Where power, metering and connectivity are read, all the time; nil: nowhere, and only settings count.
+    public var machine: MachineSources? = MachineSources()
 
     public init(paths: ServicePaths) { self.paths = paths }
   }
@@ -68,6 +70,7 @@ public actor AssetService {
   private var armed: Instant?
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
+  private var machine = MachineWatch()
   private var isStopping = false
   private var isStopped = false
   var whenStopped: [CheckedContinuation<Void, Never>] = []
@@ -111,6 +114,8 @@ public actor AssetService {
     options.answerChallenge = { await questions.answer($0) }
     let room = RoomRelay()
     options.makeRoom = { await room.makeRoom($0) }
+    let portal = machine.portal
+    options.isBehindPortal = { portal.isThere }
     transfers = Transfers(engine: try DownloadEngine(journal: store, options: options), store: store)
     self.questions = questions
     self.room = room
@@ -141,14 +146,9 @@ public actor AssetService {
     do { timer = try DeadlineTimer { [weak self] in Task { await self?.timerFired() } } } catch {
       configuration.logger.critical("nothing happens by itself: \(error)")
     }
-    tellConditions()
     closeRuns()
     process(.restarted)
-    if let language = configuration.language, language != core.conditions.language {
-      var conditions = core.conditions
-      conditions.language = language
-      process(.conditions(conditions))
-    }
+    watchMachine()
     Task { await self.reconcile() }
     boundJournal()
     configuration.logger.notice("started", metadata: ["apps": "\(core.apps.count)"])
@@ -186,6 +186,7 @@ public actor AssetService {
     listener?.stop()
     for client in clients.clients.values { client.connection.end(nil) }
     timer = nil
+    machine.end()
     host.stop()
     await transfers.engine.close()
     events?.cancel()
@@ -203,12 +204,46 @@ public actor AssetService {
     await withCheckedContinuation { whenStopped.append($0) }
   }
 
-  /// The engine holds background transfers by the same conditions (B10).
-  func tellConditions() {
-    var conditions = MachineConditions()
-    conditions.isMetered = core.conditions.isMetered
-    conditions.isSavingPower = core.conditions.isLowPower
-    transfers.engine.setConditions(conditions)
+  private func watchMachine() {
+    // Until it is read, what was so last is taken to be so still: a metered line isn't used for a moment after each start.
+    conditionsChanged()
+    guard let sources = configuration.machine else { return machineChanged(MachineState(), hasSlept: false) }
+    do {
+      try machine.begin(sources) { [weak self] in await self?.machineChanged($0, hasSlept: $1) }
+    } catch {
+      configuration.logger.error("power and network aren't watched, so only settings count: \(error)")
+      machineChanged(MachineState(), hasSlept: false)
+    }
+  }
+
+  private func machineChanged(_ state: MachineState, hasSlept: Bool) {
+    guard !isStopping else { return }
+    let wasOnline = core.conditions.isOnline
+    machine.state = state
+    if configuration.isDevelopment {
+      // What an origin on this machine offers needs no network.
+      machine.state?.isOnline = true
+      machine.state?.isBehindPortal = false
+    }
+    conditionsChanged()
+    if hasSlept || core.conditions.isOnline && !wasOnline { transfers.engine.networkChanged() }
+  }
+
+  /// Decides anew after a change of settings or of the machine. The engine holds background transfers by the same
+  /// conditions (B10).
+  func conditionsChanged() {
+    var conditions = machine.conditions(core.conditions, settings: core.settings)
+    conditions.language = configuration.language ?? conditions.language
+    if conditions != core.conditions {
+      configuration.logger.info(
+        "conditions changed",
+        metadata: [
+          "isLowPower": "\(conditions.isLowPower)", "isMetered": "\(conditions.isMetered)",
+          "isOnline": "\(conditions.isOnline)",
+        ])
+      process(.conditions(conditions))
+    }
+    transfers.engine.setConditions(machine.engineConditions(core.conditions, settings: core.settings))
   }
 
   /// Nobody is connected, nothing is installed, and nothing is under way.

@@ -14,7 +14,9 @@ enum SettingsText {
     SettingsSummary(
       isBackgroundActivityAllowed: settings.isBackgroundActivityAllowed,
       isContentBeforeLaunchAllowed: settings.isContentBeforeLaunchAllowed, isLowPower: conditions.isLowPower,
-      isMetered: conditions.isMetered, memoryBytes: settings.memory, runtimeSeconds: settings.dailyRuntime.inSeconds,
+      isMetered: conditions.isMetered, isLowPowerSet: settings.isLowPower != nil,
+      isMeteredSet: settings.isMetered != nil, memoryBytes: settings.memory,
+      runtimeSeconds: settings.dailyRuntime.inSeconds,
       callSeconds: settings.callLimit.inSeconds,
       apps: settings.apps.mapValues { own in
         var app = SettingsSummary.App()
@@ -29,8 +31,7 @@ enum SettingsText {
 
   /// `text` nil: as it was.
   static func set(
-    _ key: String, _ text: String?, _ app: String?, _ settings: inout ServiceSettings, _ conditions: inout Conditions,
-    isDevelopment: Bool
+    _ key: String, _ text: String?, _ app: String?, _ settings: inout ServiceSettings
   ) throws(ServiceFailure) {
     let defaults = ServiceSettings()
     var own = app.map { settings.apps[$0] ?? .init() }
@@ -57,8 +58,8 @@ enum SettingsText {
       if own != nil { own?.callLimit = value } else { settings.callLimit = value ?? defaults.callLimit }
     case "isLowPower", "isMetered":
       guard app == nil else { throw .command(64, "\(key) is of the machine, and not of one app") }
-      let value = try flag(key, text) ?? false
-      if key == "isMetered" { conditions.isMetered = value } else { conditions.isLowPower = value }
+      let value = try flag(key, text)
+      if key == "isMetered" { settings.isMetered = value } else { settings.isLowPower = value }
     case "memoryBytes":
       let value = try bytes(key, text)
       if own != nil { own?.memory = value } else { settings.memory = value ?? defaults.memory }

@@ -153,7 +153,8 @@ enum Words {
     switch reason {
     case .contentBeforeLaunchOff: "launch the app once, or outrider settings set isContentBeforeLaunchAllowed true"
     case .backgroundActivityOff: "outrider settings set isBackgroundActivityAllowed true"
-    case .lowPower: "connect the machine to power, or outrider settings set isLowPower false"
+    case .lowPower:
+      "connect the machine to power, choose another power profile, or outrider settings set isLowPower false"
     case .runtimeSpent: "wait until it renews; outrider simulate resets it"
     case .quarantined: "publish another manifest, or install another version; outrider runs shows what happened"
     case .hostFailed: "it is tried again in a few seconds; outrider runs shows what happened"

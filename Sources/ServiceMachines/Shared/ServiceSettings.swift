@@ -30,6 +30,9 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
   public var callLimit: Duration = .seconds(30)
   /// B16, 6.3: bytes beyond the runner's own.
   public var memory: Int64 = 8 << 20
+  /// nil: as the machine says.
+  public var isLowPower: Bool?
+  public var isMetered: Bool?
   /// Wakes at a time, over all apps.
   public var maxWakes = 2
   public var apps: [String: Override] = [:]
@@ -45,22 +48,5 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
       isContentBeforeLaunchAllowed: own?.isContentBeforeLaunchAllowed ?? isContentBeforeLaunchAllowed,
       dailyRuntime: own?.dailyRuntime ?? dailyRuntime, callLimit: own?.callLimit ?? callLimit,
       memory: own?.memory ?? memory)
-  }
-}
-
-/// The machine's situation as far as decisions depend on it.
-public struct Conditions: Sendable, Equatable, Codable {
-  public var isLowPower: Bool
-  public var isOnline: Bool
-  /// Every byte costs: background downloads wait.
-  public var isMetered: Bool
-  /// The language tag that the user preferred last; nil: unknown.
-  public var language: String?
-
-  public init(isLowPower: Bool = false, isOnline: Bool = true, isMetered: Bool = false, language: String? = nil) {
-    self.language = language
-    self.isLowPower = isLowPower
-    self.isOnline = isOnline
-    self.isMetered = isMetered
   }
 }

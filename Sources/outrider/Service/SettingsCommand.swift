@@ -8,14 +8,15 @@ struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings", abstract: "Prints and changes what extensions may do, for all apps or for one.",
     discussion: """
-      What is set for one app counts for it instead of what is set for all; 'default' takes a setting back. Power and \
-      network are the machine's, so that isLowPower and isMetered are never an app's own.
+      What is set for one app counts for it instead of what is set for all; 'default' takes a setting back. isLowPower \
+      and isMetered are of the machine and never of one app: by default they follow the power profile, the battery \
+      (low below 20 %) and NetworkManager.
 
       KEYS
         isBackgroundActivityAllowed   extensions may run
         isContentBeforeLaunchAllowed  also before their app was launched
-        isLowPower                    treat the machine as saving power
-        isMetered                     treat the network as metered
+        isLowPower                    nothing runs in the background
+        isMetered                     background downloads wait
         memoryBytes                   memory of an extension, for example 16MiB
         runtimeSeconds                run time of an extension in a day, for example 10m
         callSeconds                   time of one call, for example 30s
@@ -55,7 +56,8 @@ struct SettingsShowCommand: AsyncParsableCommand {
         for key in SettingKey.allCases where app == nil || key.isForApps {
           let own = app.flatMap { key.value(settings, app: $0) }
           table.add([
-            key.rawValue, (own ?? key.value(settings)).text, own == nil ? "all apps" : app ?? "all apps",
+            key.rawValue, (own ?? key.value(settings)).text,
+            own != nil ? app ?? "" : key.isLive(settings) ? "the machine" : "all apps",
           ])
         }
         if app == nil {
@@ -168,6 +170,15 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
 
   /// Power and network are the machine's.
   var isForApps: Bool { self != .isLowPower && self != .isMetered }
+
+  /// Nobody has set it: it is as the machine says.
+  func isLive(_ settings: SettingsSummary) -> Bool {
+    switch self {
+    case .isLowPower: !settings.isLowPowerSet
+    case .isMetered: !settings.isMeteredSet
+    default: false
+    }
+  }
 
   func value(_ settings: SettingsSummary) -> Value {
     switch self {

@@ -1,26 +1,25 @@
 internal import CLinux
 internal import Glibc
-internal import LinuxSystem
 
-/// Readable for everybody from the moment that it is raised.
-final class StopSignal: Sendable {
+/// Readable for everybody from the moment that it is raised (eventfd(2)).
+package final class StopSignal: Sendable {
   private let event: OwnedDescriptor
 
-  init() throws(SystemCallError) {
+  package init() throws(SystemCallError) {
     var number: Int32 = -1
     try check("eventfd", "") { ol_eventfd(&number) }
     event = OwnedDescriptor(taking: number)
   }
 
-  var number: Int32 { event.number }
+  package var number: Int32 { event.number }
 
-  func raise() {
+  package func raise() {
     var one: UInt64 = 1
     _ = Glibc.write(event.number, &one, 8)
   }
 
   /// The first of these that can be read or is dead; nil: it was raised.
-  func wait(anyOf descriptors: [Int32]) -> Int32? {
+  package func wait(anyOf descriptors: [Int32]) -> Int32? {
     while true {
       var entries = ([event.number] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       let count = poll(&entries, nfds_t(entries.count), -1)
@@ -30,10 +29,10 @@ final class StopSignal: Sendable {
     }
   }
 
-  enum Readiness { case ready, timedOut, stopped }
+  package enum Readiness { case ready, timedOut, stopped }
 
   /// Waits for `events` on a descriptor (none: for the time to pass); errors and hang-ups make it ready too.
-  func wait(_ descriptor: Int32, _ events: Int32, for limit: Duration?) -> Readiness {
+  package func wait(_ descriptor: Int32, _ events: Int32, for limit: Duration?) -> Readiness {
     let deadline = limit.map { BootClock.now + $0 }
     while true {
       let left = deadline.map { $0 - BootClock.now }

@@ -1,0 +1,60 @@
+internal import Downloads
+internal import ServiceMachines
+internal import Synchronization
+
+/// What the service knows of the machine: what is read, and what users have set instead.
+struct MachineWatch {
+  /// nil: it hasn't been read yet.
+  var state: MachineState? {
+    didSet { portal.set(state?.isBehindPortal ?? false) }
+  }
+  let portal = LoginPage()
+  private var monitor: MachineMonitor?
+  private var readings: Task<Void, Never>?
+
+  /// `told` gets the readings in their order.
+  mutating func begin(
+    _ sources: AssetService.MachineSources, told: @escaping @Sendable (MachineState, Bool) async -> Void
+  ) throws {
+    let (arrivals, continuation) = AsyncStream.makeStream(of: (MachineState, Bool).self)
+    monitor = try MachineMonitor(sources) { continuation.yield(($0, $1)) }
+    readings = Task { for await (state, hasSlept) in arrivals { await told(state, hasSlept) } }
+  }
+
+  mutating func end() {
+    monitor = nil
+    readings?.cancel()
+  }
+
+  /// `former`: for what nobody says.
+  func conditions(_ former: Conditions, settings: ServiceSettings) -> Conditions {
+    var conditions = former
+    conditions.isLowPower = settings.isLowPower ?? state?.isLowPower ?? former.isLowPower
+    conditions.isMetered = settings.isMetered ?? state?.isMetered ?? former.isMetered
+    conditions.isOnline = state?.isOnline ?? former.isOnline
+    return conditions
+  }
+
+  /// The same for the engine, which tells a low battery from saving power where it explains what waits.
+  func engineConditions(_ conditions: Conditions, settings: ServiceSettings) -> MachineConditions {
+    var told = MachineConditions()
+    told.isMetered = conditions.isMetered
+    told.isOnline = conditions.isOnline
+    told.isBehindPortal = portal.isThere
+    told.isSavingPower = conditions.isLowPower
+    if settings.isLowPower == nil, let state, let level = state.battery {
+      told.isSavingPower = state.savesPower
+      told.battery = .init(level: level, threshold: MachineState.lowBattery)
+    }
+    return told
+  }
+}
+
+/// Whether the network leads to a login page, for whoever asks from another thread.
+final class LoginPage: Sendable {
+  private let isThereNow = Atomic(false)
+
+  var isThere: Bool { isThereNow.load(ordering: .relaxed) }
+
+  func set(_ isThere: Bool) { isThereNow.store(isThere, ordering: .relaxed) }
+}

@@ -1,0 +1,109 @@
+internal import CLinux
+internal import LinuxSystem
+
+/// A connection to the system bus, for what its services say of power and network. It belongs to the thread that made it.
+struct SystemBus: ~Copyable {
+  private let bus: OpaquePointer
+
+  /// Who hangs is waited for so long, once for each reading.
+  private static let patience: Duration = .seconds(2)
+
+  /// `address`: as in DBUS_SYSTEM_BUS_ADDRESS; nil: where it says, or the usual one.
+  init(address: String?) throws(SystemCallError) {
+    var bus: OpaquePointer?
+    var code = ol_bus_open(address, UInt64(Self.patience / .microseconds(1)), &bus)
+    guard code == 0, let bus else { throw SystemCallError("sd_bus_open_system", code: code, subject: address ?? "") }
+    for rule in Self.rules where code == 0 { code = ol_bus_watch(bus, rule) }
+    if code == 0 { code = ol_bus_watch_end(bus, Self.wakingRule) }
+    guard code == 0 else {
+      ol_bus_close(bus)
+      throw SystemCallError("sd_bus_add_match", code: code, subject: address ?? "")
+    }
+    self.bus = bus
+  }
+
+  deinit { ol_bus_close(bus) }
+
+  private static let networkManager = ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager")
+  private static let upower = ("org.freedesktop.UPower", "/org/freedesktop/UPower")
+  private static let displayDevice = ("org.freedesktop.UPower", "/org/freedesktop/UPower/devices/DisplayDevice")
+  /// Its name since 0.20, and the one before, which those who stand for it have, too.
+  private static let profiles = [
+    ("org.freedesktop.UPower.PowerProfiles", "/org/freedesktop/UPower/PowerProfiles"),
+    ("net.hadess.PowerProfiles", "/net/hadess/PowerProfiles"),
+  ]
+  private static let watched: [(name: String, path: String)] = [networkManager, upower, displayDevice] + profiles
+
+  /// What may change a reading: a property, or that a service comes or goes.
+  private static let rules =
+    watched.map { "type='signal',sender='\($0.name)',path='\($0.path)',interface='org.freedesktop.DBus.Properties'" }
+    + Set(watched.map(\.name)).sorted().map {
+      "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\($0)'"
+    }
+  /// True before the machine sleeps, false after it.
+  private static let wakingRule = "type='signal',sender='org.freedesktop.login1',member='PrepareForSleep'"
+
+  /// Adds what services say that run now; none is started for it.
+  func read(into facts: inout MachineFacts) {
+    if has(Self.networkManager.0) {
+      facts.networkState = number(Self.networkManager, "State")
+      if facts.networkState != nil {
+        facts.connectivity = number(Self.networkManager, "Connectivity")
+        facts.metered = number(Self.networkManager, "Metered")
+      }
+    }
+    if has(Self.upower.0) {
+      facts.isOnBattery = flag(Self.upower, "OnBattery")
+      if facts.isOnBattery == true {
+        facts.batteryLevel = real(Self.displayDevice, "org.freedesktop.UPower.Device", "Percentage")
+      }
+    }
+    if let service = Self.profiles.first(where: { has($0.0) }) {
+      facts.powerProfile = text(service, "ActiveProfile")
+    }
+  }
+
+  private func has(_ name: String) -> Bool {
+    var has: Int32 = 0
+    return ol_bus_has(bus, name, &has) == 0 && has != 0
+  }
+
+  private func flag(_ object: (String, String), _ name: String) -> Bool? {
+    var value: Int32 = 0
+    let code = ol_bus_property(bus, object.0, object.1, object.0, name, Self.type("b"), &value)
+    return code == 0 ? value != 0 : nil
+  }
+
+  private func number(_ object: (String, String), _ name: String) -> UInt32? {
+    var value: UInt32 = 0
+    let code = ol_bus_property(bus, object.0, object.1, object.0, name, Self.type("u"), &value)
+    return code == 0 ? value : nil
+  }
+
+  private func real(_ object: (String, String), _ interface: String, _ name: String) -> Double? {
+    var value = 0.0
+    let code = ol_bus_property(bus, object.0, object.1, interface, name, Self.type("d"), &value)
+    return code == 0 ? value : nil
+  }
+
+  private func text(_ object: (String, String), _ name: String) -> String? {
+    var text = [CChar](repeating: 0, count: 64)
+    guard ol_bus_text(bus, object.0, object.1, object.0, name, &text, text.count) == 0 else { return nil }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func type(_ letter: Unicode.Scalar) -> CChar { CChar(letter.value) }
+
+  /// Whether something may have changed since the last call, and whether the machine has slept.
+  func take() throws(SystemCallError) -> (hasChanged: Bool, hasSlept: Bool) {
+    var (messages, ends): (UInt32, UInt32) = (0, 0)
+    try check("sd_bus_process", "") { ol_bus_take(bus, &messages, &ends) }
+    return (messages > 0, ends > 0)
+  }
+
+  /// What poll(2) is to wait for.
+  var readiness: (descriptor: Int32, events: Int32)? {
+    var (descriptor, events): (Int32, Int32) = (-1, 0)
+    return ol_bus_poll(bus, &descriptor, &events) == 0 ? (descriptor, events) : nil
+  }
+}
