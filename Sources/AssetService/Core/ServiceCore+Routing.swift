@@ -193,9 +193,12 @@ extension ServiceCore {
   private mutating func fetchManifest(_ app: String, _ generation: Int, _ version: String) {
     let installation = apps[app]?.facts.installation ?? ""
     let name = DerivedIdentifier.make("\(app)\u{0}\(installation)\u{0}\(version)\u{0}\(generation)\u{0}manifest")
+    // Somebody waits for it at the gate, or for the end of a simulation: no metered line holds it.
+    let isAwaited =
+      apps[app].map { $0.lifecycle.gate.isClosed || $0.lifecycle.active?.isSimulated == true } ?? false
     let download = PlannedDownload(
-      uniqueIdentifier: name, identifier: "\(app).manifest", isEssential: apps[app]?.lifecycle.gate.isClosed ?? false,
-      priority: 100, host: apps[app]?.facts.manifestHost ?? "")
+      uniqueIdentifier: name, identifier: "\(app).manifest", isEssential: isAwaited, priority: 100,
+      host: apps[app]?.facts.manifestHost ?? "")
     change(app) { $0.manifests[generation] = name }
     guard admitted(app, download, isManifest: true) else { return }
     tell(app, .registry(.planned(downloads: [download], generation: generation, isManifest: true)))

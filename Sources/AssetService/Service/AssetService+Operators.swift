@@ -74,6 +74,8 @@ extension AssetService {
     guard let lifecycle = core.apps[app]?.lifecycle, lifecycle.version != nil, lifecycle.phase != .removing else {
       throw .command(75, "the app \(app) isn't there yet, or not any more", remedy: "wait until it may be launched")
     }
+    // Otherwise it would be asked for when that ends, and whoever simulates would wait for it without a word.
+    if let refusal = core.planner.situationRefusal(app) { throw Self.notWoken(app, refusal) }
     let reason = await withCheckedContinuation { (continuation: SimulationWaiters.Continuation) in
       clients.simulations.add(app, kind, continuation)
       process(.planner(.runtimeReset(app: app)))
@@ -82,14 +84,17 @@ extension AssetService {
     switch reason {
     case .noEssentials, .essentialsSettled, .extensionFailed, .patienceExceeded(.answer):
       return .apps(summary(of: app).map { [$0] } ?? [])
-    case .wakeRefused(let refusal):
-      throw .command(
-        75, "the extension of \(app) wasn't woken: \(Words.refusal(refusal.reason))",
-        remedy: Words.remedy(refusal.reason))
+    case .wakeRefused(let refusal): throw Self.notWoken(app, refusal)
     case .some(let reason):
       throw .command(75, "the extension of \(app) wasn't asked: \(Words.gate(reason))", remedy: "outrider log \(app)")
     case nil: throw .command(75, "the service ends")
     }
+  }
+
+  private static func notWoken(_ app: String, _ refusal: WakeRefusal) -> ServiceFailure {
+    .command(
+      75, "the extension of \(app) wasn't woken: \(Words.refusal(refusal.reason))", remedy: Words.remedy(refusal.reason)
+    )
   }
 
   private func known(_ app: String) throws(ServiceFailure) {

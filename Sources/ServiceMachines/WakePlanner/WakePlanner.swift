@@ -118,7 +118,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   }
 
   /// What settings and power say, whatever the request (B9, B10).
-  func situationRefusal(_ app: String) -> WakeRefusal? {
+  public func situationRefusal(_ app: String) -> WakeRefusal? {
     let own = settings[app]
     if conditions.isLowPower { return WakeRefusal(reason: .lowPower) }
     if own.isBackgroundActivityAllowed == false { return WakeRefusal(reason: .backgroundActivityOff) }
