@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import AppBundles
@@ -11,7 +12,9 @@ enum InstallKiller {
 }
 
 /// An installation that is killed where it is about to make its nth system call that leaves a trace; see Tests/KillAtCall.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: InstallKiller.isPossible, "ptrace(2) or seccomp(2) isn't allowed here"))
+@Suite(
+  .ownThreads, .timeLimit(.minutes(10)),
+  .enabled(if: InstallKiller.isPossible, "ptrace(2) or seccomp(2) isn't allowed here"))
 struct KilledInstallTests {
   private static let program = "\(Tool.products)/bundle-writer"
 

@@ -2,9 +2,10 @@ import AssetModel
 import AssetStore
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AssetStoreTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct AssetStoreTests {
   final class Folder {
     let path: String
     init(in root: String = "/tmp") throws { path = try Files.temporaryDirectory(in: root, prefix: "outrider-store-") }

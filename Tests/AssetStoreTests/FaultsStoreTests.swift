@@ -3,12 +3,13 @@ import Foundation
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import AssetStore
 
 /// F-52, F-53 and F-54, as far as the store is concerned: files that rot, are in use, or belong to an app that goes.
-@Suite(.timeLimit(.minutes(1))) struct FaultsStoreTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct FaultsStoreTests {
   typealias Proof = FinishedFile.Proof
   typealias Scene = FinishedFile
 

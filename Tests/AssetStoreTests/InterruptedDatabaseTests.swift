@@ -3,11 +3,12 @@ import AssetStore
 import Foundation
 import GRDB
 import LinuxSystem
+import TestSupport
 import Testing
 
 /// States in which a kill can leave the database's files, made by hand. Tests/DownloadsTests/KilledAtCallTests.swift finds them
 /// by killing.
-@Suite(.timeLimit(.minutes(1))) struct InterruptedDatabaseTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct InterruptedDatabaseTests {
   private static let count = 300
 
   private static func copy(_ name: String, from source: String, to target: String) throws {

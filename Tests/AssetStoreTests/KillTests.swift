@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct KillTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct KillTests {
   /// Killed at a random moment, again and again, on one folder: what was said to be committed is there.
   @Test func whatWasAcknowledgedSurvivesKill9() throws {
     let folder = try AssetStoreTests.Folder()

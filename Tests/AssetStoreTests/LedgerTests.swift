@@ -2,9 +2,10 @@ import AssetModel
 import AssetStore
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LedgerTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct LedgerTests {
   static func sized(
     _ name: String, _ size: Int64?, in directory: String = "/", isManifest: Bool = false
   ) -> DownloadSpecification {

@@ -3,12 +3,13 @@ import Foundation
 import GRDB
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import AssetStore
 
 /// F-67 and F-57, as far as the database is concerned: older, newer and half migrated ones, and numbers at their ends.
-@Suite(.timeLimit(.minutes(1))) struct MigrationTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct MigrationTests {
   private static let firstVersion = "1: jobs, origins, deliveries"
 
   /// A database as the first version left it: open jobs, one with a partial file, a settled one that is due, a budget.

@@ -3,6 +3,7 @@ import AssetStore
 import Foundation
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 /// The kernel's file operations, of which the nth fails: before it happens or just after.
@@ -85,7 +86,7 @@ final class FailingFiles: FileOperations {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct PurgeTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct PurgeTests {
   /// A store with finished files of one kilobyte each.
   static func finished(_ count: Int, in folder: AssetStoreTests.Folder) throws -> AssetStore {
     try FileManager.default.createDirectory(atPath: "\(folder.path)/files", withIntermediateDirectories: false)

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Apps and extensions as their authors write them, each file a program of its own (`ClientSources`). All are compiled as
 /// one module, which takes the compiler seconds instead of minutes; for that, their `@main` is taken away.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ClientSourcesTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct ClientSourcesTests {
   private static let sources = Result {
     let folder = CompilingTests.root + "/Tests/BackgroundAssetsTests/ClientSources"
     let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What docs/plugins.md says about settings of those who compile against the module.
-@Suite(.timeLimit(.minutes(1))) struct CompilingTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CompilingTests {
   static let root = Documents.root
   static let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent().path

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CurlTests {
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct CurlTests {
   private struct Finished {
     var status: Int32
     var output: String

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+@Suite(.ownThreads, .timeLimit(.minutes(2))) struct ConnectionTests {
   @Test("a path longer than a socket's address is named with both lengths") func longPath() {
     let path = "/" + String(repeating: "x", count: 120)
     let error = #expect(throws: ServiceConnectionError.self) { _ = try ServiceConnection.connect(to: path) }
