@@ -74,15 +74,18 @@ extension AssetStore {
       try ColumnLimits.check("app", event.app ?? "", ColumnLimits.name)
     }
     let kept = options.keptEvents
-    try write { database in
-      let insertion = try database.query("INSERT INTO events (wall, app, job, kind, detail) VALUES (?, ?, ?, ?, ?)")
-      for event in events.suffix(kept) {
-        insertion.again()
-        try insertion.bind(event.wall).bind(event.app.map { Array($0.utf8) }).bind(event.job?.number).bind(event.kind)
-          .bind(ColumnLimits.cut(event.detail)).run()
-      }
-      try database.query("DELETE FROM events WHERE id <= ?").bind(database.lastInsertedRowID - Int64(kept)).run()
+    try write { try Self.insert(events, keeping: kept, $0) }
+  }
+
+  static func insert(_ events: [StoredEvent], keeping kept: Int, _ database: Database) throws {
+    if events.isEmpty { return }
+    let insertion = try database.query("INSERT INTO events (wall, app, job, kind, detail) VALUES (?, ?, ?, ?, ?)")
+    for event in events.suffix(kept) {
+      insertion.again()
+      try insertion.bind(event.wall).bind(event.app.map { Array($0.utf8) }).bind(event.job?.number).bind(event.kind)
+        .bind(ColumnLimits.cut(event.detail)).run()
     }
+    try database.query("DELETE FROM events WHERE id <= ?").bind(database.lastInsertedRowID - Int64(kept)).run()
   }
 
   /// The newest, oldest of them first.

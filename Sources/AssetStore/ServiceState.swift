@@ -9,6 +9,8 @@ public enum ServiceChange: Sendable, Equatable {
   case scheduled(app: String, identifier: String, value: [UInt8]?)
   /// A wake of an extension, made or changed.
   case wake(id: Int64, app: String, value: [UInt8])
+  /// Something for people to read, written with what it tells of.
+  case event(StoredEvent)
   /// Everything that is kept for an app but its wakes, which people may want to read.
   case forget(app: String)
 }
@@ -23,8 +25,11 @@ extension AssetStore {
     if changes.isEmpty { return }
     for change in changes { try Self.check(change) }
     let kept = options.keptRuns
+    let keptEvents = options.keptEvents
     try write { database in
       for change in changes { try Self.apply(change, database, kept) }
+      let events = changes.compactMap { if case .event(let event) = $0 { event } else { nil } }
+      try Self.insert(events, keeping: keptEvents, database)
     }
   }
 
@@ -97,6 +102,7 @@ extension AssetStore {
       case .machine(let app, let name, let state): (app, name, 80, state)
       case .scheduled(let app, let identifier, let value): (app, identifier, 64, value)
       case .wake(_, let app, let value): (app, "", 0, value)
+      case .event(let event): (event.app ?? "", event.kind, 64, nil)
       case .forget(let app): (app, "", 0, nil)
       }
     try ColumnLimits.check("app", app, ColumnLimits.name)
@@ -130,6 +136,8 @@ extension AssetStore {
       try database.query(
         "DELETE FROM wakes WHERE app = ?1 AND id <= (SELECT id FROM wakes WHERE app = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)"
       ).bind(Array(app.utf8)).bind(kept).run()
+    // All of them together, in their order.
+    case .event: break
     case .forget(let app):
       for table in ["machines", "scheduled"] {
         try database.query("DELETE FROM \(table) WHERE app = ?").bind(Array(app.utf8)).run()

@@ -61,14 +61,14 @@ import Testing
 
   private func scene(
     _ volume: Volume, _ transferClass: TransferClass = .foreground,
-    makeRoom: (@Sendable (SpaceShortage) async -> Void)?,
+    clock: TestClock = TestClock(jumpsWhenIdle: false), makeRoom: (@Sendable (SpaceShortage) async -> Bool)?,
     names: [String] = ["file"], reply: @escaping @Sendable (RecordedRequest, Int) -> Reply? = { _, _ in nil }
   ) async throws -> (Origin, Harness, [JobID], AsyncStream<DownloadEvent>) {
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(Trial.content)
       $0.handler = reply
     }
-    let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: volume) {
+    let harness = try Harness(clock: clock, files: volume) {
       $0.freeSpace = Self.policy
       $0.makeRoom = makeRoom
     }
@@ -144,6 +144,7 @@ import Testing
       makeRoom: { shortage in
         asked.withLock { $0.append(shortage) }
         volume.left.withLock { $0.free = shortage.purgeUntil }
+        return true
       })
     defer { origin.stop() }
     #expect(try await harness.end(of: ids[0], in: events).isFinished)
@@ -151,6 +152,29 @@ import Testing
     let shortage = try #require(asked.withLock { $0.first })
     #expect(asked.withLock { $0.count } == 1)
     #expect(shortage.purgeUntil == Self.size + (1 << 30) + (1 << 30) / 20)
+  }
+
+  @Test("F-44 where nothing can be deleted, the volume is looked at again after a while, and not before")
+  func nothingToDelete() async throws {
+    let volume = Volume(free: 1 << 30)
+    let asked = Counter()
+    let clock = TestClock(jumpsWhenIdle: false)
+    let (origin, harness, ids, events) = try await scene(
+      volume, clock: clock,
+      makeRoom: { _ in
+        asked.number.add(1, ordering: .relaxed)
+        return false
+      })
+    defer { origin.stop() }
+    for await event in events { if case .waiting = event { break } }
+    for round in 1...3 {
+      // Each question is a turn of the engine.
+      while asked.number.load(ordering: .relaxed) < round { _ = await harness.engine.explain(ids[0]) }
+      for _ in 0..<20 { _ = await harness.engine.explain(ids[0]) }
+      #expect(asked.number.load(ordering: .relaxed) == round)
+      clock.advance(by: .seconds(60))
+    }
+    await harness.engine.close()
   }
 
   @Test("F-44 a length without reason costs nothing: not a block, not a byte, and the next answer counts")
@@ -269,4 +293,8 @@ import Testing
     #expect(origin.requests.count <= 16, "those that ran when it broke: \(origin.requests.count)")
     await harness.engine.close()
   }
+}
+
+private final class Counter: Sendable {
+  let number = Atomic(0)
 }

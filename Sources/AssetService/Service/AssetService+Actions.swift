@@ -24,9 +24,14 @@ struct ActiveRun {
   /// Those of them that it has begun with.
   var begun: Set<Int64> = []
   var isReady = false
+  var hasAnswered = false
   /// It was told to end: it does what it was called for before, and nothing more.
   var isEnding = false
   var summary: RunSummary
+
+  /// What it has found in its containers counts for it now. One that has answered and stands by, for challenges, until the
+  /// gate opens isn't at work: it would keep away the room that its own essentials need.
+  var isAtWork: Bool { !hasAnswered || isReady || !calls.isEmpty }
 }
 
 /// Carrying out what was decided. Each action can be done twice without harm.
@@ -308,7 +313,18 @@ extension AssetService {
     case .cancelled: settlement = .cancelled
     case .open, .paused, .verified: return
     }
+    logEnd(app, unique, settlement)
     process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
+  }
+
+  private func logEnd(_ app: String, _ unique: String, _ settlement: Settlement) {
+    guard let value = downloads[app]?[unique]?.value else { return }
+    let name = Printable.text(value.identifier)
+    switch settlement {
+    case .finished(let size): logWithNext(app, "downloaded", "\(name), \(size) bytes")
+    case .failed(let failure): logWithNext(app, "failed", "\(name): \(failure.message)")
+    case .cancelled: logWithNext(app, "cancelled", name)
+    }
   }
 
   private static func digest(of path: String) -> String? {
@@ -459,7 +475,9 @@ extension AssetService {
     let app = run.app
     if case .answered = news, core.apps[app]?.lifecycle.active?.run != number { return }
     switch news {
-    case .answered(let verdict): answered(app, number, verdict)
+    case .answered(let verdict):
+      runs[number]?.hasAnswered = true
+      answered(app, number, verdict)
     case .ready:
       runs[number]?.isReady = true
       process(.app(app, .router(.extensionReady(run: number))))

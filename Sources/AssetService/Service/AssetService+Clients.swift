@@ -430,10 +430,17 @@ extension AssetService {
   }
 
   func log(_ app: String?, _ event: String, _ detail: String) {
+    try? store.record(show(app, event, detail))
+  }
+
+  /// The same for what is written down with the next event: there may be many of these.
+  func logWithNext(_ app: String, _ event: String, _ detail: String) { writeWithNext(.event(show(app, event, detail))) }
+
+  private func show(_ app: String?, _ event: String, _ detail: String) -> StoredEvent {
     configuration.logger.info("\(event) \(detail)", metadata: app.map { ["app": "\($0)"] } ?? [:])
-    try? store.record(StoredEvent(wall: WallClock.now(), app: app, kind: event, detail: detail))
     let line = LogLine(at: Timestamp.text(Date()), level: "info", app: app, event: event, detail: detail)
     clients.publish(.line(line), of: app)
+    return StoredEvent(wall: WallClock.now(), app: app, kind: event, detail: detail)
   }
 }
 

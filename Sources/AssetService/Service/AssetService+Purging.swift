@@ -14,8 +14,9 @@ extension AssetService {
   /// Without inodes it isn't bytes that count: so many files go at once.
   private static let filesAtOnce = 16
 
-  /// A volume is short. Returns when what can go has gone.
-  func makeRoom(_ shortage: SpaceShortage) async {
+  /// A volume is short. Returns when what can go has gone: whether something has.
+  @discardableResult
+  func makeRoom(_ shortage: SpaceShortage) async -> Bool {
     let groups = (try? Files.names(in: configuration.paths.groups))?.filter(Containers.isValid) ?? []
     let containers = groups.map { plan.container(of: $0) }.filter {
       (try? Files.identity(of: $0))?.device == shortage.device
@@ -41,20 +42,22 @@ extension AssetService {
       freed += file.size
       removed += 1
     }
+    guard removed > 0 else { return false }
     let missing = max(0, shortage.purgeUntil - shortage.free - freed)
     log(nil, "purged", "\(removed) files, \(freed) bytes" + (missing > 0 ? "; \(missing) bytes are still missing" : ""))
+    return true
   }
 
   private static func isIn(_ container: String, _ directory: String) -> Bool {
     directory == container || directory.hasPrefix(container + "/")
   }
 
-  /// Of apps that are connected, or whose extension runs: both may have a file open, or are about to look whether it is there.
+  /// Of apps that are connected, or whose extension is at work: both may have a file open, or are about to look whether it is there.
   private var containersInUse: Set<String> {
     let connected = clients.clients.values.compactMap { client -> String? in
       if case .app(let app) = client.identity { app } else { nil }
     }
-    let apps = Set(connected + runs.values.map(\.app))
+    let apps = Set(connected + runs.values.filter(\.isAtWork).map(\.app))
     return Set(apps.flatMap { description(of: $0)?.appGroups ?? [] }.map { plan.container(of: $0) })
   }
 

@@ -132,7 +132,7 @@ public actor AssetService {
   /// Takes up what an earlier service left, and goes on.
   public func start() {
     questions.serve { [weak self] challenge in await self?.answer(challenge) ?? .performDefaultHandling }
-    room.serve { [weak self] shortage in await self?.makeRoom(shortage) }
+    room.serve { [weak self] shortage in await self?.makeRoom(shortage) ?? false }
     // What the journal doesn't name was being prepared when the service died, and is swept.
     for app in bundles.versions() where core.apps[app.description.identifier]?.lifecycle.names(app.label) == true {
       remember(app)
@@ -311,6 +311,9 @@ public actor AssetService {
       }
     }
   }
+
+  /// Written down with the next event.
+  func writeWithNext(_ change: ServiceChange) { uncommitted.add([], of: [], [change]) }
 
   private func changes(for actions: [Action]) -> [ServiceChange] {
     var changes: [ServiceChange] = []

@@ -104,13 +104,15 @@ extension EngineCore {
     guard asksForRoom, let makeRoom = options.makeRoom else { return }
     let mailbox = mailbox
     Task {
-      await makeRoom(shortage)
-      mailbox.post { core in core.madeRoom(shortage.device) }
+      let hasDeleted = await makeRoom(shortage)
+      mailbox.post { core in core.madeRoom(on: shortage.device, hasDeleted: hasDeleted) }
     }
   }
 
-  private func madeRoom(_ device: UInt64) {
+  private func madeRoom(on device: UInt64, hasDeleted: Bool) {
     volumes[device]?.isMakingRoom = false
+    // The same question would have the same answer.
+    guard hasDeleted else { return }
     volumes[device]?.shortages = 0
     unblock(device)
     for (id, hold) in holds {

@@ -7,8 +7,9 @@ public struct EngineOptions: Sendable {
   public var takesUpOpenJobs = true
   /// What stays free on every volume.
   public var freeSpace = FreeSpacePolicy()
-  /// Deletes what can be deleted when a volume is short; downloads that wait for room are looked at again when it returns.
-  public var makeRoom: (@Sendable (SpaceShortage) async -> Void)?
+  /// Deletes what can be deleted when a volume is short, and says whether something was: downloads that wait for room are
+  /// looked at again then, and otherwise after a while.
+  public var makeRoom: (@Sendable (SpaceShortage) async -> Bool)?
   /// Tells this journal's partial files from those of others that download into the same directory, for example the path
   /// where the journal lies. Whoever loses the journal finds them again only under the same name.
   public var stagingOwner = ""

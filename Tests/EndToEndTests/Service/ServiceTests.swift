@@ -37,6 +37,41 @@ import Testing
     #expect(manifests.filter { !$0.hasPrefix(".") }.isEmpty)
   }
 
+  @Test("The log says what was downloaded and what failed, and why")
+  func logs() async throws {
+    let world = try ServiceWorld { $0.handler = { request, _ in request.path == "/t1" ? .status(410) : nil } }
+    world.publish(["e1": 1000, "t1": 2000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+    let lines = try Workspace.run(["log", ServiceWorld.app, "--json", "--state", world.state]).output
+    #expect(lines.contains("e1, 1000 bytes") && lines.contains("\"downloaded\""), "\(lines)")
+    #expect(lines.contains("t1: ") && lines.contains("\"failed\""), "\(lines)")
+  }
+
+  @Test("A simulation on a metered line is carried out, and where power is saved it says so at once (B10, B26)")
+  func simulates() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000])
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    let session = try await world.connect()
+    defer { session.close() }
+    _ = try await session.request(.set(key: "isMetered", value: "true", app: nil))
+    let runs = try await world.runs().count
+    _ = try await session.request(.simulate(request: .periodic, app: ServiceWorld.app))
+    try await world.wait("it was asked") { try await world.runs().count > runs }
+    _ = try await session.request(.set(key: "isLowPower", value: "true", app: nil))
+    let refused = await #expect(throws: ServiceFailure.self) {
+      try await session.request(.simulate(request: .periodic, app: ServiceWorld.app))
+    }
+    #expect("\(try #require(refused))".contains("the machine saves power"))
+    let refusal = try Workspace.run(["simulate", "app-periodic", ServiceWorld.app, "--state", world.state])
+    #expect(refusal.status == 75 && refusal.errors.contains("isLowPower false"), "\(refusal)")
+  }
+
   @Test("An update brings what is new, and nothing again that is there")
   func updates() async throws {
     let world = try ServiceWorld()
