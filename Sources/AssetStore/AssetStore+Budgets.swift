@@ -29,6 +29,8 @@ extension AssetStore {
   /// Sets how many bytes a budget allows, what it was charged with included; nil is no such budget any more.
   public func setBudget(_ name: String, allows bytes: Int64?) throws(StoreError) {
     try ColumnLimits.check("name", name, ColumnLimits.name)
+    // A service that starts says again what it said before.
+    if let bytes, try budget(name)?.allowed == max(0, bytes) { return }
     try write { try Budgets.set($0, name, bytes) }
   }
 

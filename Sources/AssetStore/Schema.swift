@@ -64,6 +64,9 @@ enum Schema {
           """)
     }
     migrator.registerMigration("6: state of the service") { try $0.execute(sql: version6) }
+    migrator.registerMigration("7: a row for each delivery of the service, budgets by index") {
+      try $0.execute(sql: version7)
+    }
     return migrator
   }
 
@@ -80,6 +83,14 @@ enum Schema {
       id INTEGER PRIMARY KEY, app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), value BLOB NOT NULL
     ) STRICT;
     CREATE INDEX wakesOfApp ON wakes (app, id);
+    """
+
+  private static let version7 = """
+    CREATE TABLE pendingDeliveries (
+      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), identifier TEXT NOT NULL \(bytes("identifier", 64)),
+      state BLOB NOT NULL, PRIMARY KEY (app, identifier)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX openJobsOfBudget ON jobs (budget, isManifest, reserved) WHERE state < 3 AND budget IS NOT NULL;
     """
 
   /// A text's bytes: `length` of a text stops at its first NUL.

@@ -7,6 +7,8 @@ public enum ServiceChange: Sendable, Equatable {
   /// A download that an app has, by its unique identifier; nil removes it, and with it the deliveries of its settled
   /// transfers: whoever was to be told of them has been.
   case scheduled(app: String, identifier: String, value: [UInt8]?)
+  /// What somebody is to be told of a download, by its unique identifier; nil: everybody who is to be has been.
+  case delivery(app: String, identifier: String, state: [UInt8]?)
   /// A wake of an extension, made or changed.
   case wake(id: Int64, app: String, value: [UInt8])
   /// Something for people to read, written with what it tells of.
@@ -44,6 +46,23 @@ extension AssetStore {
       let rows = try database.query("SELECT app, name, state FROM machines ORDER BY app, name")
       var all: [StoredMachine] = []
       while try rows.step() { all.append(StoredMachine(app: rows.text(), name: rows.text(), state: rows.blob())) }
+      return all
+    }
+  }
+
+  public struct StoredDelivery: Sendable, Equatable {
+    public var app: String
+    public var identifier: String
+    public var state: [UInt8]
+  }
+
+  public func pendingDeliveries() throws(StoreError) -> [StoredDelivery] {
+    try read { database in
+      let rows = try database.query("SELECT app, identifier, state FROM pendingDeliveries ORDER BY app, identifier")
+      var all: [StoredDelivery] = []
+      while try rows.step() {
+        all.append(StoredDelivery(app: rows.text(), identifier: rows.text(), state: rows.blob()))
+      }
       return all
     }
   }
@@ -98,9 +117,9 @@ extension AssetStore {
   private static func check(_ change: ServiceChange) throws(StoreError) {
     let (app, name, limit, value): (String, String, Int, [UInt8]?) =
       switch change {
-      // It may have a download's identifier in it.
-      case .machine(let app, let name, let state): (app, name, 80, state)
+      case .machine(let app, let name, let state): (app, name, 64, state)
       case .scheduled(let app, let identifier, let value): (app, identifier, 64, value)
+      case .delivery(let app, let identifier, let state): (app, identifier, 64, state)
       case .wake(_, let app, let value): (app, "", 0, value)
       case .event(let event): (event.app ?? "", event.kind, 64, nil)
       case .forget(let app): (app, "", 0, nil)
@@ -130,6 +149,12 @@ extension AssetStore {
       )
       .run()
       try acknowledge(app, identifier, database)
+    case .delivery(let app, let identifier, let state?):
+      try database.query("INSERT OR REPLACE INTO pendingDeliveries VALUES (?, ?, ?)").bind(Array(app.utf8))
+        .bind(identifier).bind(state).run()
+    case .delivery(let app, let identifier, nil):
+      try database.query("DELETE FROM pendingDeliveries WHERE app = ? AND identifier = ?").bind(Array(app.utf8))
+        .bind(identifier).run()
     case .wake(let id, let app, let value):
       try database.query("INSERT OR REPLACE INTO wakes VALUES (?, ?, ?)").bind(id).bind(Array(app.utf8)).bind(value)
         .run()
@@ -139,7 +164,7 @@ extension AssetStore {
     // All of them together, in their order.
     case .event: break
     case .forget(let app):
-      for table in ["machines", "scheduled"] {
+      for table in ["machines", "scheduled", "pendingDeliveries"] {
         try database.query("DELETE FROM \(table) WHERE app = ?").bind(Array(app.utf8)).run()
       }
     }

@@ -49,15 +49,16 @@ import Testing
   @Test("An app that is installed again gets none of the deliveries that it had")
   func installedAgain() throws {
     try Self.scene { store in
-      let left = DeliveryLedgerRows.delivery("left")
+      let left = Array(#"{"hasFile":true,"lostRecipients":0,"sequence":1,"state":{"due":{}}}"#.utf8)
+      // As long as one may be.
+      let name = String(repeating: "l", count: 64)
       try store.commit([
         .machine(app: "a", name: "lifecycle", state: Array("{}".utf8)),
-        .machine(app: "a", name: left.name, state: left.state),
-        .machine(app: "b", name: left.name, state: left.state),
+        .delivery(app: "a", identifier: name, state: left), .delivery(app: "b", identifier: name, state: left),
       ])
       var journal = ServiceJournal(store)
       var core = try #require(try journal.load()).core
-      #expect(core.apps["b"]?.ledger.entries.keys.sorted() == ["left"])
+      #expect(core.apps["b"]?.ledger.entries.keys.sorted() == [name])
       _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: ServiceCoreTests.facts)), now: .start)
       try journal.commit(core.takeChanges(), of: core, clock: ServiceClock(.now()), further: [])
       var next = ServiceJournal(store)
@@ -99,12 +100,5 @@ import Testing
     var journal = ServiceJournal(try AssetStore(opening: folder, options: .service))
     let state = try journal.load()
     #expect(state.map { _ in true } == nil)
-  }
-}
-
-/// Rows as the journal has them.
-private enum DeliveryLedgerRows {
-  static func delivery(_ unique: String) -> (name: String, state: [UInt8]) {
-    ("delivery/\(unique)", Array(#"{"hasFile":true,"lostRecipients":0,"sequence":1,"state":{"due":{}}}"#.utf8))
   }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
 /// What a service with many apps and downloads costs, and how long its clients wait. Run by Examples/benchmark-service:
-/// service-benchmark FOLDER, the folder for the state (default: /dev/shm).
+/// service-benchmark FOLDER [APPS], the folder for the state (default: /dev/shm), and how many apps of 500 downloads (200).
 @main
 enum ServiceBenchmark {
-  static let apps = 200
-  static let downloads = 100_000
+  static let apps = CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 200
+  static let downloads = 500 * apps
 
   static func main() async throws {
     switch CommandLine.arguments.dropFirst().first {

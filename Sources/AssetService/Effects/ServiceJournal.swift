@@ -106,10 +106,12 @@ struct ServiceJournal {
       return nil
     }
     var apps: [String: AppMachines] = [:]
+    var deliveries: [String: [String: [UInt8]]] = [:]
+    for row in try store.pendingDeliveries() { deliveries[row.app, default: [:]][row.identifier] = row.state }
     for (app, parts) in parts {
       let entries = (downloads[app] ?? [:]).values.compactMap(\.entry)
-      do { apps[app] = try machines(parts, entries) } catch {
-        leftDeliveries[app] = parts.keys.filter { $0.hasPrefix(Self.deliveryPrefix) }
+      do { apps[app] = try machines(parts, entries, deliveries[app] ?? [:]) } catch {
+        leftDeliveries[app] = (deliveries[app] ?? [:]).keys.sorted()
         unreadable.append("app \(app), which has to be installed again: \(error)")
       }
     }
@@ -124,7 +126,9 @@ struct ServiceJournal {
       clock: progress.clock, downloads: downloads, unreadable: unreadable)
   }
 
-  private func machines(_ parts: [String: [UInt8]], _ entries: [DownloadRegistry.Entry]) throws -> AppMachines {
+  private func machines(
+    _ parts: [String: [UInt8]], _ entries: [DownloadRegistry.Entry], _ deliveries: [String: [UInt8]]
+  ) throws -> AppMachines {
     func part<Value: Decodable>(_ name: MachineName, _ type: Value.Type) throws -> Value {
       try decode(type, parts[name.rawValue] ?? [])
     }
@@ -132,21 +136,17 @@ struct ServiceJournal {
     return AppMachines(
       facts: try part(.facts, AppMachines.Facts.self), lifecycle: try part(.lifecycle, AppLifecycle.self),
       registry: DownloadRegistry(entries: entries), router: EventRouter(),
-      ledger: try ledger(part(.ledger, DeliveryLedger.self), parts), control: try part(.control, ExclusiveControl.self),
+      ledger: try ledger(part(.ledger, DeliveryLedger.self), deliveries),
+      control: try part(.control, ExclusiveControl.self),
       restrictions: try part(.restrictions, Restrictions.self), progress: try part(.progress, InstallProgress.self),
       manifests: names.manifests, budgets: names.budgets, failed: names.failed, gated: names.gated ?? [],
       formerFacts: names.formerFacts)
   }
 
   /// What is to be delivered has a row each: an extension may be told of a thousand failures, one after the other.
-  private static let deliveryPrefix = "delivery/"
-
-  private func ledger(_ ledger: DeliveryLedger, _ parts: [String: [UInt8]]) throws -> DeliveryLedger {
+  private func ledger(_ ledger: DeliveryLedger, _ rows: [String: [UInt8]]) throws -> DeliveryLedger {
     var ledger = ledger
-    for (name, state) in parts where name.hasPrefix(Self.deliveryPrefix) {
-      let unique = String(name.dropFirst(Self.deliveryPrefix.count))
-      ledger.take(try decode(DeliveryLedger.Entry.self, state), of: unique)
-    }
+    for (unique, state) in rows { ledger.take(try decode(DeliveryLedger.Entry.self, state), of: unique) }
     return ledger
   }
 
@@ -191,7 +191,7 @@ struct ServiceJournal {
     try write(.facts) { $0.facts }
     try write(.lifecycle) { $0.lifecycle }
     try write(.ledger) { $0.ledger.withoutEntries }
-    if old == nil { changes += (leftDeliveries[app] ?? []).map { .machine(app: app, name: $0, state: nil) } }
+    if old == nil { changes += (leftDeliveries[app] ?? []).map { .delivery(app: app, identifier: $0, state: nil) } }
     changes += try deliveries(app, from: old?.ledger.entries ?? [:], to: new.ledger.entries)
     try write(.control) { $0.control }
     try write(.restrictions) { $0.restrictions }
@@ -210,10 +210,10 @@ struct ServiceJournal {
     if old == new { return [] }
     var changes: [ServiceChange] = []
     for (unique, entry) in new where old[unique] != entry {
-      changes.append(.machine(app: app, name: Self.deliveryPrefix + unique, state: try bytes(entry)))
+      changes.append(.delivery(app: app, identifier: unique, state: try bytes(entry)))
     }
     for unique in old.keys where new[unique] == nil {
-      changes.append(.machine(app: app, name: Self.deliveryPrefix + unique, state: nil))
+      changes.append(.delivery(app: app, identifier: unique, state: nil))
     }
     return changes
   }
