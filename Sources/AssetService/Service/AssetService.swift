@@ -89,24 +89,6 @@ public actor AssetService {
     storeOptions.startFresh = configuration.startsFresh
     let store = try AssetStore(opening: paths.store, options: storeOptions)
     self.store = store
-    var journal = ServiceJournal(store)
-    let reading = ServiceClock.Reading.now()
-    var state: ServiceJournal.State?
-    do { state = try journal.load() } catch is ServiceJournal.Unreadable where configuration.startsFresh {}
-    if var state {
-      for row in state.unreadable { configuration.logger.error("the journal's row can't be read: \(row)") }
-      hasUnreadableRows = !state.unreadable.isEmpty
-      state.clock.advance(reading)
-      (core, clock, downloads) = (state.core, state.clock, state.downloads)
-    } else {
-      let planner = WakePlanner(seed: UInt64.random(in: 0 ... .max))
-      core = ServiceCore(planner: planner, settings: ServiceSettings(), conditions: Conditions())
-      clock = ServiceClock(reading)
-    }
-    self.journal = journal
-    bundles = BundleShelf(
-      AppInstaller(root: paths.apps, isDevelopment: configuration.isDevelopment, limits: configuration.bundles))
-    host = try PluginHost(configuration: configuration.host)
     let questions = ChallengeRelay()
     var options = configuration.transfers
     options.containerRoots = [try Files.real(paths.groups)]
@@ -116,7 +98,32 @@ public actor AssetService {
     options.makeRoom = { await room.makeRoom($0) }
     let portal = machine.portal
     options.isBehindPortal = { portal.isThere }
-    transfers = Transfers(engine: try DownloadEngine(journal: store, options: options), store: store)
+    // Both read all downloads there are, each its own table.
+    let opening = try Alongside { [options] in try DownloadEngine(journal: store, options: options) }
+    var journal = ServiceJournal(store)
+    let reading = ServiceClock.Reading.now()
+    do {
+      var state: ServiceJournal.State?
+      do { state = try journal.load() } catch is ServiceJournal.Unreadable where configuration.startsFresh {}
+      if var state {
+        for row in state.unreadable { configuration.logger.error("the journal's row can't be read: \(row)") }
+        hasUnreadableRows = !state.unreadable.isEmpty
+        state.clock.advance(reading)
+        (core, clock, downloads) = (state.core, state.clock, state.downloads)
+      } else {
+        let planner = WakePlanner(seed: UInt64.random(in: 0 ... .max))
+        core = ServiceCore(planner: planner, settings: ServiceSettings(), conditions: Conditions())
+        clock = ServiceClock(reading)
+      }
+      host = try PluginHost(configuration: configuration.host)
+    } catch {
+      if let engine = try? opening.value() { Task { await engine.close() } }
+      throw error
+    }
+    self.journal = journal
+    bundles = BundleShelf(
+      AppInstaller(root: paths.apps, isDevelopment: configuration.isDevelopment, limits: configuration.bundles))
+    transfers = Transfers(engine: try opening.value(), store: store)
     self.questions = questions
     self.room = room
   }
