@@ -54,8 +54,8 @@ final class FetchView: Sendable {
     var moving: [JobID: Moving] = [:]
     /// By the place of their line.
     var failures: [Int: TransferFailure] = [:]
-    /// What stops downloads, as it was told.
-    var told: Set<String> = []
+    /// What stops downloads, as it was told, without how much is free.
+    var told: Set<[String: String]> = []
     var screen = FetchScreen()
     var isOver = false
     var done = 0
@@ -195,14 +195,15 @@ final class FetchView: Sendable {
       }
     case .waiting(let id, let explanation):
       // What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop
-      // all of them: the same is told once.
+      // all of them: the same is told once, however the free space changes meanwhile.
       let text = FetchWords.wait(explanation)
       let stops = explanation.code == .disk || explanation.code == .volume
       let end = stops ? nil : explanation.endsIn.map { Date(timeIntervalSinceNow: $0) }
+      let subject = explanation.data.filter { $0.key != "free" }
       let isNews = state.withLock { state in
         let before = state.moving[id]?.wait?.explanation.code
         state.moving[id, default: Moving()].wait = Wait(explanation: explanation, end: end)
-        return !stops || before != explanation.code && state.told.insert(text).inserted
+        return !stops || before != explanation.code && state.told.insert(subject).inserted
       }
       if isNews || isTerminal { say(id, text) }
     case .finished(let id, let file):
