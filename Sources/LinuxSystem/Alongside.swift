@@ -7,7 +7,7 @@ package final class Alongside<Value: Sendable>: Sendable {
   private let isMade = DispatchSemaphore(value: 0)
 
   package init(_ make: @escaping @Sendable () throws -> Value) throws(SystemCallError) {
-    try Threads.detach("outrider.aside") { [self] in
+    try Threads.detach("outrider.open") { [self] in
       let made = Result { try make() }
       result.withLock { $0 = made }
       isMade.signal()

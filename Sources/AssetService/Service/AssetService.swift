@@ -98,6 +98,8 @@ public actor AssetService {
     options.makeRoom = { await room.makeRoom($0) }
     let portal = machine.portal
     options.isBehindPortal = { portal.isThere }
+    // Which conditions hold is in the journal: until `start` has told it, the engine transfers nothing.
+    options.conditions.upgradeStep = "start"
     // Both read all downloads there are, each its own table.
     let opening = try Alongside { [options] in try DownloadEngine(journal: store, options: options) }
     var journal = ServiceJournal(store)

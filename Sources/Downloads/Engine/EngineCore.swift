@@ -71,6 +71,7 @@ final class EngineCore {
     transport: any Transport, mailbox: Mailbox, events: EventHub
   ) {
     self.options = options
+    conditions = options.conditions
     self.clock = clock
     self.files = files
     self.journal = JournalWriter(journal)

@@ -5,6 +5,8 @@ public struct EngineOptions: Sendable {
   public var transport: TransportOptions
   /// At its start the engine goes on with every open job of the journal; otherwise only with those that `resume` names.
   public var takesUpOpenJobs = true
+  /// What the machine is like until `setConditions` says otherwise.
+  public var conditions = MachineConditions()
   /// What stays free on every volume.
   public var freeSpace = FreeSpacePolicy()
   /// Deletes what can be deleted when a volume is short, and says whether something was: downloads that wait for room are

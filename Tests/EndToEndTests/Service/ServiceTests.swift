@@ -37,6 +37,27 @@ import Testing
     #expect(manifests.filter { !$0.hasPrefix(".") }.isEmpty)
   }
 
+  @Test("A metered line isn't used while the service starts")
+  func startsOnAMeteredLine() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000, "t1": 1000])
+    try world.start()
+    let session = try await world.connect()
+    _ = try await session.request(.set(key: "isMetered", value: "true", app: nil))
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(["e1": 1000])
+    try await world.wait("the other waits") { try await world.downloads().map(\.identifier) == ["t1"] }
+    for _ in 0..<5 {
+      world.kill()
+      try world.start()
+      _ = try await world.downloads()
+    }
+    #expect(!world.origin.requests.contains { $0.path == "/t1" })
+    let after = try await world.connect()
+    _ = try await after.request(.set(key: "isMetered", value: nil, app: nil))
+    try await world.waitUntilShelved(["e1": 1000, "t1": 1000])
+  }
+
   @Test("The log says what was downloaded and what failed, and why")
   func logs() async throws {
     let world = try ServiceWorld { $0.handler = { request, _ in request.path == "/t1" ? .status(410) : nil } }
