@@ -53,6 +53,52 @@ import Testing
     #expect(core.apps["a"]?.lifecycle.active?.kind == .languageChange)
   }
 
+  /// Lets the manifest arrive that is on its way; returns the run that asks the extension then.
+  private static func ask(_ core: inout ServiceCore, _ actions: [Action]) throws -> Int64 {
+    let manifest = try #require(added(actions).first)
+    let settled = DownloadRegistry.Event.engineSettled(uniqueIdentifier: manifest, settlement: .finished(size: 9))
+    _ = core.handle(.app("a", .registry(settled)), now: .start)
+    let more = core.handle(.app("a", .manifestFinished(download: manifest, digest: manifest, size: 9)), now: .start)
+    return try #require(
+      more.compactMap { if case .startContentRun(_, let run, _, _, _) = $0 { run } else { nil } }.first)
+  }
+
+  private static func transfers(_ actions: [Action]) -> [String] {
+    actions.compactMap {
+      if case .addTransfer(_, let download, _, _, false, _) = $0 { download.uniqueIdentifier } else { nil }
+    }
+  }
+
+  @Test("A file that waits to be handed over isn't fetched again because the extension didn't know of it [B36]")
+  func askedForAgain() throws {
+    var core = Self.core()
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let first = try Self.ask(&core, install)
+    func answer(_ run: Int64, _ unique: String) -> [Action] {
+      let download = PlannedDownload(uniqueIdentifier: unique, identifier: "x", size: 10, host: "example.com")
+      return core.handle(.app("a", .answered(run: run, accepted: [download], rejected: [])), now: .start)
+        + core.handle(.app("a", .runEnded(run: run, end: .returned)), now: .start)
+    }
+    #expect(Self.transfers(answer(first, "u1")) == ["u1"])
+    let settled = DownloadRegistry.Event.engineSettled(uniqueIdentifier: "u1", settlement: .finished(size: 10))
+    _ = core.handle(.app("a", .registry(settled)), now: .start)
+    let opened = core.handle(.app("a", .lifecycle(.versionPlaced(version: "1"))), now: .start)
+    // Nobody can be told for now.
+    for case .startCallbackRun(_, let run) in opened {
+      _ = core.handle(.app("a", .runEnded(run: run, end: .hostFailed)), now: .start)
+    }
+    #expect(core.apps["a"]?.ledger.isUnknownToAnswer("x") == true)
+
+    let periodic = core.handle(.app("a", .lifecycle(.requested(.periodic, isSimulated: true))), now: .start)
+    let second = try Self.ask(&core, periodic)
+    let refused = answer(second, "u2")
+    #expect(Self.transfers(refused).isEmpty)
+    let codes = refused.flatMap { action -> [Int32] in
+      if case .reportRejected(_, let downloads) = action { downloads.map(\.code) } else { [] }
+    }
+    #expect(codes == [100])
+  }
+
   @Test("A run that never began gives its place among the wakes back")
   func runThatNeverBegan() {
     var core = Self.core()

@@ -178,6 +178,37 @@ import Testing
     }
   }
 
+  @Test("What the extension asks for without knowing of a file that has arrived is told apart [B36]")
+  func unknownToAnswer() {
+    var ledger = DeliveryLedger()
+    _ = ledger.handle(.asked, at: 0)
+    _ = ledger.handle(.staged(uniqueIdentifier: "u", identifier: "a", hasFile: true), at: 0)
+    _ = ledger.handle(.staged(uniqueIdentifier: "v", identifier: "b", hasFile: false), at: 0)
+    #expect(ledger.isDue("a") && ledger.isUnknownToAnswer("a"))
+    #expect(!ledger.isDue("b") && !ledger.isUnknownToAnswer("b") && !ledger.isDue("c"))
+    // Whoever is called with it may ask for it anew.
+    _ = ledger.handle(.offered(uniqueIdentifier: "u", recipient: Self.app), at: 0)
+    #expect(!ledger.isDue("a") && ledger.isUnknownToAnswer("a"))
+    _ = ledger.handle(.acknowledged(uniqueIdentifier: "u", isMoved: true), at: 0)
+    #expect(ledger.isUnknownToAnswer("a"), "the answer may have been given before")
+    _ = ledger.handle(.answered, at: 0)
+    #expect(!ledger.isUnknownToAnswer("a"))
+    for isRestarted in [false, true] {
+      _ = ledger.handle(.asked, at: 0)
+      #expect(!ledger.isUnknownToAnswer("a"))
+      _ = ledger.handle(.staged(uniqueIdentifier: "w", identifier: "a", hasFile: true), at: 0)
+      if isRestarted {
+        var again = ledger.withoutEntries
+        for (unique, entry) in ledger.entries { again.take(entry, of: unique) }
+        ledger = again
+      }
+      #expect(ledger.isDue("a"))
+      _ = ledger.handle(.discarded(uniqueIdentifier: "w"), at: 0)
+      #expect(!ledger.isDue("a"))
+      _ = ledger.handle(.answered, at: 0)
+    }
+  }
+
   @Test("After its recipient ended three times a file is kept as undelivered; after a move it was delivered")
   func threeCrashes() {
     var ledger = DeliveryLedger()

@@ -93,7 +93,7 @@ private struct RegistryWorld {
         engine[unique] = urgency
       case .pause(let unique): paused.insert(unique)
       case .resume(let unique): paused.remove(unique)
-      case .settled(let unique, _):
+      case .settled(let unique, _, _):
         settled[unique, default: 0] += 1
         engine[unique] = nil
         paused.remove(unique)

@@ -122,7 +122,9 @@ import Testing
     #expect(registry.handle(cancel("u-a", .waiting), at: 1) == [.accept(call: 9, uniqueIdentifier: "u-a")])
     #expect(registry.current.isEmpty)
     let settled = DownloadRegistry.Event.engineSettled(uniqueIdentifier: "u-a", settlement: .cancelled)
-    #expect(registry.handle(settled, at: 2).last == .settled(uniqueIdentifier: "u-a", settlement: .cancelled))
+    #expect(
+      registry.handle(settled, at: 2).last
+        == .settled(uniqueIdentifier: "u-a", identifier: "a", settlement: .cancelled))
     #expect(registry.handle(settled, at: 2).isEmpty)
     #expect(Self.code(registry.handle(cancel("u-a", .downloading), at: 3)) == 101)
     #expect(Self.code(registry.handle(cancel("u-never", .created), at: 3)) == 101)

@@ -17,9 +17,9 @@ extension ServiceCore {
     case .progress(let event): change(app) { _ = $0.progress.handle(event, now: now) }
     case .answered(let run, let accepted, let rejected): answered(app, run, accepted, rejected, now)
     case .schedule(let call, let download, let caller):
-      admit(app, call, download, caller, now) { .schedule(call: call, download: download, caller: caller) }
+      admit(app, call, download, isNew: true) { .schedule(call: call, download: download, caller: caller) }
     case .startForeground(let call, let download, let state, let caller):
-      admit(app, call, download, caller, now) {
+      admit(app, call, download, isNew: state == .created) {
         .startForeground(call: call, download: download, state: state, caller: caller)
       }
     case .manifestFinished(let download, let digest, let size): manifestFinished(app, download, digest, size)
@@ -44,6 +44,7 @@ extension ServiceCore {
       if apps[app]?.lifecycle.gate.isClosed == true { change(app) { $0.gated.insert(download) } }
       stageFailure(app, download, failure)
     case .runEnded(let run, let end):
+      if apps[app]?.lifecycle.active?.run == run { tell(app, .ledger(.answered)) }
       tell(app, .control(.holderGone(.run(run))))
       tell(app, .router(.left(recipient: .delegate(run: run))))
       tell(app, .router(.left(recipient: .entryPoint(run: run))))
@@ -134,6 +135,7 @@ extension ServiceCore {
             isSimulated: isSimulated)))
     case .withdrawWake(let generation): tellPlanner(.withdrawn(app: app, token: generation))
     case .startExtension(let run, let generation, let request, let version):
+      tell(app, .ledger(.asked))
       act(.startContentRun(app: app, run: run, generation: generation, request: request, version: version))
     case .endExtension(let run): act(.endRun(run: run))
     case .discardManifest(let generation): discardManifests(app, upTo: generation)
@@ -246,25 +248,40 @@ extension ServiceCore {
     guard apps[app]?.lifecycle.active?.run == run else { return }
     var (kept, refused) = ([PlannedDownload](), rejected)
     for download in accepted {
-      if admitted(app, download, isManifest: false) {
+      if apps[app]?.ledger.isUnknownToAnswer(download.identifier) == true {
+        let failure = Self.isThere(download)
+        refused.append(
+          RejectedDownload(identifier: download.identifier, code: Int32(failure.code), reason: failure.message))
+      } else if admitted(app, download, isManifest: false) {
         kept.append(download)
       } else if let failure = lastRefusal {
         refused.append(
           RejectedDownload(identifier: download.identifier, code: Int32(failure.code), reason: failure.message))
       }
     }
+    tell(app, .ledger(.answered))
     tell(app, .lifecycle(.answered(run: run, accepted: kept, rejected: refused)))
   }
 
   private mutating func admit(
-    _ app: String, _ call: UInt64, _ download: PlannedDownload, _ caller: DownloadRegistry.Caller, _ now: Instant,
-    _ event: () -> DownloadRegistry.Event
+    _ app: String, _ call: UInt64, _ download: PlannedDownload, isNew: Bool, _ event: () -> DownloadRegistry.Event
   ) {
+    let isKnown = apps[app]?.registry.entries[download.uniqueIdentifier] != nil
+    if isNew, !isKnown, apps[app]?.ledger.isDue(download.identifier) == true {
+      return act(.reply(call: call, result: .failure(Self.isThere(download))))
+    }
     // What is there already was admitted then.
     guard apps[app]?.budgets[download.uniqueIdentifier] == nil, !admitted(app, download, isManifest: false) else {
       return tell(app, .registry(event()))
     }
     act(.reply(call: call, result: .failure(lastRefusal ?? .framework(112, "the allowance is used up"))))
+  }
+
+  /// A second file of the same identifier would replace the first one, or be handed over to no purpose (B36).
+  private static func isThere(_ download: PlannedDownload) -> Failure {
+    .framework(
+      100,
+      "the file of the download \(Printable.text(download.identifier)) is there already, and waits to be handed over")
   }
 
   private mutating func route(_ effect: Restrictions.Effect, of app: String) {
@@ -317,11 +334,11 @@ extension ServiceCore {
     case .remove(let unique): act(.remove(app: app, download: unique))
     case .began(let unique): occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: .began))
     case .paused(let unique): occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: .paused))
-    case .settled(let unique, let settlement): settled(app, unique, settlement)
+    case .settled(let unique, let identifier, let settlement): settled(app, unique, identifier, settlement)
     }
   }
 
-  private mutating func settled(_ app: String, _ unique: String, _ settlement: Settlement) {
+  private mutating func settled(_ app: String, _ unique: String, _ identifier: String, _ settlement: Settlement) {
     change(app) { $0.budgets[unique] = nil }
     tell(app, .restrictions(.settled(uniqueIdentifier: unique)))
     tell(app, .progress(.settled(uniqueIdentifier: unique)))
@@ -335,7 +352,7 @@ extension ServiceCore {
       return
     }
     switch settlement {
-    case .finished: tell(app, .ledger(.staged(uniqueIdentifier: unique, hasFile: true)))
+    case .finished: tell(app, .ledger(.staged(uniqueIdentifier: unique, identifier: identifier, hasFile: true)))
     case .failed(let failure): stageFailure(app, unique, failure)
     case .cancelled: stageFailure(app, unique, .cancelled)
     }

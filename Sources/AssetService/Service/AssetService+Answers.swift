@@ -55,7 +55,7 @@ extension AssetService {
     var unplanned: [String: DownloadValue] = [:]
     for (unique, download) in downloads[app] ?? [:]
     where download.entry == nil && machines?.registry.entries[unique] == nil
-      && machines?.failed.contains(unique) != true
+      && machines?.failed.contains(unique) != true && machines?.ledger.entries[unique] == nil
     {
       unplanned[download.value.identifier] = download.value
     }

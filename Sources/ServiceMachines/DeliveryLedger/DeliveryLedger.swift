@@ -13,6 +13,8 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
 
   public struct Entry: Sendable, Equatable, Codable {
     public var hasFile: Bool
+    /// Of a file.
+    public var identifier: String?
     public var state: State
     /// Recipients that ended while they were told.
     public var lostRecipients = 0
@@ -25,25 +27,65 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
   public private(set) var entries: [String: Entry] = [:]
   public private(set) var isGateClosed = false
   private var staged: Int64 = 0
+  /// Unique identifiers of files that nobody has taken yet, by identifier.
+  private var waiting: [String: String] = [:]
+  /// Identifiers of files that were handed over since the extension was asked, as long as it hasn't answered.
+  private var handedOver: Set<String>?
 
   public init() {}
+
+  /// Whether a file of that identifier is there, and nobody has been called with it yet.
+  public func isDue(_ identifier: String) -> Bool {
+    guard let unique = waiting[identifier], let entry = entries[unique] else { return false }
+    if case .offered = entry.state { return false }
+    return true
+  }
+
+  /// Whether an answer that names this identifier was given without knowing of a file that has arrived: one that waits to be
+  /// handed over, or was handed over meanwhile.
+  public func isUnknownToAnswer(_ identifier: String) -> Bool {
+    waiting[identifier] != nil || handedOver?.contains(identifier) == true
+  }
 
   /// For whoever keeps each entry by itself.
   public var withoutEntries: DeliveryLedger {
     var ledger = self
     ledger.entries = [:]
+    ledger.waiting = [:]
+    ledger.handedOver = nil
     return ledger
   }
 
-  public mutating func take(_ entry: Entry, of uniqueIdentifier: String) { entries[uniqueIdentifier] = entry }
+  public mutating func take(_ entry: Entry, of uniqueIdentifier: String) {
+    entries[uniqueIdentifier] = entry
+    if let identifier = entry.identifier { waiting[identifier] = uniqueIdentifier }
+  }
+
+  private mutating func remove(_ uniqueIdentifier: String) {
+    guard let identifier = entries.removeValue(forKey: uniqueIdentifier)?.identifier,
+      waiting[identifier] == uniqueIdentifier
+    else { return }
+    waiting[identifier] = nil
+    handedOver?.insert(identifier)
+  }
 
   public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
-    case .staged(let unique, let hasFile):
+    case .staged(let unique, let identifier, let hasFile):
       guard entries[unique] == nil else { return [] }
       staged += 1
-      entries[unique] = Entry(hasFile: hasFile, state: isGateClosed ? .held : .due, sequence: staged)
+      take(
+        Entry(
+          hasFile: hasFile, identifier: hasFile ? identifier : nil, state: isGateClosed ? .held : .due, sequence: staged
+        ),
+        of: unique)
       return isGateClosed ? [] : [.offer([unique])]
+    case .asked:
+      handedOver = []
+      return []
+    case .answered:
+      handedOver = nil
+      return []
     case .gateClosed:
       isGateClosed = true
       return []
@@ -60,13 +102,13 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
       return []
     case .acknowledged(let unique, let isMoved):
       guard let entry = entries[unique], case .offered = entry.state else { return [] }
-      entries[unique] = nil
+      remove(unique)
       guard entry.hasFile, !isMoved else { return [.settle(uniqueIdentifier: unique, outcome: .delivered)] }
       return [.deleteFile(uniqueIdentifier: unique), .settle(uniqueIdentifier: unique, outcome: .left)]
     case .recipientGone(let unique, let isMoved): return again(unique, isMoved: isMoved, isLost: true)
     case .inspected(let unique, let isMoved): return again(unique, isMoved: isMoved, isLost: false)
     case .discarded(let unique):
-      entries[unique] = nil
+      remove(unique)
       return []
     case .restarted: return restarted()
     }
@@ -76,12 +118,12 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
   private mutating func again(_ unique: String, isMoved: Bool, isLost: Bool) -> [Effect] {
     guard let entry = entries[unique], case .offered = entry.state else { return [] }
     if entry.hasFile, isMoved {
-      entries[unique] = nil
+      remove(unique)
       return [.settle(uniqueIdentifier: unique, outcome: .delivered)]
     }
     if isLost { entries[unique]?.lostRecipients += 1 }
     guard entry.lostRecipients + (isLost ? 1 : 0) < Self.maxLostRecipients else {
-      entries[unique] = nil
+      remove(unique)
       return [.settle(uniqueIdentifier: unique, outcome: .undelivered)]
     }
     entries[unique]?.state = isGateClosed ? .held : .due
@@ -96,6 +138,7 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
   }
 
   private mutating func restarted() -> [Effect] {
+    handedOver = nil
     // A failure has nothing to look at: it is told again.
     for (unique, entry) in entries where !entry.hasFile {
       if case .offered = entry.state { entries[unique]?.state = isGateClosed ? .held : .due }

@@ -1,7 +1,11 @@
 extension DeliveryLedger {
   public enum Event: Sendable, Equatable, Codable {
-    /// A download ended and somebody has to be told. `hasFile`: a finished one.
-    case staged(uniqueIdentifier: String, hasFile: Bool)
+    /// A download ended and somebody has to be told. `hasFile`: a finished one, whose identifier is known, too.
+    case staged(uniqueIdentifier: String, identifier: String? = nil, hasFile: Bool)
+    /// The extension is asked what there is to download, and looks at the files that it has.
+    case asked
+    /// It has answered, and what it asked for was scheduled or refused.
+    case answered
     case gateClosed
     /// The batch that waited may go out (B14).
     case gateOpened

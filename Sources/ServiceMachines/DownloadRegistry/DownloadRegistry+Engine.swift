@@ -76,7 +76,7 @@ extension DownloadRegistry {
       _ = recent.insert(unique)
       effects.append(.remove(uniqueIdentifier: unique))
     }
-    return effects + [.settled(uniqueIdentifier: unique, settlement: settlement)]
+    return effects + [.settled(uniqueIdentifier: unique, identifier: entry.download.identifier, settlement: settlement)]
   }
 
   private mutating func keepFailed(_ entry: Entry) -> [Effect] {

@@ -107,6 +107,6 @@ extension DownloadRegistry {
     case began(uniqueIdentifier: String)
     case paused(uniqueIdentifier: String)
     /// To lifecycle, progress and ledger, once for each download.
-    case settled(uniqueIdentifier: String, settlement: Settlement)
+    case settled(uniqueIdentifier: String, identifier: String, settlement: Settlement)
   }
 }
