@@ -39,20 +39,7 @@ final class EventLoop: @unchecked Sendable {
     self.epoll = epoll
     self.timer = timer
     self.wakeup = wakeup
-    var thread = pthread_t()
-    let context = Unmanaged.passRetained(self).toOpaque()
-    let code = pthread_create(
-      &thread, nil,
-      { raw in
-        guard let raw else { return nil }
-        Unmanaged<EventLoop>.fromOpaque(raw).takeRetainedValue().run()
-        return nil
-      }, context)
-    guard code == 0 else {
-      Unmanaged<EventLoop>.fromOpaque(context).release()
-      throw SystemCallError("pthread_create", code: code, subject: "watchdog")
-    }
-    pthread_detach(thread)
+    try Threads.detach("outrider.watch") { [self] in run() }
   }
 
   // Not before: their numbers would be others' files, and a plugin may be referred to for longer than its host runs.

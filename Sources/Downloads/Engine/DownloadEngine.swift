@@ -133,23 +133,10 @@ private final class EngineThread: @unchecked Sendable {
   init(_ core: EngineCore) { self.core = core }
 
   func start() throws(SystemCallError) {
-    var thread = pthread_t()
-    let context = Unmanaged.passRetained(self).toOpaque()
-    let code = pthread_create(
-      &thread, nil,
-      { raw in
-        guard let raw else { return nil }
-        let thread = Unmanaged<EngineThread>.fromOpaque(raw).takeRetainedValue()
-        ThreadName.set("outrider.net")
-        thread.core.run()
-        for letter in thread.core.mailbox.close() { letter(thread.core) }
-        thread.core.closed()
-        return nil
-      }, context)
-    guard code == 0 else {
-      Unmanaged<EngineThread>.fromOpaque(context).release()
-      throw SystemCallError("pthread_create", code: code, subject: "network thread")
+    try Threads.detach("outrider.net") { [self] in
+      core.run()
+      for letter in core.mailbox.close() { letter(core) }
+      core.closed()
     }
-    pthread_detach(thread)
   }
 }
