@@ -33,7 +33,7 @@ import Testing
   @Test("A fleet's requests lie evenly, and the return of an origin isn't its next fall [B3]")
   func fleet() throws {
     // Few machines have high peaks by mere chance: an hour is counted as one.
-    let report = Fleet.report(machines: 6000, seed: 11)
+    let report = Fleet.report(machines: 2500, seed: 11)
     let spread = try #require(report.variants.first { $0.isSpread })
     let crowded = try #require(report.variants.first { !$0.isSpread })
     func peak(_ variant: FleetReport.Variant, from: Double, to: Double) -> Double {
