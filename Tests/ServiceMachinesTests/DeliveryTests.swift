@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -179,7 +180,7 @@ import Testing
   }
 
   @Test("What the extension asks for without knowing of a file that has arrived is told apart [B36]")
-  func unknownToAnswer() {
+  func unknownToAnswer() throws {
     var ledger = DeliveryLedger()
     _ = ledger.handle(.asked, at: 0)
     _ = ledger.handle(.staged(uniqueIdentifier: "u", identifier: "a", hasFile: true), at: 0)
@@ -198,6 +199,9 @@ import Testing
       #expect(!ledger.isUnknownToAnswer("a"))
       _ = ledger.handle(.staged(uniqueIdentifier: "w", identifier: "a", hasFile: true), at: 0)
       if isRestarted {
+        // As a journal keeps it: each entry by itself, or all in one.
+        let kept = try JSONEncoder().encode(ledger)
+        #expect(try JSONDecoder().decode(DeliveryLedger.self, from: kept).isDue("a"))
         var again = ledger.withoutEntries
         for (unique, entry) in ledger.entries { again.take(entry, of: unique) }
         ledger = again

@@ -34,6 +34,16 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
 
   public init() {}
 
+  /// What follows from the entries, and what ends with the service, isn't kept.
+  private enum CodingKeys: String, CodingKey { case entries, isGateClosed, staged }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    isGateClosed = try fields.decode(Bool.self, forKey: .isGateClosed)
+    staged = try fields.decode(Int64.self, forKey: .staged)
+    for (unique, entry) in try fields.decode([String: Entry].self, forKey: .entries) { take(entry, of: unique) }
+  }
+
   /// Whether a file of that identifier is there, and nobody has been called with it yet.
   public func isDue(_ identifier: String) -> Bool {
     guard let unique = waiting[identifier], let entry = entries[unique] else { return false }
