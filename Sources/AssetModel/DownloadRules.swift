@@ -100,11 +100,10 @@ public struct DownloadRules: Sendable {
   }
 
   private static func objection(toRequest download: Download) -> String? {
-    if download.method.utf8.count > longestMethod {
-      return "the HTTP method has \(download.method.utf8.count) bytes; at most \(longestMethod) are allowed"
-    }
-    if download.body.count > longestBody {
-      return "the HTTP body has \(download.body.count) bytes; at most \(longestBody) are allowed"
+    if let objection = objection(
+      toMethod: download.method.isEmpty ? "GET" : download.method, bodyLength: download.body.count)
+    {
+      return objection
     }
     if download.headers.count > mostHeaders {
       return "the request has \(download.headers.count) headers; at most \(mostHeaders) are allowed"
@@ -114,6 +113,23 @@ public struct DownloadRules: Sendable {
     }
     let bytes = download.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     return bytes > longestHeaders ? "the headers have \(bytes) bytes; at most \(longestHeaders) are allowed" : nil
+  }
+
+  /// Methods whose answer is no file: none at all, or what the server was asked (RFC 9110, 9.3).
+  private static let methodsWithoutFile: Set<String> = ["HEAD", "CONNECT", "TRACE"]
+
+  package static func objection(toMethod method: String, bodyLength: Int) -> String? {
+    if method.utf8.count > longestMethod {
+      return "the HTTP method has \(method.utf8.count) bytes; at most \(longestMethod) are allowed"
+    }
+    if method.isEmpty || !method.utf8.allSatisfy(isToken) {
+      return "'\(Printable.text(method))' isn't an HTTP method"
+    }
+    if methodsWithoutFile.contains(method.uppercased()) { return "the answer to the HTTP method \(method) is no file" }
+    if bodyLength > longestBody {
+      return "the HTTP body has \(bodyLength) bytes; at most \(longestBody) are allowed"
+    }
+    return nil
   }
 
   /// A name is a token, and a value has no line breaks and no other controls (RFC 9110, 5.1 and 5.5): whoever wrote one

@@ -21,8 +21,8 @@ enum JobRow {
   static let insertion = """
     INSERT INTO jobs (app, identifier, url, origin, headers, requestedClass, isEssential, priority, declaredSize, digest,
       chunkSize, chunkTotal, chunks, directory, fileName, allowedDomains, budget, class, generation, state, history, received, rest,
-      enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall, isManifest, reserved, volume, mirrors)
-    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,0,?,?,?,?,?,?,?,?,?,?,?)
+      enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall, isManifest, reserved, volume, mirrors, method, body)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,0,?,?,?,?,?,?,?,?,?,?,?,?,?)
     """
 
   static func insertionArguments(
@@ -41,6 +41,7 @@ enum JobRow {
       now.bootIdentifier,
       now.boot, now.wall, job.isManifest, reserved, volume.map { Int64(bitPattern: $0) },
       job.mirrors.isEmpty ? nil : blob(texts(job.mirrors)),
+      job.method == "GET" ? nil : job.method, job.body.isEmpty ? nil : blob(job.body),
     ]
   }
 
@@ -116,7 +117,7 @@ enum JobRow {
   /// What `record` reads, in its order.
   static let columns = """
     id, app, identifier, url, headers, requestedClass, isEssential, priority, declaredSize, digest, chunkSize, chunkTotal,
-    chunks, directory, fileName, allowedDomains, budget, isManifest, mirrors, class, generation, state, failureReason, failureStatus,
+    chunks, directory, fileName, allowedDomains, budget, isManifest, mirrors, method, body, class, generation, state, failureReason, failureStatus,
     failureHop, failureErrno, failureDetail, stagingName, strongTag, weakTag, lastModified, total, coding, finalURL, reprDigest,
     checkpoints, verifiedChunks, partialBoot, device, inode, history, received, reserved, enqueuedBoot, enqueuedAt, enqueuedWall,
     waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, publishedInode, finalSize
@@ -154,6 +155,8 @@ enum JobRow {
       allowedDomains: try row.optionalBlob().map { try readTexts(Unpacker($0)) }, budget: row.optionalText(),
       isManifest: row.bool())
     specification.mirrors = try row.optionalBlob().map { try readTexts(Unpacker($0)) } ?? []
+    specification.method = row.optionalText() ?? "GET"
+    specification.body = row.optionalBlob() ?? []
     return specification
   }
 

@@ -8,7 +8,8 @@ extension JobRecord {
     guard case .failed(let failure) = state, failure.isRefusedAccess, let left = leftover,
       left.entity.strongTag != nil, left.entity.coding == nil,
       specification.digest == nil, later.digest == nil, specification.chunks == nil, later.chunks == nil,
-      specification.directory == later.directory, specification.fileName == later.fileName,
+      specification.hasRanges, later.hasRanges, specification.directory == later.directory,
+      specification.fileName == later.fileName,
       specification.exactSize == later.exactSize,
       Self.place(specification.url).elementsEqual(Self.place(later.url))
     else { return nil }

@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import GRDB
 
 /// The tables, from the first version on. What clients name is kept as bytes: SQLite's texts end at a NUL. A migration
@@ -66,6 +67,13 @@ enum Schema {
     migrator.registerMigration("6: state of the service") { try $0.execute(sql: version6) }
     migrator.registerMigration("7: a row for each delivery of the service, budgets by index") {
       try $0.execute(sql: version7)
+    }
+    migrator.registerMigration("8: methods and bodies") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE jobs ADD COLUMN method TEXT \(bytes("method", DownloadRules.longestMethod));
+          ALTER TABLE jobs ADD COLUMN body BLOB CHECK (length(body) <= \(DownloadRules.longestBody));
+          """)
     }
     return migrator
   }

@@ -47,8 +47,8 @@ struct Connection {
     case .request(let parsed, _):
       // Who has sent some of the body doesn't wait for it (RFC 9110, 10.1.1).
       if parsed.asksToContinue, inbox.isEmpty { try stream.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
-      try inbox.skip(parsed.bodyLength, stream, configuration)
       var parsed = parsed
+      parsed.body = try inbox.take(parsed.bodyLength, stream, configuration)
       parsed.clientName = stream.peerName
       let request = recorder.add(parsed, connection: number)
       let plan = responder.plan(request)
@@ -118,15 +118,18 @@ struct Inbox {
     }
   }
 
-  /// Forgets a request's body.
-  mutating func skip(_ count: Int, _ stream: borrowing Stream, _ configuration: OriginConfiguration) throws(StreamEnd) {
-    var left = count
-    while left > 0 {
+  /// A request's body.
+  mutating func take(
+    _ count: Int, _ stream: borrowing Stream, _ configuration: OriginConfiguration
+  ) throws(StreamEnd) -> [UInt8] {
+    var body: [UInt8] = []
+    while body.count < count {
       if start == end, try fill(stream, configuration.headLimit) == 0 { throw .closed }
-      let step = min(left, end - start)
+      let step = min(count - body.count, end - start)
+      body += buffer[start..<start + step]
       start += step
-      left -= step
     }
+    return body
   }
 
   private mutating func fill(_ stream: borrowing Stream, _ limit: Duration) throws(StreamEnd) -> Int {

@@ -27,6 +27,7 @@ public struct RecordedRequest: Sendable {
   public let path: String
   public let query: String?
   public let headers: [HeaderField]
+  public internal(set) var body: [UInt8] = []
   let pathBytes: [UInt8]
   let isVersion10: Bool
   let bodyLength: Int

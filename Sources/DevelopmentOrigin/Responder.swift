@@ -58,16 +58,17 @@ final class Responder: Sendable {
       if reply.ending == nil { plan.cut = raw.count }
       return plan
     }
-    guard request.method == "GET" || request.method == "HEAD" || request.method == "CONNECT" else {
-      var head = ResponseHead(status: 405)
-      head.set("Allow", "GET, HEAD")
-      let body = text("405 Method Not Allowed\n", &head)
-      return finish(request, head, body, reply: reply)
-    }
     if let redirect = reply.redirect, let target = location(redirect, request) {
       var head = ResponseHead(status: reply.status ?? target.status)
       head.rawLines.append(Array("Location: \(target.text)".utf8))
       let body = text("\(head.status) \(ResponseHead.reason(head.status))\n", &head)
+      return finish(request, head, body, reply: reply)
+    }
+    // A script that names a body has it for whoever asks.
+    guard reply.body != nil || ["GET", "HEAD", "CONNECT"].contains(request.method) else {
+      var head = ResponseHead(status: 405)
+      head.set("Allow", "GET, HEAD")
+      let body = text("405 Method Not Allowed\n", &head)
       return finish(request, head, body, reply: reply)
     }
     if let body = reply.body {

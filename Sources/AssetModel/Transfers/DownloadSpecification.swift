@@ -4,6 +4,10 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var app: String
   public var identifier: String
   public var url: String
+  /// As in RFC 9110, 9. Only a GET without a body is resumed: whatever else is asked begins again.
+  public var method: String
+  /// Bytes that are sent with each request.
+  public var body: [UInt8]
   public var headers: [Download.Header]
   public var transferClass: TransferClass
   public var isEssential: Bool
@@ -28,7 +32,8 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var isManifest: Bool
 
   public init(
-    app: String, identifier: String, url: String, headers: [Download.Header] = [], transferClass: TransferClass,
+    app: String, identifier: String, url: String, method: String = "GET", body: [UInt8] = [],
+    headers: [Download.Header] = [], transferClass: TransferClass,
     isEssential: Bool = false, priority: Int = 0, declaredSize: Int64? = nil, digest: ContentDigest? = nil,
     chunks: ChunkList? = nil, mirrors: [String] = [], directory: String, fileName: String,
     allowedDomains: [String]? = nil, budget: String? = nil, isManifest: Bool = false
@@ -36,6 +41,8 @@ public struct DownloadSpecification: Sendable, Equatable {
     self.app = app
     self.identifier = identifier
     self.url = url
+    self.method = method
+    self.body = body
     self.headers = headers
     self.transferClass = transferClass
     self.isEssential = isEssential
@@ -66,6 +73,9 @@ public struct DownloadSpecification: Sendable, Equatable {
   /// Whether the same bytes are right for both.
   public func expectsTheSame(as other: Self) -> Bool { digest == other.digest && chunks == other.chunks }
 
+  /// Whether a part of its answer may be asked for: only the same GET has the same answer (RFC 9110, 14.2).
+  public var hasRanges: Bool { method == "GET" && body.isEmpty }
+
   /// Whether bytes of one are bytes of the other, wherever they come from: a digest has the last word.
   package func provesTheSame(as other: Self) -> Bool {
     guard app == other.app, directory == other.directory, exactSize == other.exactSize else { return false }
@@ -91,6 +101,8 @@ public struct DownloadSpecification: Sendable, Equatable {
     if let mirror = mirrors.first(where: { $0.utf8.count > DownloadRules.longestURL }) {
       return "a mirror's URL has \(mirror.utf8.count) bytes; at most \(DownloadRules.longestURL) do"
     }
+    if let objection = DownloadRules.objection(toMethod: method, bodyLength: body.count) { return objection }
+    if !hasRanges, chunks != nil { return "it has a chunk list, and \(method) requests with bodies have no parts" }
     for header in headers {
       if let objection = DownloadRules.objection(toHeader: header) { return objection }
     }

@@ -123,12 +123,6 @@ extension AssetService {
         process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
         continue
       }
-      guard ["", "GET"].contains(scheduled.value.httpMethod), scheduled.value.httpBody?.isEmpty ?? true else {
-        let failure = Failure.framework(
-          102, "the request has a body or another method than GET, which isn't transferred yet")
-        process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
-        continue
-      }
       if isPaused { paused.insert(unique) }
       let isRestricted = core.apps[app]?.restrictions.isActive ?? false
       specifications.append(

@@ -41,6 +41,7 @@ struct TransferPlan {
       }
     return DownloadSpecification(
       app: app, identifier: value.uniqueIdentifier, url: value.url,
+      method: value.httpMethod.isEmpty ? "GET" : value.httpMethod, body: value.httpBody.map(Array.init) ?? [],
       headers: value.httpHeaders.sorted { $0.key < $1.key }.map { Download.Header(name: $0.key, value: $0.value) },
       transferClass: transferClass, isEssential: value.isEssential, priority: value.priority,
       declaredSize: value.fileSize, directory: directory(of: value), fileName: fileName(of: value),

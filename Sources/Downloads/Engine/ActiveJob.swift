@@ -188,7 +188,7 @@ final class ActiveJob {
 /// One transfer of a job: from the first request of a chain to the end of its body. Network thread only.
 final class Segment {
   enum Plan {
-    case follow(ParsedURL, dropsCredentials: Bool, wait: Duration)
+    case follow(ParsedURL, dropsCredentials: Bool, becomesGet: Bool, wait: Duration)
     /// It has the file, but not this part of it; another source may.
     case elsewhere(String)
     case again(ResumePolicy.Ask, ResumePolicy.Fault)
@@ -209,6 +209,8 @@ final class Segment {
   var url: ParsedURL
   var visited: [ParsedURL] = []
   var dropsCredentials = false
+  /// A redirect said so: another method and the body are over (RFC 9110, 15.4).
+  var hasBecomeGet = false
   var writer: BodyWriter?
   var plan: Plan?
   /// All of the same version came where a range of it was asked for.
@@ -252,6 +254,11 @@ final class Segment {
     self.start = start
     self.stall = stall
   }
+}
+
+extension Segment {
+  func method(of job: ActiveJob) -> String { hasBecomeGet ? "GET" : job.record.specification.method }
+  func body(of job: ActiveJob) -> [UInt8] { hasBecomeGet ? [] : job.record.specification.body }
 }
 
 /// Why a job has no slot and isn't in the scheduler's queue.

@@ -46,10 +46,11 @@ extension EngineCore: TransportClient {
       let setsCookie = job.cookies.take(
         head.values("set-cookie"), from: segment.url, now: clock.now.wall / 1_000_000_000)
       let decision = RedirectPolicy.decide(
-        status: head.status, location: head.values("location"), from: segment.url, visited: segment.visited,
+        status: head.status, method: segment.method(of: job), hasBody: !segment.body(of: job).isEmpty,
+        location: head.values("location"), from: segment.url, visited: segment.visited,
         rules: hostRules(job.record.specification), setsCookie: setsCookie)
       switch decision {
-      case .follow(let url, let drops):
+      case .follow(let url, let drops, let becomesGet):
         // It is the redirected request that has to wait (RFC 9110, 10.2.3), and no other: what one origin says is nothing
         // that the next has asked for.
         var wait = Duration.zero
@@ -57,7 +58,7 @@ extension EngineCore: TransportClient {
           job.record.history.heededRedirect = true
           wait = asked
         }
-        return .follow(url, dropsCredentials: drops, wait: wait)
+        return .follow(url, dropsCredentials: drops, becomesGet: becomesGet, wait: wait)
       case .refuse(var failure):
         failure.hop = segment.visited.count
         return .next(.fail(failure))

@@ -133,16 +133,16 @@ extension EngineCore {
         : "\(peer) asks for a credential (\(scheme)), and nobody gave it")
   }
 
-  func authorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
+  func authorization(_ job: ActiveJob, _ url: ParsedURL, method: String) -> [Download.Header] {
     let target = url.path + (url.query.map { "?\($0)" } ?? "")
-    return credential(job, of: url.origin, "Authorization", method: "GET", target: target)
+    return credential(job, of: url.origin, "Authorization", method: method, target: target)
   }
 
   /// What a proxy asked for: it sees another target, and for a tunnel another method (RFC 9112, 3.2).
-  func proxyAuthorization(_ job: ActiveJob, _ url: ParsedURL) -> [Download.Header] {
+  func proxyAuthorization(_ job: ActiveJob, _ url: ParsedURL, method: String) -> [Download.Header] {
     let isTunnel = url.scheme == "https"
     return credential(
-      job, of: "proxy", "Proxy-Authorization", method: isTunnel ? "CONNECT" : "GET",
+      job, of: "proxy", "Proxy-Authorization", method: isTunnel ? "CONNECT" : method,
       target: isTunnel ? "\(url.host):\(url.port)" : url.text)
   }
 
@@ -178,7 +178,7 @@ extension EngineCore {
     segments[segment.transfer] = segment
     var request = TransportRequest(url: segment.url, headers: [])
     request.looksAtChainOnly = true
-    request.proxyHeaders = proxyAuthorization(job, segment.url)
+    request.proxyHeaders = proxyAuthorization(job, segment.url, method: segment.method(of: job))
     segment.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }

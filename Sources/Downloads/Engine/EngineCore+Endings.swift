@@ -22,7 +22,7 @@ extension EngineCore {
 
   private func carryOut(_ plan: Segment.Plan, _ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
     switch plan {
-    case .follow(let url, let drops, let wait):
+    case .follow(let url, let drops, let becomesGet, let wait):
       if drops, !segment.dropsCredentials, !job.record.specification.headers.isEmpty {
         events.send(.note(job.id, "custom headers were dropped on the way to \(url.origin)"))
       }
@@ -34,6 +34,7 @@ extension EngineCore {
       }
       segment.visited.append(segment.url)
       segment.dropsCredentials = segment.dropsCredentials || drops
+      segment.hasBecomeGet = segment.hasBecomeGet || becomesGet
       segment.url = url
       requestAgain(job, segment)
     case .again(let ask, let fault):

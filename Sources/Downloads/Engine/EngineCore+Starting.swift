@@ -189,11 +189,13 @@ extension EngineCore {
     job.hasRequested = true
     let specification = job.record.specification
     var headers: [Download.Header] = []
-    let answer = authorization(job, segment.url)
+    let method = segment.method(of: job)
+    let answer = authorization(job, segment.url, method: method)
     if !segment.dropsCredentials {
       // A challenge that was answered since counts for more than what the client had said before.
       headers += specification.headers.filter { header in
-        Self.mayBeSent(header.name) && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
+        Self.mayBeSent(header.name) && !(segment.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
+          && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
       }
     }
     headers = job.cookies.added(to: headers, for: segment.url)
@@ -207,7 +209,9 @@ extension EngineCore {
     }
     headers += answer
     var request = TransportRequest(url: segment.url, headers: headers)
-    request.proxyHeaders = proxyAuthorization(job, segment.url)
+    request.method = method
+    request.body = segment.body(of: job)
+    request.proxyHeaders = proxyAuthorization(job, segment.url, method: method)
     request.pins = options.transport.pins[segment.url.host] ?? []
     if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
     request.clientCertificate = job.identities[segment.url.origin]

@@ -245,10 +245,11 @@ final class EngineCore {
       switch decision {
       case .start(let entry): start(entry, now)
       case .yield(let id):
-        if let job = active[id], job.phase == .transferring || job.phase == .opening {
+        if let job = active[id], job.phase == .transferring || job.phase == .opening, goesOnAfterYielding(job) {
           settle(job, .yield)
         } else {
-          // It is about to give its slot back, or looks at what it has, which may take long: others make room.
+          // It is about to give its slot back, or looks at what it has, which may take long, or would begin again: others
+          // make room.
           scheduler.keepsSlot(id)
         }
       }
@@ -257,6 +258,11 @@ final class EngineCore {
       considerSegment(job, now)
       relieveSlowest(job, now)
     }
+  }
+
+  /// Whether what it has isn't lost when it makes room: nobody would ever finish what takes longer than a turn.
+  private func goesOnAfterYielding(_ job: ActiveJob) -> Bool {
+    job.writtenOffset == 0 || job.record.specification.hasRanges && origins[job.origin].rangelessUntil == nil
   }
 
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {

@@ -1,20 +1,23 @@
 internal import AssetModel
 
-/// Where a redirect may lead (RFC 9110, 15.4). Only GET is ever asked, so that the statuses don't differ.
+/// Where a redirect may lead (RFC 9110, 15.4), and with which request.
 enum RedirectPolicy {
   /// Requests of one chain, the first not counted.
   static let longestChain = 10
 
   enum Decision: Equatable {
-    /// At a change of origin nothing goes along that was meant for the first.
-    case follow(ParsedURL, dropsCredentials: Bool)
+    /// At a change of origin nothing goes along that was meant for the first. `becomesGet`: without the body, either.
+    case follow(ParsedURL, dropsCredentials: Bool, becomesGet: Bool = false)
     case refuse(TransferFailure)
   }
 
   /// `setsCookie`: the next request carries another cookie than those before, so that a place that was asked already may
   /// answer otherwise. Only the length of the chain ends that.
+  ///
+  /// `method`, `hasBody`: of the request that was answered so.
   static func decide(
-    status: Int, location: [String], from: ParsedURL, visited: [ParsedURL], rules: HostRules, setsCookie: Bool = false
+    status: Int, method: String = "GET", hasBody: Bool = false, location: [String], from: ParsedURL,
+    visited: [ParsedURL], rules: HostRules, setsCookie: Bool = false
   ) -> Decision {
     let source = Printable.text(from.redacted)
     func refuse(_ reason: TransferFailure.Reason, _ detail: String) -> Decision {
@@ -49,13 +52,20 @@ enum RedirectPolicy {
       // Queries carry tokens.
       return refuse(.refused, "\(source) redirects to what is no URL: \(Printable.text(target.prefix { $0 != "?" }))")
     }
-    if !setsCookie, visited.contains(url) || url == from {
+    let becomesGet = (method != "GET" || hasBody) && (status == 303 || status < 303 && method == "POST")
+    if !setsCookie, !becomesGet, visited.contains(url) || url == from {
       return refuse(.refused, "the redirects go round in a circle at \(Printable.text(url.redacted))")
     }
     if from.scheme == "https", url.scheme != "https" {
       return refuse(.notAllowed, "\(source) redirects from https to \(Printable.text(url.scheme, limit: 40))")
     }
     if let objection = rules.objection(to: url) { return refuse(.notAllowed, "redirected by \(source): \(objection)") }
-    return .follow(url, dropsCredentials: url.origin != from.origin)
+    // What it says is meant for whom it was sent to.
+    if method != "GET" || hasBody, !becomesGet, url.origin != from.origin {
+      return refuse(
+        .notAllowed,
+        "\(source) redirects a \(method) request to \(Printable.text(url.origin)); it isn't repeated elsewhere")
+    }
+    return .follow(url, dropsCredentials: url.origin != from.origin, becomesGet: becomesGet)
   }
 }

@@ -61,7 +61,9 @@ enum ResumePolicy {
   ) -> Ask {
     let first = offset - comparedBytes(job, offset: offset)
     // From the first byte on, asking for all of it costs no more than comparing.
-    guard first > 0, !originIsRangeless, let entity = job.partial?.entity, entity.coding == nil else { return .whole }
+    guard first > 0, !originIsRangeless, job.specification.hasRanges, let entity = job.partial?.entity,
+      entity.coding == nil
+    else { return .whole }
     guard let validator = entity.strongTag ?? entity.lastModified else {
       return isIdentified(job) ? .range(from: first, to: nil, condition: .unbound) : .whole
     }

@@ -51,9 +51,9 @@ final class CurlTransfer {
     reader = ResponseHeadReader(allowsHTTP2: request.mayBeHTTP2)
     usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
     tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
-    // An empty `Accept:` line removes libcurl's own.
+    // An empty line removes libcurl's own.
     headers = CurlList(
-      ["Accept:", "Accept-Encoding: identity"]
+      ["Accept:", "Accept-Encoding: identity"] + Self.removedFields(of: request)
         + (request.headers + (usesProxy && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
     proxyHeaders = CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line))
     address = CurlList(request.address.map { ["::\($0.contains(":") ? "[\($0)]" : $0):"] } ?? [])
@@ -78,6 +78,29 @@ final class CurlTransfer {
     oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
     oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
     if address.head != nil { oc_set_list(easy, CURLOPT_CONNECT_TO, address.head) }
+    if !request.isPlainGet { configureMethod() }
+  }
+
+  /// A handle with one isn't used again.
+  private func configureMethod() {
+    if !request.body.isEmpty || Self.methodsWithBody.contains(request.method) {
+      oc_set_long(easy, CURLOPT_POSTFIELDSIZE, request.body.count)
+      _ = request.body.withUnsafeBytes {
+        // Copied; without an address libcurl would ask for the bytes by a callback.
+        oc_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+      }
+      if request.body.isEmpty { oc_set_string(easy, CURLOPT_POSTFIELDS, "") }
+    }
+    oc_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method)
+  }
+
+  /// Those whose missing body is told by `Content-Length: 0` (RFC 9110, 8.6).
+  private static let methodsWithBody: Set<String> = ["POST", "PUT", "PATCH"]
+
+  private static func removedFields(of request: TransportRequest) -> [String] {
+    if request.isPlainGet { return [] }
+    let hasType = request.headers.contains { $0.name.lowercased() == "content-type" }
+    return ["Expect:"] + (hasType ? [] : ["Content-Type:"])
   }
 
   /// What every ordinary request says, so that a handle that is used again has it already.

@@ -17,6 +17,8 @@ struct TransportRequest {
   var url: ParsedURL
   /// Connected to instead of those that the host's name has, and judged like them.
   var address: String?
+  var method = "GET"
+  var body: [UInt8] = []
   var headers: [Download.Header]
   /// For the proxy alone, where there is one; a tunnel's other end never sees them.
   var proxyHeaders: [Download.Header] = []
@@ -35,11 +37,13 @@ struct TransportRequest {
   /// Whether HTTP/2 is offered: by ALPN, so under TLS only.
   var mayBeHTTP2: Bool { url.scheme == "https" && !isLarge }
 
+  var isPlainGet: Bool { method == "GET" && body.isEmpty }
+
   /// Whether nothing but its URL, its headers and its size tells it from others. What is granted to one host or job must
   /// not stay on a handle that serves another.
   var isOrdinary: Bool {
     trust == .roots && pins.isEmpty && clientCertificate == nil && proxyHeaders.isEmpty && address == nil
-      && !looksAtChainOnly
+      && !looksAtChainOnly && isPlainGet
   }
 }
 

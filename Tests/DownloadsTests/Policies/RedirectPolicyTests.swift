@@ -120,7 +120,7 @@ import Testing
     ]
     var (url, visited, steps) = (try ParsedURL("https://a.example/"), [ParsedURL](), 0)
     let rules = HostRulesTests.rules(["a.example", "*.b.example"])
-    while case .follow(let next, let drops) = RedirectPolicy.decide(
+    while case .follow(let next, let drops, _) = RedirectPolicy.decide(
       status: 302, location: [targets[Int.random(in: 0..<targets.count, using: &random)]], from: url, visited: visited,
       rules: rules)
     {

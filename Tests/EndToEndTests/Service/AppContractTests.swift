@@ -69,6 +69,22 @@ import Testing
     try await world.wait("it is settled") { try await world.downloads().allSatisfy { $0.identifier != "again" } }
   }
 
+  @Test("an app's request keeps its method and body") func post() async throws {
+    let world = try Self.world { configuration in
+      configuration.handler = { request, _ in
+        guard request.path == "/ask" else { return nil }
+        guard request.method == "POST", request.body == Array("level=3".utf8),
+          request.header("Content-Type") == "text/plain"
+        else { return .status(400) }
+        var reply = Reply()
+        reply.body = .resource("/app")
+        return reply
+      }
+    }
+    try await Self.install(world)
+    #expect(try Self.launch(world, "post") == ["finished finished another"])
+  }
+
   @Test("a periodic request ends by itself, and what it brought and what was rejected is told (B3, B50)")
   func periodic() async throws {
     let world = try Self.world()
@@ -208,7 +224,11 @@ import Testing
       static func main() throws {
         let (scene, base) = (CommandLine.arguments[1], URL(string: CommandLine.arguments[2])!)
         manager.delegate = delegate
-        if scene == "misuse" { misuse(base) } else { try again(base) }
+        switch scene {
+        case "misuse": misuse(base)
+        case "post": try post(base)
+        default: try again(base)
+        }
       }
 
       static func make(
@@ -250,6 +270,18 @@ import Testing
         attempt("inactive") { try manager.startForegroundDownload(make("i", talk)) }
         let foreign = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.foreign")
         print("foreign container", foreign?.path ?? "nil")
+      }
+
+      static func post(_ base: URL) throws {
+        var request = URLRequest(url: base.appending(path: "ask"))
+        request.httpMethod = "POST"
+        request.httpBody = Data("level=3".utf8)
+        request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+        try manager.startForegroundDownload(
+          BAURLDownload(
+            identifier: "post", request: request, essential: false, fileSize: 1000, applicationGroupIdentifier: group,
+            priority: .default))
+        delegate.ended.wait()
       }
 
       static func again(_ base: URL) throws {
