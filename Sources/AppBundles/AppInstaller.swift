@@ -184,7 +184,9 @@ public struct AppInstaller: Sendable {
   public func sweep(keeping: Set<String> = []) { sweep { keeping } }
 
   /// Likewise; `keeping` is asked when nobody can prepare or place anything any more.
-  public func sweep(keeping: () -> Set<String>) {
+  ///
+  /// - Parameter identifier: The app whose versions are looked at; nil: all of them.
+  public func sweep(_ identifier: String? = nil, keeping: () -> Set<String>) {
     guard let root = try? AppsRoot(root, isCreating: false), let lock = try? root.locked() else { return }
     defer { lock.end() }
     let keeping = keeping()
@@ -194,7 +196,7 @@ public struct AppInstaller: Sendable {
         Files.removeTree(path)
       } else if Leftovers.isOne(name, .staged) {
         StagingArea.sweep(path)
-      } else if BundleNames.isIdentifier(name) {
+      } else if BundleNames.isIdentifier(name), identifier == nil || identifier == name {
         AppFolder(root, name).sweep(keeping: keeping)
       }
     }

@@ -228,6 +228,8 @@ static int release_code(struct dl_phdr_info *info, size_t size, void *context) {
 
 void ol_release_code(void) { dl_iterate_phdr(release_code, NULL); }
 
+void ol_trim_memory(void) { malloc_trim(0); }
+
 size_t ol_memory_in_use(void) {
   struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;

@@ -8,6 +8,13 @@ package enum Memory {
     ol_release_code()
   }
 
+  /// Gives back what is free, and the code that isn't needed now, after much work that doesn't come again soon. Takes as
+  /// long as a walk through all free blocks; any thread.
+  package static func releaseUnused() {
+    ol_trim_memory()
+    ol_release_code()
+  }
+
   /// Bytes that this process has allocated and not freed, mapped ones included (mallinfo2(3)).
   package static var inUse: Int { Int(ol_memory_in_use()) }
 }

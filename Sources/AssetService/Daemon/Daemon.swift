@@ -74,6 +74,8 @@ public struct ServiceDaemon: Sendable {
     }
     handed.tell("ready")
     handed.notify("READY=1\nSTATUS=serving \(options.paths.socket)")
+    // Reading the journal took more than keeping what was in it.
+    Memory.releaseUnused()
     let idle = options.idleSeconds.map { seconds in Task { await Self.endWhenIdle(service, for: seconds) } }
     await service.waitUntilStopped()
     idle?.cancel()

@@ -33,8 +33,11 @@ final class BundleShelf: Sendable {
     try installer.activate(identifier, version: version)
   }
 
-  /// Removes every version that isn't kept. Blocks.
+  /// Removes every version that isn't kept, and what a killed installation left. Blocks.
   func sweep() { installer.sweep { kept.withLock { $0 } } }
+
+  /// Those of one app alone: with many apps, all of them take too long for each.
+  func sweep(_ identifier: String) { installer.sweep(identifier) { kept.withLock { $0 } } }
 
   func remove(_ identifier: String) throws(BundleError) { try installer.remove(identifier) }
 }

@@ -7,44 +7,60 @@ internal import ServiceProtocol
 ///
 /// There may be 100,000 of them: what few have takes no room in the others.
 struct ScheduledDownload: Sendable, Equatable {
-  var value: DownloadValue
-  var entry: DownloadRegistry.Entry?
-  private var failureElsewhere: Elsewhere<ServiceFailure>?
-  private var transferElsewhere: Elsewhere<TransferFacts>?
+  private struct Fields: Sendable, Equatable {
+    var value: DownloadValue
+    var entry: DownloadRegistry.Entry?
+    var failure: Boxed<ServiceFailure>?
+    var transfer: Boxed<TransferFacts>?
+    var isDiscarded = false
+    var isUndelivered = false
+    var hasFreshAnswer = false
+  }
 
-  /// Its file and its transfer are to go, and then this row.
-  var isDiscarded = false
-  /// Three recipients ended while they were told of its file: that stays where it is until there is no room for it.
-  var isUndelivered = false
-  /// Its access expired once and its extension gave another request for it, which `value` has.
-  var hasFreshAnswer = false
+  private var fields: Boxed<Fields>
+
+  init(value: DownloadValue, entry: DownloadRegistry.Entry? = nil, failure: ServiceFailure? = nil) {
+    fields = Boxed(Fields(value: value, entry: entry, failure: failure.map(Boxed.init)))
+  }
+
+  var value: DownloadValue {
+    _read { yield fields.content.value }
+    _modify { yield &fields.content.value }
+  }
+
+  var entry: DownloadRegistry.Entry? {
+    _read { yield fields.content.entry }
+    _modify { yield &fields.content.entry }
+  }
 
   /// Why it failed; for whoever has to be told.
   var failure: ServiceFailure? {
-    get { failureElsewhere?.value }
-    set { failureElsewhere = newValue.map { .value($0) } }
+    get { fields.content.failure?.content }
+    set { fields.content.failure = newValue.map(Boxed.init) }
   }
 
   /// What is known of its transfer, as long as the service runs.
   var transfer: TransferFacts {
-    get { transferElsewhere?.value ?? TransferFacts() }
-    set { transferElsewhere = newValue == TransferFacts() ? nil : .value(newValue) }
+    get { fields.content.transfer?.content ?? TransferFacts() }
+    set { fields.content.transfer = newValue == TransferFacts() ? nil : Boxed(newValue) }
   }
 
-  init(value: DownloadValue, entry: DownloadRegistry.Entry? = nil, failure: ServiceFailure? = nil) {
-    self.value = value
-    self.entry = entry
-    self.failure = failure
+  /// Its file and its transfer are to go, and then this row.
+  var isDiscarded: Bool {
+    get { fields.content.isDiscarded }
+    set { fields.content.isDiscarded = newValue }
   }
 
-  private indirect enum Elsewhere<Value: Sendable & Equatable>: Sendable, Equatable {
-    case value(Value)
+  /// Three recipients ended while they were told of its file: that stays where it is until there is no room for it.
+  var isUndelivered: Bool {
+    get { fields.content.isUndelivered }
+    set { fields.content.isUndelivered = newValue }
+  }
 
-    var value: Value {
-      switch self {
-      case .value(let value): value
-      }
-    }
+  /// Its access expired once and its extension gave another request for it, which `value` has.
+  var hasFreshAnswer: Bool {
+    get { fields.content.hasFreshAnswer }
+    set { fields.content.hasFreshAnswer = newValue }
   }
 }
 

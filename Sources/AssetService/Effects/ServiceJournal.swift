@@ -1,7 +1,9 @@
 internal import AssetStore
+internal import Dispatch
 internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
+internal import Synchronization
 
 /// The service's state in the journal: one transaction for each event that changes something, before anybody is told.
 struct ServiceJournal {
@@ -68,8 +70,12 @@ struct ServiceJournal {
         && one.gated == other.gated && one.formerFacts == other.formerFacts
     }
 
-    var budgets: [String: Restrictions.Budget] {
-      Dictionary(ofEssential.map { ($0, .essential) } + ofOther.map { ($0, .other) }) { $1 }
+    func budgets(_ shared: (String) -> String) -> [String: Restrictions.Budget] {
+      var budgets: [String: Restrictions.Budget] = [:]
+      budgets.reserveCapacity(ofEssential.count + ofOther.count)
+      for unique in ofEssential { budgets[shared(unique)] = .essential }
+      for unique in ofOther { budgets[shared(unique)] = .other }
+      return budgets
     }
   }
 
@@ -85,8 +91,8 @@ struct ServiceJournal {
       if machine.app.isEmpty {
         hasState = true
         // Both were one before, under the name `own`.
-        own = own ?? (try? decode(Own.self, machine.state))
-        progress = (try? decode(Progress.self, machine.state)) ?? progress
+        own = own ?? (try? Self.decode(Own.self, machine.state))
+        progress = (try? Self.decode(Progress.self, machine.state)) ?? progress
       } else {
         parts[machine.app, default: [:]][machine.name] = machine.state
       }
@@ -108,9 +114,19 @@ struct ServiceJournal {
     var apps: [String: AppMachines] = [:]
     var deliveries: [String: [String: [UInt8]]] = [:]
     for row in try store.pendingDeliveries() { deliveries[row.app, default: [:]][row.identifier] = row.state }
-    for (app, parts) in parts {
-      let entries = (downloads[app] ?? [:]).values.compactMap(\.entry)
-      do { apps[app] = try machines(parts, entries, deliveries[app] ?? [:]) } catch {
+    let identifiers = Array(parts.keys)
+    // On all cores: of many apps it takes as long as the rest of the start.
+    let read = Mutex<[Int: Result<AppMachines, any Error>]>([:])
+    DispatchQueue.concurrentPerform(iterations: identifiers.count) { [parts, downloads, deliveries] index in
+      let app = identifiers[index]
+      let machines = Result {
+        try Self.machines(parts[app] ?? [:], downloads[app] ?? [:], deliveries[app] ?? [:])
+      }
+      read.withLock { $0[index] = machines }
+    }
+    for (index, machines) in read.withLock({ $0 }) {
+      let app = identifiers[index]
+      do { apps[app] = try machines.get() } catch {
         leftDeliveries[app] = (deliveries[app] ?? [:]).keys.sorted()
         unreadable.append("app \(app), which has to be installed again: \(error)")
       }
@@ -126,25 +142,28 @@ struct ServiceJournal {
       clock: progress.clock, downloads: downloads, unreadable: unreadable)
   }
 
-  private func machines(
-    _ parts: [String: [UInt8]], _ entries: [DownloadRegistry.Entry], _ deliveries: [String: [UInt8]]
+  private static func machines(
+    _ parts: [String: [UInt8]], _ downloads: [String: ScheduledDownload], _ deliveries: [String: [UInt8]]
   ) throws -> AppMachines {
     func part<Value: Decodable>(_ name: MachineName, _ type: Value.Type) throws -> Value {
       try decode(type, parts[name.rawValue] ?? [])
     }
     let names = try part(.names, Names.self)
+    func shared(_ unique: String) -> String { downloads[unique]?.value.uniqueIdentifier ?? unique }
+    var restrictions = try part(.restrictions, Restrictions.self)
+    restrictions.shareNames(shared)
     return AppMachines(
       facts: try part(.facts, AppMachines.Facts.self), lifecycle: try part(.lifecycle, AppLifecycle.self),
-      registry: DownloadRegistry(entries: entries), router: EventRouter(),
+      registry: DownloadRegistry(entries: downloads.values.lazy.compactMap(\.entry)), router: EventRouter(),
       ledger: try ledger(part(.ledger, DeliveryLedger.self), deliveries),
       control: try part(.control, ExclusiveControl.self),
-      restrictions: try part(.restrictions, Restrictions.self), progress: try part(.progress, InstallProgress.self),
-      manifests: names.manifests, budgets: names.budgets, failed: names.failed, gated: names.gated ?? [],
+      restrictions: restrictions, progress: try part(.progress, InstallProgress.self),
+      manifests: names.manifests, budgets: names.budgets(shared), failed: names.failed, gated: names.gated ?? [],
       formerFacts: names.formerFacts)
   }
 
   /// What is to be delivered has a row each: an extension may be told of a thousand failures, one after the other.
-  private func ledger(_ ledger: DeliveryLedger, _ rows: [String: [UInt8]]) throws -> DeliveryLedger {
+  private static func ledger(_ ledger: DeliveryLedger, _ rows: [String: [UInt8]]) throws -> DeliveryLedger {
     var ledger = ledger
     for (unique, state) in rows { ledger.take(try decode(DeliveryLedger.Entry.self, state), of: unique) }
     return ledger
@@ -152,11 +171,11 @@ struct ServiceJournal {
 
   /// Of a journal from before: everything is written anew with the app's next change.
   private func hasDeliveriesInside(_ parts: [String: [UInt8]]) -> Bool {
-    let ledger = try? decode(DeliveryLedger.self, parts[MachineName.ledger.rawValue] ?? [])
+    let ledger = try? Self.decode(DeliveryLedger.self, parts[MachineName.ledger.rawValue] ?? [])
     return ledger?.entries.isEmpty == false
   }
 
-  private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
+  private static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
     try JSONDecoder().decode(type, from: Data(bytes))
   }
 

@@ -33,7 +33,9 @@ final class Transfers: Sendable {
   private let store: AssetStore
   private let known = Mutex(Known())
 
+  /// What was asked for lately; of the others the journal knows.
   private struct Known {
+    static let most = 8192
     var keys: [JobID: Key] = [:]
     var jobs: [Key: JobID] = [:]
   }
@@ -116,6 +118,7 @@ final class Transfers: Sendable {
 
   private func remember(_ id: JobID, _ key: Key) {
     known.withLock { known in
+      if known.keys.count >= Known.most { known = Known() }
       known.keys[id] = key
       known.jobs[key] = id
     }

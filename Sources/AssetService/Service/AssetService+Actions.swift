@@ -352,13 +352,17 @@ extension AssetService {
   }
 
   /// Forgets what is over for long, or beyond the number that is kept, and that no app has any more.
+  /// One app after the other, and whoever asks something in between: nobody waits for all of them.
   func boundJournal() {
     let oldest = WallClock.now() - JournalBounds.longestAge
-    for app in core.apps.keys {
-      do {
-        try store.forgetUnscheduled(app: app, keeping: JournalBounds.keptPerApp, before: oldest)
-      } catch {
-        configuration.logger.error("what is over can't be forgotten: \(error)", metadata: ["app": "\(app)"])
+    Task {
+      for app in core.apps.keys.sorted() where !isStopping {
+        do {
+          try store.forgetUnscheduled(app: app, keeping: JournalBounds.keptPerApp, before: oldest)
+        } catch {
+          configuration.logger.error("what is over can't be forgotten: \(error)", metadata: ["app": "\(app)"])
+        }
+        await Task.yield()
       }
     }
   }
@@ -403,7 +407,7 @@ extension AssetService {
     }
     for name in dropped.keys { placed[app]?[name] = nil }
     bundles.drop(Array(dropped.values))
-    await Task.detached { [bundles] in bundles.sweep() }.value
+    await Task.detached { [bundles] in bundles.sweep(app) }.value
   }
 
   private func remove(_ app: String) async {

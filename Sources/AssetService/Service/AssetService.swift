@@ -71,7 +71,7 @@ public actor AssetService {
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
   private var machine = MachineWatch()
-  private var isStopping = false
+  private(set) var isStopping = false
   private var isStopped = false
   var whenStopped: [CheckedContinuation<Void, Never>] = []
 
@@ -146,7 +146,7 @@ public actor AssetService {
     for app in bundles.versions() where core.apps[app.description.identifier]?.lifecycle.names(app.label) == true {
       remember(app)
     }
-    if core.apps.isEmpty, !hasUnreadableRows { Task.detached { [bundles] in bundles.sweep() } }
+    if !hasUnreadableRows { Task.detached { [bundles] in bundles.sweep() } }
     events = Task { [transfers] in
       await transfers.forEachEvent(
         { [weak self] key, event in await self?.happened(key, event) },

@@ -50,6 +50,8 @@ void ol_look_up_names_in_files(void);
 void ol_write_lines(void);
 void ol_flush_output(void);
 void ol_release_code(void);
+/* malloc_trim(3). */
+void ol_trim_memory(void);
 size_t ol_memory_in_use(void);
 
 /* explicit_bzero(3). */

@@ -1,4 +1,5 @@
 package import AssetModel
+internal import LinuxSystem
 
 /// Who goes next. A value without clocks or effects: jobs and what they received go in, decisions come out.
 ///
@@ -35,11 +36,19 @@ package struct Scheduler {
     /// Bytes still to come; unknown counts as large.
     var rest: Int64
     /// Boot time of its enqueueing.
-    var since: Duration
-    /// Boot time at which it was enqueued last, and time before that which no attempt was made in, for reasons that aren't its
-    /// own.
-    fileprivate(set) var enqueuedAt: Duration = .zero
-    var idle: Duration = .zero
+    var since: Duration { .nanoseconds(times.since) }
+    /// Boot time at which it was enqueued last.
+    fileprivate(set) var enqueuedAt: Duration {
+      get { .nanoseconds(times.enqueuedAt) }
+      set { times.enqueuedAt = newValue.inNanoseconds }
+    }
+    /// Time before that which no attempt was made in, for reasons that aren't its own.
+    var idle: Duration {
+      get { .nanoseconds(times.idle) }
+      set { times.idle = newValue.inNanoseconds }
+    }
+    /// In nanoseconds: half of what a `Duration` takes.
+    fileprivate var times: (since: Int64, enqueuedAt: Int64, idle: Int64)
     /// The step of aging that it was enqueued in, so that the order of waiting jobs never changes.
     fileprivate var rank: Int64 = 0
     /// Tells this enqueueing from an earlier one that was taken back.
@@ -54,11 +63,17 @@ package struct Scheduler {
       self.transferClass = transferClass
       self.priority = Int8(clamping: priority)
       self.rest = rest ?? .max
-      self.since = since
+      times = (since.inNanoseconds, 0, 0)
     }
 
     fileprivate func goesBefore(_ other: Entry) -> Bool {
-      (-rank, rest, since, id) < (-other.rank, other.rest, other.since, other.id)
+      (-rank, rest, times.since, id) < (-other.rank, other.rest, other.times.since, other.id)
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+      (left.id, left.app, left.origin, left.transferClass, left.priority, left.rest)
+        == (right.id, right.app, right.origin, right.transferClass, right.priority, right.rest)
+        && left.times == right.times && (left.rank, left.serial) == (right.rank, right.serial)
     }
   }
 
@@ -89,8 +104,8 @@ package struct Scheduler {
   private var turn: UInt64 = 0
   private var serial: UInt64 = 0
   private var lastTurn: [AppClass: UInt64] = [:]
-  /// Prefetches that wait, by when they have waited long enough to count as more.
-  private var promotions = Heap<Promotion> { $0.at < $1.at }
+  /// Prefetches that wait, those first that will first have waited long enough to count as more.
+  private var promotions = Heap<Entry> { $0.times.since < $1.times.since }
   /// Origins that asked for fewer requests, and by what their limits are divided.
   private var divisors: [UInt32: Int] = [:]
 
@@ -99,11 +114,6 @@ package struct Scheduler {
   private struct AppClass: Hashable {
     var app: UInt32
     var transferClass: TransferClass
-  }
-
-  private struct Promotion {
-    var at: Duration
-    var entry: Entry
   }
 
   private struct Waiting {
@@ -238,10 +248,9 @@ package struct Scheduler {
   }
 
   private mutating func promote(_ now: Duration) {
-    while let first = promotions.first, first.at <= now {
+    while var entry = promotions.first, entry.since + limits.promotion <= now {
       promotions.pop()
-      if isStale(first.entry) { continue }
-      var entry = first.entry
+      if isStale(entry) { continue }
       entry.idle += max(.zero, now - entry.enqueuedAt)
       remove(entry.id)
       enqueue(entry, now: now)
@@ -250,10 +259,10 @@ package struct Scheduler {
 
   /// Those that left the queue stay in the heap until their day is over: with many, it is made anew.
   private mutating func awaitPromotion(of entry: Entry) {
-    promotions.push(Promotion(at: entry.since + limits.promotion, entry: entry))
+    promotions.push(entry)
     guard promotions.elements.count > 2 * waiting.count + 64 else { return }
-    let live = promotions.elements.filter { !isStale($0.entry) }
-    promotions = Heap { $0.at < $1.at }
+    let live = promotions.elements.filter { !isStale($0) }
+    promotions = Heap { $0.times.since < $1.times.since }
     for promotion in live { promotions.push(promotion) }
   }
 

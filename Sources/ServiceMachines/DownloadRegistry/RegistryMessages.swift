@@ -20,39 +20,89 @@ extension DownloadRegistry {
     case waiting, downloading, finished
   }
 
-  public struct Entry: Sendable, Equatable, Codable {
-    public var download: PlannedDownload
-    public var state: State
-    /// What it has when no connection wants it in the foreground.
-    public var ownUrgency: Urgency
-    public var owner: Owner
-    /// The request of the lifecycle that it belongs to; nil: scheduled through the manager.
-    public var generation: Int?
-    /// Connections that want it in the foreground (B37).
-    public var promotedBy: Set<Int64> = []
-    /// By `outrider downloads pause`; an installation is paused as a whole.
-    public var isPaused = false
-    public var isManifest = false
-    /// Cancelled: the engine was told and hasn't confirmed yet.
-    public var isCancelling = false
-    /// The engine has confirmed that it has it.
-    public var isKnownToEngine = false
+  /// A download as the registry has it. There may be 100,000, each of them here and where its row is made.
+  public struct Entry: Sendable, Equatable {
+    private struct Fields: Sendable, Equatable, Codable {
+      var download: PlannedDownload
+      var state: State
+      var ownUrgency: Urgency
+      var owner: Owner
+      var generation: Int?
+      var promotedBy: Set<Int64>
+      var isPaused: Bool
+      var isManifest: Bool
+      var isCancelling: Bool
+      var isKnownToEngine: Bool
+    }
+
+    private var fields: Boxed<Fields>
 
     public init(
       download: PlannedDownload, state: State, ownUrgency: Urgency, owner: Owner, generation: Int? = nil,
       promotedBy: Set<Int64> = [], isPaused: Bool = false, isManifest: Bool = false, isCancelling: Bool = false,
       isKnownToEngine: Bool = false
     ) {
-      self.download = download
-      self.state = state
-      self.ownUrgency = ownUrgency
-      self.owner = owner
-      self.generation = generation
-      self.promotedBy = promotedBy
-      self.isPaused = isPaused
-      self.isManifest = isManifest
-      self.isCancelling = isCancelling
-      self.isKnownToEngine = isKnownToEngine
+      fields = Boxed(
+        Fields(
+          download: download, state: state, ownUrgency: ownUrgency, owner: owner, generation: generation,
+          promotedBy: promotedBy, isPaused: isPaused, isManifest: isManifest, isCancelling: isCancelling,
+          isKnownToEngine: isKnownToEngine))
+    }
+
+    public var download: PlannedDownload {
+      _read { yield fields.content.download }
+      _modify { yield &fields.content.download }
+    }
+
+    public var state: State {
+      _read { yield fields.content.state }
+      _modify { yield &fields.content.state }
+    }
+
+    /// What it has when no connection wants it in the foreground.
+    public var ownUrgency: Urgency {
+      _read { yield fields.content.ownUrgency }
+      _modify { yield &fields.content.ownUrgency }
+    }
+
+    public var owner: Owner {
+      _read { yield fields.content.owner }
+      _modify { yield &fields.content.owner }
+    }
+
+    /// The request of the lifecycle that it belongs to; nil: scheduled through the manager.
+    public var generation: Int? {
+      _read { yield fields.content.generation }
+      _modify { yield &fields.content.generation }
+    }
+
+    /// Connections that want it in the foreground (B37).
+    public var promotedBy: Set<Int64> {
+      _read { yield fields.content.promotedBy }
+      _modify { yield &fields.content.promotedBy }
+    }
+
+    /// By `outrider downloads pause`; an installation is paused as a whole.
+    public var isPaused: Bool {
+      _read { yield fields.content.isPaused }
+      _modify { yield &fields.content.isPaused }
+    }
+
+    public var isManifest: Bool {
+      _read { yield fields.content.isManifest }
+      _modify { yield &fields.content.isManifest }
+    }
+
+    /// Cancelled: the engine was told and hasn't confirmed yet.
+    public var isCancelling: Bool {
+      _read { yield fields.content.isCancelling }
+      _modify { yield &fields.content.isCancelling }
+    }
+
+    /// The engine has confirmed that it has it.
+    public var isKnownToEngine: Bool {
+      _read { yield fields.content.isKnownToEngine }
+      _modify { yield &fields.content.isKnownToEngine }
     }
 
     public var urgency: Urgency { promotedBy.isEmpty ? ownUrgency : .foreground }
@@ -109,4 +159,9 @@ extension DownloadRegistry {
     /// To lifecycle, progress and ledger, once for each download.
     case settled(uniqueIdentifier: String, identifier: String, settlement: Settlement)
   }
+}
+
+extension DownloadRegistry.Entry: Codable {
+  public init(from decoder: any Decoder) throws { fields = try Boxed(from: decoder) }
+  public func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
 }

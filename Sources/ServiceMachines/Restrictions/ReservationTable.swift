@@ -7,6 +7,10 @@ struct ReservationTable: Sendable, Equatable, Codable {
 
   init() {}
 
+  mutating func shareNames(_ shared: (String) -> String) {
+    rows = Dictionary(rows.map { (shared($0.key), $0.value) }) { $1 }
+  }
+
   init(from decoder: any Decoder) throws {
     guard var list = try? decoder.unkeyedContainer() else {
       // As it was kept before.

@@ -72,6 +72,9 @@ public struct Restrictions: Sendable, Equatable, Codable {
 
   public init(limits: Limits) { self.limits = limits }
 
+  /// Puts equal strings that are there already in the place of its own: an app may have 100,000.
+  public mutating func shareNames(_ shared: (String) -> String) { reservations.shareNames(shared) }
+
   /// Bytes that may still be scheduled, as the extension sees them (B64); nil: nothing is restricted.
   public var remaining: Int64? { isActive ? available(.other, isManifest: false) : nil }
   public var essentialRemaining: Int64? { isActive ? available(.essential, isManifest: false) : nil }

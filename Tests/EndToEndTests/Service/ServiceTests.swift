@@ -276,25 +276,6 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: world.paths.socket))
   }
 
-  @Test("A request with a body is refused rather than sent without it")
-  func body() async throws {
-    let world = try ServiceWorld()
-    world.publish(["e1": 1000])
-    try world.start()
-    _ = try await world.install(world.bundle())
-    try await world.waitUntilOpen()
-    let failed = Mutex<ServiceFailure?>(nil)
-    let app = try await world.connect(Hello(role: .operator, launches: ServiceWorld.app)) { message in
-      if case .call(_, .failed(_, let failure)) = message { failed.withLock { $0 = failure } }
-    }
-    _ = try await app.request(.observe(isObserving: true))
-    let download = DownloadValue(
-      identifier: "posted", uniqueIdentifier: UUID().uuidString, url: world.origin.url("/e1"), httpMethod: "POST",
-      httpBody: Data("x".utf8), applicationGroupIdentifier: ServiceWorld.group, fileSize: 1000)
-    _ = try await app.request(.schedule(download: download))
-    try await world.wait("the delegate is told") { failed.withLock { $0 }?.code == 102 }
-  }
-
   @Test("A second service says who has the state folder, in one sentence")
   func secondService() async throws {
     let world = try ServiceWorld()
