@@ -344,6 +344,9 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
   /// Whether somebody has set it; otherwise it is as the machine says.
   public var isLowPowerSet: Bool
   public var isMeteredSet: Bool
+  /// The language tag that extensions are asked for (RFC 5646); nil: unknown.
+  public var language: String?
+  public var isLanguageSet: Bool
   /// 6.3: bytes and seconds.
   public var memoryBytes: Int64
   public var runtimeSeconds: Double
@@ -352,8 +355,9 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
 
   public init(
     isBackgroundActivityAllowed: Bool = true, isContentBeforeLaunchAllowed: Bool = true, isLowPower: Bool = false,
-    isMetered: Bool = false, isLowPowerSet: Bool = false, isMeteredSet: Bool = false, memoryBytes: Int64 = 8 << 20,
-    runtimeSeconds: Double = 600, callSeconds: Double = 30, apps: [String: App] = [:]
+    isMetered: Bool = false, isLowPowerSet: Bool = false, isMeteredSet: Bool = false, language: String? = nil,
+    isLanguageSet: Bool = false, memoryBytes: Int64 = 8 << 20, runtimeSeconds: Double = 600, callSeconds: Double = 30,
+    apps: [String: App] = [:]
   ) {
     self.isBackgroundActivityAllowed = isBackgroundActivityAllowed
     self.isContentBeforeLaunchAllowed = isContentBeforeLaunchAllowed
@@ -361,6 +365,8 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
     self.isMetered = isMetered
     self.isLowPowerSet = isLowPowerSet
     self.isMeteredSet = isMeteredSet
+    self.language = language
+    self.isLanguageSet = isLanguageSet
     self.memoryBytes = memoryBytes
     self.runtimeSeconds = runtimeSeconds
     self.callSeconds = callSeconds

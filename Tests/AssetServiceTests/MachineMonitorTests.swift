@@ -100,6 +100,7 @@ private final class Told: Sendable {
     sources.powerSupplies = bus.folder + "/supplies"
     // No route.
     sources.network = bus.folder + "/net"
+    sources.localeFile = bus.folder + "/locale.conf"
     return sources
   }
 
@@ -142,6 +143,27 @@ private final class Told: Sendable {
     try await told.wait("the profile") { $0.savesPower }
     try bus.set("power_profiles_daemon", path, "net.hadess.PowerProfiles", "ActiveProfile", "s", "balanced")
     try await told.wait("the other profile") { !$0.savesPower }
+  }
+
+  @Test("Another system locale is told when localed says that it has changed (B1)")
+  func language() async throws {
+    let bus = try BusServices()
+    defer { bus.end() }
+    func write(_ locale: String) throws {
+      try Data("LANG=\(locale)\n".utf8).write(to: URL(fileURLWithPath: bus.folder + "/locale.conf"))
+    }
+    try write("de_DE.UTF-8")
+    let told = Told()
+    let monitor = try MachineMonitor(Self.sources(bus)) { told.add($0, $1) }
+    defer { withExtendedLifetime(monitor) {} }
+    try await told.wait("the first reading") { $0.language == "de-DE" }
+    try bus.tell("start localed")
+    let path = "/org/freedesktop/locale1"
+    for (locale, tag) in [("fr_FR.UTF-8", "fr-FR"), ("C.UTF-8", nil), ("it_IT", "it-IT")] {
+      try write(locale)
+      try bus.set("localed", path, "org.freedesktop.locale1", "Locale", "s", "LANG=\(locale)")
+      try await told.wait(locale) { $0.language == tag }
+    }
   }
 
   @Test("A machine that has slept is told, though nothing else has changed")

@@ -4,6 +4,22 @@ import Testing
 @testable import AssetService
 
 @Suite(.timeLimit(.minutes(1))) struct PreferredLanguageTests {
+  /// What the service was started with, and then what the machine says at each reading.
+  @Test(
+    "The language at the start counts until the machine's own changes",
+    arguments: [
+      (nil, [nil], nil), (nil, ["de"], "de"), ("fr", ["de"], "fr"), ("fr", ["de", "de"], "fr"),
+      ("fr", ["de", "it"], "it"),
+      ("fr", [nil, "de"], "de"), ("fr", ["de", nil], "fr"), ("fr", ["de", "it", nil], "it"),
+      (nil, [nil, "de", nil], "de"),
+      ("fr", ["de", nil, "de"], "de"),
+    ] as [(String?, [String?], String?)])
+  func choice(start: String?, readings: [String?], language: String?) {
+    var choice = LanguageChoice(start)
+    for reading in readings { choice.take(reading) }
+    #expect(choice.current == language)
+  }
+
   @Test(
     "A locale's name is a language tag",
     arguments: [

@@ -1,4 +1,4 @@
-/// What the services and files of a machine say of its power and network; nil: nobody says it.
+/// What the services and files of a machine say of its power, network and language; nil: nobody says it.
 struct MachineFacts: Sendable, Equatable {
   /// Of power-profiles-daemon or what stands for it, for example "power-saver".
   var powerProfile: String?
@@ -14,9 +14,12 @@ struct MachineFacts: Sendable, Equatable {
   var metered: UInt32?
   /// Whether packets for elsewhere go anywhere: NetworkManager knows nothing of interfaces that others set up.
   var hasDefaultRoute = true
+  /// Of locale.conf: a language tag.
+  var language: String?
 
   var state: MachineState {
     var state = MachineState()
+    state.language = language
     state.savesPower = powerProfile == "power-saver"
     state.battery = battery
     // NM_STATE_ASLEEP to NM_STATE_CONNECTING; 0 is "unknown".
@@ -53,6 +56,8 @@ struct MachineState: Sendable, Equatable {
   /// The network leads to a login page and nowhere else.
   var isBehindPortal = false
   var isMetered = false
+  /// A language tag; nil: nobody says it.
+  var language: String?
 
   /// Below it, background activity waits: where desktops begin to save power by themselves.
   static let lowBattery = 20

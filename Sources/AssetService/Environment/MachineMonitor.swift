@@ -1,6 +1,6 @@
 internal import LinuxSystem
 
-/// Watches the machine's power and network, on a thread of its own: an answer of the bus may take seconds.
+/// Watches the machine's power, network and language, on a thread of its own: an answer of the bus may take seconds.
 final class MachineMonitor: Sendable {
   private let stop: StopSignal
 
@@ -60,19 +60,22 @@ final class MachineMonitor: Sendable {
     var facts = MachineFacts()
     facts.supplies = PowerSupply.all(in: sources.powerSupplies)
     bus?.read(into: &facts)
+    facts.language = PreferredLanguage.read(file: sources.localeFile)
     if facts.networkState != nil { facts.hasDefaultRoute = DefaultRoute.exists(in: sources.network) }
     return facts
   }
 }
 
 extension AssetService {
-  /// Where the machine's power and network are read.
+  /// Where the machine's power, network and language are read.
   public struct MachineSources: Sendable, Equatable {
     /// One folder for each power supply, as the kernel shows them.
     public var powerSupplies = "/sys/class/power_supply"
     /// The routes, as the kernel shows them.
     public var network = "/proc/net"
-    /// Address of the bus with UPower, power-profiles-daemon, NetworkManager and logind (D-Bus specification, "Server
+    /// The system's locale (locale.conf(5)).
+    public var localeFile = "/etc/locale.conf"
+    /// Address of the bus with UPower, power-profiles-daemon, NetworkManager, logind and localed (D-Bus specification, "Server
     /// Addresses"); nil: the system's.
     public var systemBus: String?
 

@@ -6,11 +6,18 @@ internal import Synchronization
 struct MachineWatch {
   /// nil: it hasn't been read yet.
   var state: MachineState? {
-    didSet { portal.set(state?.isBehindPortal ?? false) }
+    didSet {
+      portal.set(state?.isBehindPortal ?? false)
+      language.take(state?.language)
+    }
   }
+  private var language: LanguageChoice
   let portal = LoginPage()
   private var monitor: MachineMonitor?
   private var readings: Task<Void, Never>?
+
+  /// `language`: that the service was started with.
+  init(language: String? = nil) { self.language = LanguageChoice(language) }
 
   /// `told` gets the readings in their order.
   mutating func begin(
@@ -32,6 +39,7 @@ struct MachineWatch {
     conditions.isLowPower = settings.isLowPower ?? state?.isLowPower ?? former.isLowPower
     conditions.isMetered = settings.isMetered ?? state?.isMetered ?? former.isMetered
     conditions.isOnline = state?.isOnline ?? former.isOnline
+    conditions.language = settings.language ?? language.current ?? former.language
     return conditions
   }
 
@@ -47,6 +55,23 @@ struct MachineWatch {
       told.battery = .init(level: level, threshold: MachineState.lowBattery)
     }
     return told
+  }
+}
+
+/// The language that the user prefers: what the service was started with, until the machine's own changes.
+struct LanguageChoice: Sendable, Equatable {
+  /// A language tag; nil: nobody has said it.
+  private(set) var current: String?
+  /// What the machine said last.
+  private var ofMachine: String?
+  private var isRead = false
+
+  init(_ language: String?) { current = language }
+
+  /// What the machine says now.
+  mutating func take(_ language: String?) {
+    defer { (ofMachine, isRead) = (language, true) }
+    if let language, isRead ? language != ofMachine : current == nil { current = language }
   }
 }
 

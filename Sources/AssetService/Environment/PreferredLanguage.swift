@@ -11,6 +11,11 @@ enum PreferredLanguage {
     for name in variables {
       if let text = environment[name], !text.isEmpty { return tag(text) }
     }
+    return read(file: file)
+  }
+
+  /// As of the system alone.
+  static func read(file: String) -> String? {
     guard let text = try? Files.text(of: file, limit: 4096) else { return nil }
     let assigned = assignments(text)
     return ["LC_MESSAGES", "LANG"].compactMap { assigned[$0] }.first.flatMap(tag)

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import LinuxSystem
 
-/// A connection to the system bus, for what its services say of power and network. It belongs to the thread that made it.
+/// A connection to the system bus, for what its services say of power and network, and whether the locale has changed. It belongs to the thread that made it.
 struct SystemBus: ~Copyable {
   private let bus: OpaquePointer
 
@@ -32,7 +32,10 @@ struct SystemBus: ~Copyable {
     ("org.freedesktop.UPower.PowerProfiles", "/org/freedesktop/UPower/PowerProfiles"),
     ("net.hadess.PowerProfiles", "/net/hadess/PowerProfiles"),
   ]
-  private static let watched: [(name: String, path: String)] = [networkManager, upower, displayDevice] + profiles
+  /// What it says is in a file, which is read. It runs when the locale is changed, and only then.
+  private static let localed = ("org.freedesktop.locale1", "/org/freedesktop/locale1")
+  private static let watched: [(name: String, path: String)] =
+    [networkManager, upower, displayDevice, localed] + profiles
 
   /// What may change a reading: a property, or that a service comes or goes.
   private static let rules =

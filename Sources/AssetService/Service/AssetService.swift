@@ -27,8 +27,8 @@ public actor AssetService {
     public var host = PluginHost.Configuration()
     public var bundles = BundleLimits()
     public var logger = Logger(label: "outrider.service")
-    /// The language tag that the user prefers (RFC 5646): extensions are asked anew when it isn't the one that an earlier
-    /// service was told; nil: unknown.
+    /// The language tag that the user prefers (RFC 5646), until the machine's own changes or a setting says another:
+    /// extensions are asked anew when it isn't the one that they were asked with last; nil: unknown.
     public var language: String?
     /// What processes that the service launches, or that are launched for it, find in their environment.
     public var environment: [String: String] = [:]
@@ -70,7 +70,7 @@ public actor AssetService {
   private var armed: Instant?
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
-  private var machine = MachineWatch()
+  private var machine: MachineWatch
   private(set) var isStopping = false
   private var isStopped = false
   var whenStopped: [CheckedContinuation<Void, Never>] = []
@@ -96,6 +96,8 @@ public actor AssetService {
     options.answerChallenge = { await questions.answer($0) }
     let room = RoomRelay()
     options.makeRoom = { await room.makeRoom($0) }
+    let machine = MachineWatch(language: configuration.language)
+    self.machine = machine
     let portal = machine.portal
     options.isBehindPortal = { portal.isThere }
     // Which conditions hold is in the journal: until `start` has told it, the engine transfers nothing.
@@ -241,14 +243,13 @@ public actor AssetService {
   /// Decides anew after a change of settings or of the machine. The engine holds background transfers by the same
   /// conditions (B10).
   func conditionsChanged() {
-    var conditions = machine.conditions(core.conditions, settings: core.settings)
-    conditions.language = configuration.language ?? conditions.language
+    let conditions = machine.conditions(core.conditions, settings: core.settings)
     if conditions != core.conditions {
       configuration.logger.info(
         "conditions changed",
         metadata: [
           "isLowPower": "\(conditions.isLowPower)", "isMetered": "\(conditions.isMetered)",
-          "isOnline": "\(conditions.isOnline)",
+          "isOnline": "\(conditions.isOnline)", "language": "\(conditions.language ?? "")",
         ])
       process(.conditions(conditions))
     }

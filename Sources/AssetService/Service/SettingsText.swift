@@ -6,7 +6,7 @@ internal import ServiceProtocol
 /// Settings by name and text, as `outrider settings` has them.
 enum SettingsText {
   static let keys = [
-    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "isMetered", "memoryBytes",
+    "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "isMetered", "language", "memoryBytes",
     "runtimeSeconds", "callSeconds",
   ]
 
@@ -15,7 +15,8 @@ enum SettingsText {
       isBackgroundActivityAllowed: settings.isBackgroundActivityAllowed,
       isContentBeforeLaunchAllowed: settings.isContentBeforeLaunchAllowed, isLowPower: conditions.isLowPower,
       isMetered: conditions.isMetered, isLowPowerSet: settings.isLowPower != nil,
-      isMeteredSet: settings.isMetered != nil, memoryBytes: settings.memory,
+      isMeteredSet: settings.isMetered != nil, language: conditions.language,
+      isLanguageSet: settings.language != nil, memoryBytes: settings.memory,
       runtimeSeconds: settings.dailyRuntime.inSeconds,
       callSeconds: settings.callLimit.inSeconds,
       apps: settings.apps.mapValues { own in
@@ -60,6 +61,14 @@ enum SettingsText {
       guard app == nil else { throw .command(64, "\(key) is of the machine, and not of one app") }
       let value = try flag(key, text)
       if key == "isMetered" { settings.isMetered = value } else { settings.isLowPower = value }
+    case "language":
+      guard app == nil else { throw .command(64, "\(key) is of the user, and not of one app") }
+      settings.language = try text.map { text throws(ServiceFailure) in
+        guard let tag = PreferredLanguage.tag(text) else {
+          throw .command(64, "\(key) is a language tag such as de-DE (RFC 5646), not \(Printable.text(text))")
+        }
+        return tag
+      }
     case "memoryBytes":
       let value = try bytes(key, text)
       if own != nil { own?.memory = value } else { settings.memory = value ?? defaults.memory }

@@ -33,6 +33,8 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
   /// nil: as the machine says.
   public var isLowPower: Bool?
   public var isMetered: Bool?
+  /// A language tag (RFC 5646).
+  public var language: String?
   /// Wakes at a time, over all apps.
   public var maxWakes = 2
   public var apps: [String: Override] = [:]

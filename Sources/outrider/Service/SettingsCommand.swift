@@ -10,13 +10,15 @@ struct SettingsCommand: AsyncParsableCommand {
     discussion: """
       What is set for one app counts for it instead of what is set for all; 'default' takes a setting back. isLowPower \
       and isMetered are of the machine and never of one app: by default they follow the power profile, the battery \
-      (low below 20 %) and NetworkManager.
+      (low below 20 %) and NetworkManager. The language is the one that the service was started with, until the \
+      system's changes; extensions are asked anew when it does.
 
       KEYS
         isBackgroundActivityAllowed   extensions may run
         isContentBeforeLaunchAllowed  also before their app was launched
         isLowPower                    nothing runs in the background
         isMetered                     background downloads wait
+        language                      what the user prefers, for example de-DE
         memoryBytes                   memory of an extension, for example 16MiB
         runtimeSeconds                run time of an extension in a day, for example 10m
         callSeconds                   time of one call, for example 30s
@@ -112,7 +114,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
         outrider settings set isMetered default
       """)
   @Argument(help: "One of the keys that outrider settings lists.") var key: SettingKey
-  @Argument(help: "true or false, a size, a time, or default.") var value: String
+  @Argument(help: "true or false, a size, a time, a language tag, or default.") var value: String
   @Option(help: ArgumentHelp("For that app only.", valueName: "id"), completion: .apps) var app: String?
   @OptionGroup var service: ServiceOptions
   @Flag(help: "Print one JSON object on standard output.") var json = false
@@ -142,17 +144,19 @@ struct SettingsSetCommand: AsyncParsableCommand {
 
 /// The settings by their names in `SettingsSummary`.
 enum SettingKey: String, CaseIterable, ExpressibleByArgument {
-  case isBackgroundActivityAllowed, isContentBeforeLaunchAllowed, isLowPower, isMetered
+  case isBackgroundActivityAllowed, isContentBeforeLaunchAllowed, isLowPower, isMetered, language
   case memoryBytes, runtimeSeconds, callSeconds
 
   enum Value: Encodable {
     case flag(Bool)
+    case tag(String?)
     case bytes(Int64)
     case seconds(Double)
 
     var text: String {
       switch self {
       case .flag(let value): "\(value)"
+      case .tag(let value): value ?? "unknown"
       case .bytes(let value): "\(value)"
       case .seconds(let value): value == value.rounded() ? String(format: "%.0f", value) : "\(value)"
       }
@@ -162,20 +166,22 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
       var container = encoder.singleValueContainer()
       switch self {
       case .flag(let value): try container.encode(value)
+      case .tag(let value): try container.encode(value)
       case .bytes(let value): try container.encode(value)
       case .seconds(let value): try container.encode(value)
       }
     }
   }
 
-  /// Power and network are the machine's.
-  var isForApps: Bool { self != .isLowPower && self != .isMetered }
+  /// Power and network are the machine's, and the language is the user's.
+  var isForApps: Bool { ![.isLowPower, .isMetered, .language].contains(self) }
 
   /// Nobody has set it: it is as the machine says.
   func isLive(_ settings: SettingsSummary) -> Bool {
     switch self {
     case .isLowPower: !settings.isLowPowerSet
     case .isMetered: !settings.isMeteredSet
+    case .language: !settings.isLanguageSet
     default: false
     }
   }
@@ -186,6 +192,7 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
     case .isContentBeforeLaunchAllowed: .flag(settings.isContentBeforeLaunchAllowed)
     case .isLowPower: .flag(settings.isLowPower)
     case .isMetered: .flag(settings.isMetered)
+    case .language: .tag(settings.language)
     case .memoryBytes: .bytes(settings.memoryBytes)
     case .runtimeSeconds: .seconds(settings.runtimeSeconds)
     case .callSeconds: .seconds(settings.callSeconds)
@@ -199,7 +206,7 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
     switch self {
     case .isBackgroundActivityAllowed: app.isBackgroundActivityAllowed.map(Value.flag)
     case .isContentBeforeLaunchAllowed: app.isContentBeforeLaunchAllowed.map(Value.flag)
-    case .isLowPower, .isMetered: nil
+    case .isLowPower, .isMetered, .language: nil
     case .memoryBytes: app.memoryBytes.map(Value.bytes)
     case .runtimeSeconds: app.runtimeSeconds.map(Value.seconds)
     case .callSeconds: app.callSeconds.map(Value.seconds)
@@ -216,6 +223,7 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
       case "false", "no", "off": return "false"
       default: throw ValidationError("\(rawValue) is true, false or default.")
       }
+    case .language: return text
     case .memoryBytes:
       guard let bytes = Quantity.bytes(text) else {
         throw ValidationError("\(rawValue) is a size, for example 16MiB, or default.")
