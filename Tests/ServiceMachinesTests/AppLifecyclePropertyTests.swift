@@ -33,7 +33,7 @@ private struct LifecycleWorld {
     case 10: return .exited
     case 11, 12:
       return .requested(ContentRequestKind.allCases[random.below(4)], isSimulated: random.chance(4))
-    case 13: return .conditionsChanged
+    case 13: return random.chance(2) ? .conditionsChanged : .accessExpired
     case 14: return random.chance(20) ? .removalRequested : .tick
     default: return scheduled.popLast().map { settled($0) } ?? .tick
     }

@@ -77,6 +77,64 @@ import Testing
     #expect(app.phase == .launchable)
   }
 
+  @Test("Access that expires behind the gate asks again, and essentials settle meanwhile [B14, F-38]")
+  func asksAgain() {
+    var app = Self.installing(to: .essentials)
+    #expect(
+      app.handle(.accessExpired, at: 2) == [
+        .endExtension(run: 7), .fetchManifest(generation: 2, request: .install, version: "1"),
+      ])
+    // On its way already, and what the first run does is over.
+    #expect(app.handle(.accessExpired, at: 2).isEmpty)
+    #expect(app.handle(.extensionEnded(run: 7, end: .crashed), at: 2).isEmpty)
+    #expect(app.handle(.settled(uniqueIdentifier: "u-e", settlement: .finished(size: 1)), at: 2).isEmpty)
+    #expect(app.handle(.paused, at: 2) == [.pauseDownloads(generation: 1)])
+    #expect(app.handle(.resumed, at: 2) == [.resumeDownloads(generation: 1)])
+    _ = app.handle(.manifestFetched(generation: 2, digest: "d", size: 1), at: 3)
+    _ = app.handle(.wakeGranted(generation: 2, run: 8), at: 3)
+    let effects = app.handle(.answered(run: 8, accepted: [planned("g", essential: true)], rejected: []), at: 4)
+    #expect(effects.contains(.schedule(downloads: [planned("g", essential: true)], generation: 1, request: .install)))
+    #expect(app.handle(.settled(uniqueIdentifier: "u-f", settlement: .finished(size: 1)), at: 5).isEmpty)
+    #expect(
+      app.handle(.settled(uniqueIdentifier: "u-g", settlement: .finished(size: 1)), at: 5) == [
+        .endExtension(run: 8), .placeVersion(version: "1"),
+      ])
+    #expect(app.handle(.versionPlaced(version: "1"), at: 6).contains(.openGate(.essentialsSettled(failed: 0))))
+  }
+
+  @Test("An extension that gives no second answer leaves the first one, and isn't asked for the installation later")
+  func asksAgainInVain() {
+    let ends: [AppLifecycle.Event] = [
+      .manifestFailed(generation: 2, failure: Self.failure), .wakeRefused(generation: 2, refusal: Self.refusal),
+      .extensionEnded(run: 8, end: .crashed), .answered(run: 8, accepted: [], rejected: []),
+    ]
+    for end in ends {
+      var app = Self.installing(to: .essentials)
+      _ = app.handle(.accessExpired, at: 2)
+      if case .manifestFailed = end {
+      } else {
+        _ = app.handle(.manifestFetched(generation: 2, digest: "d", size: 1), at: 3)
+      }
+      switch end {
+      case .extensionEnded, .answered: _ = app.handle(.wakeGranted(generation: 2, run: 8), at: 3)
+      default: break
+      }
+      _ = app.handle(end, at: 4)
+      #expect(app.gate.isClosed && app.active?.stage == .essentials && app.deferred.isEmpty, "\(end)")
+      _ = app.handle(.settled(uniqueIdentifier: "u-e", settlement: .finished(size: 1)), at: 5)
+      _ = app.handle(.settled(uniqueIdentifier: "u-f", settlement: .failed(Self.failure)), at: 5)
+      #expect(
+        app.handle(.versionPlaced(version: "1"), at: 6).contains(.openGate(.essentialsSettled(failed: 1))), "\(end)")
+    }
+  }
+
+  @Test("Without a gate, expired access asks as a periodic request does")
+  func asksAgainWithoutGate() {
+    var app = Self.launchable()
+    #expect(
+      app.handle(.accessExpired, at: 3).last == .fetchManifest(generation: 2, request: .periodic, version: "1"))
+  }
+
   @Test("Failed and cancelled essential downloads open the gate all the same [B54]")
   func failedEssentialsOpenGate() {
     var app = Self.installing(to: .essentials)

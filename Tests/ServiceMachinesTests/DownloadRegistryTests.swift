@@ -213,6 +213,19 @@ import Testing
     #expect(Self.urgency(effects) == .background)
   }
 
+  @Test("Killed as the gate opens, it tells the engine again that essential downloads are background ones [B51]")
+  func restartedAfterGate() {
+    var registry = DownloadRegistry()
+    _ = registry.handle(
+      .planned(downloads: [planned("e", essential: true)], generation: 1, isManifest: false), at: 1)
+    _ = registry.handle(.engineAdded(uniqueIdentifier: "u-e"), at: 1)
+    #expect(Self.urgency(registry.handle(.restarted, at: 2)) == nil)
+    // Asked again meanwhile: its downloads belong to the first time.
+    #expect(Self.urgency(registry.handle(.gateOpened(generation: 2), at: 3)) == .background)
+    var again = DownloadRegistry(entries: registry.entries.values)
+    #expect(Self.urgency(again.handle(.restarted, at: 4)) == .background)
+  }
+
   @Test("Made again from its rows, it takes back from the engine what connections had promoted [B37]")
   func restartedFromRows() {
     var registry = Self.scheduled("x")

@@ -55,6 +55,18 @@ import Testing
     #expect(progress.report.fraction == 0)
   }
 
+  @Test("What a second answer adds counts besides the first [B53]") func askedAgain() {
+    var progress = InstallProgress()
+    _ = progress.handle(.began(estimate: 5000), at: 0)
+    _ = progress.handle(.planned([planned("a", essential: true)]), at: 1)
+    _ = progress.handle(.received(uniqueIdentifier: "u-a", bytes: 50, total: nil), at: 2)
+    _ = progress.handle(.planned([planned("b", essential: true)]), at: 3)
+    #expect(progress.report.expectedBytes == 200 && progress.report.receivedBytes == 50)
+    _ = progress.handle(.began(estimate: 10), at: 4)
+    _ = progress.handle(.planned([planned("c", essential: true)]), at: 5)
+    #expect(progress.report.expectedBytes == 100)
+  }
+
   @Test(
     "Whatever sizes turn out to be, the fraction never runs backwards and stays between 0 and 1 [B52, B53]",
     arguments: [Seed.current])

@@ -17,10 +17,7 @@ extension AssetService {
       Task { await self.goOn(app, unique) }
       return true
     }
-    // A closed gate has an installation behind it, whose own request is the active one.
-    guard !download.hasFreshAnswer, entry.owner == .extension, !entry.isCancelling, record.leftover != nil,
-      core.apps[app]?.lifecycle.gate.isClosed == false
-    else {
+    guard !download.hasFreshAnswer, entry.owner == .extension, !entry.isCancelling, record.leftover != nil else {
       // Nobody goes on from what is there.
       transfers.cancel(.init(app: app, download: unique))
       return false
@@ -33,7 +30,7 @@ extension AssetService {
         remedy: "the extension's next answer, which is asked for")
     }
     process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
-    process(.app(app, .lifecycle(.requested(.periodic, isSimulated: false))))
+    process(.app(app, .lifecycle(.accessExpired)))
     // Whatever becomes of that request has its own time; this is for one that is never answered.
     Task { [weak self] in
       guard (try? await Task.sleep(for: Self.longestWaitForAnswer)) != nil else { return }

@@ -64,7 +64,7 @@ extension AppLifecycle {
     if isWithdrawn {
       effects.append(.withdrawUpdate)
     } else if active.isGated {
-      effects.append(.cancelDownloads(generation: active.generation))
+      effects.append(.cancelDownloads(generation: active.downloadGeneration))
     }
     return effects
   }
@@ -90,9 +90,13 @@ extension AppLifecycle {
     return queue.filter(\.isSimulated).map { .simulationEnded(request: $0.kind, reason: reason) }
   }
 
-  /// The request ends without an answer.
+  /// The request ends without an answer. Of one that was asked again the first answer counts.
   mutating func giveUp(_ reason: GateReason, _ now: Instant) -> [Effect] {
     guard let active else { return [] }
+    if active.firstGeneration != nil, !active.essentials.isEmpty {
+      enter(.essentials, now)
+      return [.discardManifest(upTo: active.generation)]
+    }
     return [.discardManifest(upTo: active.generation)] + complete(reason, now)
   }
 

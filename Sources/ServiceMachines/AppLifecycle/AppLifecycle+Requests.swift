@@ -20,6 +20,25 @@ extension AppLifecycle {
     return effects + startNext(now)
   }
 
+  /// A closed gate has an installation behind it, whose own request is asked again, from the manifest on, under another
+  /// number. While that is on its way, the answer is for whatever else expires.
+  mutating func accessExpired(_ now: Instant) -> [Effect] {
+    guard let active, active.isGated else { return request(.periodic, isSimulated: false, now) }
+    switch active.stage {
+    case .manifest, .wake, .answer: return []
+    case .placing:
+      if !queue.contains(where: { $0.kind == .periodic }) { queue.append(Queued(kind: .periodic, isSimulated: false)) }
+      return []
+    case .essentials: break
+    }
+    generation += 1
+    self.active?.firstGeneration = active.downloadGeneration
+    self.active?.generation = generation
+    self.active?.run = nil
+    enter(.manifest, now)
+    return (active.run.map { [.endExtension(run: $0)] } ?? []) + pending
+  }
+
   /// The next request that waits, unless one is active.
   mutating func startNext(_ now: Instant) -> [Effect] {
     guard active == nil, phase == .launchable, let next = queue.first else { return [] }
@@ -50,7 +69,7 @@ extension AppLifecycle {
   mutating func manifestFailed(_ generation: Int, _ failure: Failure, _ now: Instant) -> [Effect] {
     guard let active, active.generation == generation, active.stage == .manifest else { return [] }
     var retry: [Effect] = []
-    if !active.isSimulated {
+    if !active.isSimulated, active.firstGeneration == nil {
       retry.append(.retryPeriodicLater)
       postpone(active.kind, nil)
     }
@@ -70,7 +89,7 @@ extension AppLifecycle {
 
   mutating func wakeRefused(_ generation: Int, _ refusal: WakeRefusal, _ now: Instant) -> [Effect] {
     guard let active, active.generation == generation, active.stage == .wake else { return [] }
-    postpone(active.kind, refusal)
+    if active.firstGeneration == nil { postpone(active.kind, refusal) }
     return giveUp(refusal.reason == .contentBeforeLaunchOff ? .contentBeforeLaunchOff : .wakeRefused(refusal), now)
   }
 
@@ -99,13 +118,15 @@ extension AppLifecycle {
     interruptions = 0
     var effects: [Effect] = [.discardManifest(upTo: active.generation)]
     if !accepted.isEmpty {
-      effects.append(.schedule(downloads: accepted, generation: active.generation, request: active.kind))
-      if isPaused { effects.append(.pauseDownloads(generation: active.generation)) }
+      effects.append(.schedule(downloads: accepted, generation: active.downloadGeneration, request: active.kind))
+      if isPaused { effects.append(.pauseDownloads(generation: active.downloadGeneration)) }
     }
     if !rejected.isEmpty { effects.append(.reportRejected(rejected)) }
-    let essentials = Set(accepted.lazy.filter(\.isEssential).map(\.uniqueIdentifier))
+    let essentials = active.essentials.union(accepted.lazy.filter(\.isEssential).map(\.uniqueIdentifier))
     guard active.isGated, !essentials.isEmpty else {
-      return effects + complete(.noEssentials, now)
+      let reason: GateReason =
+        active.firstGeneration == nil ? .noEssentials : .essentialsSettled(failed: active.failedEssentials)
+      return effects + complete(reason, now)
     }
     self.active?.essentials = essentials
     enter(.essentials, now)
@@ -122,9 +143,11 @@ extension AppLifecycle {
   }
 
   mutating func settled(_ unique: String, _ settlement: Settlement, _ now: Instant) -> [Effect] {
-    guard let active, active.stage == .essentials, active.essentials.contains(unique) else { return [] }
+    guard let active, active.isGated, active.essentials.contains(unique) else { return [] }
     self.active?.essentials.remove(unique)
     if case .finished = settlement {} else { self.active?.failedEssentials += 1 }
+    // Asked again, the extension may answer more.
+    guard active.stage == .essentials else { return [] }
     guard self.active?.essentials.isEmpty == true else {
       renewDeadline(now)
       return []

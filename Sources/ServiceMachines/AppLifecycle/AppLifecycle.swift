@@ -42,6 +42,11 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
     public var failedEssentials = 0
     /// Once the new version is in place, the gate opens for this reason.
     public var openingReason: GateReason?
+    /// The extension is asked again, because the access to a download has expired: the generation that it was asked in first.
+    public var firstGeneration: Int?
+
+    /// The generation that its downloads belong to, however often the extension is asked.
+    public var downloadGeneration: Int { firstGeneration ?? generation }
   }
 
   public struct Queued: Sendable, Equatable, Codable {
@@ -97,6 +102,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
     case .exited:
       running = max(0, running - 1)
       return []
+    case .accessExpired: return accessExpired(now)
     case .requested(let kind, let isSimulated): return request(kind, isSimulated: isSimulated, now)
     // Whatever ended the service so often isn't over because a setting changed.
     case .conditionsChanged: return askDeferred(now) { $0.refusal.map { $0.reason != .interrupted } ?? false }
@@ -142,14 +148,14 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
     guard let active, active.isGated, active.stage != .placing, !isPaused else { return [] }
     isPaused = true
     self.active?.deadline = nil
-    return [.pauseDownloads(generation: active.generation)]
+    return [.pauseDownloads(generation: active.downloadGeneration)]
   }
 
   private mutating func resume(_ now: Instant) -> [Effect] {
     guard let active, isPaused else { return [] }
     isPaused = false
     renewDeadline(now)
-    return [.resumeDownloads(generation: active.generation)]
+    return [.resumeDownloads(generation: active.downloadGeneration)]
   }
 
   private mutating func launched(_ now: Instant) -> [Effect] {
@@ -182,7 +188,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
       }
       enter(.wake, now)
     }
-    if isPaused, let active { effects.append(.pauseDownloads(generation: active.generation)) }
+    if isPaused, let active { effects.append(.pauseDownloads(generation: active.downloadGeneration)) }
     return effects + pending
   }
 }

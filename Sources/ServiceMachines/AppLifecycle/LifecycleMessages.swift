@@ -32,6 +32,8 @@ extension AppLifecycle {
     case exited
     /// Periodic or language change by the planner, or any by `outrider simulate`.
     case requested(ContentRequestKind, isSimulated: Bool)
+    /// The access to a download expired before all of it was there: its extension may give another request for it.
+    case accessExpired
     /// Settings or conditions changed: what was refused may be asked for again.
     case conditionsChanged
     /// Answers `placeVersion`.

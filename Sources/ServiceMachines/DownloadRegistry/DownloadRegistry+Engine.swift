@@ -39,7 +39,13 @@ extension DownloadRegistry {
     }
   }
 
+  /// Also of earlier generations: one that is asked again has the downloads of the first time.
   mutating func gateOpened(_ generation: Int) -> [Effect] {
+    let meant = generations.keys.filter { $0 <= generation }.sorted()
+    return meant.flatMap { gateOpened(of: $0) }
+  }
+
+  private mutating func gateOpened(of generation: Int) -> [Effect] {
     let meant = (generations[generation] ?? []).sorted()
     let resumed = setPaused(generation: generation, false)
     return resumed
@@ -120,6 +126,10 @@ extension DownloadRegistry {
       if !entry.isKnownToEngine {
         effects.append(
           .add(entry.download, urgency: entry.ownUrgency, owner: entry.owner, isPaused: isPaused(entry)))
+      }
+      // The gate may have opened just before the service died (B51).
+      if entry.download.isEssential, entry.ownUrgency == .background, entry.isKnownToEngine, entry.promotedBy.isEmpty {
+        effects.append(.setUrgency(uniqueIdentifier: unique, urgency: .background))
       }
       if entry.isCancelling { effects.append(.cancel(uniqueIdentifier: unique)) }
     }

@@ -89,9 +89,12 @@ public struct InstallProgress: Sendable, Equatable, Codable {
     guard !isComplete else { return }
     report.base = 1
     report.install = 1
+    // Asked again, the extension adds to what it answered first.
+    if !isPlanned {
+      parts = [:]
+      (received, expected) = (0, 0)
+    }
     isPlanned = true
-    parts = [:]
-    (received, expected) = (0, 0)
     for download in downloads where download.isEssential {
       set(download.uniqueIdentifier, Part(expected: Self.size(download.size ?? 0)))
     }

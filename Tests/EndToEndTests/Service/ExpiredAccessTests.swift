@@ -13,7 +13,7 @@ import Testing
 
   /// `/t1` is cut in its middle and refused from then on, but for those who bring `accepted`. The manifest names `/t1` with
   /// the key 1 until the first refusal, then with the key 2.
-  private static func world(_ status: Int, accepted: String?) throws -> ServiceWorld {
+  private static func world(_ status: Int, accepted: String?, isEssential: Bool = false) throws -> ServiceWorld {
     let state = Shared()
     let world = try ServiceWorld {
       $0.handler = { request, _ in
@@ -37,7 +37,7 @@ import Testing
     }
     world.publish(["t1": Self.size])
     let url = world.origin.url("/t1") + "?key=KEY"
-    let session = #"{"id":"t1","title":"t1","url":"\#(url)","size":\#(Self.size),"essential":false}"#
+    let session = #"{"id":"t1","title":"t1","url":"\#(url)","size":\#(Self.size),"essential":\#(isEssential)}"#
     state.setManifest(#"{"sessions":[\#(session)]}"#)
     return world
   }
@@ -75,6 +75,34 @@ import Testing
     let runs = try await world.runs()
     #expect(Set(runs.map(\.request)).isSuperset(of: ["install", "periodic"]), "\(runs.map(\.request))")
     try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+  }
+
+  @Test("F-38 behind the closed gate the extension is asked for the installation once more")
+  func behindTheGate() async throws {
+    let world = try Self.world(403, accepted: "key=2", isEssential: true)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await Self.hurry(world)
+    try await world.waitUntilOpen()
+    try await world.waitUntilShelved(["t1": Self.size])
+    let requests = world.origin.requests.filter { $0.path == "/t1" }
+    #expect(requests.map(\.query) == ["key=1", "key=1", "key=2"])
+    #expect(requests.last?.header("Range") == "bytes=\(Self.cut)-")
+    #expect(try await world.runs().filter { $0.request == "install" }.count == 2)
+    #expect(try await world.runs().allSatisfy { $0.request != "periodic" })
+    let app = try #require(try await world.summary())
+    #expect(!app.gate.isClosed)
+    try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+  }
+
+  @Test("F-38 behind the closed gate what is refused again opens it") func behindTheGateInVain() async throws {
+    let world = try Self.world(403, accepted: nil, isEssential: true)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await Self.hurry(world)
+    try await world.waitUntilOpen()
+    #expect(world.origin.requests.filter { $0.path == "/t1" }.map(\.query) == ["key=1", "key=1", "key=2"])
+    #expect(world.shelved().isEmpty)
   }
 
   @Test("F-38 what is refused again fails, and the extension isn't asked twice") func refusedAgain() async throws {
