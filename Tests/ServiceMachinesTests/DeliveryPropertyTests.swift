@@ -122,7 +122,7 @@ private struct DeliveryWorld {
   mutating func restart() throws {
     calls.removeAll()
     isWakeAsked = false
-    try router(.restarted)
+    try router(.restarted(isAppRunning: random.chance(2)))
     try ledger(.restarted)
   }
 }
@@ -136,6 +136,7 @@ private struct DeliveryWorld {
     for _ in 0..<10_000 { try world.step() }
     // From here on everybody behaves.
     world.canWake = true
+    world.now = world.now + EventRouter.reconnectionPatience
     try world.ledger(.gateOpened)
     try world.router(.wakePossible)
     for _ in 0..<200_000 where !world.ledger.entries.isEmpty {

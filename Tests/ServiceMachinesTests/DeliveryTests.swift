@@ -67,6 +67,30 @@ import Testing
         == [.resolved(occurrence: event, resolution: .handled(by: [Self.own]))])
   }
 
+  @Test("After a restart an app that was running gets what is for its delegate when it comes back in time [B29]")
+  func reconnects() throws {
+    let events = (1...2).map { Self.occurrence(Int64($0), .finished, "u\($0)") }
+    for comesBack in [true, false] {
+      var router = EventRouter()
+      #expect(router.handle(.restarted(isAppRunning: true), at: 0).isEmpty)
+      #expect(router.nextDeadline == nil)
+      for event in events { #expect(router.handle(.occurred(event), at: 0).isEmpty, "the extension isn't woken yet") }
+      let deadline = try #require(router.nextDeadline)
+      if comesBack {
+        #expect(
+          router.handle(.observing(recipient: Self.app, isObserving: true), at: 1)
+            == events.map { .call(recipient: Self.app, occurrence: $0) })
+        #expect(!router.handle(.tick, now: deadline).contains(.wakeExtension))
+      } else {
+        #expect(router.handle(.wakePossible, at: 1).isEmpty)
+        #expect(router.handle(.tick, now: deadline) == [.wakeExtension])
+      }
+    }
+    var router = EventRouter()
+    _ = router.handle(.restarted(isAppRunning: false), at: 0)
+    #expect(router.handle(.occurred(events[0]), at: 0) == [.wakeExtension])
+  }
+
   @Test("A woken extension gets all that waits, also what the app scheduled, in order [B32]")
   func batch() {
     var router = EventRouter()

@@ -84,9 +84,10 @@ struct ServiceCore: Sendable, Equatable {
       }
     case .restarted:
       queue.append(.planner(.restarted))
-      for app in apps.keys.sorted() {
+      for (app, machines) in apps.sorted(by: { $0.key < $1.key }) {
+        let router = EventRouter.Event.restarted(isAppRunning: machines.lifecycle.running > 0)
         queue += [
-          .app(app, .control(.restarted)), .app(app, .router(.restarted)), .app(app, .ledger(.restarted)),
+          .app(app, .control(.restarted)), .app(app, .router(router)), .app(app, .ledger(.restarted)),
           .app(app, .restrictions(.restarted)), .app(app, .registry(.restarted)), .app(app, .lifecycle(.restarted)),
         ]
       }

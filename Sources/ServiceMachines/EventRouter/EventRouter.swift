@@ -18,6 +18,8 @@ public struct EventRouter: Sendable, Equatable, Codable {
   static let challengePatience: Duration = .seconds(30)
   /// A delegate may be at work with a large file.
   static let callPatience: Duration = .minutes(5)
+  /// A process that lost its service connects again within a second of the next one's start.
+  static let reconnectionPatience: Duration = .seconds(2)
 
   /// With a delegate, in the order in which they came.
   public private(set) var observers: [Recipient] = []
@@ -29,18 +31,37 @@ public struct EventRouter: Sendable, Equatable, Codable {
   private var isWakeAsked = false
   /// The run that was asked for, until it is ready.
   private var wokenRun: Int64?
+  /// Until then what is for the extension waits, because a delegate may come back for it (B29).
+  private var reconnectsUntil: Instant?
 
   public init() {}
 
-  public var nextDeadline: Instant? { calls.lazy.compactMap(\.deadline).min() }
+  public var nextDeadline: Instant? {
+    let next = calls.lazy.compactMap(\.deadline).min()
+    guard let reconnectsUntil, !waiting.isEmpty else { return next }
+    return min(next ?? reconnectsUntil, reconnectsUntil)
+  }
 
   public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+    var effects: [Effect] = []
+    if let until = reconnectsUntil, until <= now {
+      reconnectsUntil = nil
+      effects = wake()
+    }
+    return effects + take(event, now)
+  }
+
+  private mutating func take(_ event: Event, _ now: Instant) -> [Effect] {
     switch event {
     case .occurred(let occurrence): return occurred(occurrence, now)
     case .observing(let recipient, let isObserving):
       observers.removeAll { $0 == recipient }
-      if isObserving { observers.append(recipient) }
-      return []
+      guard isObserving else { return [] }
+      observers.append(recipient)
+      guard reconnectsUntil != nil else { return [] }
+      let all = waiting
+      waiting.removeAll()
+      return all.flatMap { occurred($0, now) }
     case .answered(let number, let recipient, let isHandled):
       guard let index = calls.firstIndex(where: { $0.occurrence.number == number }),
         calls[index].asked.contains(recipient)
@@ -72,9 +93,10 @@ public struct EventRouter: Sendable, Equatable, Codable {
     case .wakePossible: return wake()
     case .dropped(let number): return dropped(number)
     case .tick: return tick(now)
-    case .restarted:
+    case .restarted(let isAppRunning):
       // Connections, runs and challenges went with the service; the ledger offers the rest anew.
       self = EventRouter()
+      if isAppRunning { reconnectsUntil = now + Self.reconnectionPatience }
       return []
     }
   }
@@ -105,7 +127,7 @@ public struct EventRouter: Sendable, Equatable, Codable {
   }
 
   private mutating func wake() -> [Effect] {
-    guard !waiting.isEmpty, !isWakeAsked, readyRun == nil else { return [] }
+    guard !waiting.isEmpty, !isWakeAsked, readyRun == nil, reconnectsUntil == nil else { return [] }
     isWakeAsked = true
     return [.wakeExtension]
   }

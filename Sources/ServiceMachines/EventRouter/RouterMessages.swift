@@ -52,7 +52,8 @@ extension EventRouter {
     /// Nobody needs it any more: the download was cancelled.
     case dropped(number: Int64)
     case tick
-    case restarted
+    /// `isAppRunning`: a process of the app was connected when the service died, and may come back.
+    case restarted(isAppRunning: Bool)
   }
 
   public enum Effect: Sendable, Equatable, Codable {
