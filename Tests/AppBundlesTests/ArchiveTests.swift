@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(
-    "A hostile archive is a named error and leaves nothing", .enabled(if: hasPython, "python3 isn't installed"),
+    "A hostile archive is a named error and leaves nothing [F-51]", .enabled(if: hasPython, "python3 isn't installed"),
     arguments: attacks)
   func hostile(attack: Attack) throws {
     let scratch = try Scratch()

@@ -30,7 +30,7 @@ import Testing
     #expect(try text() == text())
   }
 
-  @Test("A fleet's requests lie evenly, and the return of an origin isn't its next fall [B3]")
+  @Test("A fleet's requests lie evenly, and the return of an origin isn't its next fall [B3, F-62]")
   func fleet() throws {
     // Few machines have high peaks by mere chance: an hour is counted as one.
     let report = Fleet.report(machines: 2500, seed: 11)

@@ -188,7 +188,7 @@ import Testing
     for time in outcome.times.dropFirst(index + 1) { #expect(time >= outcome.times[index] + .seconds(30)) }
   }
 
-  @Test("F-25 the probe of a closed road may have a chunk list") func probe() async throws {
+  @Test("F-23 the probe of an origin that was left alone may have a chunk list") func probe() async throws {
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(Trial.content)
       $0.handler = { _, nth in nth <= 12 ? .status(500) : nil }

@@ -38,7 +38,7 @@ import Testing
     #expect(harness.contents() == Self.whole)
   }
 
-  @Test("F-44 a later run goes on in the blocks that an earlier one had preallocated", arguments: [true, false])
+  @Test("F-45 a later run goes on in the blocks that an earlier one had preallocated", arguments: [true, false])
   func later(journalKnows: Bool) async throws {
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(Self.content)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(
-    "F-44 on a real ext4 volume with room for the file once, each run ends well",
+    "F-45 on a real ext4 volume with room for the file once, each run ends well",
     .enabled(if: Ext4Volume.canMount, "mounting a loop device takes root and mkfs.ext4"))
   func ext4() async throws {
     let size = 20 << 20

@@ -186,7 +186,7 @@ import Testing
     session.withLock { $0 = nil }
   }
 
-  @Test("An extension that crashes in an installation doesn't keep the app from being launched (B8)")
+  @Test("An extension that crashes in an installation doesn't keep the app from being launched (B8, F-58)")
   func crashes() async throws {
     let world = try ServiceWorld()
     world.publish(Self.sessions)
