@@ -8,7 +8,9 @@ import Testing
     .init(holder: holder < 0 ? .run(-holder) : .connection(holder), token: token)
   }
 
-  @Test("Control is given to one at a time, in the order of asking, and given on as soon as it is released [B65, B66, F-60]")
+  @Test(
+    "Control is given to one at a time, in the order of asking, and given on as soon as it is released [B65, B66, F-60]"
+  )
   func fifo() {
     var control = ExclusiveControl()
     #expect(control.handle(.requested(Self.claim(1), timeout: nil), at: 0) == [.grant(Self.claim(1))])

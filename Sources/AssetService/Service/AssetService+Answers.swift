@@ -17,9 +17,7 @@ extension AssetService {
         renewed += 1
         continue
       }
-      if value.uniqueIdentifier.isEmpty || downloads[app]?[value.uniqueIdentifier] != nil {
-        value.uniqueIdentifier = UUID().uuidString
-      }
+      value.uniqueIdentifier = unused(value.uniqueIdentifier, of: app)
       downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
       accepted.append(value.planned)
     }
@@ -62,15 +60,26 @@ extension AssetService {
     report(all, of: app)
     return all.map { one in
       var value =
-        rejected[app]?.removeValue(forKey: one.identifier) ?? unplanned.removeValue(forKey: one.identifier)
+        rejected[app]?.removeValue(forKey: one.identifier) ?? unplanned[one.identifier]
         ?? DownloadValue(
           identifier: one.identifier, uniqueIdentifier: "", url: "", applicationGroupIdentifier: "", fileSize: nil)
-      if value.uniqueIdentifier.isEmpty { value.uniqueIdentifier = UUID().uuidString }
+      if unplanned.removeValue(forKey: one.identifier)?.uniqueIdentifier != value.uniqueIdentifier {
+        value.uniqueIdentifier = unused(value.uniqueIdentifier, of: app)
+      }
       value.state = -1
       downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
       return .app(
         app, .rejected(download: value.uniqueIdentifier, failure: .framework(Int(one.code), one.reason)))
     }
+  }
+
+  /// The unique identifier that an extension gave, where it is one and nothing had it before: it names a file, and what the
+  /// engine once made of another download under it would be taken for the result. Otherwise a new one.
+  func unused(_ uniqueIdentifier: String, of app: String) -> String {
+    guard UUID(uuidString: uniqueIdentifier) != nil, downloads[app]?[uniqueIdentifier] == nil,
+      transfers.record(.init(app: app, download: uniqueIdentifier)) == nil
+    else { return UUID().uuidString }
+    return uniqueIdentifier
   }
 
   /// In the summary of the run that answered it: what isn't wrong in itself may still have no place before the first launch.

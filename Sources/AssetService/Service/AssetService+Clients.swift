@@ -201,9 +201,7 @@ extension AssetService {
 
   func schedule(_ download: Download, of app: String, run: Int64) async -> Int32 {
     var value = DownloadValue(download)
-    if UUID(uuidString: value.uniqueIdentifier) == nil || downloads[app]?[value.uniqueIdentifier] != nil {
-      value.uniqueIdentifier = UUID().uuidString
-    }
+    value.uniqueIdentifier = unused(value.uniqueIdentifier, of: app)
     downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
     let status = await answerTo { call in
       .app(app, .schedule(call: call, download: value.planned, caller: .extension(run: run, isAnswering: false)))

@@ -20,7 +20,7 @@ import Testing
     #include <stdio.h>
     #include <unistd.h>
 
-    static char origin[256], url[400], many[32];
+    static char origin[256], url[400], many[32], long_name[2000];
     static ba_download make(const char *id) {
       ba_download download;
       memset(&download, 0, sizeof download);
@@ -46,6 +46,15 @@ import Testing
           snprintf(many, sizeof many, "%06d", index);
           d = make(many), d.file_size = 0, host->answer(host, &d);
         }
+        return BA_OK;
+      }
+      if (request->kind == BA_REQUEST_UPDATE) {
+        memset(long_name, 'x', sizeof long_name - 1);
+        d = make("long"), d.unique_identifier = ba_text(long_name), host->answer(host, &d);
+        d = make("path"), d.unique_identifier = ba_text("../../../../../../tmp/outrider-evil"), host->answer(host, &d);
+        d = make("same"), d.unique_identifier = ba_text("11111111-2222-3333-4444-555555555555"), host->answer(host, &d);
+        d = make("again"), d.unique_identifier = ba_text("11111111-2222-3333-4444-555555555555"), host->answer(host, &d);
+        d = make("bad"), d.unique_identifier = ba_text(long_name), d.file_size = 0, host->answer(host, &d);
         return BA_OK;
       }
       d = make("twice"), host->answer(host, &d);
@@ -115,6 +124,31 @@ import Testing
     #expect(text.status == 0 && text.output.contains("47"), "\(text.output)")
     let json = try Workspace.run(["runs", ServiceWorld.app, "--json", "--state", world.state])
     #expect(json.output.contains("\"elsewhere\""))
+  }
+
+  @Test("Unique identifiers that aren't any, or were used before, are replaced: each download is another one")
+  func uniqueIdentifiers() async throws {
+    let world = try ServiceWorld()
+    world.origin.set("/manifest.json", .init(.text(world.origin.url(""))))
+    world.origin.set("/file", .init(.pseudoRandom(seed: 1, count: 1000)))
+    try world.start()
+    _ = try await world.install(world.bundle(library: Self.library.get()))
+    try await world.waitUntilOpen()
+    let session = try await world.connect()
+    defer { session.close() }
+    for round in 1...2 {
+      try await world.wait("all is settled") { try await world.downloads().isEmpty }
+      let before = world.origin.requests.filter { $0.path == "/file" }.count
+      _ = try await session.request(.simulate(request: .update, app: ServiceWorld.app))
+      try await world.wait("request \(round) has ended") {
+        try await world.runs().filter { $0.request == "update" && $0.outcome.kind == "returned" }.count == round
+      }
+      let run = try #require(try await world.runs().last { $0.request == "update" })
+      #expect(run.downloads.accepted == 5 && run.downloads.rejected.map(\.identifier) == ["bad"], "\(run.downloads)")
+      try await world.wait("all is settled again") { try await world.downloads().isEmpty }
+      #expect(world.origin.requests.filter { $0.path == "/file" }.count == before + 5, "none is an old one's result")
+    }
+    #expect(!world.log.contains("can't be written") && !FileManager.default.fileExists(atPath: "/tmp/outrider-evil"))
   }
 
   @Test("Of 100,000 downloads in one answer the good one is transferred, and the others are rejected and counted")
