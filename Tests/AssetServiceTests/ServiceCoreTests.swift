@@ -1,4 +1,6 @@
 import AssetModel
+import AssetStore
+import Foundation
 import ServiceMachines
 import Testing
 
@@ -97,6 +99,30 @@ import Testing
       if case .reportRejected(_, let downloads) = action { downloads.map(\.code) } else { [] }
     }
     #expect(codes == [100])
+  }
+
+  @Test("An app has so many scheduled downloads that the journal takes what is kept of them, and no more")
+  func tooMany() throws {
+    var core = Self.core()
+    _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    func schedule(_ number: Int) -> [Action] {
+      let download = PlannedDownload(
+        uniqueIdentifier: UUID().uuidString, identifier: "d\(number)", size: nil, host: "example.com")
+      return core.handle(
+        .app("a", .schedule(call: UInt64(number), download: download, caller: .operator)), now: .start)
+    }
+    for number in 0..<DownloadRegistry.maxScheduled {
+      #expect(!schedule(number).contains { if case .reply(_, .failure) = $0 { true } else { false } })
+    }
+    let refused = schedule(DownloadRegistry.maxScheduled).compactMap { action -> Int? in
+      if case .reply(_, .failure(let failure)) = action { failure.code } else { nil }
+    }
+    #expect(refused == [102])
+    let machines = try #require(core.apps["a"])
+    // One answer may bring half as many again, because it is validated as a whole.
+    let longest = AssetStore.longestServiceValue * 2 / 3
+    #expect(try JSONEncoder().encode(machines.restrictions).count < longest)
+    #expect(try JSONEncoder().encode(machines.budgets.keys.sorted()).count < longest)
   }
 
   @Test("A run that never began gives its place among the wakes back")

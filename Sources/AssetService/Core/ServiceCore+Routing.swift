@@ -223,6 +223,11 @@ extension ServiceCore {
 
   /// Whether a download may be scheduled; if not, somebody has been told.
   private mutating func admitted(_ app: String, _ download: PlannedDownload, isManifest: Bool) -> Bool {
+    if !isManifest, apps[app].map({ $0.registry.scheduledCount >= DownloadRegistry.maxScheduled }) ?? false {
+      lastRefusal = .framework(
+        102, "the app has \(DownloadRegistry.maxScheduled) scheduled downloads, and may have no more at a time")
+      return false
+    }
     var failure: Failure?
     change(app) { machines in
       for effect in machines.restrictions.handle(.requested(download, isManifest: isManifest), now: .start) {

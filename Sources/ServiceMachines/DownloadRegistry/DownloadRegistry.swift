@@ -7,6 +7,8 @@ internal import AssetModel
 public struct DownloadRegistry: Sendable, Equatable, Codable {
   /// Failed downloads that are remembered: an operation on one is answered with 103.
   public static let maxFailed = 256
+  /// Scheduled ones, beyond which none is admitted: what is kept of all of them together is one value in the journal.
+  public static let maxScheduled = 20_000
   /// Finished and cancelled ones: 101.
   public static let maxRecent = 1024
 
@@ -35,6 +37,9 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
 
   /// Scheduled, running and failed ones (B45), in no order.
   public var current: some Collection<Entry> { entries.values.lazy.filter { !$0.isCancelling } }
+
+  /// Scheduled and running ones, without manifests.
+  public var scheduledCount: Int { scheduled.count }
 
   public func entry(identifier: String) -> Entry? { scheduled[identifier].flatMap { entries[$0] } }
 
