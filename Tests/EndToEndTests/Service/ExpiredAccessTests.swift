@@ -50,11 +50,14 @@ import Testing
     func refuse() { values.withLock { $0.refusals += 1 } }
   }
 
-  /// A background download waits half a minute before another attempt: somebody ends that.
+  /// Another attempt is half a minute away at most: somebody ends the wait, unless it is over by itself.
   private static func hurry(_ world: ServiceWorld) async throws {
+    func attempts() -> Int { world.origin.requests.filter { $0.path == "/t1" }.count }
     try await world.wait("it was cut") {
-      try await world.downloads().contains { $0.waiting?.code == "retrying" }
+      if attempts() > 1 { return true }
+      return try await world.downloads().contains { $0.waiting?.code == "retrying" }
     }
+    guard attempts() == 1 else { return }
     let session = try await world.connect()
     defer { session.close() }
     _ = try await session.request(.act(action: .pause, download: "t1"))
@@ -86,8 +89,8 @@ import Testing
     try await world.waitUntilOpen()
     try await world.waitUntilShelved(["t1": Self.size])
     let requests = world.origin.requests.filter { $0.path == "/t1" }
-    #expect(requests.map(\.query) == ["key=1", "key=1", "key=2"])
-    #expect(requests.last?.header("Range") == "bytes=\(Self.cut)-")
+    #expect(requests.filter { $0.query == "key=2" }.count == 1)
+    #expect(requests.dropFirst().allSatisfy { $0.header("Range") == "bytes=\(Self.cut)-" }, "no byte comes twice")
     #expect(try await world.runs().filter { $0.request == "install" }.count == 2)
     #expect(try await world.runs().allSatisfy { $0.request != "periodic" })
     let app = try #require(try await world.summary())
@@ -101,7 +104,9 @@ import Testing
     _ = try await world.install(world.bundle())
     try await Self.hurry(world)
     try await world.waitUntilOpen()
-    #expect(world.origin.requests.filter { $0.path == "/t1" }.map(\.query) == ["key=1", "key=1", "key=2"])
+    // The example extension schedules what has failed once more, behind the open gate.
+    let queries = world.origin.requests.filter { $0.path == "/t1" }.compactMap(\.query)
+    #expect(queries.drop { $0 == "key=1" }.allSatisfy { $0 == "key=2" } && queries.contains("key=2"), "\(queries)")
     #expect(world.shelved().isEmpty)
   }
 
