@@ -1,7 +1,8 @@
 internal import CLinux
 internal import LinuxSystem
 
-/// A connection to the system bus, for what its services say of power and network, and whether the locale has changed. It belongs to the thread that made it.
+/// A connection to the system bus, for what its services say of power and network, and whether the locale has changed. It
+/// belongs to the thread that made it.
 struct SystemBus: ~Copyable {
   private let bus: OpaquePointer
 

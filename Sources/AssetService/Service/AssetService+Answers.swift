@@ -59,12 +59,17 @@ extension AssetService {
     }
     report(all, of: app)
     return all.map { one in
-      var value =
-        rejected[app]?.removeValue(forKey: one.identifier) ?? unplanned[one.identifier]
-        ?? DownloadValue(
-          identifier: one.identifier, uniqueIdentifier: "", url: "", applicationGroupIdentifier: "", fileSize: nil)
-      if unplanned.removeValue(forKey: one.identifier)?.uniqueIdentifier != value.uniqueIdentifier {
+      var value: DownloadValue
+      if let download = rejected[app]?.removeValue(forKey: one.identifier) {
+        value = download
         value.uniqueIdentifier = unused(value.uniqueIdentifier, of: app)
+      } else {
+        // It was given a name when it was accepted.
+        value =
+          unplanned.removeValue(forKey: one.identifier)
+          ?? DownloadValue(
+            identifier: one.identifier, uniqueIdentifier: UUID().uuidString, url: "", applicationGroupIdentifier: "",
+            fileSize: nil)
       }
       value.state = -1
       downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
