@@ -21,7 +21,7 @@ extension DownloadValue: Codable {
   private static let bodyFlag = 4
   private static let allFlags = 7
 
-  private var fields: [String] {
+  var fields: [String] {
     var flags = 0
     if isEssential { flags |= Self.essentialFlag }
     if isManifest { flags |= Self.manifestFlag }
@@ -35,7 +35,7 @@ extension DownloadValue: Codable {
     return fields
   }
 
-  private init?(fields: [String]) {
+  init?(fields: [String]) {
     guard fields.count >= 11, fields[4].isEmpty || Int64(fields[4]) != nil, let priority = Int(fields[5]),
       let state = Int(fields[6]), let flags = Int(fields[7]), flags & ~Self.allFlags == 0,
       let count = Int(fields[10]), count >= 0, count <= (fields.count - 11) / 2
@@ -80,30 +80,66 @@ enum FieldText {
   static func split(_ text: String) -> [String] {
     var text = text
     return text.withUTF8 { bytes in
-      bytes.split(separator: separator, omittingEmptySubsequences: false).map { part in
-        guard part.contains(escape) else { return String(decoding: UnsafeBufferPointer(rebasing: part), as: UTF8.self) }
-        return unescaped(part)
-      }
+      var fields: [String] = []
+      forEach(in: bytes) { fields.append(String(decoding: $0, as: UTF8.self)) }
+      return fields
     }
   }
 
-  private static func unescaped(_ part: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+  /// nil where the bytes aren't UTF-8.
+  static func validFields(_ text: [UInt8]) -> [String]? {
+    var fields: [String] = []
+    fields.reserveCapacity(11)
+    var isValid = true
+    // Validating costs more than all else, and what is ASCII is valid.
+    let isASCII = text.allSatisfy { $0 < 0x80 }
+    text.withUnsafeBufferPointer { bytes in
+      forEach(in: bytes) { field in
+        if isASCII {
+          fields.append(String(decoding: field, as: UTF8.self))
+        } else if let field = String(validating: field, as: UTF8.self) {
+          fields.append(field)
+        } else {
+          isValid = false
+        }
+      }
+    }
+    return isValid ? fields : nil
+  }
+
+  @inline(__always)
+  private static func forEach(in bytes: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+    var start = 0
+    var isEscaped = false
+    for index in 0...bytes.count {
+      if index < bytes.count, bytes[index] != separator {
+        isEscaped = isEscaped || bytes[index] == escape
+        continue
+      }
+      let field = UnsafeBufferPointer(rebasing: bytes[start..<index])
+      if isEscaped { unescaped(field).withUnsafeBufferPointer(body) } else { body(field) }
+      start = index + 1
+      isEscaped = false
+    }
+  }
+
+  private static func unescaped(_ field: UnsafeBufferPointer<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var isEscaped = false
-    for byte in part {
+    for byte in field {
       if !isEscaped, byte == escape {
         isEscaped = true
         continue
       }
-      if isEscaped, byte == UInt8(ascii: "p") {
-        bytes.append(separator)
-      } else if isEscaped, byte == UInt8(ascii: "b") {
-        bytes.append(escape)
-      } else {
-        bytes.append(byte)
-      }
+      let meant =
+        switch byte {
+        case UInt8(ascii: "p") where isEscaped: separator
+        case UInt8(ascii: "b") where isEscaped: escape
+        default: byte
+        }
+      bytes.append(meant)
       isEscaped = false
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return bytes
   }
 }

@@ -4,6 +4,7 @@ internal import Foundation
 ///
 /// Pure: bytes in, values out. A frame that is longer than it may be is refused by its first four bytes.
 public enum FrameCodec {
+  fileprivate static let noMessage = "it isn't JSON, or has no known name"
   /// Bytes of JSON in one frame.
   public static let maxPayload = 1 << 20
 
@@ -23,21 +24,34 @@ public enum FrameCodec {
 
   /// One frame. A message that is longer than a frame may be throws `tooLong`: whoever sends lists sends them in parts.
   public static func encode(_ message: some Encodable) throws(Violation) -> [UInt8] {
+    if let message = message as? any FrequentMessage {
+      var text = JSONText(after: [0, 0, 0, 0])
+      if message.write(to: &text) { return try frame(text.finished()) }
+    }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]
     let json: Data
     do { json = try encoder.encode(message) } catch { throw .malformed("\(error)") }
-    guard json.count <= maxPayload else { throw .tooLong(json.count) }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(json.count + 4)
-    withUnsafeBytes(of: UInt32(json.count).bigEndian) { bytes.append(contentsOf: $0) }
-    bytes.append(contentsOf: json)
+    return try frame([0, 0, 0, 0] + json)
+  }
+
+  /// The first four bytes are for the length.
+  private static func frame(_ bytes: consuming [UInt8]) throws(Violation) -> [UInt8] {
+    let count = bytes.count - 4
+    guard count <= maxPayload else { throw .tooLong(count) }
+    for index in 0..<4 { bytes[index] = UInt8(truncatingIfNeeded: count >> (24 - 8 * index)) }
     return bytes
   }
 
   public static func decode<Message: Decodable>(
     _ type: Message.Type, from payload: some Sequence<UInt8>
   ) throws(Violation) -> Message {
+    if let frequent = type as? any FrequentMessage.Type, let bytes = payload as? ArraySlice<UInt8> {
+      var reader = JSONReader(bytes)
+      if let message = frequent.read(&reader) as? Message, reader.isAtEnd { return message }
+      // No object: not worth the decoder's time, which a hostile sender would have it spend.
+      guard let first = bytes.first, "{ \t\r\n".utf8.contains(first) else { throw .malformed(noMessage) }
+    }
     do { return try JSONDecoder().decode(type, from: Data(payload)) } catch let error as DecodingError {
       throw .malformed(error.place)
     } catch {
@@ -84,7 +98,7 @@ extension DecodingError {
       @unknown default: Context(codingPath: [], debugDescription: "")
       }
     let path = context.codingPath.prefix(8).map(\.stringValue.prefixOfName).joined(separator: ".")
-    return path.isEmpty ? "it isn't JSON, or has no known name" : "at \(path)"
+    return path.isEmpty ? FrameCodec.noMessage : "at \(path)"
   }
 }
 
