@@ -10,10 +10,13 @@ internal import Synchronization
 public final class ServiceConnection: Sendable {
   /// Seconds for which a message may stay unsent because the service reads nothing.
   public static let maxUnreadSeconds = 30
+  /// Milliseconds after which recv(2) looks up by itself (SO_RCVTIMEO), so that a reader with more time than that needs no
+  /// poll(2) before it.
+  private static let longWait: Int32 = 1000
 
   /// Of the socket; nil for a connection that was handed over.
   public let path: String?
-  private let descriptor: Int32
+  let descriptor: Int32
   /// Held for the length of a frame: frames of two writers mustn't mix.
   private let writing = Mutex(false)
   private let incoming = Mutex(FrameAssembler())
@@ -62,9 +65,11 @@ public final class ServiceConnection: Sendable {
     // From here on `deinit` closes the descriptor, whatever is thrown.
     let flags = fcntl(descriptor, F_GETFL)
     var patience = timeval(tv_sec: Self.maxUnreadSeconds, tv_usec: 0)
+    var look = timeval(tv_sec: 0, tv_usec: Int(Self.longWait) * 1000 - 1000)
     guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, flags >= 0,
       fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0,
-      setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size)) == 0
+      setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size)) == 0,
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &look, socklen_t(MemoryLayout<timeval>.size)) == 0
     else { throw ServiceConnectionError(.system(call: "fcntl", errno: errno), path: path) }
     // struct ucred: process, user, group (unix(7), SO_PEERCRED).
     var peer: (Int32, UInt32, UInt32) = (0, .max, .max)
@@ -124,37 +129,65 @@ public final class ServiceConnection: Sendable {
   /// Waits for the next message; nil when the connection was closed, by either side, between two messages.
   ///
   /// What isn't a message ends the connection: nothing after it can be believed.
-  public func receive() throws(ServiceConnectionError) -> ServiceMessage? {
-    do {
-      while true {
-        if let payload = try incoming.withLock({ (assembler) throws(FrameCodec.Violation) in try assembler.next() }) {
-          return try FrameCodec.decode(ServiceMessage.self, from: payload)
-        }
-        guard let part = try read() else { return nil }
-        incoming.withLock { $0.append(part) }
+  public func receive() throws(ServiceConnectionError) -> ServiceMessage? { try receive(until: nil) }
+
+  /// - Throws: `unanswered` when the time is up; the connection is as it was.
+  func receive(until deadline: ContinuousClock.Instant?) throws(ServiceConnectionError) -> ServiceMessage? {
+    while true {
+      if let message = try buffered() { return message }
+      var wait: Int32 = -1
+      if let deadline {
+        let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+        guard left > 0 else { throw failure(.unanswered(seconds: 0)) }
+        wait = Int32(min(left.rounded(.up), Double(Int32.max)))
       }
-    } catch let violation as FrameCodec.Violation {
-      close()
-      throw failure(.malformed(violation.description))
-    } catch let error as ServiceConnectionError {
-      close()
-      throw error
-    } catch {
-      throw failure(.closed)
+      guard try read(atMost: wait) else { return nil }
     }
   }
 
-  private func read() throws(ServiceConnectionError) -> [UInt8]? {
+  /// The next message of what has been read; nil: there is no whole one.
+  func buffered() throws(ServiceConnectionError) -> ServiceMessage? {
+    do throws(FrameCodec.Violation) {
+      let payload = try incoming.withLock { (assembler) throws(FrameCodec.Violation) in try assembler.next() }
+      return try payload.map { payload throws(FrameCodec.Violation) in
+        try FrameCodec.decode(ServiceMessage.self, from: payload)
+      }
+    } catch {
+      close()
+      throw failure(.malformed(error.description))
+    }
+  }
+
+  /// Reads what is there, without waiting. False: the connection has ended.
+  func fill() throws(ServiceConnectionError) -> Bool { try read(atMost: 0) }
+
+  /// Waits for so many milliseconds, or (-1) for as long as it takes. False: the connection has ended.
+  private func read(atMost wait: Int32) throws(ServiceConnectionError) -> Bool {
+    // A wait that has no end is recv(2)'s own.
+    if wait > 0, wait < Self.longWait {
+      var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      if uninterrupted({ poll(&polled, 1, wait) }) == 0 { return true }
+    }
     var failed: Int32 = 0
     let part = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
-      let received = uninterrupted { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+      let received = uninterrupted {
+        recv(descriptor, buffer.baseAddress, buffer.count, wait == 0 ? Int32(MSG_DONTWAIT) : 0)
+      }
       count = max(0, received)
       failed = received < 0 ? errno : 0
     }
+    switch failed {
+    case 0:
+      if part.isEmpty { return false }
+      incoming.withLock { $0.append(part) }
+      return true
+    case EAGAIN: return true
     // Unread bytes at the other end make its end a reset.
-    if failed == ECONNRESET { return nil }
-    if failed != 0 { throw failure(.system(call: "recv", errno: failed)) }
-    return part.isEmpty ? nil : part
+    case ECONNRESET: return false
+    default:
+      close()
+      throw failure(.system(call: "recv", errno: failed))
+    }
   }
 
   /// Ends the conversation in both directions: a thread that receives returns. May be called by any thread, repeatedly.

@@ -1,7 +1,4 @@
-internal import Dispatch
-internal import Glibc
 public import ServiceProtocol
-internal import Synchronization
 
 /// A conversation with the service: requests and their replies, and everything else that the service says.
 ///
@@ -28,7 +25,7 @@ public final class ServiceSession: Sendable {
 
   /// Begins to read.
   public init(_ connection: ServiceConnection, handlers: Handlers = Handlers()) throws(ServiceConnectionError) {
-    conversation = Conversation(connection)
+    conversation = try Conversation(connection)
     try conversation.startReading(handlers)
   }
 
@@ -47,22 +44,7 @@ public final class ServiceSession: Sendable {
   /// - Parameter seconds: How long the service may take; then the connection is ended, since whether the request was
   ///   carried out isn't known. nil: as long as the connection lasts.
   public func requestBlocking(_ request: ClientRequest, within seconds: Int? = nil) throws(ServiceFailure) -> Reply {
-    let answered = DispatchSemaphore(value: 0)
-    let box = Box()
-    conversation.ask(request) { result in
-      box.result.withLock { $0 = result }
-      answered.signal()
-    }
-    if let seconds, answered.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
-      close()
-      throw ServiceFailure(conversation.connection.failure(.unanswered(seconds: seconds)))
-    } else if seconds == nil {
-      answered.wait()
-    }
-    guard let result = box.result.withLock({ $0 }) else {
-      throw ServiceFailure(conversation.connection.failure(.closed))
-    }
-    return try result.get()
+    try conversation.askBlocking(request, within: seconds)
   }
 
   /// Asks, and calls back once: on the reading thread, or before this returns if the connection has ended.
@@ -80,10 +62,6 @@ public final class ServiceSession: Sendable {
 
   /// Ends the conversation; whatever waits fails.
   public func close() { conversation.connection.close() }
-
-  private final class Box: Sendable {
-    let result = Mutex<Result<Reply, ServiceFailure>?>(nil)
-  }
 }
 
 extension ServiceSession {
