@@ -107,6 +107,12 @@ int ol_epoll_add(int epoll, int descriptor, uint64_t key) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) < 0 ? errno : 0;
 }
 
+int ol_epoll_change(int epoll, int descriptor, uint64_t key, int reads, int writes) {
+  struct epoll_event event = {
+      .events = (reads ? (uint32_t)EPOLLIN : 0) | (writes ? (uint32_t)EPOLLOUT : 0), .data.u64 = key};
+  return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event) < 0 ? errno : 0;
+}
+
 int ol_epoll_remove(int epoll, int descriptor) {
   return epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, NULL) < 0 ? errno : 0;
 }

@@ -58,7 +58,7 @@ final class HostCore: @unchecked Sendable {
     untested = configuration.canaryWithout
     logger = configuration.logger
     do throws(SystemCallError) {
-      loop = try EventLoop()
+      loop = try EventLoop("outrider.watch")
     } catch {
       throw .failed("the watchdog doesn't start: \(error.description)")
     }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Glibc
 internal import LinuxSystem
 internal import ServiceProtocol
@@ -14,7 +13,7 @@ struct ConnectionID: Sendable, Hashable, Comparable, CustomStringConvertible {
 /// One client's socket. Frames are taken apart and put together here, and everything has a bound; what they mean is the
 /// service's affair.
 ///
-/// @unchecked Sendable: everything that changes is touched on `queue` only.
+/// @unchecked Sendable: touched on the service's loop only.
 final class ClientConnection: @unchecked Sendable {
   enum Arrival: Sendable {
     case message(ClientMessage)
@@ -24,6 +23,8 @@ final class ClientConnection: @unchecked Sendable {
 
   /// Requests without an answer, and answers that the service hasn't looked at; then nothing is read until one has gone.
   static let maxRequests = 64
+  /// Bytes that are read at once. They may be a hundred messages, each of which the kernel keeps by itself.
+  private static let maxRead = 8192
   /// Seconds in which a client has to say who it is.
   static let greetingSeconds = 10
 
@@ -31,128 +32,158 @@ final class ClientConnection: @unchecked Sendable {
   let process: Int32
   /// What the process executed when it connected; nil where that can't be seen.
   let executable: (path: String, identity: FileIdentity)?
-  private let socket: Int32
-  private let queue: DispatchQueue
+  private let socket: OwnedDescriptor
+  private let loop: EventLoop
+  private let share: ProcessShare
+  /// Never called by a method that the service calls: it may be changing what it would have to look at.
   private let receive: @Sendable (ConnectionID, Arrival) -> Void
-  private let reader: any DispatchSourceRead
-  private var writer: (any DispatchSourceWrite)?
+  private let deadline: UInt64
+  private var watched: UInt64?
   private var assembler = FrameAssembler()
   private var outbox = Outbox()
   private var requests: Set<UInt64> = []
-  private let share: ProcessShare
   private var answers = 0
   private var isReading = true
+  private var isDecoding = false
   private var isWriting = false
   private var isClosed = false
-  private var hasGreeted = false
-  private var buffer = [UInt8](repeating: 0, count: 65536)
 
   init(
-    _ id: ConnectionID, taking socket: Int32, of peer: borrowing Peer, sharing share: ProcessShare,
-    on queue: DispatchQueue,
-    receive: @escaping @Sendable (ConnectionID, Arrival) -> Void
+    _ id: ConnectionID, taking socket: consuming OwnedDescriptor, of peer: borrowing Peer, sharing share: ProcessShare,
+    on loop: EventLoop, receive: @escaping @Sendable (ConnectionID, Arrival) -> Void
   ) {
     self.id = id
     self.socket = socket
     self.share = share
+    self.loop = loop
+    self.receive = receive
     process = peer.process
     executable = peer.executable()
-    self.queue = queue
-    self.receive = receive
-    reader = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
+    deadline = loop.newKey()
   }
 
-  /// On `queue`.
   func start() {
-    reader.setEventHandler { [weak self] in self?.read() }
-    reader.setCancelHandler { [self] in
-      // Both sources are done with the descriptor before it goes.
-      guard let writer else { return finish() }
-      writer.setCancelHandler { [self] in finish() }
-      if !isWriting { writer.resume() }
-      writer.cancel()
+    do throws(SystemCallError) { watched = try loop.watch(socket.number) { [weak self] in self?.ready() } } catch {
+      return close(error.description)
     }
-    reader.resume()
-    queue.asyncAfter(deadline: .now() + .seconds(Self.greetingSeconds)) { [weak self] in
-      guard let self, !hasGreeted else { return }
+    awaitGreeting()
+  }
+
+  private func awaitGreeting() {
+    loop.setTimer(deadline, at: BootClock.now + .seconds(Self.greetingSeconds)) { [weak self] in
+      guard let self else { return }
+      // It may have said so, and it is the service that hasn't read it.
+      if !isReading { return awaitGreeting() }
       close("it didn't say who it is within \(Self.greetingSeconds) s")
     }
   }
 
-  private func finish() { Glibc.close(socket) }
+  // MARK: What the service says
 
   /// The connection is known: it may stay.
-  func greeted() { queue.async { self.hasGreeted = true } }
+  func greeted() { loop.setTimer(deadline, at: nil) }
 
   func answer(_ id: UInt64, _ result: Result<Reply, ServiceFailure>) {
-    queue.async { [self] in
-      guard !isClosed, requests.remove(id) != nil else { return }
-      share.end(1)
-      let frames =
-        switch result {
-        case .success(let reply): ReplyFrames.frames(id, reply)
-        case .failure(let failure): [(try? FrameCodec.encode(ServiceMessage.failure(id: id, failure: failure))) ?? []]
-        }
-      for frame in frames where !outbox.append(frame, isAnswer: true) { return close("it doesn't read its answers") }
-      write()
-      resumeReading()
-      share.resume()
+    guard !isClosed, requests.contains(id) else { return }
+    switch result {
+    case .success(let reply) where reply.isLong:
+      makeAnswer(id, .apps) { ReplyFrames.frames(id, reply) }
+    default: answered(id, ReplyFrames.frames(id, result))
     }
+  }
+
+  /// An answer that takes some time to put together: by `worker`, one after the other for each process.
+  func answer(
+    _ id: UInt64, by worker: ListWorker, making list: @escaping @Sendable () -> Result<Reply, ServiceFailure>
+  ) {
+    guard !isClosed, requests.contains(id) else { return }
+    makeAnswer(id, worker) { ReplyFrames.frames(id, list()) }
+  }
+
+  private func makeAnswer(_ id: UInt64, _ worker: ListWorker, _ make: @escaping @Sendable () -> [[UInt8]]) {
+    // Its place is kept: what is said after it may be about what is in it.
+    let place = outbox.reserve()
+    share.encode(by: worker, make) { [weak self] in self?.encoded(id, place, $0) }
+  }
+
+  private func encoded(_ id: UInt64, _ place: Outbox.Place, _ frames: [[UInt8]]) {
+    guard !isClosed else { return }
+    answered(id, frames, at: place)
+  }
+
+  private func answered(_ id: UInt64, _ frames: [[UInt8]], at place: Outbox.Place? = nil) {
+    requests.remove(id)
+    share.end(1)
+    guard outbox.append(frames, at: place) else { return close("it doesn't read its answers") }
+    write()
+    resumeReading()
+    share.resume()
   }
 
   /// The service has looked at an answer of the client.
   func tookAnswer() {
-    queue.async { [self] in
-      answers -= 1
-      resumeReading()
-    }
+    answers -= 1
+    resumeReading()
   }
 
   func send(_ message: ServiceMessage) {
-    queue.async { [self] in
-      guard !isClosed else { return }
-      switch message {
-      case .notify(.progress(let download, _, _)): outbox.setProgress(message, of: download.uniqueIdentifier)
-      case .event(.download(let download)) where download.state == "downloading":
-        outbox.setProgress(message, of: download.uniqueIdentifier)
-      default:
-        if case .call(_, let event) = message { outbox.dropProgress(of: event.download.uniqueIdentifier) }
-        if case .event(.download(let download)) = message { outbox.dropProgress(of: download.uniqueIdentifier) }
-        guard let bytes = try? FrameCodec.encode(message) else { return }
-        guard outbox.append(bytes, isAnswer: false) else { return close("it doesn't read what it is told") }
-      }
-      write()
+    guard !isClosed else { return }
+    switch message {
+    case .notify(.progress(let download, _, _)): outbox.setProgress(message, of: download.uniqueIdentifier)
+    case .event(.download(let download)) where download.state == "downloading":
+      outbox.setProgress(message, of: download.uniqueIdentifier)
+    default:
+      if case .call(_, let event) = message { outbox.dropProgress(of: event.download.uniqueIdentifier) }
+      if case .event(.download(let download)) = message { outbox.dropProgress(of: download.uniqueIdentifier) }
+      guard let bytes = try? FrameCodec.encode(message) else { return }
+      guard outbox.append(bytes, isAnswer: false) else { return close("it doesn't read what it is told") }
     }
+    write()
   }
 
   /// Ends the connection; `reason` is for the log.
-  func end(_ reason: String?) { queue.async { self.close(reason) } }
+  func end(_ reason: String?) { close(reason) }
 
   /// After what was queued has gone, for one who is told why; at the latest after a second.
   func endAfterSending(_ reason: String) {
-    queue.async { [self] in
-      guard !isClosed, !outbox.isEmpty else { return close(reason) }
-      queue.asyncAfter(deadline: .now() + .seconds(1)) { self.close(reason) }
-    }
+    guard !isClosed, !outbox.isEmpty else { return close(reason) }
+    loop.setTimer(deadline, at: BootClock.now + .seconds(1)) { [weak self] in self?.close(reason) }
   }
 
-  // MARK: On the queue
+  // MARK: On its own
+
+  private func ready() {
+    if isWriting { write() }
+    if isReading { read() }
+  }
 
   private func read() {
-    guard !isClosed else { return }
-    let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
+    guard !isClosed, mayTake() else { return showInterest() }
+    share.take()
+    let count = loop.buffer.withUnsafeMutableBytes {
+      recv(socket.number, $0.baseAddress, Self.maxRead, Int32(MSG_DONTWAIT))
+    }
     if count < 0 {
       if [EAGAIN, EINTR].contains(errno) { return }
       return close(errno == ECONNRESET ? nil : SystemCallError.message(errno))
     }
     if count == 0 { return close(nil) }
-    assembler.append(buffer[0..<count])
+    assembler.append(loop.buffer[0..<count])
     decode()
   }
 
   private func decode() {
+    guard !isDecoding else { return }
+    isDecoding = true
+    takeMessages()
+    isDecoding = false
+    showInterest()
+  }
+
+  private func takeMessages() {
     do throws(FrameCodec.Violation) {
-      while !isClosed, isReading, let frame = try assembler.next() {
+      while !isClosed, isReading, mayTake(), let frame = try assembler.next() {
+        share.take()
         let message = try FrameCodec.decode(ClientMessage.self, from: frame)
         if case .request(let id, _) = message {
           guard requests.insert(id).inserted else { return close("request \(id) is under way already") }
@@ -160,16 +191,19 @@ final class ClientConnection: @unchecked Sendable {
         } else {
           answers += 1
         }
-        if isBusy || share.isFull {
-          isReading = false
-          reader.suspend()
-          if !isBusy { share.wait(self) }
-        }
         receive(id, .message(message))
       }
     } catch {
       close(error.description)
     }
+  }
+
+  /// False: nothing more is read until there is room again.
+  private func mayTake() -> Bool {
+    guard isBusy || share.isFull else { return true }
+    isReading = false
+    if !isBusy { share.wait(self) }
+    return false
   }
 
   private var isBusy: Bool {
@@ -180,15 +214,15 @@ final class ClientConnection: @unchecked Sendable {
     guard !isReading, !isClosed, !isBusy else { return }
     if share.isFull { return share.wait(self) }
     isReading = true
-    reader.resume()
+    if isDecoding { return }
     // What had arrived before isn't announced again.
-    decode()
+    loop.submit { self.decode() }
   }
 
   private func write() {
     while !isClosed, let bytes = outbox.next() {
       let count = bytes.withUnsafeBytes {
-        Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        Glibc.send(socket.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       }
       if count >= 0 {
         outbox.sent(count)
@@ -196,36 +230,35 @@ final class ClientConnection: @unchecked Sendable {
       }
       switch errno {
       case EINTR: continue
-      case EAGAIN: return waitForRoom()
+      case EAGAIN:
+        isWriting = true
+        return showInterest()
       default: return close(nil)
       }
     }
-    if isWriting {
-      isWriting = false
-      writer?.suspend()
-    }
+    isWriting = false
+    showInterest()
     resumeReading()
   }
 
-  private func waitForRoom() {
-    guard !isWriting else { return }
-    isWriting = true
-    if writer == nil {
-      writer = DispatchSource.makeWriteSource(fileDescriptor: socket, queue: queue)
-      writer?.setEventHandler { [weak self] in self?.write() }
-    }
-    writer?.resume()
+  private func showInterest() {
+    guard !isClosed, !isDecoding, let watched else { return }
+    var interest: EventLoop.Interest = isReading ? .reading : []
+    if isWriting { interest.insert(.writing) }
+    do throws(SystemCallError) { try loop.change(watched, to: interest) } catch { close(error.description) }
   }
 
   private func close(_ reason: String?) {
     guard !isClosed else { return }
     isClosed = true
-    shutdown(socket, Int32(SHUT_RDWR))
-    if !isReading { reader.resume() }
-    reader.cancel()
+    loop.setTimer(deadline, at: nil)
+    if let watched { loop.stop(watched) }
+    shutdown(socket.number, Int32(SHUT_RDWR))
     share.end(requests.count)
     requests = []
-    share.resume()
-    receive(id, .closed(reason: reason))
+    loop.submit { [self] in
+      share.resume()
+      receive(id, .closed(reason: reason))
+    }
   }
 }

@@ -1,55 +1,56 @@
 internal import CLinux
-internal import Dispatch
 internal import Glibc
 internal import LinuxSystem
 internal import ServiceProtocol
 
 /// The service's socket: takes connections of this user, and nobody else's.
 ///
-/// @unchecked Sendable: everything that changes is touched on `queue` only.
+/// @unchecked Sendable: touched on the service's loop only.
 final class ClientListener: @unchecked Sendable {
   /// A socket that can't be listened on, as a sentence with its remedy.
   struct Refusal: Error, Sendable, CustomStringConvertible {
     let description: String
   }
 
-  let queue = DispatchQueue(label: "outrider.clients")
-  private let socket: Int32
+  /// Bytes of long answers to one process after which the memory is given back that they took.
+  private static let maxKept = 4 << 20
+
+  private let socket: OwnedDescriptor
+  private let loop: EventLoop
   /// nil where the socket was handed down: it isn't ours to remove.
   private let path: String?
-  private let source: any DispatchSourceRead
   private let receive: @Sendable (ConnectionID, ClientConnection.Arrival) -> Void
   private let opened: @Sendable (ClientConnection) -> Void
   private var admission: ConnectionAdmission
   private var shares: [Int32: ProcessShare] = [:]
   private var next: Int64 = 1
-  private var isPaused = false
+  private var watched: UInt64 = 0
+  private let release: UInt64
 
-  /// `opened` is called before anything of a connection is received; both on `queue`.
+  /// `opened` is called before anything of a connection is received; both, and this, on the loop.
   init(
-    listeningOn socket: consuming OwnedDescriptor, path: String?,
+    listeningOn socket: consuming OwnedDescriptor, path: String?, on loop: EventLoop,
     opened: @escaping @Sendable (ClientConnection) -> Void,
     receive: @escaping @Sendable (ConnectionID, ClientConnection.Arrival) -> Void
-  ) {
-    let number = socket.release()
-    self.socket = number
+  ) throws(SystemCallError) {
+    self.socket = socket
+    self.loop = loop
     self.path = path
     self.opened = opened
     self.receive = receive
     admission = ConnectionAdmission(openFiles: Files.mostOpen)
-    source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
-    source.setEventHandler { [weak self] in self?.accept() }
-    source.setCancelHandler { Glibc.close(number) }
-    source.resume()
+    release = loop.newKey()
+    watched = try loop.watch(self.socket.number) { [weak self] in self?.accept() }
   }
 
   /// Takes no more connections and removes the socket.
   func stop() {
-    queue.sync {
-      if let path { unlink(path) }
-      if isPaused { source.resume() }
-      source.cancel()
-    }
+    for timer in [watched, release] { loop.setTimer(timer, at: nil) }
+    loop.stop(watched)
+    // A socket that was handed down goes on collecting connections for the next service.
+    guard let path else { return }
+    unlink(path)
+    shutdown(socket.number, Int32(SHUT_RDWR))
   }
 
   /// A socket at `path`, in a folder of this user's alone. One that nobody listens on any more is replaced: whoever holds
@@ -98,30 +99,29 @@ final class ClientListener: @unchecked Sendable {
     )
   }
 
-  // MARK: On the queue
+  // MARK: Connections
 
+  /// One in each turn of the loop: those who are connected wait behind no more.
   private func accept() {
-    for _ in 0..<64 {
-      var connection: Int32 = -1
-      let code = ol_accept(socket, &connection)
-      guard code == 0 else {
-        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { pause() }
-        return
-      }
-      admit(OwnedDescriptor(taking: connection))
+    var connection: Int32 = -1
+    let code = ol_accept(socket.number, &connection)
+    guard code == 0 else {
+      if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { pause() }
+      return
     }
+    admit(OwnedDescriptor(taking: connection))
   }
 
   private func admit(_ socket: consuming OwnedDescriptor) {
-    // Another user is turned away before a byte is read.
-    guard let peer = try? Peer(of: socket.number), peer.user == geteuid() else { return }
-    let process = peer.process
+    // Another user is turned away before a byte is read, and who has too many before more is learnt of them.
+    guard let (process, user) = try? Peer.credentials(of: socket.number), user == geteuid() else { return }
     do throws(ConnectionAdmission.Refusal) { try admission.admit(process) } catch { return refuse(socket, error) }
+    guard let peer = try? Peer(of: socket.number), peer.process == process else { return closed(process) }
     let id = ConnectionID(number: next)
     next += 1
-    let share = shares[process] ?? ProcessShare()
+    let share = shares[process] ?? ProcessShare(on: loop)
     shares[process] = share
-    let connection = ClientConnection(id, taking: socket.release(), of: peer, sharing: share, on: queue) {
+    let connection = ClientConnection(id, taking: socket, of: peer, sharing: share, on: loop) {
       [receive, weak self] id, arrival in
       if case .closed = arrival { self?.closed(process) }
       receive(id, arrival)
@@ -132,7 +132,11 @@ final class ClientListener: @unchecked Sendable {
 
   private func closed(_ process: Int32) {
     admission.release(process)
-    if admission.counts[process] == nil { shares[process] = nil }
+    guard admission.counts[process] == nil, let share = shares.removeValue(forKey: process),
+      share.bytesMade > Self.maxKept
+    else { return }
+    // What its answers took goes back to the system.
+    loop.setTimer(release, at: BootClock.now + .seconds(1)) { Memory.releaseUnused() }
   }
 
   /// A new socket takes so much at once, whether anybody reads it or not.
@@ -144,12 +148,10 @@ final class ClientListener: @unchecked Sendable {
 
   /// No descriptors are left: those who wait are taken when there are some again.
   private func pause() {
-    isPaused = true
-    source.suspend()
-    queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in
-      guard let self, isPaused else { return }
-      isPaused = false
-      source.resume()
+    try? loop.change(watched, to: [])
+    loop.setTimer(watched, at: BootClock.now + .milliseconds(200)) { [weak self] in
+      guard let self else { return }
+      try? loop.change(watched, to: .reading)
     }
   }
 }

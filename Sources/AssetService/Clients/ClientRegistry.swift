@@ -4,6 +4,8 @@ internal import ServiceProtocol
 /// The service's clients: who they are, what they watch, and which of their requests are still to be answered.
 struct ClientRegistry {
   var simulations = SimulationWaiters()
+  /// Made when the first list is asked for.
+  private(set) lazy var lists = ListWorker()
 
   enum Identity: Sendable, Equatable {
     case unknown

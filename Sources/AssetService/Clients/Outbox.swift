@@ -11,7 +11,20 @@ struct Outbox {
   /// Bytes of answers with which nothing more is read.
   static let maxWaitingAnswers = 256 << 10
 
-  private var frames: [(bytes: ArraySlice<UInt8>, isAnswer: Bool)] = []
+  /// Where an answer goes that is still being made: what is said after it waits for it.
+  struct Place: Sendable, Equatable {
+    fileprivate let number: UInt64
+  }
+
+  private struct Frame {
+    var bytes: ArraySlice<UInt8>
+    let isAnswer: Bool
+    /// Of which nothing is there yet.
+    var place: Place?
+  }
+
+  private var frames: [Frame] = []
+  private var lastPlace: UInt64 = 0
   private var head = 0
   private var unsolicited = 0
   private var answers = 0
@@ -28,7 +41,26 @@ struct Outbox {
   mutating func append(_ bytes: [UInt8], isAnswer: Bool) -> Bool {
     if isAnswer { answers += bytes.count } else { unsolicited += bytes.count }
     guard answers <= Self.maxAnswers, unsolicited <= Self.maxUnsolicited else { return false }
-    frames.append((bytes[...], isAnswer))
+    frames.append(Frame(bytes: bytes[...], isAnswer: isAnswer))
+    return true
+  }
+
+  mutating func reserve() -> Place {
+    lastPlace += 1
+    let place = Place(number: lastPlace)
+    frames.append(Frame(bytes: [], isAnswer: true, place: place))
+    return place
+  }
+
+  /// Frames of one answer, at its place if it has one, else behind everything. False: there is no room, and the connection
+  /// ends.
+  mutating func append(_ answer: [[UInt8]], at place: Place?) -> Bool {
+    answers += answer.reduce(0) { $0 + $1.count }
+    guard answers <= Self.maxAnswers else { return false }
+    let index = place.flatMap { place in frames.firstIndex { $0.place == place } }
+    frames.replaceSubrange(
+      index.map { $0..<($0 + 1) } ?? frames.endIndex..<frames.endIndex,
+      with: answer.map { Frame(bytes: $0[...], isAnswer: true) })
     return true
   }
 
@@ -42,14 +74,14 @@ struct Outbox {
 
   /// The bytes that are next, without taking them.
   mutating func next() -> ArraySlice<UInt8>? {
-    if head < frames.count { return frames[head].bytes }
+    if head < frames.count { return frames[head].place == nil ? frames[head].bytes : nil }
     while let download = progressOrder.first {
       progressOrder.removeFirst()
       guard let message = progress.removeValue(forKey: download), let bytes = try? FrameCodec.encode(message) else {
         continue
       }
       unsolicited += bytes.count
-      frames.append((bytes[...], false))
+      frames.append(Frame(bytes: bytes[...], isAnswer: false))
       return frames[head].bytes
     }
     return nil
@@ -72,6 +104,14 @@ struct Outbox {
 
 /// Makes frames of an answer: a list that doesn't fit into one comes in parts.
 enum ReplyFrames {
+  static func frames(_ id: UInt64, _ result: Result<Reply, ServiceFailure>) -> [[UInt8]] {
+    switch result {
+    case .success(let reply): frames(id, reply)
+    case .failure(let failure):
+      [(try? FrameCodec.encode(ServiceMessage.failure(id: id, failure: failure))) ?? []]
+    }
+  }
+
   static func frames(_ id: UInt64, _ reply: Reply) -> [[UInt8]] {
     if let whole = try? FrameCodec.encode(ServiceMessage.reply(id: id, reply: reply)) { return [whole] }
     guard let (first, second) = reply.halves else {
@@ -89,6 +129,20 @@ enum ReplyFrames {
 }
 
 extension Reply {
+  /// Elements of a list with which its frames are made beside the loop: some hundred microseconds.
+  private static let long = 100
+
+  var isLong: Bool {
+    switch self {
+    case .downloads(let all): all.count > Self.long
+    case .apps(let all): all.count > Self.long
+    case .downloadList(let all): all.count > Self.long
+    case .runs(let all): all.count > Self.long
+    case .log(let all): all.count > Self.long
+    case .welcome, .done, .explanation, .settings, .launch, .status: false
+    }
+  }
+
   fileprivate var halves: (Reply, Reply)? {
     func split<Element>(_ all: [Element], _ make: ([Element]) -> Reply) -> (Reply, Reply)? {
       guard all.count > 1 else { return nil }

@@ -26,6 +26,12 @@ struct Peer: ~Copyable {
     pidfd = opened
   }
 
+  /// As they were when it connected: the process may be gone, and its number another's.
+  static func credentials(of socket: Int32) throws(SystemCallError) -> (process: Int32, user: UInt32) {
+    let credentials = try credentials(socket)
+    return (credentials.pid, credentials.uid)
+  }
+
   private static let peerPidfd: Int32 = 77
 
   /// A `struct ucred` (unix(7)), which Swift doesn't see.

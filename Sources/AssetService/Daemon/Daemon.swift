@@ -56,7 +56,7 @@ public struct ServiceDaemon: Sendable {
       // Who can reach the service can stop it.
       signals = await Self.stopping(service) { handed.notify("STOPPING=1") }
       if let socket = handed.socket() {
-        await service.listen(on: socket, path: nil)
+        try await service.listen(on: socket, path: nil)
       } else {
         try await service.listen()
       }

@@ -243,7 +243,7 @@ struct ServiceJournal {
 
   func wake(_ run: RunSummary) throws -> ServiceChange { .wake(id: run.id, app: run.app, value: try bytes(run)) }
 
-  func wakes(of app: String?, last count: Int) -> [RunSummary] {
+  static func wakes(in store: AssetStore, of app: String?, last count: Int) -> [RunSummary] {
     ((try? store.wakes(of: app, last: count)) ?? []).compactMap {
       try? JSONDecoder().decode(RunSummary.self, from: Data($0))
     }

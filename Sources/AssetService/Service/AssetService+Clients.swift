@@ -14,14 +14,13 @@ internal import ServiceProtocol
 extension AssetService {
   // MARK: Connections
 
-  func arrived(_ arrival: Arrival) async {
+  func arrived(_ arrival: ClientConnection.Arrival, on id: ConnectionID) {
     switch arrival {
-    case .opened(let connection): clients.add(connection)
-    case .received(let id, .closed(let reason)): left(id, reason)
-    case .received(let id, .message(.answer(let call, let answer))):
+    case .closed(let reason): left(id, reason)
+    case .message(.answer(let call, let answer)):
       answered(id, call, answer)
       clients[id]?.connection.tookAnswer()
-    case .received(let id, .message(.request(let request, let content))):
+    case .message(.request(let request, let content)):
       guard let client = clients[id] else { return }
       if case .hello(let hello) = content { return greet(client, request, hello) }
       switch client.identity {
@@ -30,6 +29,7 @@ extension AssetService {
         client.connection.endAfterSending("it didn't say who it is")
       case .app(let app): ask(id, app, request, content)
       case .operator:
+        if let list = list(content) { return client.connection.answer(request, by: clients.lists, making: list) }
         // What takes long doesn't hold up the others.
         Task { client.connection.answer(request, await self.perform(content, for: id)) }
       }
@@ -190,11 +190,13 @@ extension AssetService {
   }
 
   func currentDownloads(of app: String) -> [DownloadValue] {
-    (downloads[app] ?? [:]).values.compactMap { download in
-      guard let entry = download.entry, entry.state != .finished else { return nil }
-      return download.value
+    // Names are sorted, not what they name, which is many fields long.
+    let current = (downloads[app] ?? [:]).compactMap { unique, download in
+      download.entry.map { $0.state != .finished } == true
+        ? (identifier: download.value.identifier, unique: unique) : nil
     }
     .sorted { $0.identifier < $1.identifier }
+    return current.compactMap { downloads[app]?[$0.unique]?.value }
   }
 
   // MARK: Requests of extensions

@@ -40,11 +40,7 @@ extension AssetService {
     case .apps(let app):
       if let app { try known(app) }
       return .apps(core.apps.keys.sorted().filter { app == nil || $0 == app }.compactMap { summary(of: $0) })
-    case .downloads(let app):
-      if let app { try known(app) }
-      return .downloadList(list(of: app))
-    case .runs(let app, let limit): return .runs(recordedRuns(of: app, last: min(max(limit, 1), 10_000)))
-    case .log(let app, let limit): return .log(try lines(of: app, last: min(max(limit, 1), 10_000)))
+    case .downloads, .runs, .log: return try list(request)?().get() ?? .done
     case .watch(let app):
       if let app { try known(app) }
       if let connection { clients[connection]?.watching = app.map { .app($0) } ?? .everything }
@@ -97,7 +93,7 @@ extension AssetService {
     )
   }
 
-  private func known(_ app: String) throws(ServiceFailure) {
+  func known(_ app: String) throws(ServiceFailure) {
     guard core.apps[app] != nil else {
       throw .command(
         66, "the app \(Printable.text(app)) isn't installed", remedy: "'outrider apps' lists those that are")
@@ -182,13 +178,6 @@ extension AssetService {
   }
 
   // MARK: Downloads
-
-  private func list(of app: String?) -> [DownloadSummary] {
-    downloads.keys.sorted().filter { app == nil || $0 == app }.flatMap { app in
-      (downloads[app] ?? [:]).values.filter { !$0.isDiscarded }.map { Summaries.download(app, $0) }
-        .sorted { ($0.identifier, $0.uniqueIdentifier) < ($1.identifier, $1.uniqueIdentifier) }
-    }
-  }
 
   private func find(_ download: String) throws(ServiceFailure) -> (app: String, unique: String) {
     let wanted = download.uppercased()
@@ -293,19 +282,6 @@ extension AssetService {
   }
 
   // MARK: The service
-
-  private func lines(of app: String?, last count: Int) throws(ServiceFailure) -> [LogLine] {
-    do {
-      let events = try store.events(last: app == nil ? count : 10_000).filter { app == nil || $0.app == app }
-      return events.suffix(count).map {
-        LogLine(
-          at: Timestamp.text(wall: $0.wall), level: "info", app: $0.app, event: $0.kind,
-          detail: Printable.text($0.detail, limit: 2000))
-      }
-    } catch {
-      throw .command(73, "the log can't be read: \(error)")
-    }
-  }
 
   private func set(_ key: String, _ value: String?, _ app: String?) throws(ServiceFailure) -> Reply {
     if let app { try known(app) }

@@ -38,6 +38,10 @@ public actor AssetService {
     public init(paths: ServicePaths) { self.paths = paths }
   }
 
+  /// The actor's thread, which also reads the clients' sockets: what they ask is answered without a change of threads.
+  private let loop: EventLoop
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
   let configuration: Configuration
   let store: AssetStore
   let transfers: Transfers
@@ -65,7 +69,7 @@ public actor AssetService {
   private var actions: [Action] = []
   private var uncommitted = UncommittedWork()
   private var isActing = false
-  private var timer: DeadlineTimer?
+  private let timer: UInt64
   /// What it is set to.
   private var armed: Instant?
   private var events: Task<Void, Never>?
@@ -127,10 +131,18 @@ public actor AssetService {
     self.journal = journal
     bundles = BundleShelf(
       AppInstaller(root: paths.apps, isDevelopment: configuration.isDevelopment, limits: configuration.bundles))
-    transfers = Transfers(engine: try opening.value(), store: store)
+    let engine = try opening.value()
+    transfers = Transfers(engine: engine, store: store)
     self.questions = questions
     self.room = room
+    do { loop = try EventLoop("outrider.serve") } catch {
+      Task { await engine.close() }
+      throw error
+    }
+    timer = loop.newKey()
   }
+
+  deinit { loop.shutDown() }
 
   private let questions: ChallengeRelay
   private let room: RoomRelay
@@ -154,9 +166,6 @@ public actor AssetService {
         { [weak self] key, event in await self?.happened(key, event) },
         note: { [weak self] text in await self?.note(text) })
     }
-    do { timer = try DeadlineTimer { [weak self] in Task { await self?.timerFired() } } } catch {
-      configuration.logger.critical("nothing happens by itself: \(error)")
-    }
     closeRuns()
     process(.restarted)
     watchMachine()
@@ -166,27 +175,19 @@ public actor AssetService {
   }
 
   /// Listens on a socket that `ClientListener.bind` made or systemd handed down. `path`: to be removed at the end.
-  func listen(on socket: consuming OwnedDescriptor, path: String?) {
+  func listen(on socket: consuming OwnedDescriptor, path: String?) throws {
     guard !isStopping else { return }
-    let (arrivals, continuation) = AsyncStream.makeStream(of: Arrival.self)
-    listener = ClientListener(
-      listeningOn: socket, path: path, opened: { continuation.yield(.opened($0)) },
-      receive: { continuation.yield(.received($0, $1)) })
-    Task { [weak self] in
-      for await arrival in arrivals { await self?.arrived(arrival) }
-    }
-  }
-
-  enum Arrival: Sendable {
-    case opened(ClientConnection)
-    case received(ConnectionID, ClientConnection.Arrival)
+    listener = try ClientListener(
+      listeningOn: socket, path: path, on: loop,
+      opened: { [weak self] connection in self?.assumeIsolated { $0.clients.add(connection) } },
+      receive: { [weak self] id, arrival in self?.assumeIsolated { $0.arrived(arrival, on: id) } })
   }
 
   /// Listens on the socket of its paths.
   ///
   /// - Throws: a sentence with its remedy where the socket can't be made.
   public func listen() throws {
-    listen(on: try ClientListener.bind(configuration.paths.socket), path: configuration.paths.socket)
+    try listen(on: try ClientListener.bind(configuration.paths.socket), path: configuration.paths.socket)
   }
 
   /// Ends everything at a checkpoint. Open downloads and what waits to be delivered stay in the journal.
@@ -196,7 +197,7 @@ public actor AssetService {
     clients.simulations.endAll()
     listener?.stop()
     for client in clients.clients.values { client.connection.end(nil) }
-    timer = nil
+    loop.setTimer(timer, at: nil)
     machine.end()
     host.stop()
     await transfers.engine.close()
@@ -390,7 +391,8 @@ public actor AssetService {
 
   /// Runs that ended with an earlier service.
   private func closeRuns() {
-    for var run in recordedRuns(of: nil, last: 1000) where run.outcome.kind == RunSummary.Outcome.runningKind {
+    for var run in ServiceJournal.wakes(in: store, of: nil, last: 1000)
+    where run.outcome.kind == RunSummary.Outcome.runningKind {
       run.outcome = .init(kind: RunEnd.interrupted.rawValue, detail: "the service ended during the run")
       record(run)
     }
@@ -403,8 +405,6 @@ public actor AssetService {
     clients.publish(.run(run), of: run.app)
   }
 
-  func recordedRuns(of app: String?, last count: Int) -> [RunSummary] { journal.wakes(of: app, last: count) }
-
   /// One timer for the next moment at which a machine has something to do.
   private func armTimer() {
     var next = core.nextDeadline
@@ -415,7 +415,8 @@ public actor AssetService {
     }
     guard next != armed else { return }
     armed = next
-    timer?.arm(after: next.map { $0 - clock.now })
+    let due = next.map { BootClock.now + max(.milliseconds(1), min($0 - clock.now, .seconds(1 << 32))) }
+    loop.setTimer(timer, at: due) { [weak self] in self?.assumeIsolated { $0.timerFired() } }
   }
 
   private func timerFired() {

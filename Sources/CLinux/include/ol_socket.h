@@ -23,6 +23,8 @@ int ol_set_nonblocking(int descriptor);
 int ol_epoll_create(int *_Nonnull epoll);
 /* Level-triggered EPOLLIN. `key` comes back from ol_epoll_wait. */
 int ol_epoll_add(int epoll, int descriptor, uint64_t key);
+/* EPOLLIN and EPOLLOUT as asked, of a descriptor that was added. */
+int ol_epoll_change(int epoll, int descriptor, uint64_t key, int reads, int writes);
 int ol_epoll_remove(int epoll, int descriptor);
 /* Waits without a timeout. */
 int ol_epoll_wait(int epoll, uint64_t *_Nonnull keys, int capacity, int *_Nonnull count);

@@ -62,6 +62,23 @@ import Testing
       }
     }
 
+    /// The requests that so many messages answer.
+    func answered(_ count: Int) -> Set<UInt64> {
+      var assembler = FrameAssembler()
+      var buffer = [UInt8](repeating: 0, count: 65536)
+      var answered: [UInt64] = []
+      while answered.count < count {
+        let received = recv(number, &buffer, buffer.count, 0)
+        guard received > 0 else { break }
+        assembler.append(buffer[0..<received])
+        while let frame = try? assembler.next() {
+          guard case .reply(let id, _)? = try? FrameCodec.decode(ServiceMessage.self, from: frame) else { return [] }
+          answered.append(id)
+        }
+      }
+      return answered.count == count ? Set(answered) : []
+    }
+
     /// Whether the service ends the connection; whatever it says before is dropped.
     func isClosed() -> Bool {
       var buffer = [UInt8](repeating: 0, count: 65536)

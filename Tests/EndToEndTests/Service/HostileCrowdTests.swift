@@ -46,6 +46,32 @@ import Testing
     try await world.wait("places are free again") { (try? await world.connect()) != nil }
   }
 
+  @Test("What many connections of a process ask at once is all answered, and another process's requests among it")
+  func pipelines() async throws {
+    let world = try world()
+    let other = try await world.connect()
+    let sockets = try (0..<20).map { _ in try HostileClientTests.RawSocket(world.paths.socket) }
+    // Short answers and lists, more than the service looks at in one turn and more than it has under way at once.
+    let requests: [ClientRequest] = (0..<90).map { number in
+      switch number % 3 {
+      case 0: .settings
+      case 1: .downloads(app: nil)
+      default: .log(app: nil, limit: 1)
+      }
+    }
+    let messages: [ClientMessage] =
+      [.request(id: 1000, request: .hello(Hello(role: .operator)))]
+      + requests.enumerated().map { .request(id: UInt64($0.offset), request: $0.element) }
+    let bytes = try messages.flatMap { try FrameCodec.encode($0) }
+    for socket in sockets { #expect(socket.sendAll(bytes)) }
+    for _ in 0..<20 {
+      let command = try Workspace.run(["apps", "--state", world.state, "--json"])
+      #expect(command.status == 0, "\(command.errors)")
+    }
+    #expect(try await other.request(.apps(app: nil)) == .apps([]))
+    for socket in sockets { #expect(socket.answered(messages.count) == Set([1000] + (0..<90))) }
+  }
+
   @Test("Answers that nobody asked for don't pile up in the service")
   func answers() async throws {
     let world = try world()

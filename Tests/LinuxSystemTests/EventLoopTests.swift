@@ -1,16 +1,15 @@
 import Dispatch
 import Glibc
-import LinuxSystem
 import Synchronization
 import Testing
 
-@testable import PluginHost
+@testable import LinuxSystem
 
 @Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
   /// Several timers are due at once; the first of them to fire removes or moves the others.
   @Test func whatAnotherTimerTookAwayDoesntFire() throws {
     for isMoved in [false, true] {
-      let loop = try EventLoop()
+      let loop = try EventLoop("test.loop")
       let fired = Mutex<[UInt64]>([])
       let done = DispatchSemaphore(value: 0)
       loop.submit {
