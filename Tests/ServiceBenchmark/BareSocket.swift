@@ -5,6 +5,7 @@ struct BareSocket {
   private let socket: Int32
   private let request: Int
   private let answer: Int
+  let process: Int32
 
   init(request: Int, answer: Int) throws {
     (self.request, self.answer) = (request, answer)
@@ -19,6 +20,7 @@ struct BareSocket {
     process.arguments = ["echo", "\(request)", "\(answer)"]
     process.standardInput = FileHandle(fileDescriptor: pair[1], closeOnDealloc: true)
     try process.run()
+    self.process = process.processIdentifier
   }
 
   func roundTrip() {

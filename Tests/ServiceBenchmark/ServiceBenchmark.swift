@@ -11,6 +11,10 @@ enum ServiceBenchmark {
     switch CommandLine.arguments.dropFirst().first {
     case "client": try AppClient.run()
     case "echo": BareSocket.echo()
+    case "abuse":
+      let arguments = CommandLine.arguments.dropFirst(2)
+      guard let kind = arguments.first.flatMap(Abuse.init), let socket = arguments.last else { return }
+      kind.run(socket)
     case let parent: try await measure(in: parent ?? "/dev/shm")
     }
   }
@@ -23,6 +27,9 @@ enum ServiceBenchmark {
     try world.start()
     try await world.hold()
     try await clients(world)
+    // What hostile clients left isn't what apps take.
+    try world.stop()
+    try world.start()
     try await manyDownloads(world)
   }
 
