@@ -50,10 +50,19 @@ public enum HostMessage: Sendable, Equatable {
     case authenticationChallenge(Download, ChallengeDescription)
     case function(symbol: String, signature: String, arguments: [CallValue])
     case willTerminate
+    case delegate(DelegateCall)
 
     /// What is called.
     public var name: String {
       if case .function(let symbol, _, _) = self { symbol } else { entryPoint ?? "" }
+    }
+
+    /// Whether the status that it returns is worth a line: progress comes ten times a second.
+    public var isReported: Bool {
+      switch self {
+      case .delegate(.began), .delegate(.paused), .delegate(.progress): false
+      default: true
+      }
     }
 
     /// The entry point's name in the plugin's table; nil for a function.
@@ -64,6 +73,7 @@ public enum HostMessage: Sendable, Equatable {
       case .downloadFailed: "download_failed"
       case .authenticationChallenge: "authentication_challenge"
       case .willTerminate: "will_terminate"
+      case .delegate: "delegate_event"
       case .function: nil
       }
     }
@@ -110,6 +120,9 @@ public enum HostMessage: Sendable, Equatable {
       kind = 7
       writer.download(download)
       writer.challenge(challenge)
+    case .call(.delegate(let call)):
+      kind = 8
+      writer.delegateCall(call)
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -141,6 +154,7 @@ public enum HostMessage: Sendable, Equatable {
           arguments: try reader.array { (reader) throws(ProtocolViolation) in try CallValue(from: &reader) }))
     case 6: self = .call(.willTerminate)
     case 7: self = .call(.authenticationChallenge(try reader.download(), try reader.challenge()))
+    case 8: self = .call(.delegate(try reader.delegateCall()))
     case let other: throw .unknownKind(other)
     }
     try reader.end()

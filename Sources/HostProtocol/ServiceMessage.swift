@@ -1,7 +1,7 @@
 public import AssetModel
 
-/// What a plugin asks of its host while it runs, on the service channel. `log`, `beginActivity`, `endActivity` and
-/// `releaseExclusiveControl` have no reply (their id is 0); each other request has exactly one.
+/// What a plugin asks of its host while it runs, on the service channel. `log`, `beginActivity`, `endActivity`,
+/// `releaseExclusiveControl` and `observe` have no reply (their id is 0); each other request has exactly one.
 public enum ServiceRequest: Sendable, Equatable {
   case log(level: UInt8, subsystem: String, category: String, message: String)
   case schedule(Download)
@@ -12,11 +12,12 @@ public enum ServiceRequest: Sendable, Equatable {
   case releaseExclusiveControl
   case beginActivity
   case endActivity
+  case observe(Bool)
 
   public var expectsReply: Bool {
     switch self {
     case .schedule, .cancel, .currentDownloads, .acquireExclusiveControl: true
-    case .log, .releaseExclusiveControl, .beginActivity, .endActivity: false
+    case .log, .releaseExclusiveControl, .beginActivity, .endActivity, .observe: false
     }
   }
 
@@ -43,6 +44,9 @@ public enum ServiceRequest: Sendable, Equatable {
     case .releaseExclusiveControl: kind = 133
     case .beginActivity: kind = 134
     case .endActivity: kind = 135
+    case .observe(let isObserving):
+      kind = 136
+      writer.boolean(isObserving)
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -64,6 +68,7 @@ public enum ServiceRequest: Sendable, Equatable {
     case 133: self = .releaseExclusiveControl
     case 134: self = .beginActivity
     case 135: self = .endActivity
+    case 136: self = .observe(try reader.boolean())
     case let other: throw .unknownKind(other)
     }
     try reader.end()

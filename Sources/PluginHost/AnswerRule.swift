@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import HostProtocol
 
 /// What an answer to a call looks like. The runner's code makes no other; a plugin that writes into the channel may.
@@ -11,8 +12,11 @@ enum AnswerRule {
     var sizes: [Int] = []
     for case .out(let size) in signature?.arguments ?? [] { sizes.append(size) }
     guard result.out.map(\.count) == sizes else { throw .unexpected("other buffers than it was given") }
-    var isChallenge = false
-    if case .authenticationChallenge = call { isChallenge = true }
+    let isChallenge =
+      switch call {
+      case .authenticationChallenge, .delegate(.challenge): true
+      default: false
+      }
     guard isChallenge == (result.decision != nil) else {
       throw .unexpected(isChallenge ? "no decision on a challenge" : "a decision on no challenge")
     }

@@ -29,6 +29,9 @@ public protocol ExtensionServices: Sendable {
   /// The next request of the extension is made after this has returned.
   func releaseExclusiveControl() async
 
+  /// Whether the extension wants the events of all downloads of its app while it runs (B31): `Plugin.tellDelegate`.
+  func observe(_ isObserving: Bool) async
+
   /// The runner's process is gone, and what it held has been released. Called once, after every other call has begun; one
   /// that doesn't heed its cancellation may still be under way.
   func runEnded() async
@@ -36,6 +39,8 @@ public protocol ExtensionServices: Sendable {
 
 extension ExtensionServices {
   public var allowsPlainHTTPToLoopback: Bool { false }
+
+  public func observe(_ isObserving: Bool) async {}
 
   public func runEnded() async {}
 }

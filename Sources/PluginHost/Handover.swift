@@ -40,21 +40,41 @@ extension Plugin {
   public func downloadFinished(
     _ download: Download, moving path: String, ifLeft: Handover.LeftFile = .giveBackAfterFailure
   ) async throws(HostError) -> Handover {
+    try await handOver(download, moving: path, ifLeft: ifLeft) { .downloadFinished(download, path: $0) }.handover
+  }
+
+  /// Tells the delegate that the extension has set of a finished file, which it finds in its container (B31). What it leaves
+  /// goes back to where it was. `isHandled` false: it has no such delegate, or not that method.
+  ///
+  /// Throws as `downloadFinished(_:moving:ifLeft:)`.
+  public func tellDelegate(
+    finished download: Download, moving path: String
+  ) async throws(HostError) -> (handover: Handover, isHandled: Bool) {
+    let (handover, result) = try await handOver(download, moving: path, ifLeft: .giveBack) {
+      .delegate(.finished(download, path: $0))
+    }
+    return (handover, result.map(Self.isHandled) ?? false)
+  }
+
+  private func handOver(
+    _ download: Download, moving path: String, ifLeft: Handover.LeftFile, by call: (String) -> HostMessage.Call
+  ) async throws(HostError) -> (handover: Handover, result: RunnerMessage.CallResult?) {
     let moved = try await core.move(
       path, as: SafeFileName.from(url: download.url), group: download.applicationGroupIdentifier, of: run)
     var failure: HostError?
+    var result: RunnerMessage.CallResult?
     do throws(HostError) {
-      _ = try await core.call(run, .downloadFinished(download, path: moved.view))
+      result = try await core.call(run, call(moved.view))
     } catch {
       failure = error
     }
     switch failure {
     case nil:
-      if ifLeft == .giveBack { return moved.giveBack(after: nil) }
-      return Handover(file: moved.delete(), isGivenBack: false, failure: nil)
+      if ifLeft == .giveBack { return (moved.giveBack(after: nil), result) }
+      return (Handover(file: moved.delete(), isGivenBack: false, failure: nil), result)
     case .ended?:
-      if ifLeft == .delete { return Handover(file: moved.delete(), isGivenBack: false, failure: failure) }
-      return moved.giveBack(after: failure)
+      if ifLeft == .delete { return (Handover(file: moved.delete(), isGivenBack: false, failure: failure), nil) }
+      return (moved.giveBack(after: failure), nil)
     case let failure?:
       guard moved.giveBack(after: nil).isGivenBack else {
         throw .handOver("\(path) can't be put back after this: \(failure.description)")

@@ -249,7 +249,9 @@ extension Run {
     guard case .call(let call, let completion) = waiting else { return }
     waiting = nil
     line.current = nil
-    if let name = call.entryPoint, case .success(let result) = result, case .signed(let status) = result.value {
+    if call.isReported, let name = call.entryPoint, case .success(let result) = result,
+      case .signed(let status) = result.value
+    {
       statuses.append(.init(entryPoint: name, status: status))
     }
     lastCall = BootClock.now - sentAt

@@ -23,6 +23,7 @@ extension Run {
       guard activities > 0 else { throw .unexpected("endActivity without an activity") }
       changeBusiness { activities -= 1 }
       if waiting != nil { settleResult() }
+    case .observe(let isObserving): relay?.observe(isObserving)
     }
   }
 

@@ -13,6 +13,7 @@ final class ServiceRelay: @unchecked Sendable {
     case currentDownloads
     case acquire(Duration?)
     case release
+    case observe(Bool)
   }
 
   /// What became of a request.
@@ -30,6 +31,7 @@ final class ServiceRelay: @unchecked Sendable {
   /// Whether anything but exclusive control is being asked.
   private(set) var isAsking = false
   private var isOver = false
+  private var observation = Observation()
   private let jobs: AsyncStream<(id: UInt64, request: Request)>.Continuation
   private let services: any ExtensionServices
 
@@ -51,9 +53,12 @@ final class ServiceRelay: @unchecked Sendable {
     await withDiscardingTaskGroup { group in
       for await (id, request) in stream {
         // In its turn: what follows a release counts on it.
-        if case .release = request {
-          await services.releaseExclusiveControl()
-        } else {
+        switch request {
+        case .release: await services.releaseExclusiveControl()
+        case .observe(let isObserving):
+          await services.observe(isObserving)
+          loop.submit { [self] in tellObserving(observation.told()) }
+        case .schedule, .cancel, .currentDownloads, .acquire:
           // Begins here and now: nothing is asked any more once the client has been told of the end.
           group.addImmediateTask { [self] in
             let answer = await perform(request, id: id)
@@ -85,6 +90,13 @@ final class ServiceRelay: @unchecked Sendable {
 
   func release() { if control.release() { jobs.yield((0, .release)) } }
 
+  /// However often it changes its mind, at most one change is under way.
+  func observe(_ isObserving: Bool) { tellObserving(observation.wants(isObserving)) }
+
+  private func tellObserving(_ news: Bool?) {
+    if let news, !isOver { jobs.yield((0, .observe(news))) }
+  }
+
   /// The run has ended: what it holds goes back, what it asked for is no longer wanted.
   func end() {
     guard !isOver else { return }
@@ -114,7 +126,7 @@ final class ServiceRelay: @unchecked Sendable {
     case .currentDownloads:
       let list = Self.fitting(await services.currentDownloads())
       return Answer(reply: ServiceReply.downloads(list).frame(id: id), isDone: true, request: request)
-    case .release: status = 0
+    case .release, .observe: status = 0
     }
     return Answer(reply: ServiceReply.status(status).frame(id: id), isDone: status == 0, request: request)
   }

@@ -17,13 +17,11 @@ struct EntryPointCaller {
       }
     case .downloadFailed(let download, let error):
       return invoke(BA_DOWNLOAD_FAILED) { memory in
-        let raw = ba_error(
-          size: UInt32(MemoryLayout<ba_error>.size), reserved: 0, code: error.code, domain: memory.string(error.domain),
-          description: memory.string(error.description))
-        return [.pointer(memory.place(memory.download(download))), .pointer(memory.place(raw))]
+        [.pointer(memory.place(memory.download(download))), .pointer(memory.place(memory.error(error)))]
       }
     case .authenticationChallenge(let download, let challenge): return ask(download, challenge)
     case .willTerminate: return invoke(BA_WILL_TERMINATE) { _ in [] }
+    case .delegate(let call): return tell(call)
     case .function: return nil
     }
   }
@@ -49,16 +47,44 @@ struct EntryPointCaller {
   private func ask(_ download: Download, _ challenge: ChallengeDescription) -> RunnerMessage {
     let form = ChallengeForm()
     let message = invoke(BA_AUTHENTICATION_CHALLENGE) { memory in
-      let question = ba_challenge(
-        size: UInt32(MemoryLayout<ba_challenge>.size), port: challenge.port, host: memory.string(challenge.host),
-        protocol: memory.string(challenge.protocolName), realm: memory.string(challenge.realm),
-        authentication_method: memory.string(challenge.authenticationMethod),
-        previous_failure_count: challenge.previousFailureCount)
-      return [
-        .pointer(memory.place(memory.download(download))), .pointer(memory.place(question)), .pointer(form.address),
+      [
+        .pointer(memory.place(memory.download(download))), .pointer(memory.place(memory.challenge(challenge))),
+        .pointer(form.address),
       ]
     }
     guard case .returned(var result) = message else { return message }
+    result.decision = form.decision(status: result.value)
+    return .returned(result)
+  }
+
+  private func tell(_ call: DelegateCall) -> RunnerMessage {
+    let form = ChallengeForm()
+    var isChallenge = false
+    let message = invoke(BA_DELEGATE_EVENT) { memory in
+      var event = ba_delegate_event()
+      event.size = UInt32(MemoryLayout<ba_delegate_event>.size)
+      event.download = .init(bitPattern: UInt(memory.place(memory.download(call.download))))
+      switch call {
+      case .began: event.kind = BA_EVENT_BEGAN
+      case .paused: event.kind = BA_EVENT_PAUSED
+      case .progress(_, let written, let expected):
+        event.kind = BA_EVENT_PROGRESS
+        (event.total_written, event.total_expected) = (written, expected)
+      case .challenge(_, let challenge):
+        isChallenge = true
+        event.kind = BA_EVENT_CHALLENGE
+        event.challenge = .init(bitPattern: UInt(memory.place(memory.challenge(challenge))))
+        event.answer = .init(bitPattern: UInt(form.address))
+      case .failed(_, let error):
+        event.kind = BA_EVENT_FAILED
+        event.error = .init(bitPattern: UInt(memory.place(memory.error(error))))
+      case .finished(_, let path):
+        event.kind = BA_EVENT_FINISHED
+        event.path = memory.string(path).bytes
+      }
+      return [.pointer(memory.place(event))]
+    }
+    guard isChallenge, case .returned(var result) = message else { return message }
     result.decision = form.decision(status: result.value)
     return .returned(result)
   }
@@ -101,6 +127,19 @@ struct ForeignMemory {
     block.storeBytes(of: value, as: T.self)
     blocks.append(block)
     return UInt64(UInt(bitPattern: block))
+  }
+
+  mutating func error(_ value: ErrorDescription) -> ba_error {
+    ba_error(
+      size: UInt32(MemoryLayout<ba_error>.size), reserved: 0, code: value.code, domain: string(value.domain),
+      description: string(value.description))
+  }
+
+  mutating func challenge(_ value: ChallengeDescription) -> ba_challenge {
+    ba_challenge(
+      size: UInt32(MemoryLayout<ba_challenge>.size), port: value.port, host: string(value.host),
+      protocol: string(value.protocolName), realm: string(value.realm),
+      authentication_method: string(value.authenticationMethod), previous_failure_count: value.previousFailureCount)
   }
 
   mutating func download(_ value: Download) -> ba_download {

@@ -54,7 +54,8 @@ enum HostCallbacks {
         end_activity: { _ in HostCallbacks.tell(.endActivity) },
         container_path: { _, group, buffer, capacity, length in
           HostCallbacks.containerPath(group, buffer, capacity, length)
-        }))
+        },
+        observe: { _, isObserving in HostCallbacks.tell(.observe(isObserving != 0)) }))
     host = table
   }
 

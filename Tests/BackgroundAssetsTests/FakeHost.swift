@@ -81,7 +81,8 @@ final class FakeHost: Sendable {
           guard fits else { return BA_FAILED }
           if let buffer { strcpy(buffer, path) }
           return BA_OK
-        }))
+        },
+        observe: { FakeHost.of($0).event("observe \($1)") }))
     table.pointee.context = Unmanaged.passUnretained(self).toOpaque()
     Self.all.withLock { $0.append(self) }
   }

@@ -72,7 +72,7 @@ import Testing
       }
     }
     let clock = TestClock(jumpsWhenIdle: false)
-    let second = try edge("127.0.0.2", port: 0)
+    let second = try edge("127.0.0.2", port: LastingPort.find(on: ["127.0.0.1", "127.0.0.2"]))
     defer { second.stop() }
     let harness = try Harness(clock: clock) {
       $0.transport.resolve = ["localhost:\(second.port):127.0.0.1,127.0.0.2"]

@@ -251,7 +251,11 @@ import Testing
   @Test("F-37 a proxy that dies in mid-transfer: what is there stays, and the origin isn't blamed") func dies()
     async throws
   {
-    let proxy = try Origin { $0.isProxy = true }
+    let lasting = try LastingPort.find()
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.port = lasting
+    }
     let (address, port) = (proxy.url, proxy.port)
     let scene = try await Scene(
       clock: TestClock(jumpsWhenIdle: false), configure: { Self.secure(&$0) },

@@ -114,9 +114,7 @@ import Testing
   }
 
   @Test("F-36 a new key of the same authority is as good at the resume") func newKeyOfTheSame() async throws {
-    let first = try Origin { $0.tls = TLSOptions(Authority.shared.authority) }
-    let port = first.port
-    first.stop()
+    let port = try LastingPort.find()
     func origin() throws -> Origin {
       try Origin {
         $0.port = port

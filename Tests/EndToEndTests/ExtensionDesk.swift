@@ -77,6 +77,7 @@ final class ExtensionDesk: ExtensionServices {
   }
 
   func releaseExclusiveControl() async { note("release") }
+  func observe(_ isObserving: Bool) async { note("observe \(isObserving)") }
   func runEnded() async { note("ended") }
 }
 

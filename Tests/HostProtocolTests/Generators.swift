@@ -70,8 +70,19 @@ extension SeededGenerator {
     return ChallengeDecision(ChallengeDecision.Disposition.allCases[below(4)], credential ?? nil)
   }
 
+  mutating func delegateCall() -> DelegateCall {
+    switch below(6) {
+    case 0: .began(download())
+    case 1: .paused(download())
+    case 2: .progress(download(), totalWritten: signed(), totalExpected: signed())
+    case 3: .challenge(download(), challenge())
+    case 4: .failed(download(), .init(domain: text(), code: signed(), description: text()))
+    default: .finished(download(), path: text())
+    }
+  }
+
   mutating func hostMessage() -> HostMessage {
-    switch below(7) {
+    switch below(8) {
     case 0:
       .load(
         .init(
@@ -85,6 +96,7 @@ extension SeededGenerator {
     case 2: .call(.downloadFinished(download(), path: text()))
     case 3: .call(.downloadFailed(download(), .init(domain: text(), code: signed(), description: text())))
     case 5: .call(.authenticationChallenge(download(), challenge()))
+    case 6: .call(.delegate(delegateCall()))
     case 4: .call(.function(symbol: text(), signature: text(), arguments: list { $0.value() }))
     default: .call(.willTerminate)
     }

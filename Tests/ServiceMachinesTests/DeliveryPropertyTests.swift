@@ -95,9 +95,21 @@ private struct DeliveryWorld {
     try router(.left(recipient: recipient))
   }
 
+  /// A run that is told to end before it was called.
+  mutating func endUncalled(_ run: Int64) throws {
+    try router(.extensionEnding(run: run))
+    for recipient in [Recipient.entryPoint(run: run), .delegate(run: run)] {
+      for (_, occurrence) in calls.filter({ $0.0 == recipient }) {
+        calls.removeAll { $0 == (recipient, occurrence) }
+        try router(.notCalled(number: occurrence.number, recipient: recipient))
+      }
+      try leave(recipient)
+    }
+  }
+
   mutating func step() throws {
     now = now + .seconds(random.below(60))
-    switch random.below(14) {
+    switch random.below(15) {
     case 0, 1, 2:
       guard ledger.entries.count < 30 else { return }
       staged += 1
@@ -114,6 +126,14 @@ private struct DeliveryWorld {
       canWake = !random.chance(3)
       if canWake { try router(.wakePossible) }
     case 9: if random.chance(6) { try restart() }
+    case 10:
+      let runs = calls.compactMap { call -> Int64? in
+        switch call.0 {
+        case .entryPoint(let run), .delegate(let run): run
+        case .connection: nil
+        }
+      }
+      if let run = runs.randomElement(using: &random) { try endUncalled(run) }
     default: if isWakeAsked, random.chance(2) { try answerWake() } else { try answerCall() }
     }
   }

@@ -67,6 +67,27 @@ import Testing
         == [.resolved(occurrence: event, resolution: .handled(by: [Self.own]))])
   }
 
+  @Test("What a run ends before its delegate was told of it, the app handles or the next run [B13, B31]")
+  func untoldDelegate() {
+    for isAppThere in [true, false] {
+      var router = EventRouter()
+      if isAppThere { _ = router.handle(.observing(recipient: Self.app, isObserving: true), at: 0) }
+      _ = router.handle(.observing(recipient: Self.own, isObserving: true), at: 0)
+      let event = Self.occurrence(1, .finished)
+      _ = router.handle(.occurred(event), at: 0)
+      #expect(router.handle(.extensionEnding(run: 9), at: 1).isEmpty)
+      #expect(router.observers == (isAppThere ? [Self.app] : []))
+      let effects = router.handle(.notCalled(number: 1, recipient: Self.own), at: 1)
+      #expect(effects == (isAppThere ? [] : [.wakeExtension]), "nobody is gone: no crash is counted")
+      #expect(router.handle(.left(recipient: Self.own), at: 2).isEmpty)
+      if isAppThere {
+        #expect(
+          router.handle(.answered(number: 1, recipient: Self.app, isHandled: true), at: 3)
+            == [.resolved(occurrence: event, resolution: .handled(by: [Self.app]))])
+      }
+    }
+  }
+
   @Test("After a restart an app that was running gets what is for its delegate when it comes back in time [B29]")
   func reconnects() throws {
     let events = (1...2).map { Self.occurrence(Int64($0), .finished, "u\($0)") }
@@ -170,7 +191,9 @@ import Testing
     _ = router.handle(.extensionReady(run: 4), at: 0)
     #expect(router.handle(.extensionEnding(run: 4), at: 1).isEmpty)
     #expect(router.handle(.occurred(second), at: 1) == [.wakeExtension])
-    #expect(router.handle(.notCalled(number: 1), at: 2).isEmpty, "a wake is asked for already")
+    #expect(
+      router.handle(.notCalled(number: 1, recipient: .entryPoint(run: 4)), at: 2).isEmpty, "a wake is asked for already"
+    )
     #expect(router.handle(.left(recipient: .entryPoint(run: 4)), at: 3).isEmpty, "nobody was told of anything")
     #expect(
       router.handle(.extensionReady(run: 5), at: 4)

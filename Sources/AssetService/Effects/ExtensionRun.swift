@@ -16,6 +16,10 @@ final class ExtensionRun: Sendable {
     case finished(number: Int64, Download, path: String)
     case failed(number: Int64, Download, ErrorDescription)
     case challenge(number: Int64, Download, ChallengeDescription)
+    /// For the delegate that the extension has set (B31). The path of a finished file is the host's.
+    case delegate(number: Int64, DelegateCall)
+    /// The same, and nobody answers.
+    case notice(EventRouter.Kind, DelegateCall)
     case end
   }
 
@@ -27,8 +31,10 @@ final class ExtensionRun: Sendable {
     /// It is called now.
     case calling(number: Int64)
     /// `isHandled`: it has a function for that, which returned.
-    case returned(number: Int64, isHandled: Bool)
-    case decided(number: Int64, ChallengeDecision)
+    case returned(number: Int64, by: Recipient, isHandled: Bool)
+    case decided(number: Int64, by: Recipient, ChallengeDecision)
+    /// Its delegate has had a notice.
+    case noticed(EventRouter.Kind, uniqueIdentifier: String)
     /// The last news.
     case ended(RunReport)
   }
@@ -104,35 +110,63 @@ final class ExtensionRun: Sendable {
   private func perform(
     _ command: Command, _ plugin: Plugin, _ report: @Sendable (News) async -> Void
   ) async throws(HostError) {
-    let number: Int64
     if let call = command.number { await report(.calling(number: call)) }
-    switch command {
-    case .finished(let call, let download, let path):
-      number = call
-      let handover: Handover
-      do throws(HostError) { handover = try await plugin.downloadFinished(download, moving: path) } catch {
-        guard case .entryPointMissing = error else { throw error }
-        return await report(.returned(number: call, isHandled: false))
-      }
-      if let failure = handover.failure { throw failure }
-    case .failed(let call, let download, let error):
-      number = call
-      do throws(HostError) { try await plugin.downloadFailed(download, error: error) } catch {
-        guard case .entryPointMissing = error else { throw error }
-        return await report(.returned(number: call, isHandled: false))
-      }
-    case .challenge(let call, let download, let challenge):
-      let decision: ChallengeDecision
-      do throws(HostError) {
-        decision = try await plugin.authenticationChallenge(download, challenge)
-      } catch {
-        guard case .entryPointMissing = error else { throw error }
-        return await report(.returned(number: call, isHandled: false))
-      }
-      return await report(.decided(number: call, decision))
-    case .end: return
+    do throws(HostError) {
+      if let news = try await call(command, plugin) { await report(news) }
+    } catch {
+      guard case .entryPointMissing = error else { throw error }
+      if let missing = news(ofMissing: command) { await report(missing) }
     }
-    await report(.returned(number: number, isHandled: true))
+  }
+
+  private func call(_ command: Command, _ plugin: Plugin) async throws(HostError) -> News? {
+    let entryPoint = Recipient.entryPoint(run: order.run)
+    switch command {
+    case .finished(let number, let download, let path):
+      let handover = try await plugin.downloadFinished(download, moving: path)
+      if let failure = handover.failure { throw failure }
+      return .returned(number: number, by: entryPoint, isHandled: true)
+    case .failed(let number, let download, let error):
+      try await plugin.downloadFailed(download, error: error)
+      return .returned(number: number, by: entryPoint, isHandled: true)
+    case .challenge(let number, let download, let challenge):
+      return .decided(
+        number: number, by: entryPoint, try await plugin.authenticationChallenge(download, challenge))
+    case .delegate(let number, let event): return try await tellDelegate(plugin, number, event)
+    case .notice(let kind, let event):
+      _ = try await plugin.tellDelegate(event)
+      return .noticed(kind, uniqueIdentifier: event.download.uniqueIdentifier)
+    case .end: return nil
+    }
+  }
+
+  private func tellDelegate(_ plugin: Plugin, _ number: Int64, _ event: DelegateCall) async throws(HostError) -> News {
+    let delegate = Recipient.delegate(run: order.run)
+    switch event {
+    case .challenge(let download, let challenge):
+      let decision = try await plugin.askDelegate(download, challenge)
+      return decision.map { .decided(number: number, by: delegate, $0) }
+        ?? .returned(number: number, by: delegate, isHandled: false)
+    case .finished(let download, let path):
+      // The app's delegate may have taken it meanwhile.
+      guard Files.exists(path) else { return .returned(number: number, by: delegate, isHandled: false) }
+      let (handover, isHandled) = try await plugin.tellDelegate(finished: download, moving: path)
+      if let failure = handover.failure { throw failure }
+      return .returned(number: number, by: delegate, isHandled: isHandled)
+    case .began, .paused, .progress, .failed:
+      return .returned(number: number, by: delegate, isHandled: try await plugin.tellDelegate(event))
+    }
+  }
+
+  /// It has no entry point for that: as if it had left it to others.
+  private func news(ofMissing command: Command) -> News? {
+    switch command {
+    case .finished(let number, _, _), .failed(let number, _, _), .challenge(let number, _, _):
+      .returned(number: number, by: .entryPoint(run: order.run), isHandled: false)
+    case .delegate(let number, _): .returned(number: number, by: .delegate(run: order.run), isHandled: false)
+    case .notice(let kind, let event): .noticed(kind, uniqueIdentifier: event.download.uniqueIdentifier)
+    case .end: nil
+    }
   }
 }
 
@@ -140,8 +174,9 @@ extension ExtensionRun.Command {
   /// Of the occurrence that it is called for.
   fileprivate var number: Int64? {
     switch self {
-    case .finished(let number, _, _), .failed(let number, _, _), .challenge(let number, _, _): number
-    case .end: nil
+    case .finished(let number, _, _), .failed(let number, _, _), .challenge(let number, _, _), .delegate(let number, _):
+      number
+    case .notice, .end: nil
     }
   }
 }

@@ -34,5 +34,7 @@ final class ServiceDesk: ExtensionServices {
     await service?.acquireControl(of: app, run: run, timeout: timeout) ?? Self.noService
   }
 
+  func observe(_ isObserving: Bool) async { await service?.observe(isObserving, app: app, run: run) }
+
   func releaseExclusiveControl() async { await service?.releaseControl(of: app, run: run) }
 }

@@ -23,11 +23,18 @@ struct ActiveRun {
   var calls: Set<Int64> = []
   /// Those of them that it has begun with.
   var begun: Set<Int64> = []
+  /// What its delegate hasn't been told yet, and nobody answers.
+  var notices: Set<Notice> = []
   var isReady = false
   var hasAnswered = false
   /// It was told to end: it does what it was called for before, and nothing more.
   var isEnding = false
   var summary: RunSummary
+
+  struct Notice: Hashable {
+    var kind: EventRouter.Kind
+    var uniqueIdentifier: String
+  }
 
   /// What it has found in its containers counts for it now. One that has answered and stands by, for challenges, until the
   /// gate opens isn't at work: it would keep away the room that its own essentials need.
@@ -480,13 +487,14 @@ extension AssetService {
       runs[number]?.isReady = true
       process(.app(app, .router(.extensionReady(run: number))))
     case .calling(let call): runs[number]?.begun.insert(call)
-    case .returned(let call, let isHandled):
+    case .returned(let call, let recipient, let isHandled):
       runs[number]?.calls.remove(call)
-      process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: isHandled))))
-    case .decided(let call, let decision):
+      process(.app(app, .router(.answered(number: call, recipient: recipient, isHandled: isHandled))))
+    case .decided(let call, let recipient, let decision):
       runs[number]?.calls.remove(call)
       challenges.removeValue(forKey: call)?.resume(returning: ChallengeAnswer(decision))
-      process(.app(app, .router(.answered(number: call, recipient: .entryPoint(run: number), isHandled: true))))
+      process(.app(app, .router(.answered(number: call, recipient: recipient, isHandled: true))))
+    case .noticed(let kind, let unique): runs[number]?.notices.remove(.init(kind: kind, uniqueIdentifier: unique))
     case .ended(let report): ended(number, run, report)
     }
   }
@@ -508,10 +516,13 @@ extension AssetService {
 
   /// Only what an extension had begun with can be what it ended in (B13).
   private func requeueUncalled(_ number: Int64, _ run: ActiveRun) {
-    let uncalled = (core.apps[run.app]?.router.calls ?? []).filter {
-      $0.asked == [.entryPoint(run: number)] && !run.begun.contains($0.occurrence.number)
+    let uncalled = (core.apps[run.app]?.router.calls ?? []).filter { !run.begun.contains($0.occurrence.number) }
+    for recipient in [Recipient.entryPoint(run: number), .delegate(run: number)] {
+      process(
+        uncalled.filter { $0.asked.contains(recipient) }.map {
+          .app(run.app, .router(.notCalled(number: $0.occurrence.number, recipient: recipient)))
+        })
     }
-    process(uncalled.map { .app(run.app, .router(.notCalled(number: $0.occurrence.number))) })
   }
 
   private func ended(_ number: Int64, _ run: ActiveRun, _ report: RunReport) {

@@ -54,13 +54,7 @@ enum EntryPoints {
     defer { finish() }
     let call = ChallengeCall(target: target, download: download, challenge: question)
     let (disposition, credential) = Blocking.run { await call.ask() }
-    guard answer.pointee.fill(disposition, credential) else {
-      host.log(
-        BA_LOG_ERROR,
-        "The credential for '\(download.identifier)' is too long: 255 bytes for the user, 1023 for the password.")
-      return BA_FAILED
-    }
-    return BA_OK
+    return answer.pointee.fill(disposition, credential, for: download, host)
   }
 
   static let willTerminate: ba_will_terminate_function = { host in
@@ -69,19 +63,19 @@ enum EntryPoints {
     finish()
   }
 
-  private static func begin(_ table: UnsafePointer<ba_host>?) -> (any BADownloaderExtension, Host)? {
+  static func begin(_ table: UnsafePointer<ba_host>?) -> (any BADownloaderExtension, Host)? {
     ba_set_current_host(table)
     guard let host = Host.current, let target = ExtensionRegistry.current else { return nil }
     return (target, host)
   }
 
   /// Before the host hears that the entry point has returned, since it may then end the process.
-  private static func finish() {
+  static func finish() {
     OutstandingWork.settle()
     Preferences.save()
   }
 
-  private static func copied(_ download: UnsafePointer<ba_download>?, state: BADownload.State?) -> BADownload? {
+  static func copied(_ download: UnsafePointer<ba_download>?, state: BADownload.State?) -> BADownload? {
     guard let download, download.pointee.size >= UInt32(MemoryLayout<ba_download>.size) else { return nil }
     return .copied(from: download, state: state)
   }

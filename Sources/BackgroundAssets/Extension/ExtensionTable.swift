@@ -17,13 +17,14 @@ public func backgroundAssetsSwiftExtension() -> UInt32 { BA_ABI_VERSION }
 /// Builds the table. It is never freed: the host may use it as long as the process lives.
 private enum ExtensionTable {
   static func make(named name: String) -> UnsafePointer<ba_extension> {
-    let entries = UnsafeMutableBufferPointer<ba_entry_point>.allocate(capacity: 5)
+    let entries = UnsafeMutableBufferPointer<ba_entry_point>.allocate(capacity: 6)
     entries[0] = entry(BA_CONTENT_REQUEST, BA_CONTENT_REQUEST_SIGNATURE, erased(EntryPoints.contentRequest))
     entries[1] = entry(BA_DOWNLOAD_FINISHED, BA_DOWNLOAD_FINISHED_SIGNATURE, erased(EntryPoints.downloadFinished))
     entries[2] = entry(BA_DOWNLOAD_FAILED, BA_DOWNLOAD_FAILED_SIGNATURE, erased(EntryPoints.downloadFailed))
     entries[3] = entry(
       BA_AUTHENTICATION_CHALLENGE, BA_AUTHENTICATION_CHALLENGE_SIGNATURE, erased(EntryPoints.authenticationChallenge))
     entries[4] = entry(BA_WILL_TERMINATE, BA_WILL_TERMINATE_SIGNATURE, erased(EntryPoints.willTerminate))
+    entries[5] = entry(BA_DELEGATE_EVENT, BA_DELEGATE_EVENT_SIGNATURE, erased(DelegateEntryPoint.function))
     let table = UnsafeMutablePointer<ba_extension>.allocate(capacity: 1)
     table.initialize(
       to: ba_extension(

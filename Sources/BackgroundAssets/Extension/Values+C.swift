@@ -30,8 +30,20 @@ extension URLAuthenticationChallenge {
 }
 
 extension ba_challenge_answer {
+  /// What the entry point returns. One whose credential doesn't fit says so in the log, and cancels.
+  mutating func fill(
+    _ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?, for download: BADownload,
+    _ host: Host
+  ) -> ba_status {
+    if fill(disposition, credential) { return BA_OK }
+    host.log(
+      BA_LOG_ERROR,
+      "The credential for '\(download.identifier)' is too long: 255 bytes for the user, 1023 for the password.")
+    return BA_FAILED
+  }
+
   /// False if the credential doesn't fit; the answer is then to cancel.
-  mutating func fill(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) -> Bool {
+  private mutating func fill(_ disposition: URLSession.AuthChallengeDisposition, _ credential: URLCredential?) -> Bool {
     self.disposition = Int32(disposition.rawValue)
     guard disposition == .useCredential, let credential else { return true }
     guard write(credential.user ?? "", to: &user), write(credential.password ?? "", to: &password) else {

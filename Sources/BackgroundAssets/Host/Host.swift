@@ -57,6 +57,12 @@ struct Host: @unchecked Sendable {
   func beginActivity() { table.pointee.begin_activity?(table) }
   func endActivity() { table.pointee.end_activity?(table) }
 
+  /// Whether events of downloads are wanted. A host of before there were any has no such callback.
+  func observe(_ isObserving: Bool) {
+    guard table.pointee.size >= UInt32(MemoryLayout<ba_host>.size) else { return }
+    table.pointee.observe?(table, isObserving ? 1 : 0)
+  }
+
   func containerPath(forGroup group: String) -> String? {
     guard let containerPath = table.pointee.container_path else { return nil }
     var bytes = BorrowedBytes()

@@ -46,14 +46,21 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
 
   /// Gets the events of all downloads of the app from the moment it is set. Held weakly: the service is told that it has
   /// gone when it is set to nil, or else with the first event that finds it gone.
+  ///
+  /// In an extension it is called on the first thread while the extension runs, after the entry point that is under way. No
+  /// event wakes the extension for it.
   open weak var delegate: (any BADownloadManagerDelegate)? {
     get { currentDelegate.withLock { $0 }.delegate }
     set {
       let reference = WeakDelegate(delegate: newValue)
       currentDelegate.withLock { $0 = reference }
-      guard case .app(let link) = side, ownLink != nil || self === Self.sharedManager else { return }
-      link.delivery.set(newValue)
-      link.setObserving(newValue != nil)
+      guard ownLink != nil || self === Self.sharedManager else { return }
+      switch side {
+      case .app(let link):
+        link.delivery.set(newValue)
+        link.setObserving(newValue != nil)
+      case .plugin(let host): host.observe(newValue != nil)
+      }
     }
   }
 

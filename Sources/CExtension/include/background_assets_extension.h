@@ -157,6 +157,34 @@ typedef struct ba_challenge_answer {
 #define BA_LOG_ERROR 3
 #define BA_LOG_FAULT 4
 
+/* ba_delegate_event.kind */
+#define BA_EVENT_BEGAN 1u
+#define BA_EVENT_PAUSED 2u
+#define BA_EVENT_PROGRESS 3u
+#define BA_EVENT_CHALLENGE 4u
+#define BA_EVENT_FAILED 5u
+#define BA_EVENT_FINISHED 6u
+
+/* What happened to a download, for an extension that observes. Members of other kinds are 0. */
+typedef struct ba_delegate_event {
+  uint32_t size;
+  uint32_t kind;
+  const ba_download *download;
+  /* BA_EVENT_PROGRESS: bytes so far, and of the whole, -1 where that isn't known. */
+  int64_t total_written;
+  int64_t total_expected;
+  /* BA_EVENT_CHALLENGE */
+  const ba_challenge *challenge;
+  ba_challenge_answer *answer;
+  /* BA_EVENT_FAILED */
+  const ba_error *error;
+  /* BA_EVENT_FINISHED. The app's delegate is told of the same file: agree by exclusive control whose it is. */
+  const char *path;
+} ba_delegate_event;
+
+/* What delegate_event returns for a challenge, a failure or a file that it leaves to the other entry points. */
+#define BA_UNHANDLED ((ba_status)-2)
+
 #define BA_NO_TIMEOUT ((int64_t)-1)
 
 typedef struct ba_host ba_host;
@@ -197,6 +225,10 @@ struct ba_host {
      the extension isn't a member of the group, -1 when the buffer is NULL or too small: `length` is then the capacity
      that is needed, with the NUL. */
   ba_status (*container_path)(const ba_host *host, ba_string group, char *buffer, size_t capacity, size_t *length);
+
+  /* Whether the extension wants the events of all downloads of its app while it runs, whoever scheduled them: the entry
+     point delegate_event gets them then, between the others. No event wakes an extension for its sake. */
+  void (*observe)(const ba_host *host, int32_t is_observing);
 };
 
 /* The entry points. The status that one returns is reported; it doesn't end the wake. */
@@ -208,12 +240,15 @@ typedef ba_status (*ba_authentication_challenge_function)(const ba_host *host, c
                                                           const ba_challenge *challenge, ba_challenge_answer *answer);
 /* Advisory and deprecated: the extension is about to end. It may never be called. */
 typedef void (*ba_will_terminate_function)(const ba_host *host);
+/* After `observe`. BA_OK: it is done with; BA_UNHANDLED. A file that it leaves is offered to the others. */
+typedef ba_status (*ba_delegate_event_function)(const ba_host *host, const ba_delegate_event *event);
 
 #define BA_CONTENT_REQUEST "content_request"
 #define BA_DOWNLOAD_FINISHED "download_finished"
 #define BA_DOWNLOAD_FAILED "download_failed"
 #define BA_AUTHENTICATION_CHALLENGE "authentication_challenge"
 #define BA_WILL_TERMINATE "will_terminate"
+#define BA_DELEGATE_EVENT "delegate_event"
 
 /* RETURN(ARGUMENTS) in the words of `outrider call`. */
 #define BA_CONTENT_REQUEST_SIGNATURE "i32(pointer,pointer)"
@@ -221,6 +256,7 @@ typedef void (*ba_will_terminate_function)(const ba_host *host);
 #define BA_DOWNLOAD_FAILED_SIGNATURE "i32(pointer,pointer,pointer)"
 #define BA_AUTHENTICATION_CHALLENGE_SIGNATURE "i32(pointer,pointer,pointer,pointer)"
 #define BA_WILL_TERMINATE_SIGNATURE "void(pointer)"
+#define BA_DELEGATE_EVENT_SIGNATURE "i32(pointer,pointer)"
 
 typedef struct ba_entry_point {
   const char *name;

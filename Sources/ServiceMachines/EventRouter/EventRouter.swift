@@ -58,7 +58,7 @@ public struct EventRouter: Sendable, Equatable, Codable {
       observers.removeAll { $0 == recipient }
       guard isObserving else { return [] }
       observers.append(recipient)
-      guard reconnectsUntil != nil else { return [] }
+      guard reconnectsUntil != nil, case .connection = recipient else { return [] }
       let all = waiting
       waiting.removeAll()
       return all.flatMap { occurred($0, now) }
@@ -83,8 +83,9 @@ public struct EventRouter: Sendable, Equatable, Codable {
       return all.map { callExtension($0, run) }
     case .extensionEnding(let run):
       if readyRun == run { readyRun = nil }
+      observers.removeAll { $0 == .delegate(run: run) }
       return []
-    case .notCalled(let number): return notCalled(number)
+    case .notCalled(let number, let recipient): return notCalled(number, recipient)
     case .wakeRefused:
       isWakeAsked = false
       let challenges = waiting.filter { $0.kind == .challenge }
@@ -173,12 +174,17 @@ public struct EventRouter: Sendable, Equatable, Codable {
     return effects + untold.flatMap { occurred($0, now) } + wake()
   }
 
-  private mutating func notCalled(_ number: Int64) -> [Effect] {
-    guard let index = calls.firstIndex(where: { $0.occurrence.number == number }),
-      case .entryPoint(let run)? = calls[index].asked.first
+  private mutating func notCalled(_ number: Int64, _ recipient: Recipient) -> [Effect] {
+    guard
+      let index = calls.firstIndex(where: { $0.occurrence.number == number && $0.asked.contains(recipient) })
     else { return [] }
-    if readyRun == run { readyRun = nil }
-    return toExtension(calls.remove(at: index).occurrence)
+    observers.removeAll { $0 == recipient }
+    if case .entryPoint(let run) = recipient {
+      if readyRun == run { readyRun = nil }
+      return toExtension(calls.remove(at: index).occurrence)
+    }
+    calls[index].asked.removeAll { $0 == recipient }
+    return conclude(index)
   }
 
   private mutating func dropped(_ number: Int64) -> [Effect] {

@@ -44,7 +44,7 @@ extension EventRouter {
     /// The run takes nothing more. What it was called for goes on.
     case extensionEnding(run: Int64)
     /// The run ended, or was told to, before it could be called for that: it waits for the next one.
-    case notCalled(number: Int64)
+    case notCalled(number: Int64, recipient: Recipient)
     /// No wake for now: a challenge can't wait, the others can.
     case wakeRefused
     /// The planner reconsiders: what waits is asked for again.

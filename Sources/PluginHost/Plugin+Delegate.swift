@@ -1,0 +1,25 @@
+public import AssetModel
+internal import HostProtocol
+
+/// The delegate that an extension sets for itself: `ExtensionServices.observe` says whether it has one.
+extension Plugin {
+  /// A `ba_status` of the extension's header.
+  private static let unhandled: Int64 = -2
+
+  static func isHandled(_ result: RunnerMessage.CallResult) -> Bool { result.value != .signed(unhandled) }
+
+  /// Tells it of an event, in a call like the others. False: it doesn't implement that method.
+  ///
+  /// Throws `entryPointMissing` where the extension asks for events and has no entry point for them.
+  public func tellDelegate(_ event: DelegateCall) async throws(HostError) -> Bool {
+    Self.isHandled(try await core.call(run, .delegate(event)))
+  }
+
+  /// Asks it to answer a server's challenge (B71); nil: it doesn't implement that method.
+  public func askDelegate(
+    _ download: Download, _ challenge: ChallengeDescription
+  ) async throws(HostError) -> ChallengeDecision? {
+    let result = try await core.call(run, .delegate(.challenge(download, challenge)))
+    return Self.isHandled(result) ? result.decision ?? ChallengeDecision(.cancel) : nil
+  }
+}
