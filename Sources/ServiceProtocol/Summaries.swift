@@ -333,6 +333,7 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
     public var memoryBytes: Int64?
     public var runtimeSeconds: Double?
     public var callSeconds: Double?
+    public var periodicSeconds: Double?
 
     public init() {}
   }
@@ -351,14 +352,23 @@ public struct SettingsSummary: Sendable, Equatable, Codable {
   public var memoryBytes: Int64
   public var runtimeSeconds: Double
   public var callSeconds: Double
+  /// Between periodic wakes of an app; nil: as the app is used.
+  public var periodicSeconds: Double?
+  /// L11.
+  public var essentialWaitSeconds: Double
+  public var backgroundWaitSeconds: Double
   public var apps: [String: App]
 
   public init(
     isBackgroundActivityAllowed: Bool = true, isContentBeforeLaunchAllowed: Bool = true, isLowPower: Bool = false,
     isMetered: Bool = false, isLowPowerSet: Bool = false, isMeteredSet: Bool = false, language: String? = nil,
     isLanguageSet: Bool = false, memoryBytes: Int64 = 8 << 20, runtimeSeconds: Double = 600, callSeconds: Double = 30,
+    periodicSeconds: Double? = nil, essentialWaitSeconds: Double = 10, backgroundWaitSeconds: Double = 1_209_600,
     apps: [String: App] = [:]
   ) {
+    self.periodicSeconds = periodicSeconds
+    self.essentialWaitSeconds = essentialWaitSeconds
+    self.backgroundWaitSeconds = backgroundWaitSeconds
     self.isBackgroundActivityAllowed = isBackgroundActivityAllowed
     self.isContentBeforeLaunchAllowed = isContentBeforeLaunchAllowed
     self.isLowPower = isLowPower

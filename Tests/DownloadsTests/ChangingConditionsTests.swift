@@ -54,6 +54,19 @@ import Testing
     #expect(scene.harness.journal.state.withLock { $0.deliveries } == [scene.id])
   }
 
+  @Test("a setting changes how long an essential one waits, at once [L11, L17]") func essentialBySetting() async throws
+  {
+    let scene = try await Self.scene(.essential, isOnline: false)
+    var conditions = Self.offline
+    conditions.essentialPatience = .seconds(60)
+    scene.engine.setConditions(conditions)
+    await scene.advance(by: .seconds(50))
+    #expect(await scene.engine.explain(scene.id)?.code == .offline)
+    await scene.advance(by: .seconds(11))
+    #expect(try await scene.end().reason == .offline)
+    _ = try await scene.close()
+  }
+
   @Test("an essential one has ten seconds, from when the network went [B42, L11]", arguments: [true, false])
   func essential(comesBack: Bool) async throws {
     let scene = try await Self.scene(.essential) { _, nth in

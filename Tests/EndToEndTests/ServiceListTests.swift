@@ -98,6 +98,11 @@ import Testing
         ["settings", "set", "memoryBytes", "16MiB", "--app", "a"], .set(key: "memoryBytes", value: "16777216", app: "a")
       ),
       (["settings", "set", "runtimeSeconds", "10m"], .set(key: "runtimeSeconds", value: "600", app: nil)),
+      (
+        ["settings", "set", "periodicSeconds", "10m", "--app", "a"],
+        .set(key: "periodicSeconds", value: "600", app: "a")
+      ),
+      (["settings", "set", "essentialWaitSeconds", "30s"], .set(key: "essentialWaitSeconds", value: "30", app: nil)),
       (["settings", "set", "isMetered", "yes"], .set(key: "isMetered", value: "true", app: nil)),
       (["settings", "set", "isMetered", "default"], .set(key: "isMetered", value: nil, app: nil)),
     ]
@@ -107,6 +112,7 @@ import Testing
     }
     for wrong in [
       ["isMetered", "maybe"], ["memoryBytes", "much"], ["nonsense", "1"], ["isMetered", "on", "--app", "a"],
+      ["backgroundWaitSeconds", "1h", "--app", "a"], ["periodicSeconds", "often"],
     ] {
       #expect(try Self.run(service, ["settings", "set"] + wrong).status == 64)
     }

@@ -33,6 +33,24 @@ import Testing
     #expect(planner.apps["a"]?.nextPeriodic != nil)
   }
 
+  @Test("An interval that the user sets counts at once, for all apps or for one, until it is taken back [B3, L17]")
+  func bySetting() throws {
+    var planner = WakePlannerTests.planner(["a", "b"])
+    let before = try #require(planner.apps["b"]?.nextPeriodic)
+    var settings = ServiceSettings()
+    settings.apps["a"] = .init(periodicInterval: .minutes(10))
+    _ = planner.handle(.settingsChanged(settings), now: .start)
+    let next = try #require(planner.apps["a"]?.nextPeriodic)
+    #expect(next >= .start + .minutes(5) && next <= .start + .minutes(15))
+    #expect(planner.apps["b"]?.nextPeriodic == before)
+    #expect(planner.handle(.tick, now: next) == [.periodicDue(app: "a")])
+    let second = try #require(planner.apps["a"]?.nextPeriodic)
+    #expect(second - next == .minutes(10))
+    settings.apps = [:]
+    _ = planner.handle(.settingsChanged(settings), now: next)
+    #expect(try #require(planner.apps["a"]?.nextPeriodic) - next > .hours(10))
+  }
+
   @Test("The more an app is used, the more often it is woken [B22]")
   func byUse() {
     var counts: [Int] = []

@@ -6,6 +6,7 @@ internal import Foundation
 internal import Glibc
 internal import LinuxSystem
 internal import Logging
+internal import ServiceMachines
 public import ServiceProtocol
 
 /// The service as a process: one for each user, with a socket in front of it.
@@ -98,7 +99,7 @@ public struct ServiceDaemon: Sendable {
     configuration.transfers.transport = TransportOptions(addresses: addresses, hosts: hosts)
     configuration.transfers.transport.authorityFile = options.isDevelopment ? options.authorityFile : nil
     configuration.transfers.connectivityPatience = [
-      .foreground: .zero, .essential: .seconds(10),
+      .foreground: .zero, .essential: ServiceSettings.defaultEssentialWait,
     ]
     if let state = options.state { configuration.environment[ServicePaths.stateVariable] = state }
     return configuration

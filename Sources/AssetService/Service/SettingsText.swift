@@ -7,7 +7,7 @@ internal import ServiceProtocol
 enum SettingsText {
   static let keys = [
     "isBackgroundActivityAllowed", "isContentBeforeLaunchAllowed", "isLowPower", "isMetered", "language", "memoryBytes",
-    "runtimeSeconds", "callSeconds",
+    "runtimeSeconds", "callSeconds", "periodicSeconds", "essentialWaitSeconds", "backgroundWaitSeconds",
   ]
 
   static func summary(_ settings: ServiceSettings, _ conditions: Conditions) -> SettingsSummary {
@@ -19,12 +19,16 @@ enum SettingsText {
       isLanguageSet: settings.language != nil, memoryBytes: settings.memory,
       runtimeSeconds: settings.dailyRuntime.inSeconds,
       callSeconds: settings.callLimit.inSeconds,
+      periodicSeconds: settings.periodicInterval?.inSeconds,
+      essentialWaitSeconds: (settings.essentialWait ?? ServiceSettings.defaultEssentialWait).inSeconds,
+      backgroundWaitSeconds: (settings.backgroundWait ?? ServiceSettings.defaultBackgroundWait).inSeconds,
       apps: settings.apps.mapValues { own in
         var app = SettingsSummary.App()
         app.isBackgroundActivityAllowed = own.isBackgroundActivityAllowed
         app.isContentBeforeLaunchAllowed = own.isContentBeforeLaunchAllowed
         app.runtimeSeconds = own.dailyRuntime?.inSeconds
         app.callSeconds = own.callLimit?.inSeconds
+        app.periodicSeconds = own.periodicInterval?.inSeconds
         app.memoryBytes = own.memory
         return app
       })
@@ -57,6 +61,15 @@ enum SettingsText {
     case "callSeconds":
       let value = try seconds(key, text, 0.1...3_600)
       if own != nil { own?.callLimit = value } else { settings.callLimit = value ?? defaults.callLimit }
+    case "periodicSeconds":
+      let value = try seconds(key, text, 60...2_592_000)
+      if own != nil { own?.periodicInterval = value } else { settings.periodicInterval = value }
+    case "essentialWaitSeconds":
+      guard app == nil else { throw .command(64, "\(key) is for all apps, and not for one") }
+      settings.essentialWait = try seconds(key, text, 0...86_400)
+    case "backgroundWaitSeconds":
+      guard app == nil else { throw .command(64, "\(key) is for all apps, and not for one") }
+      settings.backgroundWait = try seconds(key, text, 60...31_536_000)
     case "isLowPower", "isMetered":
       guard app == nil else { throw .command(64, "\(key) is of the machine, and not of one app") }
       let value = try flag(key, text)

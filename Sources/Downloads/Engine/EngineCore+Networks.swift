@@ -39,7 +39,7 @@ extension EngineCore {
   func failWithoutNetwork(_ now: Duration) {
     patienceEndsAt = nil
     guard let offlineSince else { return }
-    for (transferClass, patience) in options.connectivityPatience {
+    for (transferClass, patience) in connectivityPatience {
       for (id, since) in scheduler.waiting(in: transferClass) {
         let end = max(since, offlineSince) + patience
         if end > now {
@@ -49,6 +49,11 @@ extension EngineCore {
         }
       }
     }
+  }
+
+  private var connectivityPatience: [TransferClass: Duration] {
+    guard let own = conditions.essentialPatience else { return options.connectivityPatience }
+    return options.connectivityPatience.merging([.essential: own]) { $1 }
   }
 
   private func failWithoutNetwork(_ id: JobID, _ now: Duration) {

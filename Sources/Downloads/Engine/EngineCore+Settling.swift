@@ -288,7 +288,8 @@ extension EngineCore {
       let tries = job.record.history.fruitlessAttempts
       job.record.history.fruitlessAttempts += 1
       let idle = timeWithoutProgress(job)
-      if policy.attemptLimit.map({ tries + 1 >= $0 }) ?? false || idle >= RetryPolicy.longestWithoutProgress {
+      let longestWait = conditions.patienceWithoutProgress ?? RetryPolicy.longestWithoutProgress
+      if policy.attemptLimit.map({ tries + 1 >= $0 }) ?? false || idle >= longestWait {
         return fail(
           job,
           TransferFailure(

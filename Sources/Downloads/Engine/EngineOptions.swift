@@ -61,6 +61,10 @@ public struct MachineConditions: Sendable, Equatable {
   public var battery: Battery?
   /// What the service is being changed by at the moment, for example a migration; nothing is transferred meanwhile.
   public var upgradeStep: String?
+  /// Settings: how long an essential download waits for a network, and how long one goes on trying without a byte of
+  /// progress. nil: as the options say, and 14 days.
+  public var essentialPatience: Duration?
+  public var patienceWithoutProgress: Duration?
   /// Boot time at which background transfers may run again; nil: now.
   public var windowOpensAt: Duration?
 

@@ -7,11 +7,14 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
     public var dailyRuntime: Duration?
     public var callLimit: Duration?
     public var memory: Int64?
+    public var periodicInterval: Duration?
 
     public init(
       isBackgroundActivityAllowed: Bool? = nil, isContentBeforeLaunchAllowed: Bool? = nil,
-      dailyRuntime: Duration? = nil, callLimit: Duration? = nil, memory: Int64? = nil
+      dailyRuntime: Duration? = nil, callLimit: Duration? = nil, memory: Int64? = nil,
+      periodicInterval: Duration? = nil
     ) {
+      self.periodicInterval = periodicInterval
       self.memory = memory
       self.isBackgroundActivityAllowed = isBackgroundActivityAllowed
       self.isContentBeforeLaunchAllowed = isContentBeforeLaunchAllowed
@@ -30,6 +33,12 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
   public var callLimit: Duration = .seconds(30)
   /// B16, 6.3: bytes beyond the runner's own.
   public var memory: Int64 = 8 << 20
+  /// How far periodic wakes of an app lie apart; nil: as it is used (B22, B23).
+  public var periodicInterval: Duration?
+  /// L11: how long an essential download waits for a network, and how long any goes on trying without progress. nil: as
+  /// `defaultEssentialWait` and `defaultBackgroundWait` say.
+  public var essentialWait: Duration?
+  public var backgroundWait: Duration?
   /// nil: as the machine says.
   public var isLowPower: Bool?
   public var isMetered: Bool?
@@ -38,6 +47,9 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
   /// Wakes at a time, over all apps.
   public var maxWakes = 2
   public var apps: [String: Override] = [:]
+
+  public static let defaultEssentialWait: Duration = .seconds(10)
+  public static let defaultBackgroundWait: Duration = .days(14)
 
   public init() {}
 
@@ -49,6 +61,6 @@ public struct ServiceSettings: Sendable, Equatable, Codable {
       isBackgroundActivityAllowed: isBackgroundActivityAllowed && own?.isBackgroundActivityAllowed ?? true,
       isContentBeforeLaunchAllowed: own?.isContentBeforeLaunchAllowed ?? isContentBeforeLaunchAllowed,
       dailyRuntime: own?.dailyRuntime ?? dailyRuntime, callLimit: own?.callLimit ?? callLimit,
-      memory: own?.memory ?? memory)
+      memory: own?.memory ?? memory, periodicInterval: own?.periodicInterval ?? periodicInterval)
   }
 }

@@ -5,7 +5,7 @@ extension WakePlanner {
   mutating func installed(_ app: String, _ version: String, _ now: Instant) -> [Effect] {
     guard apps[app] != nil else {
       var record = WakeRecord(version: version, installedAt: now, phase: spread())
-      record.nextPeriodic = record.nextSlot(after: now)
+      record.nextPeriodic = record.nextSlot(after: now, settings[app].periodicInterval)
       // A run of the app that was removed may still be on its way out.
       for run in runs where run.request.app == app { record.runtime.reserve(run.granted, now) }
       apps[app] = record
@@ -112,8 +112,8 @@ extension WakePlanner {
     return []
   }
 
-  private mutating func scheduleNext(_ app: String, after moment: Instant) {
-    let next = apps[app]?.nextSlot(after: moment)
+  mutating func scheduleNext(_ app: String, after moment: Instant) {
+    let next = apps[app]?.nextSlot(after: moment, settings[app].periodicInterval)
     apps[app]?.nextPeriodic = next
   }
 }

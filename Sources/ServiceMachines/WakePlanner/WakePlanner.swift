@@ -69,7 +69,11 @@ public struct WakePlanner: Sendable, Equatable, Codable {
     case .moreRequested(let run): return moreRequested(run, now)
     case .ended(let run, let runtime, let end): return ended(run, runtime, end, now)
     case .settingsChanged(let settings):
+      let former = self.settings
       self.settings = settings
+      for app in apps.keys.sorted() where former[app].periodicInterval != settings[app].periodicInterval {
+        scheduleNext(app, after: now)
+      }
       return situationChanged(now)
     case .conditionsChanged(let conditions):
       self.conditions = conditions

@@ -94,9 +94,9 @@ public struct WakeRecord: Sendable, Equatable, Codable {
     }
   }
 
-  /// The next moment of this app's own rhythm that isn't too near.
-  func nextSlot(after now: Instant) -> Instant? {
-    guard let interval = periodicInterval(now: now)?.inNanoseconds else { return nil }
+  /// The next moment of this app's own rhythm that isn't too near. `setting`: an interval that the user has set.
+  func nextSlot(after now: Instant, _ setting: Duration?) -> Instant? {
+    guard let interval = (setting ?? periodicInterval(now: now))?.inNanoseconds else { return nil }
     let earliest = Nanoseconds.sum(now.nanoseconds, interval / 2)
     let offset = Int64(Double(interval) * phase)
     return Instant(

@@ -22,6 +22,9 @@ struct SettingsCommand: AsyncParsableCommand {
         memoryBytes                   memory of an extension, for example 16MiB
         runtimeSeconds                run time of an extension in a day, for example 10m
         callSeconds                   time of one call, for example 30s
+        periodicSeconds               between periodic wakes of an app, for example 10m; by default as it is used
+        essentialWaitSeconds          how long an essential download waits for a network, for example 10s
+        backgroundWaitSeconds         how long a background download goes on without progress, for example 48h
 
       EXAMPLES
         outrider settings
@@ -121,7 +124,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
 
   func validate() throws {
     _ = try key.normalized(value)
-    if app != nil, !key.isForApps { throw ValidationError("\(key.rawValue) is for the machine, not for one app.") }
+    if app != nil, !key.isForApps { throw ValidationError("\(key.rawValue) is for all apps, not for one.") }
   }
 
   func run() async {
@@ -145,19 +148,22 @@ struct SettingsSetCommand: AsyncParsableCommand {
 /// The settings by their names in `SettingsSummary`.
 enum SettingKey: String, CaseIterable, ExpressibleByArgument {
   case isBackgroundActivityAllowed, isContentBeforeLaunchAllowed, isLowPower, isMetered, language
-  case memoryBytes, runtimeSeconds, callSeconds
+  case memoryBytes, runtimeSeconds, callSeconds, periodicSeconds, essentialWaitSeconds, backgroundWaitSeconds
 
   enum Value: Encodable {
     case flag(Bool)
     case tag(String?)
     case bytes(Int64)
     case seconds(Double)
+    /// As the app is used.
+    case byUse
 
     var text: String {
       switch self {
       case .flag(let value): "\(value)"
       case .tag(let value): value ?? "unknown"
       case .bytes(let value): "\(value)"
+      case .byUse: "as the app is used"
       case .seconds(let value): value == value.rounded() ? String(format: "%.0f", value) : "\(value)"
       }
     }
@@ -169,12 +175,15 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
       case .tag(let value): try container.encode(value)
       case .bytes(let value): try container.encode(value)
       case .seconds(let value): try container.encode(value)
+      case .byUse: try container.encodeNil()
       }
     }
   }
 
   /// Power and network are the machine's, and the language is the user's.
-  var isForApps: Bool { ![.isLowPower, .isMetered, .language].contains(self) }
+  var isForApps: Bool {
+    ![.isLowPower, .isMetered, .language, .essentialWaitSeconds, .backgroundWaitSeconds].contains(self)
+  }
 
   /// Nobody has set it: it is as the machine says.
   func isLive(_ settings: SettingsSummary) -> Bool {
@@ -196,6 +205,9 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
     case .memoryBytes: .bytes(settings.memoryBytes)
     case .runtimeSeconds: .seconds(settings.runtimeSeconds)
     case .callSeconds: .seconds(settings.callSeconds)
+    case .periodicSeconds: settings.periodicSeconds.map(Value.seconds) ?? .byUse
+    case .essentialWaitSeconds: .seconds(settings.essentialWaitSeconds)
+    case .backgroundWaitSeconds: .seconds(settings.backgroundWaitSeconds)
     }
   }
 
@@ -206,7 +218,8 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
     switch self {
     case .isBackgroundActivityAllowed: app.isBackgroundActivityAllowed.map(Value.flag)
     case .isContentBeforeLaunchAllowed: app.isContentBeforeLaunchAllowed.map(Value.flag)
-    case .isLowPower, .isMetered, .language: nil
+    case .isLowPower, .isMetered, .language, .essentialWaitSeconds, .backgroundWaitSeconds: nil
+    case .periodicSeconds: app.periodicSeconds.map(Value.seconds)
     case .memoryBytes: app.memoryBytes.map(Value.bytes)
     case .runtimeSeconds: app.runtimeSeconds.map(Value.seconds)
     case .callSeconds: app.callSeconds.map(Value.seconds)
@@ -229,7 +242,7 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
         throw ValidationError("\(rawValue) is a size, for example 16MiB, or default.")
       }
       return "\(bytes)"
-    case .runtimeSeconds, .callSeconds:
+    case .runtimeSeconds, .callSeconds, .periodicSeconds, .essentialWaitSeconds, .backgroundWaitSeconds:
       guard let time = Quantity.duration(text) else {
         throw ValidationError("\(rawValue) is a time, for example 30s or 10m, or default.")
       }
