@@ -45,6 +45,16 @@ struct ScheduledDownload: Sendable, Equatable {
     set { fields.content.transfer = newValue == TransferFacts() ? nil : Boxed(newValue) }
   }
 
+  /// Most that wait do so for the same reason, and say so in the same words.
+  mutating func share(_ parts: inout SharedParts) {
+    guard let transfer = fields.content.transfer else { return }
+    if let former = parts.transfer, former.content == transfer.content {
+      fields.content.transfer = former
+    } else {
+      parts.transfer = transfer
+    }
+  }
+
   /// Its file and its transfer are to go, and then this row.
   var isDiscarded: Bool {
     get { fields.content.isDiscarded }
@@ -62,6 +72,12 @@ struct ScheduledDownload: Sendable, Equatable {
     get { fields.content.hasFreshAnswer }
     set { fields.content.hasFreshAnswer = newValue }
   }
+}
+
+/// What many downloads have in common, in memory once.
+struct SharedParts {
+  var names = SharedNames()
+  var transfer: Boxed<TransferFacts>?
 }
 
 struct TransferFacts: Sendable, Equatable {

@@ -247,6 +247,7 @@ extension AssetService {
     case .waiting(let explanation):
       if explanation.code == .allowance, exceedsAllowance(app, unique) { return }
       change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
+      downloads[app]?[unique]?.share(&shared)
       process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
       leaveToPlanner(app, unique, explanation)
     case .paused: publish(app, unique)

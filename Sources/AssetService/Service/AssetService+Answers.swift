@@ -13,6 +13,7 @@ extension AssetService {
     var renewed = 0
     for download in verdict.accepted {
       var value = DownloadValue(download)
+      value.applicationGroupIdentifier = shared.names.shared(value.applicationGroupIdentifier)
       if takeFreshAnswer(value, of: app) {
         renewed += 1
         continue

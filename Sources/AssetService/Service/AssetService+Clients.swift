@@ -183,6 +183,7 @@ extension AssetService {
       clients[id]?.connection.answer(request, .failure(ServiceFailure(rejection)))
       return
     }
+    value.applicationGroupIdentifier = shared.names.shared(value.applicationGroupIdentifier)
     if UUID(uuidString: value.uniqueIdentifier) == nil { value.uniqueIdentifier = UUID().uuidString }
     downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
     process(.app(app, event(clients.begin(id, request), value.planned)))

@@ -54,6 +54,7 @@ public actor AssetService {
   var clients = ClientRegistry()
   /// What apps have scheduled, by app and unique identifier.
   var downloads: [String: [String: ScheduledDownload]] = [:]
+  var shared = SharedParts()
   var placed: [String: [String: PlacedApp]] = [:]
   var runs: [Int64: ActiveRun] = [:]
   /// Downloads that were rejected, until the extension has been told.

@@ -64,7 +64,7 @@ enum Summaries {
       receivedBytes: scheduled.transfer.received, totalBytes: scheduled.transfer.total ?? value.fileSize,
       bytesPerSecond: scheduled.transfer.bytesPerSecond, url: value.url,
       scheduledBy: entry?.owner.rawValue ?? "service",
-      waiting: entry?.state == .waiting ? scheduled.transfer.waiting : nil, failure: scheduled.failure)
+      waiting: entry?.state == .waiting ? waiting(scheduled) : nil, failure: scheduled.failure)
   }
 
   private static func state(_ scheduled: ScheduledDownload) -> String {
@@ -80,7 +80,19 @@ enum Summaries {
   }
 
   static func waiting(_ explanation: Explanation) -> DownloadSummary.Waiting {
-    .init(code: explanation.code.rawValue, data: explanation.data, remedy: explanation.remedy)
+    var data = explanation.data
+    // Follows from what is known of the download.
+    if explanation.code == .metered { data["bytes"] = nil }
+    return .init(code: explanation.code.rawValue, data: data, remedy: explanation.remedy)
+  }
+
+  private static func waiting(_ scheduled: ScheduledDownload) -> DownloadSummary.Waiting? {
+    let transfer = scheduled.transfer
+    guard var waiting = transfer.waiting else { return nil }
+    if waiting.code == Explanation.Code.metered.rawValue, let total = transfer.total ?? scheduled.value.fileSize {
+      waiting.data["bytes"] = "\(total - transfer.received)"
+    }
+    return waiting
   }
 
   static func run(_ id: Int64, _ app: String, request: String, startedAt: String, _ report: RunReport) -> RunSummary {
