@@ -17,7 +17,7 @@ extension AssetService {
       Task { await self.goOn(app, unique) }
       return true
     }
-    guard !download.hasFreshAnswer, entry.owner == .extension, !entry.isCancelling, record.leftover != nil else {
+    guard !download.hasFreshAnswer, !entry.isCancelling, record.leftover != nil else {
       // Nobody goes on from what is there.
       transfers.cancel(.init(app: app, download: unique))
       return false

@@ -13,14 +13,21 @@ import Testing
 
   /// `/t1` is cut in its middle and refused from then on, but for those who bring `accepted`. The manifest names `/t1` with
   /// the key 1 until the first refusal, then with the key 2.
-  private static func world(_ status: Int, accepted: String?, isEssential: Bool = false) throws -> ServiceWorld {
+  ///
+  /// `isOfApp`: until then the manifest names nothing, and the app has to schedule it.
+  private static func world(
+    _ status: Int, accepted: String?, isEssential: Bool = false, isOfApp: Bool = false
+  ) throws -> ServiceWorld {
     let state = Shared()
     let world = try ServiceWorld {
       $0.handler = { request, _ in
         switch request.path {
         case "/manifest.json":
           let key = state.refusals > 0 ? 2 : 1
-          let text = String(decoding: state.manifest, as: UTF8.self).replacingOccurrences(of: "KEY", with: "\(key)")
+          let text =
+            isOfApp && key == 1
+            ? #"{"sessions":[]}"#
+            : String(decoding: state.manifest, as: UTF8.self).replacingOccurrences(of: "KEY", with: "\(key)")
           var reply = Reply()
           reply.body = .bytes(Array(text.utf8))
           return reply
@@ -78,6 +85,41 @@ import Testing
     let runs = try await world.runs()
     #expect(Set(runs.map(\.request)).isSuperset(of: ["install", "periodic"]), "\(runs.map(\.request))")
     try await world.wait("nothing is left") { try await world.downloads().isEmpty }
+  }
+
+  @Test(
+    "F-38 for what the app scheduled and left, its extension is asked, too; while the app runs, it isn't",
+    arguments: [false, true])
+  func ofTheApp(isRunning: Bool) async throws {
+    let world = try Self.world(403, accepted: "key=2", isOfApp: true)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilOpen()
+    let failed = Mutex(false)
+    let session = Mutex<ServiceSession?>(nil)
+    let app = try await world.connect(Hello(role: .operator, launches: ServiceWorld.app)) { message in
+      guard case .call(let id, let event) = message else { return }
+      if case .failed = event { failed.withLock { $0 = true } }
+      session.withLock { $0 }?.answer(id, .handled)
+    }
+    session.withLock { $0 = app }
+    if isRunning { _ = try await app.request(.observe(isObserving: true)) }
+    let download = DownloadValue(
+      identifier: "t1", uniqueIdentifier: UUID().uuidString, url: world.origin.url("/t1") + "?key=1",
+      applicationGroupIdentifier: ServiceWorld.group, fileSize: Int64(Self.size))
+    _ = try await app.request(.schedule(download: download))
+    if !isRunning { app.close() }
+    try await Self.hurry(world)
+    if isRunning {
+      try await world.wait("its delegate is told") { failed.withLock { $0 } }
+      #expect(world.origin.requests.allSatisfy { $0.query != "key=2" })
+      app.close()
+    } else {
+      try await world.waitUntilShelved(["t1": Self.size])
+      let ranges = world.origin.requests.filter { $0.path == "/t1" }.map { $0.header("Range") }
+      #expect(ranges == [nil, "bytes=\(Self.cut)-", "bytes=\(Self.cut)-"], "no byte comes twice")
+    }
+    session.withLock { $0 = nil }
   }
 
   @Test("F-38 behind the closed gate the extension is asked for the installation once more")
