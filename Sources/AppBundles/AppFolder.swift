@@ -150,6 +150,8 @@ struct AppFolder {
       if name.hasPrefix(Self.linkPrefix) {
         unlink(place)
       } else if Self.isVersionFolder(name), name != current, !keeping.contains(where: { $0.hasPrefix(place + "/") }) {
+        // An app that runs on through its update still reads its bundle, and is known by it.
+        if let real = try? Files.real(place), Processes.execute(below: real) { continue }
         Files.removeTree(place)
       }
     }

@@ -236,6 +236,20 @@ import Testing
     #expect(recorder.told.all == (1...3).map { "began \($0) downloading" })
   }
 
+  @Test("an app that the service doesn't know isn't connected again and again for its delegate's sake")
+  func unknown() async throws {
+    let app = App(of: try ScriptedService(greeting: .framework(55, "process 1 belongs to no installed app")))
+    defer { app.service.stop() }
+    let recorder = Recorder()
+    app.manager.delegate = recorder
+    await app.service.ended.wait(for: 1)
+    for call in 1...20 {
+      #expect(App.error { _ = try app.manager.fetchCurrentDownloads() }?.code == 55)
+      await app.service.ended.wait(for: 1 + call)
+    }
+    #expect(app.service.peers.all.count == 21, "one for the delegate, and one for each call")
+  }
+
   @Test("a file that was taken, and whose answer got lost, isn't handed over a second time") func lostAnswer()
     async throws
   {

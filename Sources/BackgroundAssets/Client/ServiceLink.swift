@@ -189,12 +189,16 @@ final class ServiceLink: Sendable {
   }
 
   private func lost(_ number: UInt64) {
-    state.withLock { state in
+    let wasEstablished = state.withLock { state in
       state.lastEnded = max(state.lastEnded, number)
-      if state.established?.number == number { state.established = nil }
+      guard state.established?.number == number else { return false }
+      state.established = nil
+      return true
     }
     delivery.withdrawAll(of: number)
-    queue.async { self.keepUp() }
+    // Whoever was being connected by this one hears of its end, and tries again in its time or not at all.
+    guard wasEstablished else { return }
+    queue.asyncAfter(deadline: .now() + .milliseconds(Int.random(in: 10...50))) { [weak self] in self?.keepUp() }
   }
 
   private func answer(_ call: DelegateInbox.CallID, _ answer: DelegateAnswer) {

@@ -65,6 +65,35 @@ import Testing
     #expect(try Self.dueDeliveries(world) == 0)
   }
 
+  @Test("An app that runs on through its update is known by its bundle also after the service restarts (B28)")
+  func updated() async throws {
+    let world = try await Self.world()
+    let app = try #require(try RecorderApp(of: world))
+    defer { app.stop() }
+    world.origin.set("/a1", Resource(.pseudoRandom(seed: 5, count: 100)))
+    app.ask([.init(identifier: "a1", size: 100)])
+    try await world.waitUntilShelved(["t0": 10, "a1": 100])
+    _ = try await world.install(
+      world.bundle(
+        version: "2.0", library: RecordingExtension.library.get(), executable: Workspace.products + "/delivery-recorder"
+      ))
+    try await world.wait("the update is placed") { try await world.summary()?.version == "2.0" }
+    world.kill()
+    try world.start()
+    try await world.wait("the app is back") { try await world.summary()?.state == .running }
+    world.origin.set("/a2", Resource(.pseudoRandom(seed: 5, count: 200)))
+    app.ask([.init(identifier: "a2", size: 200)])
+    try await world.waitUntilShelved(["t0": 10, "a1": 100, "a2": 200])
+    #expect(Self.records(world)["a2"].offered == 1)
+    let folder = "\(world.paths.apps)/\(ServiceWorld.app)"
+    let versions = { try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "current" } }
+    #expect(try versions().count == 2, "the bundle that it runs from stays")
+    app.stop()
+    world.kill()
+    try world.start()
+    try await world.wait("nobody runs from it any more, and it goes") { try versions().count == 1 }
+  }
+
   @Test(
     "A file in whose callback three recipients ended is kept as undelivered; what waited behind it is delivered (B13)",
     arguments: [false, true])

@@ -1,0 +1,12 @@
+/// Processes of the machine, as proc(5) shows them to this user.
+package enum Processes {
+  /// Whether one of them executes a file below `folder`, an absolute path without links. Those of other users can't be
+  /// looked at.
+  package static func execute(below folder: String) -> Bool {
+    let names = (try? Files.names(in: "/proc")) ?? []
+    return names.contains { name in
+      guard name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+      return Files.link("/proc/\(name)/exe")?.hasPrefix(folder + "/") ?? false
+    }
+  }
+}
