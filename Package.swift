@@ -122,6 +122,10 @@ let package = Package(
         "PluginHost", "Sandbox", "ServiceMachines", "ServiceProtocol", logging,
       ],
       swiftSettings: strict),
+    // Policies described, compared and tested against real libraries.
+    .target(
+      name: "PolicyLab", dependencies: ["AssetModel", "HostProtocol", "PluginHost", "Sandbox", yams],
+      swiftSettings: strict),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
     // Floor 5: executables.
@@ -129,7 +133,8 @@ let package = Package(
       name: "outrider",
       dependencies: [
         "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing",
-        "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "ServiceClient", "ServiceMachines", "ServiceProtocol",
+        "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceMachines",
+        "ServiceProtocol",
         argumentParser,
       ],
       swiftSettings: strict,
@@ -143,6 +148,7 @@ let package = Package(
       name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "TestSupport", "os", "OSLog"],
       exclude: ["ClientSources"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
+    .testTarget(name: "PolicyLabTests", dependencies: ["PluginHost", "PolicyLab", "Sandbox", "TestSupport"]),
     .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
     .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),

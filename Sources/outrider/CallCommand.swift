@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import HostProtocol
 internal import PluginHost
+internal import PolicyLab
 internal import Sandbox
 
 struct CallCommand: AsyncParsableCommand {
@@ -109,76 +110,11 @@ struct CallCommand: AsyncParsableCommand {
       throw Failure(64, "\(signature) takes \(kinds.count) arguments (out(N) takes none); \(words.count) were given")
     }
     return try zip(words, kinds).enumerated().map { index, pair in
-      guard let value = try argument(pair.0, pair.1, content) else {
+      guard let value = try CallWords.argument(pair.0, pair.1, content) else {
         throw Failure(64, "argument \(index + 1), '\(pair.0.prefix(60))', doesn't fit \(pair.1)")
       }
       return value
     }
-  }
-
-  private static func argument(
-    _ word: String, _ kind: CallSignature.Kind, _ content: (String) throws(HostError) -> [UInt8]
-  ) throws -> CallArgument? {
-    switch kind {
-    case .i8, .i16, .i32, .i64: return fits(integer(word), kind)
-    case .u8, .u16, .u32, .u64: return fits(integer(word), kind)
-    case .pointer: return word == "null" ? .null : integer(word)
-    case .f32, .f64: return float(word, kind)
-    case .cstring: return word.utf8.contains(0) ? nil : .text(word)
-    case .bytes:
-      if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
-      guard word.hasPrefix("@") else { return .text(word) }
-      return .bytes(try content(String(word.dropFirst())))
-    case .void, .out: return nil
-    }
-  }
-
-  /// What is too large for its type isn't taken for infinity, which has a name of its own.
-  private static func float(_ word: String, _ kind: CallSignature.Kind) -> CallArgument? {
-    guard let value = Double(word) else { return nil }
-    let isFinite = value.isFinite && (kind == .f64 || Float(value).isFinite)
-    return isFinite || !word.contains(where: \.isNumber) ? .double(value) : nil
-  }
-
-  private static func integer(_ word: String) -> CallArgument? {
-    if word.hasPrefix("0x") {
-      let digits = word.dropFirst(2)
-      return digits.allSatisfy(\.isHexDigit) ? UInt64(digits, radix: 16).map { .unsigned($0) } : nil
-    }
-    if let value = Int64(word) { return .integer(value) }
-    return UInt64(word).map { .unsigned($0) }
-  }
-
-  private static func fits(_ argument: CallArgument?, _ kind: CallSignature.Kind) -> CallArgument? {
-    guard let argument else { return nil }
-    let (low, high): (Int64, UInt64) =
-      switch kind {
-      case .i8: (-128, 127)
-      case .i16: (-32768, 32767)
-      case .i32: (Int64(Int32.min), UInt64(Int32.max))
-      case .i64: (.min, UInt64(Int64.max))
-      case .u8: (0, 0xff)
-      case .u16: (0, 0xffff)
-      case .u32: (0, 0xffff_ffff)
-      default: (0, .max)
-      }
-    switch argument {
-    case .integer(let value): return value >= low && (value < 0 || UInt64(value) <= high) ? argument : nil
-    case .unsigned(let value): return value <= high ? argument : nil
-    default: return nil
-    }
-  }
-
-  private static func hex(_ text: Substring) -> [UInt8]? {
-    guard text.utf8.count.isMultiple(of: 2), text.allSatisfy(\.isHexDigit) else { return nil }
-    var bytes: [UInt8] = []
-    var rest = text
-    while !rest.isEmpty {
-      guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
-      bytes.append(byte)
-      rest = rest.dropFirst(2)
-    }
-    return bytes
   }
 }
 

@@ -2,6 +2,7 @@ internal import AssetModel
 internal import Foundation
 internal import HostProtocol
 internal import PluginHost
+internal import PolicyLab
 internal import Sandbox
 
 /// The one object that `--json` prints.
@@ -82,7 +83,7 @@ enum JSONValue: Encodable {
     case .unsigned(let value): self = value <= 1 << 53 ? .integer(Int64(value)) : .text("\(value)")
     case .single(let value): self = value.isFinite ? .number(Double(value)) : .text("\(value)")
     case .double(let value): self = value.isFinite ? .number(value) : .text("\(value)")
-    case .pointer, .bytes: self = .text(Output.text(of: value))
+    case .pointer, .bytes: self = .text(CallWords.text(of: value))
     case .cstring(let bytes?): self = .text(String(decoding: bytes, as: UTF8.self))
     }
   }

@@ -4,6 +4,7 @@ internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 internal import PluginHost
+internal import PolicyLab
 internal import Sandbox
 internal import Synchronization
 
@@ -65,22 +66,8 @@ enum Output {
   }
 
   static func result(_ result: RunnerMessage.CallResult) {
-    line(text(of: result.value))
-    for out in result.out { line(out.map { String(format: "%02x", $0) }.joined()) }
-  }
-
-  static func text(of value: CallValue) -> String {
-    switch value {
-    case .void: "void"
-    case .signed(let value): "\(value)"
-    case .unsigned(let value): "\(value)"
-    case .single(let value): "\(value)"
-    case .double(let value): "\(value)"
-    case .pointer(let value): "0x" + String(value, radix: 16)
-    case .cstring(nil): "null"
-    case .cstring(let bytes?): Printable.text(String(decoding: bytes, as: UTF8.self), limit: 65536)
-    case .bytes(let bytes): bytes.map { String(format: "%02x", $0) }.joined()
-    }
+    line(CallWords.text(of: result.value))
+    for out in result.out { line(CallWords.hexadecimal(out)) }
   }
 
   static func downloads(_ verdict: DownloadRules.Verdict) {

@@ -33,6 +33,7 @@ struct Outrider: AsyncParsableCommand {
     subcommands: [
       RunCommand.self, CallCommand.self, InspectCommand.self, DoctorCommand.self, BenchCommand.self, FetchCommand.self,
       ExplainCommand.self, DigestCommand.self, ServeCommand.self, BundleCommand.self,
+      PolicyCommand.self,
     ] + ServiceCommands.all)
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.

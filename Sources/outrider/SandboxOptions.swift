@@ -60,13 +60,19 @@ struct SandboxOptions: ParsableArguments {
   /// A host that an interrupt from the keyboard takes down with everything that it runs. `cleanUp`: what is to be removed
   /// then besides.
   func makeHost(cleanUp: @escaping @Sendable () -> Void = {}) throws -> PluginHost {
+    try Self.makeHost(isCold: cold, cleanUp: cleanUp)
+  }
+
+  static func makeHost(
+    isCold: Bool = false, cleanUp: @escaping @Sendable () -> Void = {}
+  ) throws -> PluginHost {
     guard Descriptors.canOpen(PluginHost.descriptorsToStart) else {
       Exit.leave(
         70,
         "this user may not open the \(PluginHost.descriptorsToStart) files at once that a plugin takes (ulimit -n)")
     }
     var configuration = PluginHost.Configuration()
-    configuration.isCold = cold
+    configuration.isCold = isCold
     let host = try PluginHost(configuration: configuration)
     Interrupts.onInterrupt {
       host.stop()

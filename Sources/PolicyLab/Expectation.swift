@@ -1,0 +1,136 @@
+internal import AssetModel
+internal import PluginHost
+internal import Sandbox
+
+/// One line of what a test of a policy expects.
+package struct Expectation: Sendable, Equatable {
+  enum Condition: Sendable, Equatable {
+    case returned(String?)
+    case outcome(Outcome.Kind)
+    case noDenials
+    case deniedBy(String)
+    /// A system call by its name, a path, or both.
+    case deny(call: String?, path: String?)
+    case allow(path: String)
+    case atMost(Meter, Double, isStrict: Bool)
+    case log(String)
+    case output(String)
+  }
+
+  enum Meter: String, Sendable, CaseIterable { case memory, wall, cpu }
+
+  package struct Invalid: Error, Equatable {
+    package var message: String
+  }
+
+  /// As it was written.
+  package let text: String
+  let condition: Condition
+
+  private static let walls = ["seccomp", "files", "limits"]
+  package static let grammar =
+    "returned [VALUE], outcome KIND, no denials, deny CALL, deny PATH, deny CALL PATH, allow PATH, "
+    + "denied by seccomp|files|limits, memory|wall|cpu <= QUANTITY, log TEXT, output TEXT|hex:BYTES"
+
+  package init(parsing text: String) throws(Invalid) {
+    self.text = text
+    condition = try Self.condition(text)
+  }
+
+  /// How the run ends; without such a line a test expects it to return.
+  package var isOfOutcome: Bool {
+    switch condition {
+    case .returned, .outcome: true
+    default: false
+    }
+  }
+
+  /// Paths are seen only while the host observes them.
+  package var needsObservation: Bool {
+    switch condition {
+    case .deny(_, let path): path != nil
+    case .allow: true
+    case .deniedBy(let wall): wall == "files"
+    default: false
+    }
+  }
+
+  private static func condition(_ text: String) throws(Invalid) -> Condition {
+    let words = text.split(separator: " ", maxSplits: 1).map(String.init)
+    let rest = words.count > 1 ? words[1].trimmed : ""
+    switch words.first {
+    case "returned": return .returned(rest.isEmpty ? nil : rest)
+    case "outcome":
+      guard let kind = Outcome.Kind(rawValue: rest) else {
+        let known = Outcome.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+        throw Invalid(message: "\(shown(rest)) isn't an outcome; there are \(known)")
+      }
+      return .outcome(kind)
+    case "no" where rest == "denials": return .noDenials
+    case "denied" where rest.hasPrefix("by "):
+      let wall = String(rest.dropFirst(3)).trimmed
+      guard walls.contains(wall) else {
+        throw Invalid(message: "\(shown(wall)) denies nothing by itself; choose \(walls.joined(separator: ", "))")
+      }
+      return .deniedBy(wall)
+    case "deny" where !rest.isEmpty: return try deny(rest)
+    case "allow" where rest.hasPrefix("/"): return .allow(path: rest)
+    case "log" where !rest.isEmpty: return .log(rest)
+    case "output" where !rest.isEmpty: return try output(rest)
+    case let word?:
+      if let meter = Meter(rawValue: word) { return try bound(meter, rest) }
+      fallthrough
+    case nil: throw Invalid(message: "\(shown(text)) isn't an expectation; there are \(grammar)")
+    }
+  }
+
+  private static func deny(_ rest: String) throws(Invalid) -> Condition {
+    if rest.hasPrefix("/") { return .deny(call: nil, path: rest) }
+    let parts = rest.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
+    guard SystemCalls.isKnown(parts[0]) else {
+      throw Invalid(
+        message: "\(shown(parts[0])) isn't a system call that this host knows; write deny openat or deny /etc/passwd")
+    }
+    guard parts.count < 2 || parts[1].hasPrefix("/") else {
+      throw Invalid(message: "\(shown(parts[1])) isn't an absolute path")
+    }
+    return .deny(call: parts[0], path: parts.count > 1 ? parts[1] : nil)
+  }
+
+  private static func output(_ rest: String) throws(Invalid) -> Condition {
+    guard rest.hasPrefix("hex:") else { return .output(rest) }
+    let digits = rest.dropFirst(4).lowercased()
+    guard !digits.isEmpty, digits.utf8.count.isMultiple(of: 2), digits.allSatisfy(\.isHexDigit) else {
+      throw Invalid(message: "\(shown(rest)) isn't bytes in hexadecimal, two digits each")
+    }
+    return .output("hex:" + digits)
+  }
+
+  private static func bound(_ meter: Meter, _ rest: String) throws(Invalid) -> Condition {
+    let isStrict = !rest.hasPrefix("<=")
+    guard rest.hasPrefix("<") else {
+      throw Invalid(message: "\(meter.rawValue) is bounded by <= or <, for example \(example(meter))")
+    }
+    let quantity = String(rest.dropFirst(isStrict ? 1 : 2)).trimmed
+    let value: Double? =
+      meter == .memory
+      ? Quantity.bytes(quantity).map(Double.init) : Quantity.duration(quantity).map { $0 / .seconds(1) }
+    guard let value else {
+      throw Invalid(message: "\(shown(quantity)) isn't a quantity; write for example \(example(meter))")
+    }
+    return .atMost(meter, value, isStrict: isStrict)
+  }
+
+  private static func example(_ meter: Meter) -> String {
+    meter == .memory ? "memory <= 4MiB" : "\(meter.rawValue) <= 2s"
+  }
+
+  private static func shown(_ text: String) -> String { Printable.text(text, limit: 60).debugDescription }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    let start = drop { $0 == " " }
+    return String(start.reversed().drop { $0 == " " }.reversed())
+  }
+}

@@ -1,0 +1,34 @@
+package import Sandbox
+
+/// What is allowed in a policy and probably not meant.
+package enum PolicyWarnings {
+  /// What everybody on a machine would rather keep.
+  private static let secrets = ["/etc", "/home", "/root", "/var", "/proc", "/sys", "/run", "/boot"]
+  private static let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/boot"]
+
+  /// `exists`: whether a path is there on this machine.
+  package static func find(_ policy: Policy, exists: (String) -> Bool) -> [String] {
+    var found: [String] = []
+    for path in policy.grants {
+      let isWritten = policy.access(to: path) == .write
+      if !exists(path) { found.append("\(path) doesn't exist here: a run with this policy is refused") }
+      if policy.read.contains(path), policy.write.contains(path) {
+        found.append("\(path) is under read and under write; write has both")
+      }
+      let parent = path.split(separator: "/").dropLast().reduce(into: [""]) { $0.append("\($0.last ?? "")/\($1)") }.last
+      if let parent, !parent.isEmpty, policy.access(to: parent) == policy.access(to: path) {
+        found.append("\(path) has no effect: a folder that it lies in is granted already")
+      }
+      if secrets.contains(path) {
+        found.append("\(path) as a whole shows what other programs keep there; name the files that are needed")
+      }
+      if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+        found.append("\(path) can be written: what lies there is run by others")
+      }
+    }
+    for (name, action) in policy.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
+      found.append("onDenied.\(name): deny is what holds anyway")
+    }
+    return found
+  }
+}

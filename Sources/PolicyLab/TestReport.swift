@@ -1,0 +1,165 @@
+internal import AssetModel
+internal import Foundation
+internal import PluginHost
+
+/// The results of test files, in the forms that people and CI read. Everything that a plugin or a file said is escaped.
+package struct TestReport: Sendable {
+  package enum Format: String, Sendable, CaseIterable { case table, json, junit, html }
+
+  package var results: [PolicyTestResult] = []
+
+  package init() {}
+
+  package var failures: Int { results.count { !$0.isAsExpected } }
+
+  package var summary: String {
+    "\(results.count) \(results.count == 1 ? "test" : "tests"): \(results.count - failures) as expected, \(failures) not"
+  }
+
+  package func text(_ format: Format) throws -> String {
+    switch format {
+    case .table: table
+    case .json: try json
+    case .junit: junit
+    case .html: TestPage(self).html
+    }
+  }
+
+  // MARK: Table
+
+  private var table: String {
+    let rows = results.map { result in
+      [
+        result.isAsExpected ? "ok" : "NOT", Self.printed(result.name, 60), result.observed.outcome.kind.rawValue,
+        String(format: "%.1f ms", result.observed.wallSeconds * 1000), "\(result.observed.memoryBytes >> 10) KiB",
+      ]
+    }
+    let head = ["", "TEST", "OUTCOME", "WALL", "MEMORY"]
+    let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+    func line(_ cells: [String]) -> String {
+      var text = zip(cells, widths).map { $0 + String(repeating: " ", count: max($1 - $0.count, 0)) }.joined(
+        separator: "  ")
+      while text.hasSuffix(" ") { text.removeLast() }
+      return text
+    }
+    var lines = [line(head)]
+    for (result, row) in zip(results, rows) {
+      lines.append(line(row))
+      for one in result.lines {
+        guard let objection = one.objection else { continue }
+        lines.append("     expected \(Self.printed(one.expectation, 200)); \(Self.printed(objection, 600))")
+        lines.append("     at \(Self.printed(result.file, 400)):\(result.line)")
+      }
+    }
+    return (lines + [summary]).joined(separator: "\n")
+  }
+
+  static func printed(_ text: String, _ limit: Int) -> String { Printable.text(text, limit: limit) }
+
+  // MARK: JSON
+
+  private struct Body: Encodable {
+    struct Test: Encodable {
+      struct Line: Encodable { var expected: String, isMet: Bool, seen: String? }
+      var file: String, line: Int, name: String, call: String, isAsExpected: Bool
+      var outcome: String, detail: String, value: String?, denials: [String]
+      var wallSeconds: Double, cpuSeconds: Double, memoryBytes: Int
+      var expectations: [Line]
+    }
+    var tests: [Test]
+    var passed: Int
+    var failed: Int
+  }
+
+  private var json: String {
+    get throws {
+      let tests = results.map { result in
+        Body.Test(
+          file: result.file, line: result.line, name: result.name, call: result.call,
+          isAsExpected: result.isAsExpected,
+          outcome: result.observed.outcome.kind.rawValue, detail: result.observed.outcome.detail,
+          value: result.observed.value, denials: result.observed.denials.map(\.text),
+          wallSeconds: result.observed.wallSeconds, cpuSeconds: result.observed.cpuSeconds,
+          memoryBytes: result.observed.memoryBytes,
+          expectations: result.lines.map {
+            .init(expected: $0.expectation, isMet: $0.objection == nil, seen: $0.objection)
+          })
+      }
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+      let body = Body(tests: tests, passed: results.count - failures, failed: failures)
+      return Self.escaped(String(decoding: try encoder.encode(body), as: UTF8.self))
+    }
+  }
+
+  /// What isn't ASCII as \u…: a terminal obeys some of it.
+  private static func escaped(_ json: String) -> String {
+    var text = ""
+    for scalar in json.unicodeScalars {
+      guard !scalar.isASCII else {
+        text.unicodeScalars.append(scalar)
+        continue
+      }
+      for unit in String(scalar).utf16 { text += String(format: "\\u%04x", unit) }
+    }
+    return text
+  }
+
+  // MARK: JUnit
+
+  /// As Jenkins, GitLab and others read it: https://github.com/testmoapp/junitxml.
+  private var junit: String {
+    var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
+    let seconds = String(format: "%.6f", results.reduce(0) { $0 + $1.observed.wallSeconds })
+    lines.append(#"<testsuites tests="\#(results.count)" failures="\#(failures)" time="\#(seconds)">"#)
+    var files: [String] = []
+    for file in results.map(\.file) where !files.contains(file) { files.append(file) }
+    for file in files {
+      let own = results.filter { $0.file == file }
+      let failed = own.count { !$0.isAsExpected }
+      lines.append(#"  <testsuite name="\#(Markup.escaped(file))" tests="\#(own.count)" failures="\#(failed)">"#)
+      for result in own {
+        let time = String(format: "%.6f", result.observed.wallSeconds)
+        let attributes =
+          #"name="\#(Markup.escaped(result.name))" classname="\#(Markup.escaped(file))" file="\#(Markup.escaped(file))" line="\#(result.line)" time="\#(time)""#
+        let objections = result.lines.compactMap { line in
+          line.objection.map { "expected \(line.expectation); \($0)" }
+        }
+        if objections.isEmpty {
+          lines.append("    <testcase \(attributes)/>")
+        } else {
+          lines.append("    <testcase \(attributes)>")
+          lines.append(
+            #"      <failure message="\#(Markup.escaped(objections[0]))">\#(Markup.escaped(objections.joined(separator: "\n")))</failure>"#
+          )
+          lines.append("    </testcase>")
+        }
+      }
+      lines.append("  </testsuite>")
+    }
+    return (lines + ["</testsuites>"]).joined(separator: "\n")
+  }
+}
+
+/// Text within XML and HTML.
+enum Markup {
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "'": result += "&#39;"
+      case "\n": result += "&#10;"
+      // XML has no other control characters (2.2), and those that turn the direction of a line hide what it says.
+      case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{202a}"..."\u{202e}", "\u{2066}"..."\u{2069}", "\u{fffe}",
+        "\u{ffff}":
+        result += "\u{fffd}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

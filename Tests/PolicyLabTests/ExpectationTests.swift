@@ -1,0 +1,81 @@
+import PluginHost
+import TestSupport
+import Testing
+
+@testable import PolicyLab
+
+@Suite(.timeLimit(.minutes(1))) struct ExpectationTests {
+  private static func observed(
+    _ kind: Outcome.Kind = .returned, value: String? = "42", outputs: [[UInt8]] = [],
+    denials: [Observed.Denial] = [], log: [String] = [], memory: Int = 2 << 20, wall: Double = 0.5
+  ) -> Observed {
+    var observed = Observed(outcome: Outcome(kind, ""))
+    observed.value = kind == .returned ? value : nil
+    (observed.outputs, observed.denials, observed.log) = (outputs, denials, log)
+    (observed.memoryBytes, observed.wallSeconds, observed.cpuSeconds) = (memory, wall, wall)
+    return observed
+  }
+
+  private static let open = Observed.Denial(wall: "files", call: "openat", target: "/etc/passwd")
+  private static let socket = Observed.Denial(wall: "seccomp", call: "socket", target: "0x2, 0x1, 0x0")
+
+  @Test(
+    "an expectation holds where it was seen, and says what was seen where it doesn't",
+    arguments: [
+      ("returned", observed(), true), ("returned 42", observed(), true), ("returned 43", observed(), false),
+      ("returned", observed(.crashed), false), ("outcome crashed", observed(.crashed), true),
+      ("outcome crashed", observed(), false), ("no denials", observed(), true),
+      ("no denials", observed(denials: [socket]), false), ("deny socket", observed(denials: [socket]), true),
+      ("deny socket", observed(denials: [open]), false), ("deny /etc/passwd", observed(denials: [open]), true),
+      ("deny /etc/passw", observed(denials: [open]), false),
+      ("deny openat /etc/passwd", observed(denials: [open]), true),
+      ("deny openat /etc/shadow", observed(denials: [open]), false),
+      ("deny socket /etc/passwd", observed(denials: [open, socket]), false),
+      ("allow /etc/passwd", observed(denials: [open]), false), ("allow /etc/passwd", observed(denials: [socket]), true),
+      ("denied by files", observed(denials: [open]), true), ("denied by seccomp", observed(denials: [open]), false),
+      ("memory <= 2MiB", observed(), true), ("memory < 2MiB", observed(), false), ("memory<=1MiB", observed(), false),
+      ("wall <= 500ms", observed(), true), ("wall < 0.5s", observed(), false), ("cpu <= 1s", observed(), true),
+      ("log hello", observed(log: ["say hello"]), true), ("log hello", observed(), false),
+      ("output hi", observed(outputs: [[0x68, 0x69, 0, 7]]), true),
+      ("output hex:686900", observed(outputs: [[1], [0x68, 0x69, 0]]), true),
+      ("output hex:6869", observed(outputs: [[0x68, 0x69, 0]]), false), ("output hi", observed(), false),
+    ] as [(String, Observed, Bool)])
+  func verdicts(text: String, observed: Observed, holds: Bool) throws {
+    guard !text.hasPrefix("memory<=") else {
+      #expect(throws: PolicyLab.Expectation.Invalid.self) { try PolicyLab.Expectation(parsing: text) }
+      return
+    }
+    let objection = try PolicyLab.Expectation(parsing: text).objection(to: observed)
+    #expect((objection == nil) == holds, "\(objection ?? "no objection")")
+    #expect(objection?.isEmpty != true)
+  }
+
+  @Test(
+    "what isn't an expectation is refused with what there is",
+    arguments: [
+      ("", "there are"), ("return 42", "there are"), ("no denial", "there are"), ("outcome", "wallTimeExceeded"),
+      ("outcome fine", "isn't an outcome"), ("deny", "there are"), ("deny read", "system call"),
+      ("deny nosuchcall", "system call"), ("deny read /etc", nil), ("deny openat etc", "absolute"),
+      ("allow etc", "there are"), ("denied by landlock", "seccomp, files, limits"), ("memory 4MiB", "<="),
+      ("memory <= much", "4MiB"), ("wall <= 3MiB", "2s"), ("log", "there are"), ("output hex:1", "two digits"),
+      ("output hex:zz", "two digits"), ("\u{1b}[2J", "there are"),
+    ] as [(String, String?)])
+  func refusals(text: String, words: String?) {
+    do throws(PolicyLab.Expectation.Invalid) {
+      _ = try PolicyLab.Expectation(parsing: text)
+      // `read` is a system call, too.
+      #expect(words == nil || text == "deny read")
+    } catch {
+      #expect(words.map { error.message.contains($0) } ?? false, "\(error.message)")
+      #expect(!error.message.contains("\u{1b}"))
+    }
+  }
+
+  @Test("only expectations of paths have the host observe") func observation() throws {
+    for (text, needs) in [
+      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false), ("no denials", false),
+    ] {
+      #expect(try PolicyLab.Expectation(parsing: text).needsObservation == needs, "\(text)")
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import Sandbox
+import Testing
+
+@testable import PolicyLab
+
+@Suite(.timeLimit(.minutes(1))) struct PolicyWarningsTests {
+  @Test(
+    "what is probably not meant is said, and what is fine isn't",
+    arguments: [
+      ("read: [/usr/share/dict]", nil), ("read: [/nowhere]", "doesn't exist"), ("read: [/etc]", "as a whole"),
+      ("read: [/etc/hosts]", nil), ("write: [/usr/lib]", "can be written"), ("read: [/srv, /srv/a]", "has no effect"),
+      ("write: [/srv]\nread: [/srv/a]", nil), ("read: [/srv]\nwrite: [/srv]", "under read and under write"),
+      ("onDenied: {socket: deny}", "holds anyway"), ("onDenied: {socket: kill}", nil),
+    ] as [(String, String?)])
+  func warnings(text: String, words: String?) throws {
+    let policy = try Policy(parsing: "version: 1\n\(text)\n", file: "p")
+    let found = PolicyWarnings.find(policy) { $0 != "/nowhere" }
+    #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
+  }
+}

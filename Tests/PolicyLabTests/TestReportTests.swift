@@ -1,0 +1,68 @@
+import Foundation
+import FoundationXML
+import PluginHost
+import Testing
+
+@testable import PolicyLab
+
+@Suite(.timeLimit(.minutes(1))) struct TestReportTests {
+  private static let hostile = "<script>alert('&\"')</script>\u{1b}[2J\u{0}\u{202e}\nnext ]]>"
+
+  private static func report(_ text: String) -> TestReport {
+    var observed = Observed(outcome: Outcome(.crashed, text))
+    observed.denials = [.init(wall: "seccomp", call: text, target: text)]
+    var report = TestReport()
+    for isMet in [true, false] {
+      report.results.append(
+        PolicyTestResult(
+          file: text, line: 3, name: text, call: text, observed: observed,
+          lines: [.init(expectation: text, objection: isMet ? nil : text)]))
+    }
+    return report
+  }
+
+  private final class Reader: NSObject, XMLParserDelegate {
+    var cases: [[String: String]] = []
+    var failures: [String] = []
+
+    func parser(
+      _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+      attributes: [String: String]
+    ) {
+      if name == "testcase" { cases.append(attributes) }
+      if name == "failure" { failures.append(attributes["message"] ?? "") }
+    }
+  }
+
+  @Test("JUnit is XML whatever a plugin or a file says") func junit() throws {
+    let reader = Reader()
+    let parser = XMLParser(data: Data(try Self.report(Self.hostile).text(.junit).utf8))
+    parser.delegate = reader
+    #expect(parser.parse(), "\(String(describing: parser.parserError))")
+    #expect(reader.cases.count == 2 && reader.failures.count == 1)
+    #expect(reader.cases[0]["name"]?.hasPrefix("<script>alert('&\"')</script>") == true)
+    #expect(reader.cases[0]["line"] == "3")
+  }
+
+  @Test("no report has an element, a control character or a change of direction from what was said")
+  func escapes() throws {
+    for format in TestReport.Format.allCases {
+      let text = try Self.report(Self.hostile).text(format)
+      #expect(!text.unicodeScalars.contains { $0 == "\u{1b}" || $0 == "\u{0}" || $0 == "\u{202e}" }, "\(format)")
+      if format == .html || format == .junit { #expect(!text.contains("<script"), "\(format)") }
+    }
+  }
+
+  @Test("the page needs nothing but itself, and its lines are those of the table") func page() throws {
+    let html = try Self.report("plain").text(.html)
+    #expect(!html.contains("http") && !html.contains("src=") && html.contains("prefers-color-scheme: dark"))
+    #expect(html.contains("2 tests: 1 as expected, 1 not") && html.contains("<details open>"))
+    #expect(try Self.report("plain").text(.table).hasSuffix("2 tests: 1 as expected, 1 not"))
+  }
+
+  @Test("JSON says the same") func json() throws {
+    let object = try JSONSerialization.jsonObject(with: Data(Self.report("plain").text(.json).utf8)) as? [String: Any]
+    #expect(object?["failed"] as? Int == 1 && object?["passed"] as? Int == 1)
+    #expect((object?["tests"] as? [[String: Any]])?.first?["denials"] as? [String] == ["seccomp: plain(plain)"])
+  }
+}
