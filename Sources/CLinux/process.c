@@ -86,8 +86,9 @@ int ol_reap(pid_t *pid, int *code, int *status, uint64_t *cpu_nanoseconds) {
   siginfo_t info;
   struct rusage usage;
   memset(&info, 0, sizeof info);
-  /* The system call, unlike glibc's waitid, also hands out the child's usage. */
-  if (syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG, &usage) < 0) return errno;
+  /* The system call, unlike glibc's waitid, also hands out the child's usage. __WALL: a thread that has made this process its
+     tracer (PTRACE_TRACEME) is no child of the usual kind, and its process doesn't end before it is reaped. */
+  if (syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | __WALL, &usage) < 0) return errno;
   *pid = info.si_pid;
   if (!info.si_pid) return 0;
   *code = info.si_code;

@@ -117,9 +117,9 @@ int ol_epoll_remove(int epoll, int descriptor) {
   return epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, NULL) < 0 ? errno : 0;
 }
 
-int ol_epoll_wait(int epoll, uint64_t *keys, int capacity, int *count) {
+int ol_epoll_wait(int epoll, uint64_t *keys, int capacity, int milliseconds, int *count) {
   struct epoll_event events[64];
-  int result = epoll_wait(epoll, events, capacity < 64 ? capacity : 64, -1);
+  int result = epoll_wait(epoll, events, capacity < 64 ? capacity : 64, milliseconds);
   if (result < 0) return errno;
   for (int index = 0; index < result; index++) keys[index] = events[index].data.u64;
   *count = result;

@@ -163,7 +163,7 @@ package final class EventLoop: @unchecked Sendable {
     while isRunning {
       arm()
       var count: Int32 = 0
-      let code = ol_epoll_wait(epoll, &keys, Int32(keys.count), &count)
+      let code = ol_epoll_wait(epoll, &keys, Int32(keys.count), -1, &count)
       if code != 0, code != EINTR { break }
       turn += 1
       fire()

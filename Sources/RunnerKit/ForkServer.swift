@@ -125,19 +125,22 @@ public struct ForkServer {
     var keys = [UInt64](repeating: 0, count: 64)
     while true {
       var count: Int32 = 0
-      switch ol_epoll_wait(epoll, &keys, Int32(keys.count), &count) {
+      switch ol_epoll_wait(epoll, &keys, Int32(keys.count), children.isEmpty ? -1 : Self.longestWait, &count) {
       case 0: break
       case EINTR: continue
       default: ol_exit_now(71)
       }
       // Ends before beginnings: a descriptor number may be used again.
-      for key in keys.prefix(Int(count)) where !Self.notRuns.contains(key) { reap() }
+      if count == 0 || keys.prefix(Int(count)).contains(where: { !Self.notRuns.contains($0) }) { reap() }
       // Before what the host wants next: from then on it looks again.
       if keys.prefix(Int(count)).contains(Self.leaseEnded) { stopRunners() }
       if keys.prefix(Int(count)).contains(Self.spareReady) { greetSpare() }
       if keys.prefix(Int(count)).contains(Self.hostKey) { receive() }
     }
   }
+
+  /// Milliseconds. Nothing tells of the end of a thread that has made this process its tracer, which only the filter keeps it from.
+  private static let longestWait: Int32 = 500
 
   private mutating func reap() {
     while true {

@@ -230,4 +230,34 @@ import Testing
         try await $0.call("mount", "i32(cstring,cstring,cstring,u64,pointer)", "x", "/tmp", "tmpfs", 0, .null)
       } == .signed(-1))
   }
+
+  /// The filter denies ptrace. Where it is missing, threads of a plugin that have made the fork server their tracer keep its
+  /// process from ending until they are reaped.
+  @Test("a plugin whose threads are traced by the fork server ends all the same") func tracedThreads() async throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <pthread.h>
+      #include <sys/ptrace.h>
+      #include <unistd.h>
+      static void *traced(void *unused) { ptrace(PTRACE_TRACEME, 0, 0, 0); for (;;) pause(); return unused; }
+      int threads(void) {
+        pthread_t thread;
+        for (int i = 0; i < 3; i++) if (pthread_create(&thread, 0, traced, 0)) return 1;
+        usleep(100000);
+        return 0;
+      }
+      """, "-pthread -o traced.so", in: folder)
+    for open in [[], [Wall.seccomp]] as [Set<Wall>] {
+      let host = try Workspace.host()
+      var options = PluginHost.LoadOptions()
+      options.withoutWalls = open
+      let plugin = try await host.load("\(folder)/traced.so", options: options)
+      #expect(try await plugin.call("threads", "i32()").value == .signed(0))
+      let report = await plugin.end()
+      #expect(report.outcome.kind == .returned)
+      #expect(report.denials.contains { $0.operation == "ptrace" } == open.isEmpty)
+    }
+  }
 }

@@ -26,8 +26,8 @@ int ol_epoll_add(int epoll, int descriptor, uint64_t key);
 /* EPOLLIN and EPOLLOUT as asked, of a descriptor that was added. */
 int ol_epoll_change(int epoll, int descriptor, uint64_t key, int reads, int writes);
 int ol_epoll_remove(int epoll, int descriptor);
-/* Waits without a timeout. */
-int ol_epoll_wait(int epoll, uint64_t *_Nonnull keys, int capacity, int *_Nonnull count);
+/* Waits at most so many milliseconds; -1: for ever. `count` is 0 where nothing came. */
+int ol_epoll_wait(int epoll, uint64_t *_Nonnull keys, int capacity, int milliseconds, int *_Nonnull count);
 int ol_timerfd(int *_Nonnull timer);
 /* Fires at `nanoseconds` of CLOCK_BOOTTIME; 0 disarms. */
 int ol_timerfd_set(int timer, uint64_t nanoseconds);
