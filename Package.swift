@@ -124,7 +124,7 @@ let package = Package(
       swiftSettings: strict),
     // Policies described, compared and tested against real libraries.
     .target(
-      name: "PolicyLab", dependencies: ["AssetModel", "HostProtocol", "PluginHost", "Sandbox", yams],
+      name: "PolicyLab", dependencies: ["AssetModel", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", yams],
       swiftSettings: strict),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
@@ -148,7 +148,8 @@ let package = Package(
       name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "TestSupport", "os", "OSLog"],
       exclude: ["ClientSources"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
-    .testTarget(name: "PolicyLabTests", dependencies: ["PluginHost", "PolicyLab", "Sandbox", "TestSupport"]),
+    .testTarget(
+      name: "PolicyLabTests", dependencies: ["HostProtocol", "PluginHost", "PolicyLab", "Sandbox", "TestSupport"]),
     .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
     .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
@@ -163,7 +164,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
-        "LinuxSystem", "PluginHost", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport", "delivery-recorder",
+        "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport",
+        "delivery-recorder",
         "outrider", "outrider-runner", "outriderd",
       ]),
     // An app that writes down every callback.

@@ -65,6 +65,12 @@ package enum Files {
     return errno == ENOENT || errno == ENOTDIR ? false : nil
   }
 
+  /// Whether what a name leads to is a folder; nil where it leads to nothing.
+  package static func isFolder(_ path: String) -> Bool? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFDIR : nil
+  }
+
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   package static func identity(of path: String) throws(SystemCallError) -> FileIdentity {

@@ -8,16 +8,18 @@ struct DenialRecorder {
   }
 
   static let mostRows = 256
-  private var rows: [Key: (count: Int, mayHaveChanged: Bool)] = [:]
+  private var rows: [Key: (count: Int, writes: Bool, mayHaveChanged: Bool)] = [:]
   private var order: [Key] = []
   private(set) var dropped = 0
 
-  mutating func record(layer: String, operation: String, target: String, mayHaveChanged: Bool = false) {
+  mutating func record(
+    layer: String, operation: String, target: String, writes: Bool = false, mayHaveChanged: Bool = false
+  ) {
     let key = Key(layer: layer, operation: operation, target: target)
     if let row = rows[key] {
-      rows[key] = (row.count + 1, row.mayHaveChanged || mayHaveChanged)
+      rows[key] = (row.count + 1, row.writes || writes, row.mayHaveChanged || mayHaveChanged)
     } else if rows.count < Self.mostRows {
-      rows[key] = (1, mayHaveChanged)
+      rows[key] = (1, writes, mayHaveChanged)
       order.append(key)
     } else {
       dropped += 1
@@ -26,9 +28,9 @@ struct DenialRecorder {
 
   var denials: [RunReport.Denial] {
     order.map { key in
-      let row = rows[key] ?? (0, false)
+      let row = rows[key] ?? (0, false, false)
       return .init(
-        layer: key.layer, operation: key.operation, target: key.target, count: row.count,
+        layer: key.layer, operation: key.operation, target: key.target, count: row.count, writes: row.writes,
         mayHaveChanged: row.mayHaveChanged)
     }
   }

@@ -142,6 +142,8 @@ public final class Plugin: Sendable {
   /// Where the host sees the plugin's container, the first of several; an empty folder where that is memory of the run's own.
   public var container: String { containers.places[0].path }
   let containers: GroupContainers
+  /// What the plugin calls its container, the first of several.
+  package var containerView: String { containers.places[0].view }
 
   init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers) {
     self.core = core

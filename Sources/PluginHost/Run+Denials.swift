@@ -112,18 +112,25 @@ extension Run {
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
     let isShared = (meters?.threads() ?? Int.max) > 1
     guard let path = isShared ? first : refusedPath(name, argument, of: call) else { return }
-    denials.record(layer: "files", operation: name, target: Printable.text(path), mayHaveChanged: isShared)
+    denials.record(
+      layer: "files", operation: name, target: Printable.text(path),
+      writes: SystemCalls.writes(name, flags: openFlags(of: name, call)), mayHaveChanged: isShared)
   }
 
   private func refusedPath(
     _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
   ) -> String? {
     guard let path = path(of: call, argument), path.hasPrefix("/") else { return nil }
-    let flags = SystemCalls.modeArgument(of: name).map { value($0 - 1, of: call) }
+    let flags = openFlags(of: name, call)
     let view = FileView(plan, root: "/proc/\(call.pid)/root")
     let isRefused = view.refuses(
       path, to: name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
     return isRefused ? path : nil
+  }
+
+  /// Of a call that may make a file.
+  private func openFlags(of name: String, _ call: ol_notification) -> UInt64? {
+    SystemCalls.modeArgument(of: name).map { name == "creat" ? 0 : value($0 - 1, of: call) }
   }
 
   private func value(_ index: UInt32, of call: ol_notification) -> UInt64 {

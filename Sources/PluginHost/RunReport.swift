@@ -57,6 +57,8 @@ public struct RunReport: Sendable {
     public var operation: String
     public var target: String
     public var count: Int
+    /// Whether the plugin would have written to the file that `target` names.
+    public var writes = false
     /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
     /// may then have refused another path.
     public var mayHaveChanged = false

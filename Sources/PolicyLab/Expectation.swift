@@ -45,6 +45,17 @@ package struct Expectation: Sendable, Equatable {
     }
   }
 
+  /// Whether something is to be denied.
+  package var isOfDenial: Bool {
+    switch condition {
+    case .deny, .deniedBy: true
+    default: false
+    }
+  }
+
+  /// The path that is to be denied.
+  package var deniedPath: String? { if case .deny(_, let path) = condition { path } else { nil } }
+
   /// Paths are seen only while the host observes them.
   package var needsObservation: Bool {
     switch condition {

@@ -8,6 +8,8 @@ package enum LimitValues {
     /// Seconds, bytes or a number.
     package var number: Double
     package var text: String
+    /// As policy files have it.
+    package var written: String { text.filter { $0 != " " }.replacing("bytes", with: "B") }
   }
 
   package static func all(_ limits: Limits) -> [Value] {
@@ -29,6 +31,8 @@ package enum LimitValues {
     if value < 1 { return "\(String(format: "%g", value * 1000)) ms" }
     return "\(String(format: "%g", value)) s"
   }
+
+  package static func milliseconds(_ seconds: Double) -> String { String(format: "%.1f ms", seconds * 1000) }
 
   package static func size(_ bytes: Int) -> String {
     for (unit, factor) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]

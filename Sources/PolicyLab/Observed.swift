@@ -1,4 +1,6 @@
-internal import HostProtocol
+package import AssetModel
+package import HostProtocol
+internal import LinuxSystem
 package import PluginHost
 
 /// What a call was seen to do.
@@ -7,6 +9,11 @@ package struct Observed: Sendable {
     package var wall: String
     package var call: String
     package var target: String
+    package var count = 1
+    /// Whether a file would have been written.
+    package var writes = false
+    /// A path that isn't there on this machine either: no wall kept the plugin from it.
+    package var isAbsent = false
 
     package var text: String { "\(wall): \(call)" + (target.isEmpty ? "" : "(\(target))") }
   }
@@ -17,6 +24,8 @@ package struct Observed: Sendable {
   /// What was written to each `out(N)`.
   package var outputs: [[UInt8]] = []
   package var denials: [Denial] = []
+  /// Those beyond the most that a report keeps.
+  package var droppedDenials = 0
   package var log: [String] = []
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0
@@ -24,14 +33,46 @@ package struct Observed: Sendable {
 
   package init(outcome: Outcome) { self.outcome = outcome }
 
-  init(_ report: RunReport, _ result: RunnerMessage.CallResult?) {
+  /// `result`: of the last call; nil where it didn't return.
+  package init(_ report: RunReport, _ result: RunnerMessage.CallResult?) {
     outcome = report.outcome
     value = result.map { CallWords.text(of: $0.value) }
     outputs = result?.out ?? []
-    denials = report.denials.map { Denial(wall: $0.layer, call: $0.operation, target: $0.target) }
+    denials = report.denials.map { Denial($0, exists: Files.exists) }
+    droppedDenials = report.droppedDenials
     log = report.log.map(\.message)
     wallSeconds = report.usage.wallSeconds
     cpuSeconds = report.usage.cpuSeconds
     memoryBytes = report.usage.peakMemoryBytes
+  }
+}
+
+extension Observed {
+  /// What an extension answered: how many downloads were accepted and rejected.
+  package init(_ report: RunReport, _ verdict: DownloadRules.Verdict?) {
+    self.init(report, nil as RunnerMessage.CallResult?)
+    value = verdict.map { "\($0.accepted.count)/\($0.rejected.count)" }
+  }
+}
+
+extension Observed.Denial {
+  init(_ denial: RunReport.Denial, exists: (String) -> Bool) {
+    (wall, call, target) = (denial.layer, denial.operation, denial.target)
+    (count, writes) = (denial.count, denial.writes)
+    isAbsent = wall == "files" && !writes && !exists(target)
+  }
+}
+
+extension Observed {
+  /// What a wall kept the plugin from.
+  var refusals: [Denial] { denials.filter { !$0.isAbsent } }
+
+  var ending: String { outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": \(outcome.detail)") }
+
+  var whatWasDenied: String { denials.isEmpty ? "nothing was denied" : "denied only \(Self.list(denials))" }
+
+  static func list(_ denials: [Denial]) -> String {
+    let shown = denials.prefix(4).map { Printable.text($0.text, limit: 120) }.joined(separator: ", ")
+    return denials.count > 4 ? "\(shown) and \(denials.count - 4) more" : shown
   }
 }

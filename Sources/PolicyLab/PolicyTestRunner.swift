@@ -18,6 +18,10 @@ package struct PolicyTestResult: Sendable {
   package var call: String
   package var observed: Observed
   package var lines: [Line]
+  /// What it does, in a sentence.
+  package var about = ""
+  /// What a wall has to stop wasn't stopped by any.
+  package var gotThrough = false
   package var isAsExpected: Bool { lines.allSatisfy { $0.objection == nil } }
 }
 
@@ -31,26 +35,44 @@ package struct PolicyTestRunner: Sendable {
   package func run(_ test: PolicyTests.Test, of file: String, library: String) async throws(HostError)
     -> PolicyTestResult
   {
-    let observed = try await observe(test, library)
+    let (observed, failed) = try await observe(test, library)
     return PolicyTestResult(
-      file: file, line: test.line, name: test.name,
-      call: ([test.symbol, test.signature] + test.arguments).joined(separator: " "), observed: observed,
-      lines: test.expectations.map { .init(expectation: $0.text, objection: $0.objection(to: observed)) })
+      file: file, line: test.line, name: test.name, call: test.steps.map(\.text).joined(separator: "; "),
+      observed: observed,
+      lines: (failed.map { [$0] } ?? [])
+        + test.expectations.map { .init(expectation: $0.text, objection: $0.objection(to: observed)) })
   }
 
-  private func observe(_ test: PolicyTests.Test, _ library: String) async throws(HostError) -> Observed {
-    let arguments = try Self.arguments(test)
+  /// The line is of the step that returned something else than it says: those after it aren't taken.
+  package func observe(
+    _ test: PolicyTests.Test, _ library: String
+  ) async throws(HostError) -> (Observed, PolicyTestResult.Line?) {
+    try Self.check(test)
+    var result: RunnerMessage.CallResult?
     let plugin: Plugin
     do throws(HostError) {
       plugin = try await host.load(library, policy: test.policy)
     } catch {
       guard let report = error.report else { throw error }
-      return Observed(report, nil)
+      return (Observed(report, result), nil)
     }
-    var result: RunnerMessage.CallResult?
+    var values = StepValues(container: plugin.containerView, bundle: RunnerView.bundle)
     var missing: String?
+    var failed: PolicyTestResult.Line?
     do throws(HostError) {
-      result = try await plugin.call(test.symbol, test.signature, arguments: arguments)
+      for (index, step) in test.steps.enumerated() {
+        let arguments = try Self.arguments(of: step, values, test.policy)
+        result = nil
+        let answer = try await plugin.call(step.symbol, "\(step.signature)", arguments: arguments)
+        result = answer
+        values.save(answer, of: step)
+        let value = CallWords.text(of: answer.value)
+        if let wanted = step.returns, wanted != value {
+          failed = .init(
+            expectation: "step \(index + 1), \(step.symbol), returned \(wanted)", objection: "returned \(value)")
+          break
+        }
+      }
     } catch {
       switch error {
       case .entryPointMissing(let text): missing = text
@@ -62,29 +84,35 @@ package struct PolicyTestRunner: Sendable {
     }
     var report = await plugin.end()
     if let missing { report.outcome = Outcome(.entryPointMissing, missing) }
-    return Observed(report, result)
+    return (Observed(report, result), failed)
+  }
+
+  /// What can be said of its calls before anything is loaded.
+  package static func check(_ test: PolicyTests.Test) throws(HostError) {
+    let values = StepValues(container: RunnerView.container, bundle: RunnerView.bundle)
+    for step in test.steps {
+      let later = step.arguments.compactMap(StepValues.reference).filter { !StepValues.reserved.contains($0) }
+      guard later.isEmpty else { continue }
+      let arguments = try arguments(of: step, values, test.policy)
+      try PluginHost.check(step.symbol, "\(step.signature)", arguments: arguments, policy: test.policy)
+    }
   }
 
   /// The same words as those of `outrider call`; a file of its own can't be named, the policy grants them.
-  package static func arguments(_ test: PolicyTests.Test) throws(HostError) -> [CallArgument] {
-    let signature: CallSignature
-    do { signature = try CallSignature(parsing: test.signature) } catch { throw .usage("\(error)") }
-    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
-    guard kinds.count == test.arguments.count else {
-      throw .usage(
-        "\(signature) takes \(kinds.count) arguments (out(N) takes none); the test has \(test.arguments.count)")
-    }
+  private static func arguments(
+    of step: CallStep, _ values: StepValues, _ policy: Policy
+  ) throws(HostError) -> [CallArgument] {
     var arguments: [CallArgument] = []
-    for (index, (word, kind)) in zip(test.arguments, kinds).enumerated() {
-      let value = try CallWords.argument(word, kind) { path throws(HostError) in
-        try PluginHost.content(of: path, limit: test.policy.limits.frameBytes, policy: test.policy, container: nil)
+    for (index, (word, kind)) in zip(step.arguments, step.kinds).enumerated() {
+      let value = try values.argument(word, kind) { path throws(HostError) in
+        try PluginHost.content(of: path, limit: policy.limits.frameBytes, policy: policy, container: nil)
       }
       guard let value else {
-        throw .usage("argument \(index + 1), '\(Printable.text(word, limit: 60))', doesn't fit \(kind)")
+        throw .usage(
+          "argument \(index + 1) of \(step.symbol), '\(Printable.text(word, limit: 60))', doesn't fit \(kind)")
       }
       arguments.append(value)
     }
-    try PluginHost.check(test.symbol, test.signature, arguments: arguments, policy: test.policy)
     return arguments
   }
 }

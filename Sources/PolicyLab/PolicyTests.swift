@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import HostProtocol
 package import Sandbox
 internal import Yams
 
@@ -12,12 +13,14 @@ internal import Yams
 ///         signature: u64(u64,bytes,u32)
 ///         arguments: [0, hello, 5]
 ///         expect: [returned 907060870, no denials]
+///       - steps:
+///           - {call: sqlite3_open, signature: 'i32(cstring,out(8))', arguments: [$CONTAINER/a.db], save: {db: out}}
+///           - {call: sqlite3_close, signature: i32(pointer), arguments: [$db]}
 package struct PolicyTests: Sendable {
   package struct Test: Sendable {
     package var name: String
-    package var symbol: String
-    package var signature: String
-    package var arguments: [String]
+    /// In their order, in one process.
+    package var steps: [CallStep]
     package var policy: Policy
     package var expectations: [Expectation]
     /// Where it stands in the file.
@@ -30,7 +33,7 @@ package struct PolicyTests: Sendable {
 
   package static let maxTests = 1000
   private static let maxExpectations = 100
-  private static let maxArguments = 64
+  private static let maxSteps = 200
 
   /// `policy`: reads the policy that a relative or absolute path names. Throws what that throws, else `PolicyFileError`.
   package init(
@@ -65,19 +68,15 @@ package struct PolicyTests: Sendable {
   private static func test(
     _ node: Node, _ nodes: PolicyNodes, _ policy: Policy, _ read: (String) throws -> Policy
   ) throws -> Test {
-    var test = Test(
-      name: "", symbol: "", signature: "void()", arguments: [], policy: policy, expectations: [],
-      line: node.mark?.line ?? 1)
-    let keys = ["name", "call", "signature", "arguments", "policy", "limits", "observe", "expect"]
+    var test = Test(name: "", steps: [], policy: policy, expectations: [], line: node.mark?.line ?? 1)
+    let keys =
+      ["name", "call", "signature", "arguments", "steps", "policy", "limits", "observe", "expect"]
     let pairs = try nodes.pairs(node, "a test", known: keys)
     // Limits are set over those of the policy, wherever it stands.
     for (key, value) in pairs where key == "policy" { test.policy = try read(try nodes.scalar(value, key)) }
     for (key, value) in pairs {
       switch key {
       case "name": test.name = try nodes.scalar(value, key)
-      case "call": test.symbol = try nodes.scalar(value, key)
-      case "signature": test.signature = try nodes.scalar(value, key)
-      case "arguments": test.arguments = try texts(value, key, nodes, max: maxArguments)
       case "limits": test.policy.limits = try nodes.limits(value, over: test.policy.limits)
       case "observe":
         let text = try nodes.scalar(value, key)
@@ -87,13 +86,111 @@ package struct PolicyTests: Sendable {
       default: break
       }
     }
-    guard !test.symbol.isEmpty else { throw nodes.error(node, "a test needs 'call', the name of a function") }
-    if test.name.isEmpty { test.name = test.symbol }
+    test.steps = try steps(of: node, pairs, nodes)
+    if test.name.isEmpty { test.name = test.steps[0].symbol }
     if !test.expectations.contains(where: \.isOfOutcome), let returned = try? Expectation(parsing: "returned") {
       test.expectations.insert(returned, at: 0)
     }
     if test.expectations.contains(where: \.needsObservation) { test.policy.observesFiles = true }
     return test
+  }
+
+  /// Those under `steps`, or the one that the test itself is.
+  private static func steps(
+    of node: Node, _ pairs: [(String, Node)], _ nodes: PolicyNodes
+  ) throws(PolicyFileError) -> [CallStep] {
+    let own = ["call", "signature", "arguments"]
+    guard let (_, list) = pairs.first(where: { $0.0 == "steps" }) else {
+      let step = try step(node, pairs.filter { own.contains($0.0) }, nodes)
+      try check(step, at: node, StepValues.reserved, nodes)
+      return [step]
+    }
+    if let (key, value) = pairs.first(where: { own.contains($0.0) }) {
+      throw nodes.error(value, "a test has either 'steps' or '\(key)'")
+    }
+    let items = try nodes.items(list, "steps")
+    guard (1...maxSteps).contains(items.count) else {
+      throw nodes.error(list, "steps has 1 to \(maxSteps) entries; this one has \(items.count)")
+    }
+    var steps: [CallStep] = []
+    var saved = StepValues.reserved
+    for item in items {
+      let step = try step(item, try nodes.pairs(item, "a step", known: own + ["save", "returns"]), nodes)
+      try check(step, at: item, saved, nodes)
+      saved.formUnion(step.save.keys)
+      steps.append(step)
+    }
+    return steps
+  }
+
+  private static func step(
+    _ node: Node, _ pairs: [(String, Node)], _ nodes: PolicyNodes
+  ) throws(PolicyFileError) -> CallStep {
+    var step = CallStep(symbol: "", signature: CallSignature(result: .void, arguments: []), arguments: [])
+    for (key, value) in pairs {
+      switch key {
+      case "call": step.symbol = try nodes.scalar(value, key)
+      case "signature":
+        let text = try nodes.scalar(value, key)
+        do throws(CallSignature.ParseError) {
+          step.signature = try CallSignature(parsing: text)
+        } catch {
+          throw nodes.error(value, error.description)
+        }
+      case "arguments": step.arguments = try texts(value, key, nodes, max: CallSignature.mostArguments)
+      case "returns": step.returns = try nodes.scalar(value, key)
+      default: step.save = try saved(value, nodes)
+      }
+    }
+    guard !step.symbol.isEmpty else { throw nodes.error(node, "a call needs 'call', the name of a function") }
+    guard step.kinds.count == step.arguments.count else {
+      throw nodes.error(
+        node,
+        "\(step.signature) takes \(step.kinds.count) arguments (out(N) takes none); there are \(step.arguments.count)")
+    }
+    return step
+  }
+
+  private static func saved(_ node: Node, _ nodes: PolicyNodes) throws(PolicyFileError) -> [String: CallStep.Source] {
+    var saved: [String: CallStep.Source] = [:]
+    for (name, value) in try nodes.pairs(node, "save", naming: "names of what later steps use") {
+      let isName = name.utf8.allSatisfy {
+        (0x30...0x39).contains($0) || (0x61...0x7a).contains($0 | 0x20) || $0 == 0x5f
+      }
+      guard isName, !name.isEmpty, !StepValues.reserved.contains(name) else {
+        throw nodes.error(
+          value, "save: \(nodes.shown(name)) isn't a name of letters and digits, or has its own meaning")
+      }
+      let text = try nodes.scalar(value, "save.\(name)")
+      switch text {
+      case "result": saved[name] = .result
+      case "out": saved[name] = .output(0)
+      default:
+        guard text.hasPrefix("out"), let number = Int(text.dropFirst(3)), (1...CallSignature.mostArguments) ~= number
+        else {
+          throw nodes.error(
+            value, "save.\(name) is \(nodes.shown(text)); it is result, out, or out2 for the second out(N)")
+        }
+        saved[name] = .output(number - 1)
+      }
+    }
+    return saved
+  }
+
+  private static func check(
+    _ step: CallStep, at node: Node, _ known: Set<String>, _ nodes: PolicyNodes
+  ) throws(PolicyFileError) {
+    for word in step.arguments {
+      guard let name = StepValues.reference(in: word), !known.contains(name) else { continue }
+      throw nodes.error(
+        node, "no step before saves \(nodes.shown("$" + name)); write $$ for an argument that begins with a dollar sign"
+      )
+    }
+    for (name, source) in step.save {
+      if case .output(let index) = source, index >= step.outputs {
+        throw nodes.error(node, "save.\(name): \(step.signature) has \(step.outputs) of out(N)")
+      }
+    }
   }
 
   private static func texts(

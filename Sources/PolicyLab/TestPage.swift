@@ -4,8 +4,9 @@ internal import PluginHost
 /// The results as one page that needs nothing else: no script, no font, no image.
 struct TestPage {
   let report: TestReport
+  let results: [PolicyTestResult]
 
-  init(_ report: TestReport) { self.report = report }
+  init(_ report: TestReport, _ results: [PolicyTestResult]) { (self.report, self.results) = (report, results) }
 
   /// The walls that a denial names, and what else ends a run.
   private static let columns = ["seccomp", "files", "limits"]
@@ -38,7 +39,7 @@ struct TestPage {
     <table>
     <thead><tr><th>Test</th><th>Outcome</th>\(Self.columns.map { #"<th class="wall">\#($0)</th>"# }.joined())<th class="wide">Wall</th><th class="wide">Memory</th></tr></thead>
     <tbody>
-    \(report.results.map(row).joined(separator: "\n"))
+    \(results.map(row).joined(separator: "\n"))
     </tbody>
     </table>
     </body>
@@ -53,10 +54,10 @@ struct TestPage {
       return #"<td class="wall stopped">\#(count == 0 ? "" : "stopped\(count > 1 ? " × \(count)" : "")")</td>"#
     }
     let state = result.isAsExpected ? "ok" : "bad"
-    let mark = result.isAsExpected ? "✓" : "✗"
+    let mark = result.gotThrough ? "✗ through:" : result.isAsExpected ? "✓" : "✗"
     return """
       <tr><td><details\(result.isAsExpected ? "" : " open")><summary class="\(state)">\(mark) \(Markup.escaped(result.name))</summary>
-      <p><code>\(Markup.escaped(result.call))</code><br>\(Markup.escaped(result.file)):\(result.line)</p>
+      <p>\(result.about.isEmpty ? "" : Markup.escaped(result.about) + "<br>")<code>\(Markup.escaped(result.call))</code><br>\(Markup.escaped(result.file)):\(result.line)</p>
       <ul>\(result.lines.map(line).joined())</ul>
       \(denials(observed))</details></td><td>\(Markup.escaped(observed.outcome.kind.rawValue))</td>\(walls.joined())\
       <td class="wide">\(String(format: "%.1f ms", observed.wallSeconds * 1000))</td><td class="wide">\(observed.memoryBytes >> 10) KiB</td></tr>

@@ -7,30 +7,38 @@ package struct TestReport: Sendable {
   package enum Format: String, Sendable, CaseIterable { case table, json, junit, html }
 
   package var results: [PolicyTestResult] = []
+  /// What the summary counts.
+  package var noun = (one: "test", many: "tests")
 
   package init() {}
 
   package var failures: Int { results.count { !$0.isAsExpected } }
+  private var through: Int { results.count(where: \.gotThrough) }
 
   package var summary: String {
-    "\(results.count) \(results.count == 1 ? "test" : "tests"): \(results.count - failures) as expected, \(failures) not"
+    "\(results.count) \(results.count == 1 ? noun.one : noun.many): \(results.count - failures) as expected, \(failures) not"
+      + (through > 0 ? "; \(through) got through" : "")
   }
 
-  package func text(_ format: Format) throws -> String {
-    switch format {
-    case .table: table
-    case .json: try json
-    case .junit: junit
-    case .html: TestPage(self).html
+  /// The summary counts all results also where only those that aren't as expected are shown.
+  package func text(_ format: Format, onlyFailures: Bool = false) throws -> String {
+    let shown = onlyFailures ? results.filter { !$0.isAsExpected } : results
+    return switch format {
+    case .table: table(shown)
+    case .json: try json(shown)
+    case .junit: junit(shown)
+    case .html: TestPage(self, shown).html
     }
   }
 
   // MARK: Table
 
-  private var table: String {
+  private func table(_ results: [PolicyTestResult]) -> String {
+    if results.isEmpty { return summary }
     let rows = results.map { result in
       [
-        result.isAsExpected ? "ok" : "NOT", Self.printed(result.name, 60), result.observed.outcome.kind.rawValue,
+        result.gotThrough ? "THROUGH" : result.isAsExpected ? "ok" : "NOT", Self.printed(result.name, 60),
+        result.observed.outcome.kind.rawValue,
         String(format: "%.1f ms", result.observed.wallSeconds * 1000), "\(result.observed.memoryBytes >> 10) KiB",
       ]
     }
@@ -61,7 +69,7 @@ package struct TestReport: Sendable {
   private struct Body: Encodable {
     struct Test: Encodable {
       struct Line: Encodable { var expected: String, isMet: Bool, seen: String? }
-      var file: String, line: Int, name: String, call: String, isAsExpected: Bool
+      var file: String, line: Int, name: String, call: String, isAsExpected: Bool, gotThrough: Bool
       var outcome: String, detail: String, value: String?, denials: [String]
       var wallSeconds: Double, cpuSeconds: Double, memoryBytes: Int
       var expectations: [Line]
@@ -71,25 +79,24 @@ package struct TestReport: Sendable {
     var failed: Int
   }
 
-  private var json: String {
-    get throws {
-      let tests = results.map { result in
-        Body.Test(
-          file: result.file, line: result.line, name: result.name, call: result.call,
-          isAsExpected: result.isAsExpected,
-          outcome: result.observed.outcome.kind.rawValue, detail: result.observed.outcome.detail,
-          value: result.observed.value, denials: result.observed.denials.map(\.text),
-          wallSeconds: result.observed.wallSeconds, cpuSeconds: result.observed.cpuSeconds,
-          memoryBytes: result.observed.memoryBytes,
-          expectations: result.lines.map {
-            .init(expected: $0.expectation, isMet: $0.objection == nil, seen: $0.objection)
-          })
-      }
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-      let body = Body(tests: tests, passed: results.count - failures, failed: failures)
-      return Self.escaped(String(decoding: try encoder.encode(body), as: UTF8.self))
+  private func json(_ results: [PolicyTestResult]) throws -> String {
+    let tests = results.map { result in
+      Body.Test(
+        file: result.file, line: result.line, name: result.name, call: result.call,
+        isAsExpected: result.isAsExpected,
+        gotThrough: result.gotThrough,
+        outcome: result.observed.outcome.kind.rawValue, detail: result.observed.outcome.detail,
+        value: result.observed.value, denials: result.observed.denials.map(\.text),
+        wallSeconds: result.observed.wallSeconds, cpuSeconds: result.observed.cpuSeconds,
+        memoryBytes: result.observed.memoryBytes,
+        expectations: result.lines.map {
+          .init(expected: $0.expectation, isMet: $0.objection == nil, seen: $0.objection)
+        })
     }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    let body = Body(tests: tests, passed: self.results.count - failures, failed: failures)
+    return Self.escaped(String(decoding: try encoder.encode(body), as: UTF8.self))
   }
 
   /// What isn't ASCII as \u…: a terminal obeys some of it.
@@ -108,7 +115,7 @@ package struct TestReport: Sendable {
   // MARK: JUnit
 
   /// As Jenkins, GitLab and others read it: https://github.com/testmoapp/junitxml.
-  private var junit: String {
+  private func junit(_ results: [PolicyTestResult]) -> String {
     var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
     let seconds = String(format: "%.6f", results.reduce(0) { $0 + $1.observed.wallSeconds })
     lines.append(#"<testsuites tests="\#(results.count)" failures="\#(failures)" time="\#(seconds)">"#)

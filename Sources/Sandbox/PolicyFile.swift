@@ -81,7 +81,12 @@ private struct PolicyReader {
 
   private func actions(_ node: Node) throws(PolicyFileError) -> [String: Policy.DeniedAction] {
     var actions: [String: Policy.DeniedAction] = [:]
-    for (name, value) in try nodes.pairs(node, "onDenied", known: nil) {
+    let names = "its keys are system calls such as socket"
+    let pairs = try nodes.pairs(node, "onDenied", naming: names) { name in
+      SystemCalls.isKnown(name)
+        ? nil : "onDenied: \(nodes.shown(name)) isn't a system call that this host knows; \(names)"
+    }
+    for (name, value) in pairs {
       let text = try nodes.scalar(value, "onDenied.\(name)")
       guard let action = Policy.DeniedAction(rawValue: text) else {
         throw nodes.error(value, "onDenied.\(name) is \(nodes.shown(text)); it is deny or kill")

@@ -54,18 +54,24 @@ package struct PolicyNodes {
     return value
   }
 
-  /// The pairs of a mapping. `known` is nil where the keys are system calls.
-  package func pairs(_ node: Node, _ what: String, known: [String]?) throws(PolicyFileError) -> [(String, Node)] {
-    let names = known.map { "the known keys are \(list($0))" } ?? "its keys are system calls such as socket"
+  /// The pairs of a mapping with these keys alone.
+  package func pairs(_ node: Node, _ what: String, known: [String]) throws(PolicyFileError) -> [(String, Node)] {
+    let names = "the known keys are \(list(known))"
+    return try pairs(node, what, naming: names) { key in
+      known.contains(key) ? nil : "\(shown(key)) isn't a key of \(what); \(names)"
+    }
+  }
+
+  /// The pairs of a mapping, each key once. `names`: what the keys are, for messages; `objection`: why one can't be.
+  package func pairs(
+    _ node: Node, _ what: String, naming names: String, objection: (String) -> String? = { _ in nil }
+  ) throws(PolicyFileError) -> [(String, Node)] {
     guard case .mapping(let mapping) = node, isPlain(node) else { throw error(node, "\(what) is a map; \(names)") }
     var pairs: [(String, Node)] = []
     var seen: Set<String> = []
     for (key, value) in mapping {
       let name = try scalar(key, "a key of \(what)")
-      if let known, !known.contains(name) { throw error(key, "\(shown(name)) isn't a key of \(what); \(names)") }
-      if known == nil, !SystemCalls.isKnown(name) {
-        throw error(key, "\(what): \(shown(name)) isn't a system call that this host knows; \(names)")
-      }
+      if let message = objection(name) { throw error(key, message) }
       // Yams tells keys apart that differ in their tag alone.
       guard seen.insert(name).inserted else { throw error(key, "the key \(shown(name)) is there twice; \(names)") }
       pairs.append((name, value))

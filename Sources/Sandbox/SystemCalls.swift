@@ -60,6 +60,22 @@ public enum SystemCalls {
   /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
   public static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
 
+  /// What these name needn't be there: they make it, or take it away, in the folder that it lies in.
+  private static let folderWriters: Set<String> = [
+    "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
+    "symlink", "symlinkat",
+  ]
+
+  /// Whether such a call changes the folder that a path lies in. `flags`: of an open(2).
+  public static func changesFolder(_ name: String, flags: UInt64?) -> Bool {
+    folderWriters.contains(name) || flags.map { makesFile(name, flags: $0) } ?? false
+  }
+
+  /// Whether such a call writes. O_WRONLY, O_RDWR, O_TRUNC.
+  public static func writes(_ name: String, flags: UInt64?) -> Bool {
+    changesFolder(name, flags: flags) || name == "truncate" || times.contains(name) || (flags ?? 0) & 0o1003 != 0
+  }
+
   /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one.
   public struct PathArgument: Sendable, Equatable {
     public var folder: Int?

@@ -33,18 +33,9 @@ struct CallCommand: AsyncParsableCommand {
   func run() async {
     do {
       var policy = try sandbox.makePolicy()
-      // What fits the plugin's memory may be asked of it.
-      policy.limits.frameBytes = min(
-        max(policy.limits.frameBytes, policy.limits.memory), Limits.frameBytesRange.upperBound)
-      let values = try Self.arguments(arguments, signature) { [policy] path throws(HostError) in
-        try PluginHost.content(
-          of: path, limit: policy.limits.frameBytes, policy: policy, container: sandbox.container)
-      }
-      try PluginHost.check(symbol, signature, arguments: values, policy: policy)
+      let values = try values(&policy)
       let host = try sandbox.makeHost()
-      var options = PluginHost.LoadOptions()
-      options.container = sandbox.container
-      let (report, result) = try await perform(host, policy, options, values)
+      let (report, result) = try await perform(host, policy, values)
       host.stop()
       Interrupts.yieldToHandler()
       if sandbox.json {
@@ -60,9 +51,23 @@ struct CallCommand: AsyncParsableCommand {
     }
   }
 
-  private func perform(
-    _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ values: [CallArgument]
+  /// The arguments, and the policy with room for them.
+  func values(_ policy: inout Policy) throws -> [CallArgument] {
+    // What fits the plugin's memory may be asked of it.
+    policy.limits.frameBytes = min(
+      max(policy.limits.frameBytes, policy.limits.memory), Limits.frameBytesRange.upperBound)
+    let values = try Self.arguments(arguments, signature) { [policy] path throws(HostError) in
+      try PluginHost.content(of: path, limit: policy.limits.frameBytes, policy: policy, container: sandbox.container)
+    }
+    try PluginHost.check(symbol, signature, arguments: values, policy: policy)
+    return values
+  }
+
+  func perform(
+    _ host: PluginHost, _ policy: Policy, _ values: [CallArgument]
   ) async throws -> (RunReport, RunnerMessage.CallResult?) {
+    var options = PluginHost.LoadOptions()
+    options.container = sandbox.container
     let plugin: Plugin
     do {
       plugin = try await host.load(library, policy: policy, options: options)

@@ -112,11 +112,17 @@ enum Output {
     for status in report.statuses where status.status != 0 {
       note("\(status.entryPoint) returned status \(status.status)")
     }
+    var remedies: Set<String> = []
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
       note(
         "denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
+      // Each once.
+      let remedy = Remedy(for: denial, limits: policy.limits, isFolder: Files.isFolder).text
+      if remedies.count < mostRemedies, remedies.insert(remedy).inserted {
+        note("  \(Printable.text(remedy, limit: 4400))")
+      }
     }
     if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }
     for entry in report.log {
@@ -129,6 +135,8 @@ enum Output {
     let missing = report.walls.filter { $0.value.state != .full }.sorted { $0.key.rawValue < $1.key.rawValue }
     for (wall, state) in missing { note("wall \(wall.rawValue) is \(state.state.rawValue): \(state.detail)") }
   }
+
+  private static let mostRemedies = 8
 }
 
 struct LimitsText {

@@ -7,16 +7,18 @@ internal import Sandbox
 
 struct PolicyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "policy", abstract: "Checks, explains, compares and tests what plugins may do.",
+    commandName: "policy", abstract: "Checks, explains, compares, records and tests what plugins may do.",
     discussion: """
       EXAMPLES
         outrider policy check policy.yaml
         outrider policy show policy.yaml
         outrider policy diff old.yaml new.yaml
+        outrider policy record --output policy.yaml call libz.so.1 gzopen 'pointer(cstring,cstring)' /usr/share/a.gz rb
         outrider policy test tests.yaml --format junit --output results.xml
       """,
     subcommands: [
-      PolicyCheckCommand.self, PolicyShowCommand.self, PolicyDiffCommand.self, PolicyTestCommand.self,
+      PolicyCheckCommand.self, PolicyShowCommand.self, PolicyDiffCommand.self,
+      PolicyRecordCommand.self, PolicyTestCommand.self,
     ])
 }
 
@@ -31,8 +33,8 @@ enum PolicyInput {
     }
   }
 
-  static func text(of path: String) throws -> String {
-    String(decoding: try InputFile.content(of: path, limit: 1 << 20), as: UTF8.self)
+  static func text(of path: String, limit: Int = 1 << 20) throws -> String {
+    String(decoding: try InputFile.content(of: path, limit: limit), as: UTF8.self)
   }
 }
 

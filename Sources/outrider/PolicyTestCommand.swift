@@ -16,6 +16,10 @@ struct PolicyTestCommand: AsyncParsableCommand {
       docs/policy-testing.md describes it. The exit status is 0 where everything is as expected, 1 where \
       something isn't, 64 and 66 for files that are wrong or missing.
 
+      With --corpus, FILES are folders of hostile plugins with a table expected.tsv of what is right for each; \
+      without one, Plugins/hostile. --without leaves a wall open, to show what then gets through: hostile code is \
+      kept in by the other walls alone, so do that on a machine that you can lose.
+
       EXPECTATIONS
         returned [VALUE]               also expected where a test says nothing of the outcome
         outcome KIND                   for example wallTimeExceeded
@@ -29,34 +33,29 @@ struct PolicyTestCommand: AsyncParsableCommand {
       EXAMPLES
         outrider policy test Examples/policies/zlib.test.yaml
         outrider policy test *.test.yaml --format junit --output results.xml
-        outrider policy test tests.yaml --format html --output results.html
+        outrider policy test --corpus --policy policy.yaml --format html --output corpus.html
+        outrider policy test --corpus --without landlock --failures
       """)
-  @Argument(help: "Test files.", completion: .file(extensions: ["yaml", "yml"])) var files: [String]
+  @Argument(help: "Test files.", completion: .file(extensions: ["yaml", "yml"])) var files: [String] = []
+  @Flag(help: "Run the hostile plugins of a folder instead.") var corpus = false
+  @OptionGroup var corpusOptions: CorpusOptions
   @Option(help: "table, json, junit or html.") var format: TestReport.Format = .table
   @Option(help: "Write the report to this file instead of standard output.", completion: .file()) var output: String?
+  @Flag(help: "Show only what isn't as expected.") var failures = false
   @Flag(help: "The same as --format json.") var json = false
+
+  func validate() throws {
+    if corpus {
+      guard files.count < 2 else { throw ValidationError("--corpus takes one folder; \(files.count) were given") }
+    } else {
+      guard !files.isEmpty else { throw ValidationError("name a test file, or give --corpus") }
+      if let option = corpusOptions.given { throw ValidationError("\(option) needs --corpus") }
+    }
+  }
 
   func run() async {
     do {
-      // All of them before the first library is loaded.
-      var plans: [(file: String, library: String, tests: PolicyTests)] = []
-      for file in files { plans.append(try Self.plan(file)) }
-      let host = try SandboxOptions.makeHost()
-      let runner = PolicyTestRunner(host: host)
-      var report = TestReport()
-      for plan in plans {
-        for test in plan.tests.tests {
-          do throws(HostError) {
-            report.results.append(try await runner.run(test, of: plan.file, library: plan.library))
-          } catch {
-            host.stop()
-            Interrupts.yieldToHandler()
-            throw Failure(
-              Self.status(of: error), "\(plan.file):\(test.line): \(Printable.text(error.description, limit: 900))")
-          }
-        }
-      }
-      host.stop()
+      let report = corpus ? try await corpusReport() : try await testReport()
       Interrupts.yieldToHandler()
       try write(report)
       Exit.leave(report.failures == 0 ? 0 : 1)
@@ -65,30 +64,31 @@ struct PolicyTestCommand: AsyncParsableCommand {
     }
   }
 
-  private static func plan(_ file: String) throws -> (file: String, library: String, tests: PolicyTests) {
-    let text = String(decoding: try InputFile.content(of: file, limit: 1 << 20), as: UTF8.self)
-    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
-    do {
-      let tests = try PolicyTests(parsing: text, file: file) { path in
-        try PolicyInput.policy(at: path.hasPrefix("/") ? path : folder + path)
-      }
-      let isBeside = tests.plugin.contains("/") && !tests.plugin.hasPrefix("/")
-      return (file, isBeside ? folder + tests.plugin : tests.plugin, tests)
-    } catch let error as PolicyFileError {
-      throw Failure(64, error.description)
-    }
+  private func corpusReport() async throws -> TestReport {
+    try await corpusOptions.report(of: files.first ?? CorpusOptions.ownFolder)
   }
 
-  private static func status(of error: HostError) -> Int32 {
-    switch error {
-    case .usage: 64
-    case .input: 66
-    default: 70
+  private func testReport() async throws -> TestReport {
+    // All of them before the first library is loaded.
+    let plans = try files.map { try PolicyTestPlan($0) }
+    let host = try SandboxOptions.makeHost()
+    defer { host.stop() }
+    let runner = PolicyTestRunner(host: host)
+    var report = TestReport()
+    for plan in plans {
+      for test in plan.tests.tests {
+        do throws(HostError) {
+          report.results.append(try await runner.run(test, of: plan.file, library: plan.library))
+        } catch {
+          throw Failure(error, at: "\(plan.file):\(test.line)")
+        }
+      }
     }
+    return report
   }
 
   private func write(_ report: TestReport) throws {
-    let text = try report.text(json ? .json : format)
+    let text = try report.text(json ? .json : format, onlyFailures: failures)
     guard let output else { return Output.line(text) }
     do {
       try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
@@ -96,5 +96,41 @@ struct PolicyTestCommand: AsyncParsableCommand {
       throw Failure(73, "\(output): \((error as NSError).localizedDescription)")
     }
     Output.note(report.summary)
+  }
+}
+
+/// A test file as the command line names it.
+struct PolicyTestPlan {
+  let file: String
+  /// As `PluginHost.load` takes it.
+  let library: String
+  let tests: PolicyTests
+
+  init(_ file: String) throws {
+    let text = try PolicyInput.text(of: file)
+    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    do {
+      tests = try PolicyTests(parsing: text, file: file) { path in
+        try PolicyInput.policy(at: path.hasPrefix("/") ? path : folder + path)
+      }
+    } catch let error as PolicyFileError {
+      throw Failure(64, error.description)
+    }
+    let isBeside = tests.plugin.contains("/") && !tests.plugin.hasPrefix("/")
+    library = isBeside ? folder + tests.plugin : tests.plugin
+    self.file = file
+  }
+}
+
+extension Failure {
+  /// A host's error about one entry of a file.
+  init(_ error: HostError, at place: String) {
+    let status: Int32 =
+      switch error {
+      case .usage: 64
+      case .input: 66
+      default: 70
+      }
+    self.init(status, "\(place): \(Printable.text(error.description, limit: 900))")
   }
 }

@@ -53,25 +53,11 @@ struct RunCommand: AsyncParsableCommand {
   func run() async {
     do {
       let policy = try sandbox.makePolicy()
-      let finished = try self.finished.map { try Self.pair($0, "--finished ID=FILE") }
-      let failed = try self.failed.map { text in
-        let (identifier, code) = try Self.pair(text, "--failed ID=CODE")
-        guard let number = Int64(code) else { throw Failure(64, "--failed '\(text)': the code isn't a number") }
-        return (identifier, number)
-      }
-      let files = try finished.map { identifier, file in
-        (identifier, try FinishedFile(opening: file, policy: policy, container: sandbox.container))
-      }
-      let manifest = try ManifestFile(manifest, container: sandbox.container, writable: policy.write)
-      let host = try sandbox.makeHost { manifest.remove() }
-      var options = PluginHost.LoadOptions()
-      options.container = sandbox.container
-      options.manifest = manifest.path
-      options.isExtension = true
-      options.showsPrivate = showPrivate
-      let (report, verdict, failure) = try await wake(host, policy, options, files, failed)
+      let prepared = try prepare(policy)
+      let host = try sandbox.makeHost { prepared.manifest.remove() }
+      let (report, verdict, failure) = try await wake(host, policy, prepared)
       host.stop()
-      manifest.remove()
+      prepared.manifest.remove()
       Interrupts.yieldToHandler()
       if sandbox.json {
         try JSONReport(report, limits: policy.limits, verdict: verdict).print()
@@ -88,11 +74,38 @@ struct RunCommand: AsyncParsableCommand {
     }
   }
 
+  /// What the command line names, opened before a plugin could change what its name leads to.
+  struct Prepared {
+    let manifest: ManifestFile
+    let finished: [(String, FinishedFile)]
+    let failed: [(String, Int64)]
+  }
+
+  func prepare(_ policy: Policy) throws -> Prepared {
+    let finished = try self.finished.map { try Self.pair($0, "--finished ID=FILE") }
+    let failed = try self.failed.map { text in
+      let (identifier, code) = try Self.pair(text, "--failed ID=CODE")
+      guard let number = Int64(code) else { throw Failure(64, "--failed '\(text)': the code isn't a number") }
+      return (identifier, number)
+    }
+    let files = try finished.map { identifier, file in
+      (identifier, try FinishedFile(opening: file, policy: policy, container: sandbox.container))
+    }
+    return Prepared(
+      manifest: try ManifestFile(manifest, container: sandbox.container, writable: policy.write), finished: files,
+      failed: failed)
+  }
+
   /// The last is what kept the host from going on, where that wasn't the end of the run.
-  private func wake(
-    _ host: PluginHost, _ policy: Policy, _ options: PluginHost.LoadOptions, _ finished: [(String, FinishedFile)],
-    _ failed: [(String, Int64)]
+  func wake(
+    _ host: PluginHost, _ policy: Policy, _ prepared: Prepared
   ) async throws -> (RunReport, DownloadRules.Verdict, HostError?) {
+    var options = PluginHost.LoadOptions()
+    options.container = sandbox.container
+    options.manifest = prepared.manifest.path
+    options.isExtension = true
+    options.showsPrivate = showPrivate
+    let (finished, failed) = (prepared.finished, prepared.failed)
     let plugin: Plugin
     do {
       plugin = try await host.load(`extension`, policy: policy, options: options)

@@ -66,19 +66,27 @@ struct SandboxOptions: ParsableArguments {
   static func makeHost(
     isCold: Bool = false, cleanUp: @escaping @Sendable () -> Void = {}
   ) throws -> PluginHost {
-    guard Descriptors.canOpen(PluginHost.descriptorsToStart) else {
-      Exit.leave(
-        70,
-        "this user may not open the \(PluginHost.descriptorsToStart) files at once that a plugin takes (ulimit -n)")
+    try makeHosts(1, isCold: isCold, cleanUp: cleanUp)[0]
+  }
+
+  static func makeHosts(
+    _ count: Int, isCold: Bool = false, withoutNamespaces: Set<Wall> = [],
+    cleanUp: @escaping @Sendable () -> Void = {}
+  ) throws -> [PluginHost] {
+    let descriptors = PluginHost.descriptorsToStart * count
+    guard Descriptors.canOpen(descriptors) else {
+      Exit.leave(70, "this user may not open the \(descriptors) files at once that a plugin takes (ulimit -n)")
     }
     var configuration = PluginHost.Configuration()
     configuration.isCold = isCold
-    let host = try PluginHost(configuration: configuration)
-    Interrupts.onInterrupt {
-      host.stop()
+    configuration.withoutNamespaces = withoutNamespaces
+    var hosts: [PluginHost] = []
+    for _ in 0..<count { hosts.append(try PluginHost(configuration: configuration)) }
+    Interrupts.onInterrupt { [hosts] in
+      for host in hosts { host.stop() }
       cleanUp()
     }
-    return host
+    return hosts
   }
 }
 

@@ -1,0 +1,214 @@
+internal import PluginHost
+package import Sandbox
+
+/// Decides how a policy grows until a plugin gets what it asks for, and what the smallest one is then. What was found in a
+/// round is granted in the next, and nothing else.
+package struct PolicyRecorder {
+  package enum PathKind: Sendable, Equatable { case absent, file, folder }
+
+  package struct Bounds: Sendable {
+    package var rounds = 16
+    package var memory = 1 << 30
+    package var wall = Duration.seconds(60)
+    package var threads = 1024
+    /// What is never granted, nor what lies in it.
+    package var never: Set<String> = []
+    /// A folder is granted in the place of so many files in it; nil: never.
+    package var filesOfFolder: Int?
+
+    package init() {}
+  }
+
+  package enum Step: Sendable {
+    case run(Policy)
+    case finished(Recording)
+    /// It doesn't come to its end: why not.
+    case stopped(Recording, String)
+  }
+
+  private enum Phase { case growing, confirming }
+
+  private let base: Policy
+  private let bounds: Bounds
+  private var policy: Policy
+  private var phase = Phase.growing
+  private var recording: Recording
+  /// How the runs ended before the limits were made as small as they can be.
+  private var ends: [Recording.End] = []
+
+  /// `base`: what is granted from the first round on.
+  package init(base: Policy, bounds: Bounds = Bounds()) {
+    (self.base, self.bounds) = (base, bounds)
+    policy = base
+    policy.observesFiles = true
+    recording = Recording(policy: policy)
+  }
+
+  package var first: Policy { policy }
+
+  /// What was seen in one round, of each call or wake in the same order. `kind`: what a path is on this machine.
+  package mutating func handle(_ round: [Observed], kind: (String) -> PathKind) -> Step {
+    recording.rounds += 1
+    let ends = round.map(Recording.End.init)
+    if phase == .confirming { return confirm(round, ends) }
+    let hasGrown = growPaths(round, kind)
+    let isLimited = growLimits(round)
+    recording.take(round)
+    recording.policy = policy
+    if hasGrown || isLimited {
+      guard recording.rounds < bounds.rounds else {
+        return .stopped(recording, "it asked for more in each of \(bounds.rounds) rounds")
+      }
+      return .run(policy)
+    }
+    if let failed = round.first(where: { $0.outcome.kind != .returned }) { return .stopped(recording, failed.ending) }
+    phase = .confirming
+    self.ends = ends
+    policy.limits = Self.tightened(policy.limits, round)
+    return .run(policy)
+  }
+
+  /// The last run, under the smallest limits. Where these are too small after all, those hold that were enough before.
+  private mutating func confirm(_ round: [Observed], _ ends: [Recording.End]) -> Step {
+    let isSame = zip(ends, self.ends).allSatisfy { $0.isLike($1) } && ends.count == self.ends.count
+    recording.take(round)
+    guard isSame else {
+      recording.note = "with smaller limits it ended otherwise, so that these are the ones that were enough"
+      return .finished(recording)
+    }
+    recording.policy = policy
+    return .finished(recording)
+  }
+
+  // MARK: Paths
+
+  private mutating func growPaths(_ round: [Observed], _ kind: (String) -> PathKind) -> Bool {
+    var found: [String: PathAccess] = [:]
+    for denial in round.flatMap(\.denials) where denial.wall == "files" {
+      guard let path = Self.named(denial.target), let (place, access) = Self.grant(for: denial, path, kind) else {
+        recording.add(.absent, denial.target, denial)
+        continue
+      }
+      guard let reason = refusal(of: place) else {
+        found[place] = max(found[place] ?? .none, access)
+        recording.add(.granted, place, denial)
+        continue
+      }
+      recording.add(.refused(reason), place, denial)
+    }
+    fold(&found)
+    var hasGrown = false
+    for (path, access) in found where policy.access(to: path) < access {
+      policy.read.removeAll { $0 == path }
+      if access == .write { policy.write.append(path) } else { policy.read.append(path) }
+      hasGrown = true
+    }
+    // One that is granted and still denied isn't the policy's to give.
+    for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
+      recording.note = "\(path) is granted, and still denied"
+    }
+    (policy.read, policy.write) = (policy.read.sorted(), policy.write.sorted())
+    return hasGrown
+  }
+
+  /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
+  /// isn't there, and nobody could grant it.
+  private static func grant(
+    for denial: Observed.Denial, _ path: String, _ kind: (String) -> PathKind
+  ) -> (String, PathAccess)? {
+    let here = kind(path)
+    guard denial.writes else { return here == .absent ? nil : (path, .read) }
+    if here != .absent, !SystemCalls.changesFolder(denial.call, flags: nil) { return (path, .write) }
+    guard let folder = parent(of: path), kind(folder) == .folder else { return nil }
+    return (folder, .write)
+  }
+
+  private static func parent(of path: String) -> String? {
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return nil }
+    return String(path[..<slash])
+  }
+
+  /// As a policy can have it; nil: as none can.
+  private static func named(_ path: String) -> String? {
+    guard path.hasPrefix("/"), path.utf8.count < 4096 else { return nil }
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return "/" + parts.joined(separator: "/")
+  }
+
+  /// What nobody would grant without having read it.
+  private static let never = [
+    "/root", "/home", "/dev", "/proc", "/sys", "/run", "/boot", "/etc/shadow", "/etc/gshadow", "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/sudoers", "/etc/sudoers.d", "/var/lib", "/var/log", "/var/spool",
+  ]
+  private static let whole: Set<String> = [
+    "/", "/etc", "/usr", "/var", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
+  ]
+
+  private func refusal(of path: String) -> String? {
+    if let holder = bounds.never.first(where: { path == $0 || path.hasPrefix($0 + "/") || $0.hasPrefix(path + "/") }) {
+      return "a test expects \(holder) to be denied"
+    }
+    // What the base policy has was decided by a person.
+    if base.access(to: path) != .none { return nil }
+    if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
+    guard let holder = Self.never.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else { return nil }
+    return "nothing in \(holder) is granted unless the policy that recording starts from has it"
+  }
+
+  private func fold(_ found: inout [String: PathAccess]) {
+    guard let count = bounds.filesOfFolder else { return }
+    // With those of earlier rounds.
+    let all = found.keys + policy.read.filter { !base.read.contains($0) }
+    for (folder, paths) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" })
+    where Set(paths).count >= count && refusal(of: folder) == nil {
+      let isAllRead = paths.allSatisfy { (found[$0] ?? .read) == .read }
+      guard isAllRead else { continue }
+      for path in paths { found[path] = nil }
+      found[folder] = max(found[folder] ?? .none, .read)
+    }
+  }
+
+  // MARK: Limits
+
+  /// Twice as much of what ended a run, as long as that is within bounds.
+  private mutating func growLimits(_ round: [Observed]) -> Bool {
+    let before = policy.limits
+    var limits = before
+    for observed in round {
+      let denied = Set(observed.denials.filter { $0.wall == "limits" }.map(\.call))
+      if observed.outcome.kind == .memoryExceeded || denied.contains("mmap") {
+        limits.memory = max(before.memory, min(before.memory * 2, bounds.memory))
+      }
+      if observed.outcome.kind == .wallTimeExceeded {
+        limits.wall = max(before.wall, min(before.wall * 2, bounds.wall))
+      }
+      if observed.outcome.kind == .cpuTimeExceeded { limits.cpu = max(before.cpu, min(before.cpu * 2, bounds.wall)) }
+      if denied.contains("clone") {
+        limits.threads = max(before.threads, min(max(before.threads * 2, 1), bounds.threads))
+      }
+    }
+    policy.limits = limits
+    return limits != before
+  }
+
+  /// MiB. Where a cgroup counts, file pages that nobody has read since the start of the machine pass through it.
+  private static let leastMemory = 4
+
+  /// Ten times the time and a half more memory than was used: other machines are slower, and other runs larger.
+  private static func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
+    var limits = limits
+    let memory = round.map(\.memoryBytes).max() ?? 0
+    limits.memory = min(limits.memory, max((memory * 3 / 2 + (1 << 20) - 1) >> 20, leastMemory) << 20)
+    limits.wall = min(limits.wall, seconds(round.map(\.wallSeconds).max() ?? 0))
+    limits.cpu = min(limits.cpu, seconds(round.map(\.cpuSeconds).max() ?? 0))
+    return limits
+  }
+
+  private static func seconds(_ used: Double) -> Duration {
+    .seconds(max(Int64((min(used, 1e6) * 10).rounded(.up)), 1))
+  }
+}

@@ -1,0 +1,65 @@
+internal import AssetModel
+internal import PluginHost
+package import Sandbox
+
+/// What was found out about a plugin, and the policy that it comes to.
+package struct Recording: Sendable {
+  /// Why a path is in the policy, or why not.
+  enum Place: Sendable, Equatable {
+    case granted
+    /// Not on this machine either.
+    case absent
+    case refused(String)
+  }
+
+  struct Need: Sendable, Equatable {
+    var place: Place
+    /// How often by each call, in the round in which it was first asked for.
+    var calls: [String: Int]
+  }
+
+  /// How a run ended, as far as two runs of the same can be compared.
+  struct End: Sendable, Equatable {
+    var kind: String
+    var value: String?
+
+    init(_ observed: Observed) { (kind, value) = (observed.outcome.kind.rawValue, observed.value) }
+
+    /// Addresses differ from run to run.
+    func isLike(_ other: End) -> Bool {
+      kind == other.kind
+        && (value == other.value || value?.hasPrefix("0x") == true && other.value?.hasPrefix("0x") == true)
+    }
+  }
+
+  package internal(set) var policy: Policy
+  package internal(set) var rounds = 0
+  /// The last round.
+  package private(set) var observed: [Observed] = []
+  package internal(set) var note: String?
+  private(set) var needs: [String: Need] = [:]
+  private var round = 0
+
+  init(policy: Policy) { self.policy = policy }
+
+  mutating func add(_ place: Place, _ path: String, _ denial: Observed.Denial) {
+    let isOfThisRound = needs[path].map { $0.place == place } ?? true
+    if !isOfThisRound { needs[path] = nil }
+    needs[path, default: Need(place: place, calls: [:])].calls[denial.call, default: 0] += denial.count
+  }
+
+  mutating func take(_ round: [Observed]) { observed = round }
+
+  /// What is still denied by a wall.
+  package var denials: [Observed.Denial] {
+    var all: [Observed.Denial] = []
+    for denial in observed.flatMap(\.refusals) where !all.contains(denial) { all.append(denial) }
+    return all
+  }
+
+  package var refused: [(path: String, reason: String)] {
+    needs.compactMap { path, need in
+      if case .refused(let reason) = need.place { (path, reason) } else { nil }
+    }.sorted { $0.path < $1.path }
+  }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+package import PluginHost
+package import Sandbox
+
+/// What would let a plugin have what it was denied, and what that would show it. Where no policy can, what else helps.
+package struct Remedy: Sendable, Equatable {
+  /// A line of a policy; nil: none allows it.
+  package var line: String?
+  /// What the line exposes, or what to do without one.
+  package var words: String
+
+  package var text: String { line.map { "policy: \($0)  (\(words))" } ?? words }
+
+  /// `isFolder`: whether a path is one on this machine; nil: it isn't there.
+  package init(for denial: RunReport.Denial, limits: Limits, isFolder: (String) -> Bool?) {
+    switch denial.layer {
+    case "files": self = Self.file(denial, isFolder)
+    case "limits": self = Self.limit(denial, limits)
+    default: self = Remedy(line: nil, words: Self.calls(denial.operation))
+    }
+  }
+
+  private init(line: String?, words: String) { (self.line, self.words) = (line, words) }
+
+  private static func file(_ denial: RunReport.Denial, _ isFolder: (String) -> Bool?) -> Remedy {
+    let path = denial.target
+    guard denial.writes else {
+      return switch isFolder(path) {
+      case nil: Remedy(line: nil, words: "it isn't on this machine either")
+      case true?: Remedy(line: "read: [\(path)]", words: "shows all that lies in it")
+      case false?: Remedy(line: "read: [\(path)]", words: "shows that file")
+      }
+    }
+    if isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
+      return Remedy(line: "write: [\(path)]", words: "lets it change that file")
+    }
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+      return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
+    }
+    let folder = String(path[..<slash])
+    return isFolder(folder) == true
+      ? Remedy(line: "write: [\(folder)]", words: "lets it change all that lies in it")
+      : Remedy(line: nil, words: "\(folder) isn't on this machine either")
+  }
+
+  private static func limit(_ denial: RunReport.Denial, _ limits: Limits) -> Remedy {
+    switch denial.operation {
+    case "mmap":
+      return Remedy(
+        line: "limits: {memory: \(limits.memory >> 19)MiB}", words: "twice as much shared and private memory")
+    case "clone":
+      return Remedy(line: "limits: {threads: \(max(limits.threads * 2, 1))}", words: "twice as many threads")
+    case "fallocate":
+      return Remedy(line: "limits: {fileSize: \(limits.fileSize >> 19)MiB}", words: "files twice as long")
+    default: return Remedy(line: nil, words: "this limit is fixed: it bounds what the kernel holds for a plugin")
+    }
+  }
+
+  private static func calls(_ name: String) -> String {
+    switch name {
+    case "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
+      "plugins have no network: an extension returns a download, and a library is given what was fetched for it"
+    case "mmap", "mprotect", "pkey_mprotect", "uselib":
+      "code is mapped while a plugin is loaded, never later, and is never writable: link what it needs, or turn its "
+        + "just-in-time compiler off"
+    case "clone", "fork", "vfork", "execve", "execveat", "clone3":
+      "a plugin is one process: no policy lets it start others"
+    case "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_getfd":
+      "no policy lets it look into other processes or signal them"
+    case "memfd_create", "shmget", "shmat": "memory that isn't its own can't be counted: map anonymous memory"
+    case "chmod", "fchmod", "fchmodat": "no policy lets it set set-user-ID or give rights to other users"
+    default: "no policy allows it: the call reaches beyond the plugin"
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import AssetModel
+import PluginHost
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import PolicyLab
+
+@Suite(.timeLimit(.minutes(1))) struct CorpusTableTests {
+  private static func row(_ cells: [Int: String] = [:]) -> String {
+    var row = [
+      "H01", "build/a.so", "f", "i32(i32)", "1 2", "--wall 300ms --observe", "returned|crashed", "1|5..7", "open", "no",
+      "Does it.",
+    ]
+    for (index, cell) in cells { row[index] = cell }
+    return row.joined(separator: "\t")
+  }
+
+  @Test("a row is read as its head says") func rows() throws {
+    let corpus = try Corpus(
+      parsing:
+        "# a comment\n\n\(Self.row())\n\(Self.row([2: "-", 4: "-", 5: "--request periodic --memory 1MiB", 7: "*", 8: "-"]))\n"
+    )
+    let (first, second) = (corpus.rows[0], corpus.rows[1])
+    #expect(first.name == "H01 f 1 2" && first.line == 3 && first.outcomes == [.returned, .crashed])
+    #expect(
+      first.policy(over: Policy()).limits.wall == .milliseconds(300) && first.policy(over: Policy()).observesFiles)
+    #expect(second.symbol == nil && second.request == .periodic && second.values.isEmpty && second.denied == .nothing)
+    #expect(second.policy(over: Policy()).limits.memory == 1 << 20)
+  }
+
+  @Test(
+    "what isn't a table is refused with its line",
+    arguments: [
+      ("", "no row"), ("# only\n", "no row"), ("a\tb", "11 columns"), (row() + "\tx", "11 columns"),
+      (row([6: "fine"]), "isn't an outcome"), (row([6: ""]), "has an outcome"), (row([5: "--root"]), "is none of"),
+      (row([5: "--wall soon"]), "is none of"), (row([5: "--wall"]), "is none of"),
+      (row([1: "/etc/x.so"]), "below the corpus"),
+      (row([1: "build/../../x.so"]), "below the corpus"), (row([0: ""]), "an id"),
+      (row([6: "\u{1b}[2J"]), "isn't an outcome"),
+    ])
+  func refusals(text: String, words: String) {
+    #expect {
+      _ = try Corpus(parsing: text)
+    } throws: { error in
+      let text = "\(error)"
+      return text.contains(words) && !text.contains("\u{1b}")
+    }
+  }
+
+  @Test(
+    "a verdict names what was seen instead",
+    arguments: [
+      ("1", ["open"], 0), ("6", ["open", "x"], 0), ("8", ["open"], 1), ("1", [], 1), ("1", ["x"], 1), ("0", [], 2),
+    ] as [(String, [String], Int)])
+  func verdicts(value: String, denied: [String], objections: Int) throws {
+    let row = try Corpus(parsing: Self.row()).rows[0]
+    var observed = Observed(outcome: Outcome(.returned, ""))
+    observed.value = value
+    observed.denials = denied.map { Observed.Denial(wall: "seccomp", call: $0, target: "") }
+    #expect(row.verdict(on: observed).count { $0.objection != nil } == objections)
+    #expect(!row.gotThrough(observed), "nothing shows that it succeeds without walls")
+    let control = try Corpus(parsing: Self.row([9: "yes"])).rows[0]
+    #expect(control.gotThrough(observed) == (value == "0"))
+    observed.outcome = Outcome(.hostFailed, "gone")
+    #expect(row.verdict(on: observed).first?.objection == "hostFailed: gone")
+  }
+}

@@ -1,0 +1,183 @@
+import PluginHost
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import PolicyLab
+
+@Suite(.timeLimit(.minutes(1))) struct PolicyRecorderTests {
+  private static func observed(
+    _ kind: Outcome.Kind = .returned, _ denials: [Observed.Denial] = [], value: String? = "0",
+    memory: Int = 300 << 10
+  ) -> Observed {
+    var observed = Observed(outcome: Outcome(kind, ""))
+    observed.value = kind == .returned ? value : nil
+    (observed.denials, observed.memoryBytes) = (denials, memory)
+    (observed.wallSeconds, observed.cpuSeconds) = (0.25, 0.01)
+    return observed
+  }
+
+  private static func file(_ path: String, _ call: String = "openat", writes: Bool = false) -> Observed.Denial {
+    var denial = Observed.Denial(wall: "files", call: call, target: path)
+    denial.writes = writes
+    return denial
+  }
+
+  /// What ends in `d` is a folder, what ends in `0` isn't there.
+  private static func kind(_ path: String) -> PolicyRecorder.PathKind {
+    path.hasSuffix("d") ? .folder : path.hasSuffix("0") ? .absent : .file
+  }
+
+  @Test(
+    "what was denied is granted as it was asked for, and nothing else",
+    arguments: [
+      (file("/data/a"), ["/data/a"], []), (file("/data/d"), ["/data/d"], []), (file("/data/d/"), ["/data/d"], []),
+      (file("/data/0"), [], []), (file("/data/a", writes: true), [], ["/data/a"]),
+      (file("/data/d/0", writes: true), [], ["/data/d"]), (file("/data/x0/0", writes: true), [], []),
+      (file("/data/d/a", "unlink", writes: true), [], ["/data/d"]),
+      (file("/data/d/d", "mkdir", writes: true), [], ["/data/d"]),
+      (file("/data/a", "utimensat", writes: true), [], ["/data/a"]), (file("/0", writes: true), [], []),
+      (file("/etc/shadow"), [], []), (file("/home/me/key"), [], []), (file("/etc"), [], []),
+      (file("/homed"), ["/homed"], []),
+      (file("/proc/self/maps"), [], []), (file("relative"), [], []),
+      (file("/data/x/../a"), ["/data/a"], []), (file("/../data//./a"), ["/data/a"], []),
+      (Observed.Denial(wall: "seccomp", call: "socket", target: "0x2"), [], []),
+    ] as [(Observed.Denial, [String], [String])])
+  func grants(denial: Observed.Denial, read: [String], write: [String]) throws {
+    var recorder = PolicyRecorder(base: Policy())
+    guard case .run(let policy) = recorder.handle([Self.observed(.returned, [denial])], kind: Self.kind) else {
+      Issue.record("it goes on")
+      return
+    }
+    #expect(policy.read == read && policy.write == write && policy.observesFiles)
+    #expect(policy.onDenied.isEmpty && policy.require.isEmpty && policy.limits.memory <= Limits().memory)
+  }
+
+  @Test(
+    "a limit that ended a run is doubled up to the bound, and no other",
+    arguments: [
+      (Outcome.Kind.memoryExceeded, "memory"), (.wallTimeExceeded, "wall"), (.cpuTimeExceeded, "cpu"),
+      (.crashed, nil), (.policyViolation, nil), (.loadFailed, nil),
+    ] as [(Outcome.Kind, String?)])
+  func limits(kind: Outcome.Kind, limit: String?) {
+    var bounds = PolicyRecorder.Bounds()
+    (bounds.memory, bounds.wall) = (20 << 20, .seconds(50))
+    var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+    let first = recorder.handle([Self.observed(kind)], kind: Self.kind)
+    guard let limit else {
+      guard case .stopped = first else {
+        Issue.record("there is nothing to raise")
+        return
+      }
+      return
+    }
+    guard case .run(let policy) = first else {
+      Issue.record("it is raised")
+      return
+    }
+    let names = zip(LimitValues.all(Limits()), LimitValues.all(policy.limits)).filter { $0.number != $1.number }.map(
+      \.0.name)
+    #expect(names == [limit])
+    // Up to the bound, and then no more.
+    var rounds = 0
+    while case .run(let policy) = recorder.handle([Self.observed(kind)], kind: Self.kind), rounds < 20 {
+      #expect(
+        policy.limits.memory <= 20 << 20 && policy.limits.wall <= .seconds(50) && policy.limits.cpu <= .seconds(50))
+      rounds += 1
+    }
+    #expect(rounds < 5)
+  }
+
+  @Test("the last round proves the smallest limits; where it ends otherwise, those that were enough hold")
+  func confirmation() throws {
+    for (last, isSmall) in [
+      (Self.observed(), true), (Self.observed(.memoryExceeded), false), (Self.observed(value: "1"), false),
+      (Self.observed(memory: 1), true),
+    ] {
+      var recorder = PolicyRecorder(base: Policy())
+      guard case .run(let policy) = recorder.handle([Self.observed()], kind: Self.kind) else { throw Missing() }
+      #expect(policy.limits.memory == 4 << 20 && policy.limits.wall == .seconds(3) && policy.limits.cpu == .seconds(1))
+      guard case .finished(let recording) = recorder.handle([last], kind: Self.kind) else { throw Missing() }
+      #expect((recording.policy.limits.memory == 4 << 20) == isSmall)
+      #expect((recording.note == nil) == isSmall)
+    }
+  }
+
+  private struct Missing: Error {}
+
+  @Test("addresses that differ from run to run are no difference") func addresses() throws {
+    var recorder = PolicyRecorder(base: Policy())
+    _ = recorder.handle([Self.observed(value: "0x10")], kind: Self.kind)
+    guard case .finished(let recording) = recorder.handle([Self.observed(value: "0x20")], kind: Self.kind) else {
+      throw Missing()
+    }
+    #expect(recording.note == nil)
+  }
+
+  @Test("a folder takes the place of many files in it only where that was asked for") func folding() throws {
+    let denials = ["/data/a", "/data/b", "/data/c", "/other/a"].map { Self.file($0) }
+    for (count, read) in [(nil, ["/data/a", "/data/b", "/data/c", "/other/a"]), (3, ["/data", "/other/a"])]
+      as [(Int?, [String])]
+    {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.filesOfFolder = count
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], kind: Self.kind) else {
+        throw Missing()
+      }
+      #expect(policy.read == read)
+    }
+  }
+
+  @Test(
+    "whatever a plugin asks for, recording ends, and grants nothing unread or not asked for",
+    arguments: [PolicySeed.current])
+  func random(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let paths = [
+      "/data/a", "/data/b", "/data/d", "/data/d/a", "/data/d/0", "/data/0", "/etc/shadow", "/root/x", "/etc", "/", "",
+      "//",
+      "/data/\u{1b}[2J", "/proc/1/mem",
+    ]
+    let kinds: [Outcome.Kind] = [.returned, .returned, .returned, .memoryExceeded, .wallTimeExceeded, .crashed]
+    for _ in 0..<2000 {
+      var recorder = PolicyRecorder(base: Policy())
+      var asked: Set<String> = []
+      var rounds = 0
+      var isOver = false
+      while !isOver {
+        rounds += 1
+        let denials = (0..<random.below(4)).map { _ in
+          let path = paths[random.below(paths.count)]
+          asked.insert(path)
+          return Self.file(path, ["openat", "unlink", "newfstatat"][random.below(3)], writes: random.chance(3))
+        }
+        let step = recorder.handle(
+          [Self.observed(kinds[random.below(kinds.count)], denials, memory: random.below(4 << 20))], kind: Self.kind)
+        let policy: Policy
+        switch step {
+        case .run(let next): policy = next
+        case .finished(let recording), .stopped(let recording, _):
+          policy = recording.policy
+          isOver = true
+          let text = PolicyText(recording, command: "x\ny").text
+          #expect(
+            text.unicodeScalars.allSatisfy { $0 == "\n" || (" "..."~").contains($0) || $0.value > 0x9f }, "\(text)")
+          do {
+            let read = try Policy(parsing: text, file: "recorded")
+            #expect(read.read == policy.read && read.write == policy.write && read.limits == policy.limits)
+          } catch {
+            Issue.record("\(error) in \(text)")
+          }
+        }
+        for path in policy.read + policy.write {
+          #expect(asked.contains { $0 == path || $0.hasPrefix(path + "/") || path == "/data/d" }, "\(path)")
+          #expect(
+            !path.hasPrefix("/etc") && !path.hasPrefix("/root") && !path.hasPrefix("/proc") && path != "/"
+              && !path.isEmpty)
+        }
+      }
+      #expect(rounds <= PolicyRecorder.Bounds().rounds + 1)
+    }
+  }
+}
