@@ -9,13 +9,17 @@ struct Grant {
   let place: String
   let identity: FileIdentity
   let isWritable: Bool
+  /// Whether its code may be mapped after loading.
+  var mapsCode = false
 
   /// What a policy grants has to be there: a grant that is none would be found out by the plugin. `writable`: folders that
   /// plugins of this run may write to.
   static func all(
     of policy: Policy, writable: [FileIdentity], machine: Machine
   ) throws(HostError) -> [Grant] {
-    let entries = policy.read.map { (path: $0, key: "read") } + policy.write.map { (path: $0, key: "write") }
+    let entries =
+      policy.read.map { (path: $0, key: "read") } + policy.write.map { (path: $0, key: "write") }
+      + policy.libraries.map { (path: $0, key: "libraries") }
     if entries.isEmpty { return [] }
     try checkSize(entries.map(\.path))
     let root = try? Files.identity(of: "/")
@@ -44,7 +48,12 @@ struct Grant {
       }
       if let objection = RevealingFolder.objection(to: path, identity) { throw .usage("\(subject), \(objection)") }
       if key == "write", identity.isDirectory { try named.mark() }
-      grants.append(Grant(path: path, place: place, identity: identity, isWritable: key == "write"))
+      if key == "libraries", named.isPlugins {
+        throw .usage("\(subject), is in a folder that plugins may write to: they could map what they wrote as code")
+      }
+      grants.append(
+        Grant(
+          path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "libraries"))
     }
     return try innermostLast(grants, machine)
   }
@@ -59,7 +68,7 @@ struct Grant {
   private static let leastBesides = 12
 
   static func tooMany(bytes: Int) -> String {
-    "the policy's paths ('read' and 'write') make a request of \(bytes) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
+    "the policy's paths ('read', 'write' and 'libraries') make a request of \(bytes) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
   }
 
   /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.

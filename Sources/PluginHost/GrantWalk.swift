@@ -15,6 +15,8 @@ struct GrantWalk {
   struct Found: ~Copyable {
     let descriptor: OwnedDescriptor
     let identity: FileIdentity
+    /// Whether plugins, of this run or an earlier one, may have written it.
+    let isPlugins: Bool
   }
 
   /// Folders that plugins of this run may write to; of those of earlier runs `WritableMark` tells.
@@ -48,7 +50,8 @@ struct GrantWalk {
         try follow(found, named: next, &state, path)
       }
       let identity = try state.current.identity()
-      return Found(descriptor: state.current, identity: identity)
+      let isPlugins = state.isWritable.last == true
+      return Found(descriptor: state.current, identity: identity, isPlugins: isPlugins)
     } catch {
       throw error.code == 0 ? .link(error.subject) : .system(error)
     }

@@ -59,6 +59,7 @@ extension HostCore {
       plan.writable = writable
       try checkName(of: plan)
       plan.grants = try Grant.all(of: policy, writable: writable, machine: plan.machine)
+      try LateCode.check(plan)
       try refuseRootWithoutWalls(plan.machine)
       if isBare {
         let machine = Machine(landlockABI: 0, hasListener: false, hello: server.hello)
@@ -128,7 +129,7 @@ extension HostCore {
     let most = Int(OL_MOST_DESCRIPTORS) - 7 - plan.containers.places.count - plan.image.neighbours.count
     guard granted <= most else {
       throw .usage(
-        "the policy grants \(granted) paths ('read' and 'write'), and as root at most \(most) fit a request; grant folders that hold them"
+        "the policy grants \(granted) paths ('read', 'write' and 'libraries'), and as root at most \(most) fit a request; grant folders that hold them"
       )
     }
   }

@@ -147,7 +147,8 @@ struct NotificationPolicy {
       && SystemCalls.makesFile(name, flags: values[Int(argument) - 1])
   }
 
-  /// Code comes from files while the plugin is loaded, is never writable, and never huge or locked memory.
+  /// Code comes from files while the plugin is loaded, or where the policy names libraries, is never writable, and never huge
+  /// or locked memory. Which file it is, the kernel decides by its mount (`LateCode`).
   private func map(length: UInt64, protection: UInt64, flags: UInt64, _ call: ol_notification) -> Decision {
     if flags & CallFlags.lockedOrHuge != 0 { return deny("mmap", call, EPERM) }
     let isAnonymous = flags & CallFlags.anonymous != 0
@@ -160,7 +161,8 @@ struct NotificationPolicy {
       let couldFit = grants.shared.total > 0 && pages <= UInt64(policy.limits.memory) / 4096
       return couldFit && !grants.hasLooked ? .look : deny("mmap", call, ENOMEM, layer: "limits")
     }
-    return isLoading && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
+    let isForCode = isLoading || hidesFiles && !policy.libraries.isEmpty
+    return isForCode && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
   }
 
   /// Whether a call wants shared anonymous memory.

@@ -64,6 +64,7 @@ extension Run {
       kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(phase)"))
     case .note(let name, let paths): for argument in paths { note(name, argument, of: call) }
     case .deny(let layer, let name, let target, _, let kills):
+      let target = layer == "seccomp" && name == "mmap" ? codeFile(of: call) ?? target : target
       denials.record(layer: layer, operation: name, target: target)
       if kills { kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
     }
@@ -104,6 +105,16 @@ extension Run {
         return isAnyEnding
       }
     }
+  }
+
+  /// The file whose code a denied mmap(2) wanted; nil: it wanted none of a file. Another thread may have changed what the
+  /// descriptor is, which only changes what the report says.
+  private func codeFile(of call: ol_notification) -> String? {
+    guard call.arguments.2 & UInt64(PROT_EXEC) != 0, call.arguments.3 & CallFlags.anonymous == 0,
+      let path = Files.link("/proc/\(call.pid)/fd/\(Int32(truncatingIfNeeded: call.arguments.4))"), path.hasPrefix("/"),
+      ol_seccomp_is_valid(listener, call.id) == 0
+    else { return nil }
+    return Printable.text(path)
   }
 
   /// A path that the plugin named: recorded where it doesn't get there.

@@ -13,6 +13,8 @@ struct RunPath: ~Copyable {
   let subject: String
 
   var identity: FileIdentity { found.identity }
+  /// Whether plugins, of this run or an earlier one, may have written it.
+  var isPlugins: Bool { found.isPlugins }
   /// Names the file, but can neither read nor write (O_PATH).
   var number: Int32 { found.descriptor.number }
 

@@ -88,7 +88,10 @@ struct SpawnPlan {
   }
 
   private static let readOnly = UInt32(OL_MOUNT_READ_ONLY | OL_MOUNT_NO_DEVICES)
-  private static let data = UInt32(OL_MOUNT_NO_EXEC | OL_MOUNT_NO_DEVICES)
+  private static let noExecution = UInt32(OL_MOUNT_NO_EXEC)
+  private static let data = noExecution | UInt32(OL_MOUNT_NO_DEVICES)
+  /// Where code may be mapped late, it lies in what is for code, and nowhere else.
+  private var noLateCode: UInt32 { policy.libraries.isEmpty ? 0 : Self.noExecution }
 
   /// One thing to attach, before it is known whether the host or the fork server clones it.
   struct Part {
@@ -120,7 +123,7 @@ struct SpawnPlan {
           Part(file: file, target: "\(view.bundle)/\(file.name)", attributes: Self.readOnly, createsFile: true))
       }
     }
-    parts.append(Part(file: nil, target: view.temporary, attributes: 0, memory: temporaryBytes))
+    parts.append(Part(file: nil, target: view.temporary, attributes: noLateCode, memory: temporaryBytes))
     if boundsContainer {
       parts.append(Part(file: nil, target: view.container, attributes: Self.data, memory: temporaryBytes))
     } else {
@@ -129,13 +132,14 @@ struct SpawnPlan {
       }
     }
     if let manifest {
-      parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | UInt32(OL_MOUNT_NO_EXEC)))
+      parts.append(Part(file: manifest, target: view.manifest, attributes: Self.readOnly | Self.noExecution))
     }
     for grant in grants {
       parts.append(
         Part(
           file: PluginImage.File(path: grant.path, identity: grant.identity), target: grant.place,
-          attributes: grant.isWritable ? Self.data : Self.readOnly, mustMap: grant.isWritable))
+          attributes: grant.isWritable ? Self.data : Self.readOnly | (grant.mapsCode ? 0 : noLateCode),
+          mustMap: grant.isWritable))
     }
     return parts
   }

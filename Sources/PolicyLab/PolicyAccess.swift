@@ -17,13 +17,14 @@ package enum PathAccess: Int, Sendable, Comparable {
 
 extension Policy {
   /// The granted paths, each once, in order.
-  package var grants: [String] { Set(read + write).sorted() }
+  package var grants: [String] { Set(read + write + libraries).sorted() }
 
   /// Of the grants that hold a path, the narrowest counts.
   package func access(to path: String) -> PathAccess {
     func covers(_ grant: String) -> Bool { path == grant || grant == "/" || path.hasPrefix(grant + "/") }
     let granted =
-      write.filter(covers).map { ($0, PathAccess.write) } + read.filter(covers).map { ($0, PathAccess.read) }
+      write.filter(covers).map { ($0, PathAccess.write) }
+      + (read + libraries).filter(covers).map { ($0, PathAccess.read) }
     return granted.max { ($0.0.utf8.count, $0.1) < ($1.0.utf8.count, $1.1) }?.1 ?? .none
   }
 }

@@ -4,6 +4,7 @@ package import Sandbox
 package struct PolicyDescription: Sendable, Equatable, Encodable {
   package var read: [String]
   package var write: [String]
+  package var libraries: [String]
   package var require: [String]
   /// System calls that end the run.
   package var kill: [String]
@@ -12,6 +13,7 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
   package init(_ policy: Policy) {
     read = policy.grants.filter { policy.access(to: $0) == .read }
     write = policy.grants.filter { policy.access(to: $0) == .write }
+    libraries = policy.libraries.sorted()
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
     kill = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     limits = LimitValues.all(policy.limits)
@@ -26,6 +28,11 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     lines += read.map { "  \($0)" }
     lines.append(write.isEmpty ? "It may write nothing else." : "It may also read and write:")
     lines += write.map { "  \($0)" }
+    lines.append(
+      libraries.isEmpty
+        ? "Code is mapped only while it is loaded."
+        : "It may map code while it runs, of its bundle, of the runtime and of:")
+    lines += libraries.map { "  \($0)" }
     lines += [
       "It has no network, and starts no processes.", "A denied system call fails as the kernel would let it fail.",
     ]

@@ -13,6 +13,13 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
 
   package init(from old: Policy, to new: Policy) {
     paths(old, new)
+    for path in Set(old.libraries).symmetricDifference(new.libraries).sorted() {
+      let isNew = new.libraries.contains(path)
+      add(
+        isNew,
+        "\(path): \(isNew ? "read, and code that may be mapped while it runs" : "no longer read, nor code that may be mapped")"
+      )
+    }
     for wall in Wall.allCases where old.require.contains(wall) != new.require.contains(wall) {
       let isDropped = old.require.contains(wall)
       add(isDropped, isDropped ? "runs without \(wall.rawValue)" : "doesn't run without \(wall.rawValue)")
@@ -30,7 +37,9 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   private mutating func paths(_ old: Policy, _ new: Policy) {
     for path in Set(old.grants).union(new.grants).sorted() {
       let (was, now) = (old.access(to: path), new.access(to: path))
-      guard was != now else { continue }
+      // What may be mapped as code may be read.
+      let isSaid = old.libraries.contains(path) != new.libraries.contains(path) && max(was, now) == .read
+      guard was != now, !isSaid else { continue }
       // Said of the folder that it lies in.
       let parents = Set(old.grants).union(new.grants).filter { path.hasPrefix($0 + "/") }
       if parents.contains(where: { old.access(to: $0) == was && new.access(to: $0) == now }) { continue }

@@ -16,7 +16,9 @@ package enum PolicyWarnings {
         found.append("\(path) is under read and under write; write has both")
       }
       let parent = path.split(separator: "/").dropLast().reduce(into: [""]) { $0.append("\($0.last ?? "")/\($1)") }.last
-      if let parent, !parent.isEmpty, policy.access(to: parent) == policy.access(to: path) {
+      if let parent, !parent.isEmpty, !policy.libraries.contains(path),
+        policy.access(to: parent) == policy.access(to: path)
+      {
         found.append("\(path) has no effect: a folder that it lies in is granted already")
       }
       if secrets.contains(path) {

@@ -16,6 +16,8 @@ package struct Remedy: Sendable, Equatable {
     switch denial.layer {
     case "files": self = Self.file(denial, isFolder)
     case "limits": self = Self.limit(denial, limits)
+    case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
+      self = Remedy(line: "libraries: [\(denial.target)]", words: "lets it map that file's code while it runs")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
   }
@@ -61,8 +63,7 @@ package struct Remedy: Sendable, Equatable {
     case "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
       "plugins have no network: an extension returns a download, and a library is given what was fetched for it"
     case "mmap", "mprotect", "pkey_mprotect", "uselib":
-      "code is mapped while a plugin is loaded, never later, and is never writable: link what it needs, or turn its "
-        + "just-in-time compiler off"
+      "code comes from files and is never writable: turn a just-in-time compiler off"
     case "clone", "fork", "vfork", "execve", "execveat", "clone3":
       "a plugin is one process: no policy lets it start others"
     case "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_getfd":

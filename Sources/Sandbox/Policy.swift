@@ -12,6 +12,9 @@ public struct Policy: Sendable, Equatable {
   public var read: [String] = []
   /// Absolute paths that may be read and written, beside the container.
   public var write: [String] = []
+  /// Absolute paths that may be read, and whose code may be mapped while the plugin runs, as when it opens a library in a call.
+  /// Where there is one, code of the bundle and of the runtime may be, too. Needs the mount namespace.
+  public var libraries: [String] = []
   /// Walls without which the run doesn't start.
   public var require: Set<Wall> = []
   /// What a denied system call leads to, by its name; `deny` for those that aren't named.

@@ -6,6 +6,7 @@ extension Policy {
   ///     version: 1
   ///     read: [/usr/share/games]
   ///     write: [/srv/cache]
+  ///     libraries: [/usr/lib/python3.11/lib-dynload]
   ///     require: [landlock, seccomp]
   ///     onDenied: {socket: kill}
   ///     limits: {wall: 30s, memory: 8MiB, threads: 16}
@@ -20,7 +21,7 @@ extension Policy {
 private struct PolicyReader {
   let nodes: PolicyNodes
 
-  static let keys = ["version", "read", "write", "require", "onDenied", "limits"]
+  static let keys = ["version", "read", "write", "libraries", "require", "onDenied", "limits"]
 
   func policy(_ root: Node) throws(PolicyFileError) -> Policy {
     var policy = Policy()
@@ -35,6 +36,7 @@ private struct PolicyReader {
         }
       case "read": policy.read = try paths(value, key)
       case "write": policy.write = try paths(value, key)
+      case "libraries": policy.libraries = try paths(value, key)
       case "require": policy.require = try walls(value)
       case "onDenied": policy.onDenied = try actions(value)
       default: policy.limits = try nodes.limits(value)

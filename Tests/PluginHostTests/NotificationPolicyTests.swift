@@ -65,6 +65,10 @@ import Testing
   func mappings(_ protection: UInt64, _ flags: UInt64, _ loading: Int32?, _ later: Int32?) throws {
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], loading: true)) == loading)
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags])) == later)
+    // With libraries it is always as while loading: which file it is, the kernel decides.
+    var policy = Policy()
+    policy.libraries = ["/srv/lib"]
+    #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], policy: policy)) == loading)
   }
 
   @Test(

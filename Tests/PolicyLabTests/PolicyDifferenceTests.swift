@@ -17,6 +17,7 @@ enum PolicySeed {
     let paths = ["/a", "/a/b", "/a/b/c", "/ab", "/d", "/d/e"]
     policy.read = paths.filter { _ in random.chance(3) }
     policy.write = paths.filter { _ in random.chance(4) }
+    policy.libraries = paths.filter { _ in random.chance(6) }
     for wall in Wall.allCases where random.chance(4) { policy.require.insert(wall) }
     for name in ["socket", "ptrace"] where random.chance(2) { policy.onDenied[name] = random.chance(2) ? .kill : .deny }
     policy.limits.memory = (1 + random.below(3)) << 20
@@ -43,10 +44,10 @@ enum PolicySeed {
     let probes = ["/a", "/a/x", "/a/b", "/a/b/c", "/a/b/c/d", "/ab", "/abc", "/d", "/d/e", "/d/e/f", "/z"]
     for _ in 0..<2000 {
       let (a, b) = (Self.random(&random), Self.random(&random))
-      let grows = probes.contains { b.access(to: $0) > a.access(to: $0) }
+      let grows = probes.contains { b.access(to: $0) > a.access(to: $0) } || !Set(b.libraries).isSubset(of: a.libraries)
       var (bare, wide) = (Policy(), Policy())
-      (bare.read, bare.write) = (a.read, a.write)
-      (wide.read, wide.write) = (b.read, b.write)
+      (bare.read, bare.write, bare.libraries) = (a.read, a.write, a.libraries)
+      (wide.read, wide.write, wide.libraries) = (b.read, b.write, b.libraries)
       #expect(PolicyDifference(from: bare, to: wide).isWider == grows, "\(a) \(b)")
     }
   }
@@ -56,12 +57,14 @@ enum PolicySeed {
       parsing: "version: 1\nread: [/srv]\nwrite: [/srv/cache]\nrequire: [seccomp]\nonDenied: {socket: kill}\n",
       file: "old")
     let new = try Policy(
-      parsing: "version: 1\nread: [/srv, /usr/share]\nrequire: [landlock]\nlimits: {memory: 16MiB, wall: 10s}\n",
+      parsing:
+        "version: 1\nread: [/srv, /usr/share]\nrequire: [landlock]\nlibraries: [/usr/share/x]\nlimits: {memory: 16MiB, wall: 10s}\n",
       file: "new")
     #expect(
       PolicyDifference(from: old, to: new).changes.map { ($0.isWider ? "+ " : "- ") + $0.text } == [
         "- /srv/cache: read, was read and write", "+ /usr/share: read, was nothing",
-        "- doesn't run without landlock", "+ runs without seccomp", "+ socket fails and no longer ends the run",
+        "+ /usr/share/x: read, and code that may be mapped while it runs", "- doesn't run without landlock",
+        "+ runs without seccomp", "+ socket fails and no longer ends the run",
         "- wall 10 s, was 30 s", "+ memory 16 MiB, was 8 MiB",
       ])
   }

@@ -96,7 +96,7 @@ import Testing
     ] {
       var recorder = PolicyRecorder(base: Policy())
       guard case .run(let policy) = recorder.handle([Self.observed()], kind: Self.kind) else { throw Missing() }
-      #expect(policy.limits.memory == 4 << 20 && policy.limits.wall == .seconds(3) && policy.limits.cpu == .seconds(1))
+      #expect(policy.limits.memory == 4 << 20 && policy.limits.wall == .seconds(10) && policy.limits.cpu == .seconds(2))
       guard case .finished(let recording) = recorder.handle([last], kind: Self.kind) else { throw Missing() }
       #expect((recording.policy.limits.memory == 4 << 20) == isSmall)
       #expect((recording.note == nil) == isSmall)
@@ -126,6 +126,24 @@ import Testing
         throw Missing()
       }
       #expect(policy.read == read)
+    }
+  }
+
+  @Test("code that is mapped later is granted by its file, or by its folder where that was asked for") func code()
+    throws
+  {
+    let denials = ["/lib/a", "/lib/b", "/other/a", "/root/a", "0x5, 0x812"].map {
+      Observed.Denial(wall: "seccomp", call: "mmap", target: $0)
+    }
+    for (count, libraries) in [(nil, ["/lib/a", "/lib/b", "/other/a"]), (2, ["/other/a"])] as [(Int?, [String])] {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.filesOfFolder = count
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], kind: Self.kind) else {
+        throw Missing()
+      }
+      // /lib as a whole is nothing to grant unread.
+      #expect(policy.libraries == (count == nil ? libraries : ["/lib/a", "/lib/b"] + libraries) && policy.read.isEmpty)
     }
   }
 

@@ -27,7 +27,9 @@ import Testing
       (denial("limits", "clone", "0x3d0f00"), "limits: {threads: 128}", "threads"),
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
       (denial("limits", "fcntl", "0x6"), nil, "fixed"), (denial("seccomp", "socket", "0x2"), nil, "no network"),
-      (denial("seccomp", "mmap", "0x5"), nil, "code is mapped"), (denial("seccomp", "execve", ""), nil, "one process"),
+      (denial("seccomp", "mmap", "0x5"), nil, "never writable"),
+      (denial("seccomp", "mmap", "/usr/lib/a.so"), "libraries: [/usr/lib/a.so]", "while it runs"),
+      (denial("seccomp", "execve", ""), nil, "one process"),
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {

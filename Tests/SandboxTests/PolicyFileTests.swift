@@ -19,6 +19,7 @@ import Testing
         read: [/usr/share/games, "/opt/a & b/*c"]
         write:
           - /srv/cache
+        libraries: [/usr/lib/python3.11/lib-dynload]
         require: [landlock, seccomp]
         onDenied: {socket: kill, execve: deny}
         limits:
@@ -32,6 +33,7 @@ import Testing
         """, file: "p.yaml")
     #expect(policy.read == ["/usr/share/games", "/opt/a & b/*c"])
     #expect(policy.write == ["/srv/cache"])
+    #expect(policy.libraries == ["/usr/lib/python3.11/lib-dynload"])
     #expect(policy.require == [.landlock, .seccomp])
     #expect(policy.onDenied == ["socket": .kill, "execve": .deny])
     var limits = Limits(wall: .milliseconds(300), cpu: .milliseconds(1500), memory: 8 << 20)
@@ -56,7 +58,7 @@ import Testing
       ("version: 2", 1, 10, "\"2\""), ("version: 1.0", 1, 10, "version 1"), ("version: [1]", 1, 10, "single value"),
       ("version:", 1, 9, "version 1"), ("[version]", 1, 1, "known keys are version, read"),
       ("version", 1, 1, "is a map"),
-      ("version: 1\nraed: []", 2, 1, "read, write, require, onDenied, limits"),
+      ("version: 1\nraed: []", 2, 1, "read, write, libraries, require, onDenied, limits"),
       ("version: 1\nread: []\nread: []", 2, 1, "twice"), ("version: 1\n? [a]\n: 1", 2, 3, "single value"),
       ("version: 1\nread: /x", 2, 7, "list"), ("version: 1\nread:\n", 2, 6, "list"),
       ("version: 1\nread: [x]", 2, 8, "'/'"),

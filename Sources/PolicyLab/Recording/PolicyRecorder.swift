@@ -97,7 +97,7 @@ package struct PolicyRecorder {
       recording.add(.refused(reason), place, denial)
     }
     fold(&found)
-    var hasGrown = false
+    var hasGrown = growCode(round, kind)
     for (path, access) in found where policy.access(to: path) < access {
       policy.read.removeAll { $0 == path }
       if access == .write { policy.write.append(path) } else { policy.read.append(path) }
@@ -109,6 +109,32 @@ package struct PolicyRecorder {
     }
     (policy.read, policy.write) = (policy.read.sorted(), policy.write.sorted())
     return hasGrown
+  }
+
+  /// Files whose code it wanted to map while it ran.
+  private mutating func growCode(_ round: [Observed], _ kind: (String) -> PathKind) -> Bool {
+    let before = policy.libraries
+    for denial in round.flatMap(\.denials) where denial.wall == "seccomp" && denial.call == "mmap" {
+      guard let path = Self.named(denial.target), kind(path) == .file else { continue }
+      if let reason = refusal(of: path) {
+        recording.add(.refused(reason), path, denial)
+      } else {
+        recording.add(.granted, path, denial)
+        if !policy.libraries.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+          policy.libraries.append(path)
+        }
+      }
+    }
+    if let count = bounds.filesOfFolder {
+      for (folder, paths) in Dictionary(grouping: policy.libraries, by: { Self.parent(of: $0) ?? "/" })
+      where paths.count >= count && refusal(of: folder) == nil {
+        policy.libraries.removeAll { paths.contains($0) }
+        policy.libraries.append(folder)
+        for path in paths { recording.fold(path, into: folder) }
+      }
+    }
+    policy.libraries.sort()
+    return policy.libraries != before
   }
 
   /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
@@ -159,7 +185,7 @@ package struct PolicyRecorder {
     return "nothing in \(holder) is granted unless the policy that recording starts from has it"
   }
 
-  private func fold(_ found: inout [String: PathAccess]) {
+  private mutating func fold(_ found: inout [String: PathAccess]) {
     guard let count = bounds.filesOfFolder else { return }
     // With those of earlier rounds.
     let all = found.keys + policy.read.filter { !base.read.contains($0) }
@@ -167,7 +193,10 @@ package struct PolicyRecorder {
     where Set(paths).count >= count && refusal(of: folder) == nil {
       let isAllRead = paths.allSatisfy { (found[$0] ?? .read) == .read }
       guard isAllRead else { continue }
-      for path in paths { found[path] = nil }
+      for path in paths {
+        found[path] = nil
+        recording.fold(path, into: folder)
+      }
       found[folder] = max(found[folder] ?? .none, .read)
     }
   }
@@ -198,17 +227,17 @@ package struct PolicyRecorder {
   /// MiB. Where a cgroup counts, file pages that nobody has read since the start of the machine pass through it.
   private static let leastMemory = 4
 
-  /// Ten times the time and a half more memory than was used: other machines are slower, and other runs larger.
+  /// Twenty times the time and a half more memory than was used: other machines are slower or busier, and other runs larger.
   private static func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
     var limits = limits
     let memory = round.map(\.memoryBytes).max() ?? 0
     limits.memory = min(limits.memory, max((memory * 3 / 2 + (1 << 20) - 1) >> 20, leastMemory) << 20)
-    limits.wall = min(limits.wall, seconds(round.map(\.wallSeconds).max() ?? 0))
-    limits.cpu = min(limits.cpu, seconds(round.map(\.cpuSeconds).max() ?? 0))
+    limits.wall = min(limits.wall, seconds(round.map(\.wallSeconds).max() ?? 0, least: 10))
+    limits.cpu = min(limits.cpu, seconds(round.map(\.cpuSeconds).max() ?? 0, least: 2))
     return limits
   }
 
-  private static func seconds(_ used: Double) -> Duration {
-    .seconds(max(Int64((min(used, 1e6) * 10).rounded(.up)), 1))
+  private static func seconds(_ used: Double, least: Int64) -> Duration {
+    .seconds(max(Int64((min(used, 1e6) * 20).rounded(.up)), least))
   }
 }

@@ -18,6 +18,7 @@ package struct PolicyText {
     lines.append("version: 1")
     lines += paths("read", policy.read)
     lines += paths("write", policy.write)
+    lines += paths("libraries", policy.libraries)
     if !policy.require.isEmpty {
       lines.append(
         "require: [\(Wall.allCases.filter(policy.require.contains).map(\.rawValue).joined(separator: ", "))]")

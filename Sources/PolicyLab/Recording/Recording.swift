@@ -48,6 +48,12 @@ package struct Recording: Sendable {
     needs[path, default: Need(place: place, calls: [:])].calls[denial.call, default: 0] += denial.count
   }
 
+  /// What needed one file of a folder needed the folder that is granted in its place.
+  mutating func fold(_ path: String, into folder: String) {
+    guard let need = needs.removeValue(forKey: path) else { return }
+    needs[folder, default: Need(place: .granted, calls: [:])].calls.merge(need.calls, uniquingKeysWith: +)
+  }
+
   mutating func take(_ round: [Observed]) { observed = round }
 
   /// What is still denied by a wall.

@@ -1,0 +1,208 @@
+import Foundation
+import PluginHost
+import Sandbox
+import TestSupport
+import Testing
+
+/// `libraries` of a policy: code that is mapped while a plugin runs.
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct LateCodeTests {
+  private static let loader = """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <pthread.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/mman.h>
+    #include <sys/stat.h>
+    #include <unistd.h>
+    int load(const char *path) {
+      void *library = dlopen(path, RTLD_NOW);
+      if (!library) return -1;
+      int (*answer)(void) = (int (*)(void))dlsym(library, "answer");
+      return answer ? answer() : -2;
+    }
+    static int copy(const char *from, const char *to) {
+      char bytes[4096];
+      int source = open(from, O_RDONLY), target = open(to, O_RDWR | O_CREAT | O_TRUNC, 0755);
+      if (source < 0 || target < 0) return -3;
+      for (ssize_t count; (count = read(source, bytes, sizeof bytes)) > 0;) if (write(target, bytes, count) != count) return -4;
+      close(source);
+      return target;
+    }
+    int copied(const char *from, const char *variable) {
+      char to[512];
+      snprintf(to, sizeof to, "%s/copy.so", getenv(variable));
+      int target = copy(from, to);
+      if (target < 0) return target;
+      close(target);
+      return load(to);
+    }
+    int written(const char *variable) {
+      char to[512];
+      snprintf(to, sizeof to, "%s/code", getenv(variable));
+      int file = open(to, O_RDWR | O_CREAT, 0755);
+      unsigned char code[4096] = {0xb8, 42, 0, 0, 0, 0xc3};
+      if (file < 0 || write(file, code, sizeof code) != sizeof code) return -3;
+      void *page = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+      return page == MAP_FAILED ? errno : ((int (*)(void))page)();
+    }
+    int unnamed(void) {
+      void *page = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      return page == MAP_FAILED ? errno : 0;
+    }
+    int writable(const char *path) {
+      int file = open(path, O_RDONLY);
+      void *page = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, file, 0);
+      return page == MAP_FAILED ? errno : 0;
+    }
+    static int descriptor, good, evil;
+    static volatile int is_over;
+    static void *swap(void *unused) {
+      while (!is_over) { dup2(evil, descriptor); dup2(good, descriptor); }
+      return unused;
+    }
+    /* What the host looks at and what the kernel maps may be two files: the second is one that was written. */
+    int raced(const char *path) {
+      char to[512];
+      snprintf(to, sizeof to, "%s/race", getenv("HOME"));
+      unsigned char code[4096] = "evil";
+      good = open(path, O_RDONLY);
+      evil = open(to, O_RDWR | O_CREAT, 0755);
+      if (good < 0 || evil < 0 || write(evil, code, sizeof code) != sizeof code) return -3;
+      descriptor = dup(good);
+      pthread_t thread;
+      if (pthread_create(&thread, 0, swap, 0)) return -4;
+      int mapped = 0, through = 0;
+      for (int i = 0; i < 3000; i++) {
+        char *page = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0);
+        if (page == MAP_FAILED) continue;
+        mapped++;
+        if (!memcmp(page, "evil", 4)) through++;
+        munmap(page, 4096);
+      }
+      is_over = 1;
+      pthread_join(thread, 0);
+      return through ? -through : mapped;
+    }
+    """
+
+  private struct Scene {
+    /// Holds libraries, which nobody but the test writes.
+    let libraries: String
+    /// Holds data.
+    let data: String
+    let plugin: String
+
+    init() throws {
+      let folder = "/var/tmp/outrider-test-\(UUID().uuidString)"
+      (libraries, data, plugin) = ("\(folder)/libraries", "\(folder)/data", "\(folder)/plugin")
+      for path in [libraries, data, plugin] {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      }
+      try LibraryTests.compile("int answer(void) { return 42; }", "-o late.so", in: libraries)
+      try FileManager.default.copyItem(atPath: "\(libraries)/late.so", toPath: "\(data)/late.so")
+      try LibraryTests.compile(LateCodeTests.loader, "-O1 -pthread -o loader.so", in: plugin)
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: (libraries as NSString).deletingLastPathComponent) }
+
+    func policy(_ libraries: [String]) -> Policy {
+      var policy = Policy()
+      policy.libraries = libraries
+      policy.read = [data]
+      return policy
+    }
+  }
+
+  private func value(_ scene: Scene, _ policy: Policy, _ symbol: String, _ argument: String? = nil) async throws
+    -> (Int64, RunReport)
+  {
+    let host = try Workspace.host()
+    defer { host.stop() }
+    let plugin = try await host.load("\(scene.plugin)/loader.so", policy: policy)
+    let result =
+      if let argument {
+        try await plugin.call(symbol, "i32(cstring)", .text(argument))
+      } else {
+        try await plugin.call(symbol, "i32()")
+      }
+    let report = await plugin.end()
+    #expect(report.outcome.kind == .returned)
+    guard case .signed(let value) = result.value else { throw CocoaError(.formatting) }
+    return (value, report)
+  }
+
+  @Test("a plugin maps while it runs what the policy names, and nothing else") func named() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let late = scene.libraries + "/late.so"
+    for libraries in [[scene.libraries], [late]] {
+      let (value, report) = try await value(scene, scene.policy(libraries), "load", late)
+      #expect(value == 42 && report.denials.isEmpty, "\(report.denials)")
+    }
+    // What it may read, it can't map as code; without the key it can't map anything.
+    #expect(try await value(scene, scene.policy([scene.libraries]), "load", scene.data + "/late.so").0 == -1)
+    let (denied, report) = try await value(scene, scene.policy([]), "load", scene.data + "/late.so")
+    #expect(denied == -1)
+    #expect(
+      report.denials.contains { $0.operation == "mmap" && $0.target == scene.data + "/late.so" }, "\(report.denials)")
+  }
+
+  @Test("nothing that a plugin can write becomes code", arguments: ["HOME", "TMPDIR"])
+  func written(variable: String) async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let policy = scene.policy([scene.libraries])
+    #expect(try await value(scene, policy, "written", variable).0 == Int64(EPERM))
+    let host = try Workspace.host()
+    defer { host.stop() }
+    let plugin = try await host.load("\(scene.plugin)/loader.so", policy: policy)
+    let copied = try await plugin.call(
+      "copied", "i32(cstring,cstring)", .text(scene.libraries + "/late.so"), .text(variable))
+    #expect(copied.value == .signed(-1))
+    _ = await plugin.end()
+    #expect(try await value(scene, policy, "unnamed").0 == Int64(EACCES))
+    #expect(try await value(scene, policy, "writable", scene.libraries + "/late.so").0 == Int64(EACCES))
+  }
+
+  @Test("a descriptor that changes under way gets nothing through") func raced() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let (mapped, _) = try await value(scene, scene.policy([scene.libraries]), "raced", scene.libraries + "/late.so")
+    #expect(mapped > 0, "\(-mapped) of 3000 got through")
+  }
+
+  @Test("what a plugin may write to isn't named as code, however it is said") func refused() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let inner = scene.libraries + "/inner"
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: true)
+    let host = try Workspace.host()
+    var writes = scene.policy([scene.libraries])
+    writes.write = [inner]
+    var within = scene.policy([inner])
+    within.write = [scene.libraries]
+    var same = scene.policy([inner])
+    same.write = [inner]
+    for policy in [writes, within, same] {
+      await #expect(throws: HostError.self) { try await host.load("\(scene.plugin)/loader.so", policy: policy) }
+    }
+    // Marked by the runs above, and so never again.
+    await #expect {
+      try await host.load("\(scene.plugin)/loader.so", policy: scene.policy([inner]))
+    } throws: { "\($0)".contains("plugins may write to") }
+    var options = PluginHost.LoadOptions()
+    options.container = scene.data + "/container"
+    try FileManager.default.createDirectory(atPath: scene.data + "/container", withIntermediateDirectories: true)
+    await #expect {
+      try await host.load("\(scene.plugin)/loader.so", policy: scene.policy([scene.data]), options: options)
+    } throws: { "\($0)".contains("could map what it wrote") }
+    let bare = try Workspace.host(withoutNamespaces: [.mountNamespace])
+    await #expect {
+      try await bare.load("\(scene.plugin)/loader.so", policy: scene.policy([scene.data]))
+    } throws: { "\($0)".contains("needs the mount namespace") }
+  }
+}
