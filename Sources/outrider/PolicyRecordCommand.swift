@@ -61,7 +61,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     do {
       var words = command
       if words.first == "--" { words.removeFirst() }
-      let (attempt, base) = try Attempt.made(of: words, policy: policy)
+      let (attempt, base) = try RecordingAttempt.made(of: words, policy: policy)
       defer { attempt.end() }
       let recording = try await record(attempt, base, words)
       attempt.end()
@@ -87,32 +87,16 @@ struct PolicyRecordCommand: AsyncParsableCommand {
   }
 
   /// The exit status.
-  private func record(_ attempt: Attempt, _ base: Policy, _ words: [String]) async throws -> Int32 {
-    var bounds = try bounds()
-    bounds.never = attempt.never
-    var recorder = PolicyRecorder(base: base, bounds: bounds)
-    var policy = recorder.first
-    while true {
-      let round = try await attempt.run(under: policy)
-      let before = policy
-      switch recorder.handle(round, kind: Self.kind) {
-      case .run(let next):
-        for change in PolicyDifference(from: before, to: next).changes where change.isWider {
-          Output.note("granting \(Printable.text(change.text, limit: 400))")
-        }
-        policy = next
-      case .finished(let recording):
-        try write(recording, words)
-        summarize(recording)
-        return recording.denials.isEmpty ? 0 : 1
-      case .stopped(let recording, let why):
-        try write(recording, words)
-        summarize(recording)
-        Output.error("it didn't come to its end: \(why)")
-        let failed = recording.observed.first { $0.outcome.kind != .returned }
-        return failed?.outcome.kind.exitStatus ?? 1
-      }
+  private func record(_ attempt: RecordingAttempt, _ base: Policy, _ words: [String]) async throws -> Int32 {
+    let (recording, why) = try await attempt.record(from: base, bounds: try bounds()) { change in
+      Output.note("granting \(Printable.text(change.text, limit: 400))")
     }
+    try write(recording, words)
+    summarize(recording)
+    guard let why else { return recording.denials.isEmpty ? 0 : 1 }
+    Output.error("it didn't come to its end: \(why)")
+    let failed = recording.observed.first { $0.outcome.kind != .returned }
+    return failed?.outcome.kind.exitStatus ?? 1
   }
 
   private func summarize(_ recording: Recording) {
@@ -141,115 +125,5 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "/._-+:=@,".utf8.contains(byte)
     }
     return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
-  }
-
-  private static func kind(_ path: String) -> PolicyRecorder.PathKind {
-    Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent
-  }
-}
-
-/// What is run in each round, with the host that runs it.
-private struct Attempt {
-  let host: PluginHost
-  /// Paths that are to be denied.
-  var never: Set<String> = []
-  let body: (Policy) async throws -> [Observed]
-  let cleanUp: () -> Void
-
-  func run(under policy: Policy) async throws -> [Observed] { try await body(policy) }
-
-  func end() {
-    host.stop()
-    cleanUp()
-  }
-
-  static func made(of words: [String], policy: String?) throws -> (Attempt, Policy) {
-    switch words[0] {
-    case "call", "run":
-      guard policy == nil else {
-        throw Failure(64, "give --policy to '\(words[0])': … record \(words[0]) … --policy FILE")
-      }
-      return words[0] == "call" ? try call(Array(words.dropFirst())) : try wake(Array(words.dropFirst()))
-    default:
-      if words[0].hasPrefix("-") { throw Failure(64, "'\(words[0])' comes before 'call', 'run' or the test files") }
-      return try tests(words, policy)
-    }
-  }
-
-  private static func call(_ words: [String]) throws -> (Attempt, Policy) {
-    let command = try parsed(CallCommand.self, words)
-    let base = try command.sandbox.makePolicy()
-    var checked = base
-    _ = try command.values(&checked)
-    let host = try command.sandbox.makeHost()
-    let attempt = Attempt(
-      host: host,
-      body: { policy in
-        var policy = policy
-        let values = try command.values(&policy)
-        let (report, result) = try await command.perform(host, policy, values)
-        return [Observed(report, result)]
-      }, cleanUp: {})
-    return (attempt, base)
-  }
-
-  private static func wake(_ words: [String]) throws -> (Attempt, Policy) {
-    let command = try parsed(RunCommand.self, words)
-    let base = try command.sandbox.makePolicy()
-    let prepared = try command.prepare(base)
-    let host = try command.sandbox.makeHost { prepared.manifest.remove() }
-    let attempt = Attempt(
-      host: host,
-      body: { policy in
-        let (report, verdict, failure) = try await command.wake(host, policy, prepared)
-        if let failure { throw failure }
-        return [Observed(report, verdict)]
-      }, cleanUp: { prepared.manifest.remove() })
-    return (attempt, base)
-  }
-
-  private static func tests(_ files: [String], _ policy: String?) throws -> (Attempt, Policy) {
-    let base = try policy.map(PolicyInput.policy) ?? Policy()
-    let plans = try files.map { try PolicyTestPlan($0) }
-    let host = try SandboxOptions.makeHost()
-    let runner = PolicyTestRunner(host: host)
-    let tests = plans.flatMap { plan in plan.tests.tests.map { (plan, $0) } }
-    // One that has something denied isn't to get it.
-    let asking = tests.filter { !$0.1.expectations.contains(where: \.isOfDenial) }
-    guard !asking.isEmpty else {
-      throw Failure(64, "each test expects something to be denied: there is nothing to record")
-    }
-    let attempt = Attempt(
-      host: host, never: Set(tests.flatMap { $0.1.expectations.compactMap(\.deniedPath) }),
-      body: { policy in
-        var all: [Observed] = []
-        for (plan, test) in asking {
-          var test = test
-          test.policy = policy
-          do throws(HostError) {
-            let (observed, failed) = try await runner.observe(test, plan.library)
-            if let failed {
-              let seen = Printable.text("\(failed.expectation); \(failed.objection ?? "")", limit: 400)
-              Output.note("\(plan.file):\(test.line): expected \(seen)")
-            }
-            all.append(observed)
-          } catch {
-            throw Failure(error, at: "\(plan.file):\(test.line)")
-          }
-        }
-        return all
-      }, cleanUp: {})
-    return (attempt, base)
-  }
-
-  private static func parsed<Command: ParsableCommand>(_ type: Command.Type, _ words: [String]) throws -> Command {
-    do {
-      return try type.parse(words)
-    } catch {
-      let text = type.fullMessage(for: error)
-      guard type.exitCode(for: error).isSuccess else { throw Failure(64, type.message(for: error)) }
-      Output.line(text)
-      Exit.leave(0)
-    }
   }
 }

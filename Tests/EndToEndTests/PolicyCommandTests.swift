@@ -150,6 +150,48 @@ import Testing
     }
   }
 
+  @Test("a new version is compared by what it does, needs and uses, and grants that it doesn't need are listed")
+  func compared() throws {
+    let folder = try Self.folder([
+      "t.yaml":
+        "plugin: none\ntests: [{name: answers, call: answer, signature: i32()}, {call: same, signature: i32()}]",
+      "p.yaml": "version: 1\nread: [/etc/hostname, /etc/passwd]\nwrite: [/var/tmp]\n",
+    ])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      "int answer(void) { return 41; } int same(void) { return 1; } int old_only(void) { return 0; }", "-o old.so",
+      in: folder)
+    try LibraryTests.compile(
+      """
+      #include <fcntl.h>
+      #include <stdlib.h>
+      #include <string.h>
+      #include <sys/socket.h>
+      int same(void) { return 1; }
+      int answer(void) {
+        open("/etc/passwd", O_RDONLY);
+        socket(AF_INET, SOCK_STREAM, 0);
+        memset(malloc(3 << 20), 1, 3 << 20);
+        return 42;
+      }
+      """, "-O0 -Wl,--no-as-needed -l:libm.so.6 -o new.so", in: folder)
+    let files = ["\(folder)/old.so", "\(folder)/new.so", "\(folder)/t.yaml"]
+    let end = try Workspace.run(["policy", "compare"] + files + ["--policy", "\(folder)/p.yaml"])
+    #expect(end.status == 1, "\(end)")
+    for line in [
+      "+ needs libm.so.6", "+ no longer exports old_only", "+ answers: returned 42, was returned 41",
+      "+ tries seccomp: socket",
+      "+ /etc/passwd: read, was nothing", "+ uses 3", "granted and not needed: read: /etc/hostname",
+      "granted and not needed: write: /var/tmp",
+    ] { #expect(end.output.contains(line), "\(line): \(end)") }
+    #expect(!end.output.contains("same") && !end.output.contains("not needed: read: /etc/passwd"), "\(end)")
+    let back = try Workspace.run(["policy", "compare", files[1], files[0], files[2], "--json"])
+    #expect(back.status == 1 && back.output.contains("no longer needs libm.so.6"), "\(back)")
+    let same = try Workspace.run(["policy", "compare", files[0], files[0], files[2]])
+    #expect(same.status == 0 && same.output.isEmpty && same.errors.contains("the same"), "\(same)")
+    #expect(try Workspace.run(["policy", "compare", files[0], "\(folder)/none.so", files[2]]).status == 66)
+  }
+
   @Test("the corpus is tested from the command line, and a wall that is left open shows in it") func corpus() throws {
     let hostile = "\(Workspace.root)/Plugins/hostile"
     let all = try Workspace.run(["policy", "test", "--corpus", hostile, "--rows", "H61,H82,H107"])

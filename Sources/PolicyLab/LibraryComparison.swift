@@ -1,0 +1,95 @@
+internal import AssetModel
+internal import PluginHost
+package import Sandbox
+
+/// What a new version of a library needs, tries and uses that the old one didn't.
+package struct LibraryComparison: Sendable, Equatable, Encodable {
+  /// What is known of one version.
+  package struct Side: Sendable {
+    package var needed: [String]
+    package var exports: [String]
+    /// Its tests, recorded from nothing.
+    package var recording: Recording
+
+    package init(needed: [String], exports: [String], recording: Recording) {
+      (self.needed, self.exports, self.recording) = (needed, exports, recording)
+    }
+  }
+
+  package struct Change: Sendable, Equatable, Encodable {
+    /// The new version asks for more by it, or does less.
+    package var matters: Bool
+    package var text: String
+  }
+
+  private static let maxNames = 32
+  package private(set) var changes: [Change] = []
+  /// Grants of the policy in use that the new version didn't need.
+  package private(set) var unused: [String] = []
+  package var matters: Bool { changes.contains(where: \.matters) }
+
+  /// `names`: of the tests that were recorded, in their order. `policy`: the one in use.
+  package init(_ old: Side, _ new: Side, names: [String], policy: Policy?) {
+    list(old.needed, new.needed, gained: "needs", lost: "no longer needs", whatMatters: .gained)
+    list(old.exports, new.exports, gained: "exports", lost: "no longer exports", whatMatters: .lost)
+    for (name, (was, now)) in zip(names, zip(old.recording.observed, new.recording.observed)) {
+      let (before, after) = (Recording.End(was), Recording.End(now))
+      guard !after.isLike(before) else { continue }
+      changes.append(
+        Change(matters: true, text: "\(Printable.text(name, limit: 80)): \(after.words), was \(before.words)"))
+    }
+    let (was, now) = (old.recording, new.recording)
+    list(Self.tries(was), Self.tries(now), gained: "tries", lost: "no longer tries", whatMatters: .gained)
+    // What was used, and not the limits that were made of it.
+    var (before, after) = (was.policy, now.policy)
+    (before.limits, after.limits) = (Limits(), Limits())
+    changes += PolicyDifference(from: before, to: after).changes.map { Change(matters: $0.isWider, text: $0.text) }
+    memory(was, now)
+    if let policy { unused = Self.unused(policy, by: now) }
+  }
+
+  private enum Direction { case gained, lost }
+
+  private mutating func list(
+    _ old: [String], _ new: [String], gained: String, lost: String, whatMatters: Direction
+  ) {
+    for (words, names, matters) in [
+      (gained, Set(new).subtracting(old), whatMatters == .gained),
+      (lost, Set(old).subtracting(new), whatMatters == .lost),
+    ] {
+      for name in names.sorted().prefix(Self.maxNames) {
+        changes.append(Change(matters: matters, text: "\(words) \(Printable.text(name, limit: 120))"))
+      }
+      if names.count > Self.maxNames {
+        changes.append(Change(matters: matters, text: "\(words) \(names.count - Self.maxNames) more"))
+      }
+    }
+  }
+
+  /// What no policy gives, and what isn't there.
+  private static func tries(_ recording: Recording) -> [String] {
+    recording.observed.flatMap(\.denials).map(\.text)
+  }
+
+  /// A quarter more than before, and more than what differs from run to run.
+  private mutating func memory(_ old: Recording, _ new: Recording) {
+    let most = [old, new].map { $0.observed.map(\.memoryBytes).max() ?? 0 }
+    guard abs(most[1] - most[0]) > max(most[0] / 4, 1 << 20) else { return }
+    changes.append(
+      Change(matters: most[1] > most[0], text: "uses \(most[1] >> 10) KiB of memory, was \(most[0] >> 10) KiB"))
+  }
+
+  private static func unused(_ policy: Policy, by recording: Recording) -> [String] {
+    let used = recording.policy
+    func isUsed(_ grant: String, _ paths: [String]) -> Bool {
+      paths.contains { $0 == grant || $0.hasPrefix(grant + "/") }
+    }
+    return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
+      + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
+      + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "libraries: \($0)" }
+  }
+}
+
+extension Recording.End {
+  var words: String { value.map { "returned \(Printable.text($0, limit: 80))" } ?? kind }
+}

@@ -1,0 +1,138 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import LinuxSystem
+internal import PluginHost
+internal import PolicyLab
+internal import Sandbox
+
+/// What is run in each round, with the host that runs it.
+struct RecordingAttempt {
+  let host: PluginHost
+  /// Paths that are to be denied.
+  var never: Set<String> = []
+  /// Of what is run, in its order.
+  var names: [String] = []
+  let body: (Policy) async throws -> [Observed]
+  let cleanUp: () -> Void
+
+  /// Rounds until nothing more is asked for. The text says why it doesn't come to its end. `granted`: what the next round has more.
+  func record(
+    from base: Policy, bounds: PolicyRecorder.Bounds, granted: (PolicyDifference.Change) -> Void = { _ in }
+  ) async throws -> (Recording, String?) {
+    var bounds = bounds
+    bounds.never = never
+    var recorder = PolicyRecorder(base: base, bounds: bounds)
+    var policy = recorder.first
+    while true {
+      switch recorder.handle(try await body(policy), kind: Self.kind) {
+      case .run(let next):
+        for change in PolicyDifference(from: policy, to: next).changes where change.isWider { granted(change) }
+        policy = next
+      case .finished(let recording): return (recording, nil)
+      case .stopped(let recording, let why): return (recording, why)
+      }
+    }
+  }
+
+  private static func kind(_ path: String) -> PolicyRecorder.PathKind {
+    Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent
+  }
+
+  func end() {
+    host.stop()
+    cleanUp()
+  }
+
+  static func made(of words: [String], policy: String?) throws -> (RecordingAttempt, Policy) {
+    switch words[0] {
+    case "call", "run":
+      guard policy == nil else {
+        throw Failure(64, "give --policy to '\(words[0])': … record \(words[0]) … --policy FILE")
+      }
+      return words[0] == "call" ? try call(Array(words.dropFirst())) : try wake(Array(words.dropFirst()))
+    default:
+      if words[0].hasPrefix("-") { throw Failure(64, "'\(words[0])' comes before 'call', 'run' or the test files") }
+      return try tests(words, policy)
+    }
+  }
+
+  private static func call(_ words: [String]) throws -> (RecordingAttempt, Policy) {
+    let command = try parsed(CallCommand.self, words)
+    let base = try command.sandbox.makePolicy()
+    var checked = base
+    _ = try command.values(&checked)
+    let host = try command.sandbox.makeHost()
+    let attempt = RecordingAttempt(
+      host: host,
+      body: { policy in
+        var policy = policy
+        let values = try command.values(&policy)
+        let (report, result) = try await command.perform(host, policy, values)
+        return [Observed(report, result)]
+      }, cleanUp: {})
+    return (attempt, base)
+  }
+
+  private static func wake(_ words: [String]) throws -> (RecordingAttempt, Policy) {
+    let command = try parsed(RunCommand.self, words)
+    let base = try command.sandbox.makePolicy()
+    let prepared = try command.prepare(base)
+    let host = try command.sandbox.makeHost { prepared.manifest.remove() }
+    let attempt = RecordingAttempt(
+      host: host,
+      body: { policy in
+        let (report, verdict, failure) = try await command.wake(host, policy, prepared)
+        if let failure { throw failure }
+        return [Observed(report, verdict)]
+      }, cleanUp: { prepared.manifest.remove() })
+    return (attempt, base)
+  }
+
+  /// `library`: in the place of the one that the files name.
+  static func tests(
+    _ files: [String], _ policy: String?, library: String? = nil
+  ) throws -> (RecordingAttempt, Policy) {
+    let base = try policy.map(PolicyInput.policy) ?? Policy()
+    let plans = try files.map { try PolicyTestPlan($0) }
+    let host = try SandboxOptions.makeHost()
+    let runner = PolicyTestRunner(host: host)
+    let tests = plans.flatMap { plan in plan.tests.tests.map { (plan, $0) } }
+    // One that has something denied isn't to get it.
+    let asking = tests.filter { !$0.1.expectations.contains(where: \.isOfDenial) }
+    guard !asking.isEmpty else {
+      throw Failure(64, "each test expects something to be denied: there is nothing to record")
+    }
+    let attempt = RecordingAttempt(
+      host: host, never: Set(tests.flatMap { $0.1.expectations.compactMap(\.deniedPath) }), names: asking.map(\.1.name),
+      body: { policy in
+        var all: [Observed] = []
+        for (plan, test) in asking {
+          var test = test
+          test.policy = policy
+          do throws(HostError) {
+            let (observed, failed) = try await runner.observe(test, library ?? plan.library)
+            if let failed {
+              let seen = Printable.text("\(failed.expectation); \(failed.objection ?? "")", limit: 400)
+              Output.note("\(plan.file):\(test.line): expected \(seen)")
+            }
+            all.append(observed)
+          } catch {
+            throw Failure(error, at: "\(plan.file):\(test.line)")
+          }
+        }
+        return all
+      }, cleanUp: {})
+    return (attempt, base)
+  }
+
+  private static func parsed<Command: ParsableCommand>(_ type: Command.Type, _ words: [String]) throws -> Command {
+    do {
+      return try type.parse(words)
+    } catch {
+      let text = type.fullMessage(for: error)
+      guard type.exitCode(for: error).isSuccess else { throw Failure(64, type.message(for: error)) }
+      Output.line(text)
+      Exit.leave(0)
+    }
+  }
+}
