@@ -24,7 +24,7 @@ struct RecordingAttempt {
     var recorder = PolicyRecorder(base: base, bounds: bounds)
     var policy = recorder.first
     while true {
-      switch recorder.handle(try await body(policy), kind: Self.kind) {
+      switch recorder.handle(try await body(policy), on: Self.machine) {
       case .run(let next):
         for change in PolicyDifference(from: policy, to: next).changes where change.isWider { granted(change) }
         policy = next
@@ -34,8 +34,10 @@ struct RecordingAttempt {
     }
   }
 
-  private static func kind(_ path: String) -> PolicyRecorder.PathKind {
-    Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent
+  private static var machine: PolicyRecorder.Machine {
+    PolicyRecorder.Machine(
+      kind: { path in Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent },
+      real: { path in (try? Files.real(path)) ?? path })
   }
 
   func end() {

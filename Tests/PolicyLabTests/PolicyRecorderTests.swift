@@ -28,6 +28,13 @@ import Testing
     path.hasSuffix("d") ? .folder : path.hasSuffix("0") ? .absent : .file
   }
 
+  /// What begins with /link leads to /etc.
+  private static var machine: PolicyRecorder.Machine {
+    PolicyRecorder.Machine(kind: kind) { path in
+      path == "/link" || path.hasPrefix("/link/") ? "/etc" + path.dropFirst(5) : path
+    }
+  }
+
   @Test(
     "what was denied is granted as it was asked for, and nothing else",
     arguments: [
@@ -37,7 +44,9 @@ import Testing
       (file("/data/d/a", "unlink", writes: true), [], ["/data/d"]),
       (file("/data/d/d", "mkdir", writes: true), [], ["/data/d"]),
       (file("/data/a", "utimensat", writes: true), [], ["/data/a"]), (file("/0", writes: true), [], []),
-      (file("/etc/shadow"), [], []), (file("/home/me/key"), [], []), (file("/etc"), [], []),
+      (file("/etc/shadow"), [], []), (file("/link/shadow"), [], []), (file("/link/hosts"), ["/link/hosts"], []),
+      (file("/link/0", writes: true), [], []), (file("/etc/ssl/d"), ["/etc/ssl/d"], []), (file("/etc/ssl"), [], []),
+      (file("/home/me/key"), [], []), (file("/etc"), [], []),
       (file("/homed"), ["/homed"], []),
       (file("/proc/self/maps"), [], []), (file("relative"), [], []),
       (file("/data/x/../a"), ["/data/a"], []), (file("/../data//./a"), ["/data/a"], []),
@@ -45,7 +54,7 @@ import Testing
     ] as [(Observed.Denial, [String], [String])])
   func grants(denial: Observed.Denial, read: [String], write: [String]) throws {
     var recorder = PolicyRecorder(base: Policy())
-    guard case .run(let policy) = recorder.handle([Self.observed(.returned, [denial])], kind: Self.kind) else {
+    guard case .run(let policy) = recorder.handle([Self.observed(.returned, [denial])], on: Self.machine) else {
       Issue.record("it goes on")
       return
     }
@@ -63,7 +72,7 @@ import Testing
     var bounds = PolicyRecorder.Bounds()
     (bounds.memory, bounds.wall) = (20 << 20, .seconds(50))
     var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
-    let first = recorder.handle([Self.observed(kind)], kind: Self.kind)
+    let first = recorder.handle([Self.observed(kind)], on: Self.machine)
     guard let limit else {
       guard case .stopped = first else {
         Issue.record("there is nothing to raise")
@@ -80,7 +89,7 @@ import Testing
     #expect(names == [limit])
     // Up to the bound, and then no more.
     var rounds = 0
-    while case .run(let policy) = recorder.handle([Self.observed(kind)], kind: Self.kind), rounds < 20 {
+    while case .run(let policy) = recorder.handle([Self.observed(kind)], on: Self.machine), rounds < 20 {
       #expect(
         policy.limits.memory <= 20 << 20 && policy.limits.wall <= .seconds(50) && policy.limits.cpu <= .seconds(50))
       rounds += 1
@@ -95,9 +104,9 @@ import Testing
       (Self.observed(memory: 1), true),
     ] {
       var recorder = PolicyRecorder(base: Policy())
-      guard case .run(let policy) = recorder.handle([Self.observed()], kind: Self.kind) else { throw Missing() }
+      guard case .run(let policy) = recorder.handle([Self.observed()], on: Self.machine) else { throw Missing() }
       #expect(policy.limits.memory == 4 << 20 && policy.limits.wall == .seconds(10) && policy.limits.cpu == .seconds(2))
-      guard case .finished(let recording) = recorder.handle([last], kind: Self.kind) else { throw Missing() }
+      guard case .finished(let recording) = recorder.handle([last], on: Self.machine) else { throw Missing() }
       #expect((recording.policy.limits.memory == 4 << 20) == isSmall)
       #expect((recording.note == nil) == isSmall)
     }
@@ -107,8 +116,8 @@ import Testing
 
   @Test("addresses that differ from run to run are no difference") func addresses() throws {
     var recorder = PolicyRecorder(base: Policy())
-    _ = recorder.handle([Self.observed(value: "0x10")], kind: Self.kind)
-    guard case .finished(let recording) = recorder.handle([Self.observed(value: "0x20")], kind: Self.kind) else {
+    _ = recorder.handle([Self.observed(value: "0x10")], on: Self.machine)
+    guard case .finished(let recording) = recorder.handle([Self.observed(value: "0x20")], on: Self.machine) else {
       throw Missing()
     }
     #expect(recording.note == nil)
@@ -122,7 +131,7 @@ import Testing
       var bounds = PolicyRecorder.Bounds()
       bounds.filesOfFolder = count
       var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
-      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], kind: Self.kind) else {
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else {
         throw Missing()
       }
       #expect(policy.read == read)
@@ -139,7 +148,7 @@ import Testing
       var bounds = PolicyRecorder.Bounds()
       bounds.filesOfFolder = count
       var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
-      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], kind: Self.kind) else {
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else {
         throw Missing()
       }
       // /lib as a whole is nothing to grant unread.
@@ -171,7 +180,7 @@ import Testing
           return Self.file(path, ["openat", "unlink", "newfstatat"][random.below(3)], writes: random.chance(3))
         }
         let step = recorder.handle(
-          [Self.observed(kinds[random.below(kinds.count)], denials, memory: random.below(4 << 20))], kind: Self.kind)
+          [Self.observed(kinds[random.below(kinds.count)], denials, memory: random.below(4 << 20))], on: Self.machine)
         let policy: Policy
         switch step {
         case .run(let next): policy = next

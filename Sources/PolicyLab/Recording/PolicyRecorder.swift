@@ -6,6 +6,17 @@ package import Sandbox
 package struct PolicyRecorder {
   package enum PathKind: Sendable, Equatable { case absent, file, folder }
 
+  /// What there is to know of this machine's paths.
+  package struct Machine {
+    package var kind: (String) -> PathKind
+    /// Without symbolic links; the path itself where it leads to nothing.
+    package var real: (String) -> String
+
+    package init(kind: @escaping (String) -> PathKind, real: @escaping (String) -> String = { $0 }) {
+      (self.kind, self.real) = (kind, real)
+    }
+  }
+
   package struct Bounds: Sendable {
     package var rounds = 16
     package var memory = 1 << 30
@@ -46,12 +57,12 @@ package struct PolicyRecorder {
 
   package var first: Policy { policy }
 
-  /// What was seen in one round, of each call or wake in the same order. `kind`: what a path is on this machine.
-  package mutating func handle(_ round: [Observed], kind: (String) -> PathKind) -> Step {
+  /// What was seen in one round, of each call or wake in the same order.
+  package mutating func handle(_ round: [Observed], on machine: Machine) -> Step {
     recording.rounds += 1
     let ends = round.map(Recording.End.init)
     if phase == .confirming { return confirm(round, ends) }
-    let hasGrown = growPaths(round, kind)
+    let hasGrown = growPaths(round, machine)
     let isLimited = growLimits(round)
     recording.take(round)
     recording.policy = policy
@@ -82,22 +93,23 @@ package struct PolicyRecorder {
 
   // MARK: Paths
 
-  private mutating func growPaths(_ round: [Observed], _ kind: (String) -> PathKind) -> Bool {
+  private mutating func growPaths(_ round: [Observed], _ machine: Machine) -> Bool {
     var found: [String: PathAccess] = [:]
     for denial in round.flatMap(\.denials) where denial.wall == "files" {
-      guard let path = Self.named(denial.target), let (place, access) = Self.grant(for: denial, path, kind) else {
+      guard let path = Self.named(denial.target), let (place, access) = Self.grant(for: denial, path, machine.kind)
+      else {
         recording.add(.absent, denial.target, denial)
         continue
       }
-      guard let reason = refusal(of: place) else {
+      guard let reason = refusal(of: place, machine) else {
         found[place] = max(found[place] ?? .none, access)
         recording.add(.granted, place, denial)
         continue
       }
       recording.add(.refused(reason), place, denial)
     }
-    fold(&found)
-    var hasGrown = growCode(round, kind)
+    fold(&found, machine)
+    var hasGrown = growCode(round, machine)
     for (path, access) in found where policy.access(to: path) < access {
       policy.read.removeAll { $0 == path }
       if access == .write { policy.write.append(path) } else { policy.read.append(path) }
@@ -112,11 +124,11 @@ package struct PolicyRecorder {
   }
 
   /// Files whose code it wanted to map while it ran.
-  private mutating func growCode(_ round: [Observed], _ kind: (String) -> PathKind) -> Bool {
+  private mutating func growCode(_ round: [Observed], _ machine: Machine) -> Bool {
     let before = policy.libraries
     for denial in round.flatMap(\.denials) where denial.wall == "seccomp" && denial.call == "mmap" {
-      guard let path = Self.named(denial.target), kind(path) == .file else { continue }
-      if let reason = refusal(of: path) {
+      guard let path = Self.named(denial.target), machine.kind(path) == .file else { continue }
+      if let reason = refusal(of: path, machine) {
         recording.add(.refused(reason), path, denial)
       } else {
         recording.add(.granted, path, denial)
@@ -127,7 +139,7 @@ package struct PolicyRecorder {
     }
     if let count = bounds.filesOfFolder {
       for (folder, paths) in Dictionary(grouping: policy.libraries, by: { Self.parent(of: $0) ?? "/" })
-      where paths.count >= count && refusal(of: folder) == nil {
+      where paths.count >= count && refusal(of: folder, machine) == nil {
         policy.libraries.removeAll { paths.contains($0) }
         policy.libraries.append(folder)
         for path in paths { recording.fold(path, into: folder) }
@@ -174,23 +186,30 @@ package struct PolicyRecorder {
     "/", "/etc", "/usr", "/var", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
   ]
 
-  private func refusal(of path: String) -> String? {
+  /// Why a path isn't granted, by its own name or by that of what it leads to.
+  private func refusal(of path: String, _ machine: Machine) -> String? {
+    let real = machine.real(path)
+    return refusal(named: path) ?? (real == path ? nil : refusal(named: real).map { "it leads to \(real): \($0)" })
+  }
+
+  private func refusal(named path: String) -> String? {
     if let holder = bounds.never.first(where: { path == $0 || path.hasPrefix($0 + "/") || $0.hasPrefix(path + "/") }) {
       return "a test expects \(holder) to be denied"
     }
     // What the base policy has was decided by a person.
     if base.access(to: path) != .none { return nil }
     if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
+    if let held = Self.never.first(where: { $0.hasPrefix(path + "/") }) { return "as a whole it holds \(held)" }
     guard let holder = Self.never.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else { return nil }
     return "nothing in \(holder) is granted unless the policy that recording starts from has it"
   }
 
-  private mutating func fold(_ found: inout [String: PathAccess]) {
+  private mutating func fold(_ found: inout [String: PathAccess], _ machine: Machine) {
     guard let count = bounds.filesOfFolder else { return }
     // With those of earlier rounds.
     let all = found.keys + policy.read.filter { !base.read.contains($0) }
     for (folder, paths) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" })
-    where Set(paths).count >= count && refusal(of: folder) == nil {
+    where Set(paths).count >= count && refusal(of: folder, machine) == nil {
       let isAllRead = paths.allSatisfy { (found[$0] ?? .read) == .read }
       guard isAllRead else { continue }
       for path in paths {
