@@ -107,8 +107,8 @@ extension Run {
     }
   }
 
-  /// The file whose code a denied mmap(2) wanted; nil: it wanted none of a file. Another thread may have changed what the
-  /// descriptor is, which only changes what the report says.
+  /// The file whose code a denied mmap(2) wanted; nil: it wanted none of a file, or an ordinary user's run doesn't observe
+  /// files. Another thread may have changed what the descriptor is, which only changes what the report says.
   private func codeFile(of call: ol_notification) -> String? {
     guard call.arguments.2 & UInt64(PROT_EXEC) != 0, call.arguments.3 & CallFlags.anonymous == 0,
       let path = Files.link("/proc/\(call.pid)/fd/\(Int32(truncatingIfNeeded: call.arguments.4))"), path.hasPrefix("/"),

@@ -163,10 +163,17 @@ import Testing
 
   @Test("an extension that waits for control between its calls isn't frozen") func runsBetweenCalls() async throws {
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
-    let desk = ExtensionDesk(acquire: { _ in
-      for await _ in gate { break }
-      return 0
-    })
+    let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+    let desk = ExtensionDesk(
+      schedule: {
+        for await _ in asked { break }
+        return 0
+      },
+      acquire: { _ in
+        ask.yield()
+        for await _ in gate { break }
+        return 0
+      })
     let scene = try ExtensionScene(desk)
     defer { scene.remove() }
     let plugin = try await scene.load()

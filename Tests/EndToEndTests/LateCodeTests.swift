@@ -145,7 +145,9 @@ import Testing
     }
     // What it may read, it can't map as code; without the key it can't map anything.
     #expect(try await value(scene, scene.policy([scene.libraries]), "load", scene.data + "/late.so").0 == -1)
-    let (denied, report) = try await value(scene, scene.policy([]), "load", scene.data + "/late.so")
+    var observing = scene.policy([])
+    observing.observesFiles = true
+    let (denied, report) = try await value(scene, observing, "load", scene.data + "/late.so")
     #expect(denied == -1)
     #expect(
       report.denials.contains { $0.operation == "mmap" && $0.target == scene.data + "/late.so" }, "\(report.denials)")
