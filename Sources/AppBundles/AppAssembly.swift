@@ -160,7 +160,7 @@ struct AppAssembly {
 
   private func propertyList(_ path: String) throws(BundleError) -> [String: Any] {
     let bytes = try read(path)
-    do throws(PropertyList.Objection) {
+    do throws(PropertyList.ReadError) {
       return Self.typed(try PropertyList(bytes))
     } catch {
       throw BundleError(.invalid, path, error.description)

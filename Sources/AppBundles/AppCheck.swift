@@ -18,7 +18,7 @@ struct AppCheck {
     let base = isDeep ? "Contents/" : ""
     let path = base + "Info.plist"
     var info: KeyReader?
-    do throws(BundleFolder.Objection) {
+    do throws(BundleFolder.ReadError) {
       info = KeyReader(try bundle.propertyList(path), file: path)
     } catch {
       findings.append(
@@ -74,7 +74,7 @@ struct AppCheck {
     }
     let path = folder + name
     let expected = "an executable file"
-    do throws(BundleFolder.Objection) {
+    do throws(BundleFolder.ReadError) {
       let identity = try bundle.identity(of: path)
       guard identity.isRegularFile else { throw .isOther(FileKind(identity).rawValue) }
       guard identity.mode & 0o111 != 0 else {

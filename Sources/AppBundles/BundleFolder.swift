@@ -7,12 +7,12 @@ internal import PropertyLists
 struct BundleFolder: ~Copyable {
   let descriptor: OwnedDescriptor
 
-  enum Objection: Error, Equatable {
+  enum ReadError: Error, Equatable {
     case missing
     case leadsOut
     case isOther(String)
     case unreadable(Int32)
-    case undecodable(PropertyList.Objection)
+    case undecodable(PropertyList.ReadError)
 
     /// As what was found in place of what was expected.
     var text: String {
@@ -21,7 +21,7 @@ struct BundleFolder: ~Copyable {
       case .leadsOut: "a link out of the bundle"
       case .isOther(let kind): kind
       case .unreadable(let code): "a file that can't be read (\(SystemCallError.message(code)))"
-      case .undecodable(let objection): objection.description
+      case .undecodable(let readError): readError.description
       }
     }
   }
@@ -31,13 +31,13 @@ struct BundleFolder: ~Copyable {
   }
 
   /// Opened for its identity alone: a FIFO or a device isn't touched by that.
-  private func find(_ path: String) throws(Objection) -> OwnedDescriptor {
+  private func find(_ path: String) throws(ReadError) -> OwnedDescriptor {
     var number: Int32 = -1
     do throws(SystemCallError) {
       try check("openat2", path) { ol_open_inside(descriptor.number, path, ol_open_path, &number) }
     } catch {
       throw switch error.code {
-      case ENOENT, ENOTDIR: Objection.missing
+      case ENOENT, ENOTDIR: ReadError.missing
       case EXDEV, ELOOP: .leadsOut
       default: .unreadable(error.code)
       }
@@ -45,7 +45,7 @@ struct BundleFolder: ~Copyable {
     return OwnedDescriptor(taking: number)
   }
 
-  func identity(of path: String) throws(Objection) -> FileIdentity {
+  func identity(of path: String) throws(ReadError) -> FileIdentity {
     let found = try find(path)
     do throws(SystemCallError) {
       return try found.identity()
@@ -57,26 +57,26 @@ struct BundleFolder: ~Copyable {
   func exists(_ path: String) -> Bool { (try? identity(of: path)) != nil }
 
   /// The first bytes of a regular file.
-  func head(of path: String, count: Int) throws(Objection) -> [UInt8] {
+  func head(of path: String, count: Int) throws(ReadError) -> [UInt8] {
     let found = try find(path)
     do {
       let kind = FileKind(try found.identity())
-      guard kind == .file else { throw Objection.isOther(kind.rawValue) }
+      guard kind == .file else { throw ReadError.isOther(kind.rawValue) }
       // What was looked at, and not what has that name by now.
       let file = try OwnedDescriptor.open("/proc/self/fd/\(found.number)", O_RDONLY)
       return try file.readAll(limit: count)
     } catch let error as SystemCallError {
       throw .unreadable(error.code)
-    } catch let error as Objection {
+    } catch let error as ReadError {
       throw error
     } catch {
       throw .unreadable(EIO)
     }
   }
 
-  func propertyList(_ path: String) throws(Objection) -> PropertyList {
+  func propertyList(_ path: String) throws(ReadError) -> PropertyList {
     let bytes = try head(of: path, count: PropertyList.maxBytes + 1)
-    do throws(PropertyList.Objection) {
+    do throws(PropertyList.ReadError) {
       return try PropertyList(bytes)
     } catch {
       throw .undecodable(error)
@@ -84,7 +84,7 @@ struct BundleFolder: ~Copyable {
   }
 
   /// Sorted, and at most a thousand of them.
-  func names(in path: String) throws(Objection) -> [String] {
+  func names(in path: String) throws(ReadError) -> [String] {
     let found = try find(path)
     do throws(SystemCallError) {
       return try Files.names(in: "/proc/self/fd/\(found.number)", atMost: 1000).sorted()
@@ -94,7 +94,7 @@ struct BundleFolder: ~Copyable {
     }
   }
 
-  private func kind(of path: String) throws(Objection) -> FileKind { FileKind(try identity(of: path)) }
+  private func kind(of path: String) throws(ReadError) -> FileKind { FileKind(try identity(of: path)) }
 }
 
 /// What a name in a file system may stand for (inode(7)).

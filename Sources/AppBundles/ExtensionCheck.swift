@@ -30,7 +30,7 @@ struct ExtensionCheck {
 
   mutating func run(in bundle: borrowing BundleFolder) -> Found? {
     var names: [String] = []
-    do throws(BundleFolder.Objection) {
+    do throws(BundleFolder.ReadError) {
       names = try bundle.names(in: folder).filter { $0.hasSuffix(".appex") }
     } catch {
       if error != .missing {
@@ -68,14 +68,14 @@ struct ExtensionCheck {
     /// Of its `Info.plist`, with a slash at its end.
     var base: String
     var info: KeyReader?
-    var objection: BundleFolder.Objection?
+    var readError: BundleFolder.ReadError?
     var point: String?
   }
 
   private func candidate(_ path: String, in bundle: borrowing BundleFolder) -> Candidate {
     let isDeep = !bundle.exists("\(path)/Info.plist") && bundle.exists("\(path)/Contents/Info.plist")
     var candidate = Candidate(path: path, base: isDeep ? "\(path)/Contents/" : "\(path)/")
-    do throws(BundleFolder.Objection) {
+    do throws(BundleFolder.ReadError) {
       let kind = FileKind(try bundle.identity(of: path))
       guard kind == .folder else { throw .isOther(kind.rawValue) }
       var info = KeyReader(try bundle.propertyList(candidate.base + "Info.plist"), file: candidate.base + "Info.plist")
@@ -87,7 +87,7 @@ struct ExtensionCheck {
       }
       candidate.info = info
     } catch {
-      candidate.objection = error
+      candidate.readError = error
     }
     return candidate
   }
@@ -98,7 +98,7 @@ struct ExtensionCheck {
       report(
         isFolder ? candidate.base + "Info.plist" : candidate.path,
         expected: isFolder ? "the extension's property list" : "an extension's folder",
-        found: candidate.objection?.text ?? "nothing", remedy: Self.remedy)
+        found: candidate.readError?.text ?? "nothing", remedy: Self.remedy)
       return nil
     }
     let prefix = appIdentifier.map { $0 + "." }
@@ -128,8 +128,8 @@ struct ExtensionCheck {
     }
     let path = candidate.base.hasSuffix("/Contents/") ? "\(candidate.base)MacOS/\(name)" : candidate.base + name
     var found: String?
-    do throws(BundleFolder.Objection) {
-      found = Self.objection(toLibrary: try bundle.head(of: path, count: 18))
+    do throws(BundleFolder.ReadError) {
+      found = Self.rejectionReason(forLibrary: try bundle.head(of: path, count: 18))
     } catch {
       found = error.text
     }
@@ -141,7 +141,7 @@ struct ExtensionCheck {
   }
 
   /// Of its first bytes (elf(5)); the loader has the last word, inside the walls.
-  private static func objection(toLibrary head: [UInt8]) -> String? {
+  private static func rejectionReason(forLibrary head: [UInt8]) -> String? {
     guard head.starts(with: [0x7f, 0x45, 0x4c, 0x46]) else {
       return head.isEmpty ? "an empty file" : "a file of another kind"
     }

@@ -13,7 +13,7 @@ enum GroupCheck {
   ) -> [String] {
     let path = folder + fileName
     var list: PropertyList?
-    do throws(BundleFolder.Objection) {
+    do throws(BundleFolder.ReadError) {
       list = try bundle.propertyList(path)
     } catch {
       if error != .missing {

@@ -15,7 +15,7 @@ struct TreePass {
   private(set) var problems: [Finding] = []
   private var links: [String] = []
 
-  private static let mostProblems = 50
+  private static let maxProblems = 50
   private static let expected = "regular files, folders, and links that stay in the bundle"
 
   private init(subject: String, limits: BundleLimits, collects: Bool) {
@@ -195,7 +195,7 @@ struct TreePass {
       throw BundleError(
         .unsafeContent, "\(subject)/\(path)", "is \(found); a bundle has \(Self.expected)", remedy: remedy)
     }
-    guard problems.count < Self.mostProblems else { return }
+    guard problems.count < Self.maxProblems else { return }
     problems.append(Finding(file: path, expected: Self.expected, found: found, remedy: remedy))
   }
 }

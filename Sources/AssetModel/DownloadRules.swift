@@ -7,7 +7,7 @@ public struct DownloadRules: Sendable {
   /// has to have an end.
   public static let longestMethod = 32
   public static let longestBody = 64 << 10
-  public static let mostHeaders = 64
+  public static let maxHeaders = 64
   public static let longestHeaders = 16 << 10
   public static let priorities: ClosedRange<Int64> = -100...100
 
@@ -36,11 +36,11 @@ public struct DownloadRules: Sendable {
 
   /// Splits an answer. The accepted ones come in the order in which they would be transferred (B46, B51): essential
   /// first, then by priority, then by identifier.
-  public func judge(_ answer: [Download]) -> Verdict {
+  public func validate(_ answer: [Download]) -> Verdict {
     var verdict = Verdict()
     var seen: Set<String> = []
     for download in answer {
-      if let rejection = objection(to: download) {
+      if let rejection = rejectionReason(for: download) {
         verdict.rejected.append(rejection)
         verdict.rejectedDownloads.append(download)
       } else if !seen.insert(download.identifier).inserted {
@@ -60,7 +60,7 @@ public struct DownloadRules: Sendable {
   }
 
   /// The first rule of the table of misuse (spec 6.2) that a download breaks.
-  public func objection(to download: Download) -> RejectedDownload? {
+  public func rejectionReason(for download: Download) -> RejectedDownload? {
     func reject(_ code: Int32, _ reason: String) -> RejectedDownload {
       RejectedDownload(identifier: download.identifier, code: code, reason: reason)
     }
@@ -73,8 +73,8 @@ public struct DownloadRules: Sendable {
     if download.identifier.unicodeScalars.contains(where: Self.isDeceptive) {
       return reject(102, "the identifier contains a control or a text-direction character")
     }
-    if let reason = objection(toURL: download.url) { return reject(102, reason) }
-    if let reason = Self.objection(toRequest: download) { return reject(102, reason) }
+    if let reason = rejectionReason(forURL: download.url) { return reject(102, reason) }
+    if let reason = Self.rejectionReason(forRequest: download) { return reject(102, reason) }
     if let size = download.fileSize, size <= 0 {
       return reject(102, "fileSize is \(size); it must be greater than zero")
     }
@@ -99,17 +99,17 @@ public struct DownloadRules: Sendable {
     return nil
   }
 
-  private static func objection(toRequest download: Download) -> String? {
-    if let objection = objection(
-      toMethod: download.method.isEmpty ? "GET" : download.method, bodyLength: download.body.count)
+  private static func rejectionReason(forRequest download: Download) -> String? {
+    if let rejectionReason = rejectionReason(
+      forMethod: download.method.isEmpty ? "GET" : download.method, bodyLength: download.body.count)
     {
-      return objection
+      return rejectionReason
     }
-    if download.headers.count > mostHeaders {
-      return "the request has \(download.headers.count) headers; at most \(mostHeaders) are allowed"
+    if download.headers.count > maxHeaders {
+      return "the request has \(download.headers.count) headers; at most \(maxHeaders) are allowed"
     }
     for header in download.headers {
-      if let objection = objection(toHeader: header) { return objection }
+      if let rejectionReason = rejectionReason(forHeader: header) { return rejectionReason }
     }
     let bytes = download.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
     return bytes > longestHeaders ? "the headers have \(bytes) bytes; at most \(longestHeaders) are allowed" : nil
@@ -118,7 +118,7 @@ public struct DownloadRules: Sendable {
   /// Methods whose answer is no file: none at all, or what the server was asked (RFC 9110, 9.3).
   private static let methodsWithoutFile: Set<String> = ["HEAD", "CONNECT", "TRACE"]
 
-  package static func objection(toMethod method: String, bodyLength: Int) -> String? {
+  package static func rejectionReason(forMethod method: String, bodyLength: Int) -> String? {
     if method.utf8.count > longestMethod {
       return "the HTTP method has \(method.utf8.count) bytes; at most \(longestMethod) are allowed"
     }
@@ -134,7 +134,7 @@ public struct DownloadRules: Sendable {
 
   /// A name is a token, and a value has no line breaks and no other controls (RFC 9110, 5.1 and 5.5): whoever wrote one
   /// could write fields, and requests, of their own behind it.
-  package static func objection(toHeader header: Download.Header) -> String? {
+  package static func rejectionReason(forHeader header: Download.Header) -> String? {
     let name = Printable.text(header.name, limit: 60)
     if header.name.isEmpty || !header.name.utf8.allSatisfy(isToken) { return "'\(name)' isn't the name of a header" }
     if header.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) {
@@ -152,7 +152,7 @@ public struct DownloadRules: Sendable {
     }
   }
 
-  private func objection(toURL url: String) -> String? {
+  private func rejectionReason(forURL url: String) -> String? {
     if url.utf8.count > Self.longestURL {
       return "the URL has \(url.utf8.count) bytes; at most \(Self.longestURL) are allowed"
     }

@@ -4,16 +4,16 @@ internal import GRDB
 /// Jobs that are added in one transaction.
 struct Addition {
   private let database: Database
-  private let mostOpen: Int
+  private let maxOpen: Int
   private let now: StoredMoment
   private let insertion: Statement
   private let latest: Query
   private let count: Query
   private var open: [Exact: Int] = [:]
 
-  init(_ database: Database, mostOpen: Int, now: StoredMoment) throws {
+  init(_ database: Database, maxOpen: Int, now: StoredMoment) throws {
     self.database = database
-    self.mostOpen = mostOpen
+    self.maxOpen = maxOpen
     self.now = now
     insertion = try database.cachedStatement(sql: JobRow.insertion)
     latest = try database.query(
@@ -22,7 +22,7 @@ struct Addition {
   }
 
   mutating func add(_ specification: DownloadSpecification, volume: UInt64?) throws -> AddResult {
-    if let objection = specification.objection { return .invalid(objection) }
+    if let rejectionReason = specification.rejectionReason { return .invalid(rejectionReason) }
     let app = Array(specification.app.utf8)
     latest.again()
     var generation = 1
@@ -37,7 +37,7 @@ struct Addition {
     let key = Exact(specification.app)
     let outstanding = try open[key] ?? outstanding(app)
     open[key] = outstanding
-    guard outstanding < mostOpen else { return .tooMany(limit: mostOpen) }
+    guard outstanding < maxOpen else { return .tooMany(limit: maxOpen) }
     let reserved: Int64
     switch try Budgets.admit(database, specification) {
     case .missing(let bytes): return .allowance(missing: bytes)
@@ -83,7 +83,7 @@ struct Addition {
       try JobRow.setMirrors(database, known)
     }
     if !known.specification.expectsTheSame(as: specification) {
-      // It was judged by what was expected of it before.
+      // It was checked against what was expected of it before.
       guard known.state != .verified else { return .conflict(id) }
       known.expect(specification)
       try JobRow.expect(database, known)

@@ -10,7 +10,7 @@ extension AssetStore: DownloadJournal {
       devices[Exact(specification.directory)] = .some((try? Files.identity(of: specification.directory))?.device)
     }
     return try write { database in
-      var addition = try Addition(database, mostOpen: options.mostOpenJobsPerApp, now: now)
+      var addition = try Addition(database, maxOpen: options.maxOpenJobsPerApp, now: now)
       return try specifications.map { try addition.add($0, volume: devices[Exact($0.directory)] ?? nil) }
     }
   }

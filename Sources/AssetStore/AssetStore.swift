@@ -10,7 +10,7 @@ public final class AssetStore: Sendable {
   public struct Options: Sendable {
     /// Puts a damaged database aside and starts an empty one.
     public var startFresh = false
-    public var mostOpenJobsPerApp = 1000
+    public var maxOpenJobsPerApp = 1000
     /// Looks without changing anything, beside a process that has the store.
     public var isReadOnly = false
     /// Nanoseconds between two backups that `backUpIfDue` makes.

@@ -241,7 +241,7 @@ enum JobRow {
     return StoredWait(since: since, length: length)
   }
 
-  /// `scheme://host:port`, as far as a queue needs it; the engine judges URLs by their own parser.
+  /// `scheme://host:port`, as far as a queue needs it; the engine reads URLs with a parser.
   static func origin(of url: String) -> String {
     let parts = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3 else { return url }

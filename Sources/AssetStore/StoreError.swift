@@ -21,7 +21,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A delivery or file that isn't in the state that the call needs.
   case wrongState(String)
   /// Something in a container isn't what belongs there; nothing was touched.
-  case container(path: String, why: ContainerObjection)
+  case container(path: String, why: ContainerProblem)
   case file(SystemCallError)
   /// SQLite says so.
   case database(path: String, why: String)
@@ -56,7 +56,7 @@ extension StoreError: JournalObstacle {
 }
 
 /// What was wrong with a file or directory of a container.
-public enum ContainerObjection: Sendable, Equatable {
+public enum ContainerProblem: Sendable, Equatable {
   case invalidIdentifier, notADirectory, notARegularFile
   case foreignOwner(uid: UInt32)
   case writableByOthers(mode: UInt32)

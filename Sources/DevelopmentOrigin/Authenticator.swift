@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Judges credentials (RFC 7617, RFC 7616, RFC 6750).
+/// Checks credentials (RFC 7617, RFC 7616, RFC 6750).
 final class Authenticator: Sendable {
   static let realm = "development"
-  private static let mostNonces = 4096
+  private static let maxNonces = 4096
 
   private let authentication: Authentication
   /// How often each nonce was used.
@@ -41,7 +41,7 @@ final class Authenticator: Sendable {
   private func freshChallenge(_ algorithm: DigestAlgorithm, isStale: Bool) -> String {
     let nonce = TextCoding.hex(TextCoding.random(16))
     nonces.withLock { nonces in
-      if nonces.count >= Self.mostNonces { nonces = [:] }
+      if nonces.count >= Self.maxNonces { nonces = [:] }
       nonces[nonce] = 0
     }
     let name = algorithm == .md5 ? "MD5" : algorithm == .sha256 ? "SHA-256" : "SHA-512"

@@ -26,7 +26,7 @@ public struct OriginConfiguration: Sendable {
   public var digests: [DigestAlgorithm] = []
   /// Of every connection.
   public var bytesPerSecond: Int?
-  public var mostConnections = 256
+  public var maxConnections = 256
   /// Until a connection has to send its next request.
   public var idleLimit = Duration.seconds(75)
   /// From the first byte of a request to the end of its head.
@@ -34,7 +34,7 @@ public struct OriginConfiguration: Sendable {
   /// A client that takes nothing for so long is dropped.
   public var writeLimit = Duration.seconds(300)
   /// Later requests are counted, but not kept.
-  public var mostRecords = 100_000
+  public var maxRecords = 100_000
   /// Told of every response when it has ended. Connections call it, several at once.
   public var onResponse: (@Sendable (ServedResponse) -> Void)?
 

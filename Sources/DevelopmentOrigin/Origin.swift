@@ -38,8 +38,8 @@ public final class Origin: Sendable {
     let listener = try Listener(configuration.address, configuration.port)
     port = listener.port
     responder = Responder(configuration, tree: tree)
-    recorder = Recorder(limit: configuration.mostRecords)
-    threads = Threads(most: max(configuration.mostConnections, 1))
+    recorder = Recorder(limit: configuration.maxRecords)
+    threads = Threads(most: max(configuration.maxConnections, 1))
     do throws(SystemCallError) {
       stopSignal = try StopSignal()
       try run(listener)

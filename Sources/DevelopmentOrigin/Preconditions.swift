@@ -9,7 +9,7 @@ struct Validators: Equatable {
 enum Preconditions {
   enum Verdict: Equatable { case proceed, notModified, failed }
 
-  static func judge(_ request: RecordedRequest, _ validators: Validators) -> Verdict {
+  static func evaluate(_ request: RecordedRequest, _ validators: Validators) -> Verdict {
     let ifMatch = request.headers("If-Match")
     if !ifMatch.isEmpty {
       if !matches(ifMatch, validators.etag, weakly: false) { return .failed }

@@ -16,7 +16,7 @@ final class Recorder: Sendable {
     var isStopped = false
   }
   /// Whoever asks for that many different paths is a scanner; their counts start anew.
-  private static let mostPaths = 1 << 17
+  private static let maxPaths = 1 << 17
 
   private let state = Mutex(State())
   private let limit: Int
@@ -28,7 +28,7 @@ final class Recorder: Sendable {
     var request = request
     request.connection = connection
     let woken = state.withLock { state in
-      if state.perPath.count >= Self.mostPaths { state.perPath = [:] }
+      if state.perPath.count >= Self.maxPaths { state.perPath = [:] }
       request.number = state.total
       request.nth = state.perPath[request.path, default: 0] + 1
       state.perPath[request.path] = request.nth

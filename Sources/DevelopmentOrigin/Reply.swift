@@ -123,7 +123,7 @@ public struct Reply: Sendable, Equatable {
     case shifted(start: Int, end: Int, total: Int)
 
     /// Otherwise the fault comes whatever the request asks to be true.
-    var judgesConditions: Bool {
+    var evaluatesConditions: Bool {
       switch self {
       case .ignoredWithIfRange, .ignoredWithConditions, .multipart: true
       case .ignored, .unasked, .refused, .shifted: false

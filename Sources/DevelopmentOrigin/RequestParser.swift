@@ -4,7 +4,7 @@ internal import Glibc
 struct RequestParser {
   static let longestHead = 64 << 10
   static let longestTarget = 8 << 10
-  static let mostFields = 256
+  static let maxFields = 256
   static let longestBody = 1 << 20
 
   enum Result {
@@ -38,7 +38,7 @@ struct RequestParser {
       if end - 1 == at, !lines.isEmpty { break }
       lines.append(at..<end - 1)
       at = end + 1
-      if lines.count > mostFields + 1 { return .refused(status: 431, reason: "there are too many fields") }
+      if lines.count > maxFields + 1 { return .refused(status: 431, reason: "there are too many fields") }
       if at - start > longestHead { return .refused(status: 431, reason: "the head is too long") }
     }
     do throws(Refusal) {

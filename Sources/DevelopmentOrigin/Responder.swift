@@ -143,9 +143,9 @@ final class Responder: Sendable {
     head.set("Accept-Ranges", "bytes")
     if let etag = validators.etag { head.set("ETag", etag) }
     if let modified = validators.lastModified { head.set("Last-Modified", HTTPDate.text(modified)) }
-    if reply.status == nil, reply.range?.judgesConditions ?? true {
+    if reply.status == nil, reply.range?.evaluatesConditions ?? true {
       let refusesMatches = reply.range == .ignoredWithConditions && request.header("If-Match") != nil
-      switch refusesMatches ? .failed : Preconditions.judge(request, validators) {
+      switch refusesMatches ? .failed : Preconditions.evaluate(request, validators) {
       case .proceed: break
       case .notModified:
         head.status = 304

@@ -18,7 +18,7 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
 
   /// Bytes that one `out(N)` may have; what a run takes of all together is `Limits.frameBytes`.
   public static let longestOut = 1 << 30
-  public static let mostArguments = 32
+  public static let maxArguments = 32
   /// Bytes of a returned string that are read at most.
   public static let longestString = 64 << 10
 
@@ -56,9 +56,9 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
     for word in inside.split(separator: ",", omittingEmptySubsequences: false) {
       arguments.append(try Self.kind(String(word), isResult: false))
     }
-    guard arguments.count <= Self.mostArguments else {
+    guard arguments.count <= Self.maxArguments else {
       throw ParseError(
-        description: "a signature has at most \(Self.mostArguments) arguments; this one has \(arguments.count)")
+        description: "a signature has at most \(Self.maxArguments) arguments; this one has \(arguments.count)")
     }
   }
 

@@ -60,7 +60,7 @@ public struct FrameAssembler: Sendable {
   /// Bytes that arrived and don't make a whole frame yet.
   public var pending: Int { buffer.count - consumed }
 
-  /// The next whole frame; nil until more arrives. The header is judged as soon as it is there: a length beyond the
+  /// The next whole frame; nil until more arrives. The header is checked as soon as it is there: a length beyond the
   /// limit is refused before anything is reserved for it.
   public mutating func next() throws(ProtocolViolation) -> Frame? {
     guard pending >= Frame.headerSize else { return nil }

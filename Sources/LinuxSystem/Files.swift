@@ -20,7 +20,7 @@ package enum Files {
   package static func isMemory(_ path: String) -> Bool { ol_is_memory(path) == 1 }
 
   /// Descriptors that this process, and so any that it starts, may have at most (RLIMIT_NOFILE).
-  package static var mostOpen: Int { Int(clamping: hardLimit(Int32(RLIMIT_NOFILE.rawValue))) }
+  package static var maxOpen: Int { Int(clamping: hardLimit(Int32(RLIMIT_NOFILE.rawValue))) }
 
   /// What this process may raise one of its limits to (getrlimit(2)).
   package static func hardLimit(_ resource: Int32) -> UInt64 {

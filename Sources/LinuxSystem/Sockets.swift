@@ -56,11 +56,11 @@ package enum Sockets {
   /// One recvmsg(2) into `buffer`; nil when a non-blocking socket has nothing, and 0 bytes at its end, whether or not
   /// the other side had read everything. The caller owns the descriptors.
   package static func receive(
-    _ socket: Int32, into buffer: inout [UInt8], flags: Int32 = 0, mostDescriptors: Int = 0
+    _ socket: Int32, into buffer: inout [UInt8], flags: Int32 = 0, maxDescriptors: Int = 0
   ) throws(SystemCallError) -> Received? {
-    var descriptors = [Int32](repeating: -1, count: mostDescriptors)
+    var descriptors = [Int32](repeating: -1, count: maxDescriptors)
     while true {
-      var arrived = mostDescriptors
+      var arrived = maxDescriptors
       var count = 0
       var truncated: Int32 = 0
       let code = buffer.withUnsafeMutableBytes { bytes in

@@ -30,7 +30,7 @@ public struct BundleFacts: Sendable {
     }
     guard bytes.count <= PropertyList.maxBytes else { throw .input("\(path): more than 1 MiB") }
     let plist: [String: Any]
-    do throws(PropertyList.Objection) {
+    do throws(PropertyList.ReadError) {
       plist = try PropertyList(bytes).root
     } catch {
       throw .input("\(path): \(error.description)")

@@ -1,7 +1,7 @@
 /// Exclusive control as one run uses it: what it waits for, and what it holds. Pure.
 struct ControlUse: Equatable {
   /// Requests that may be open at a time; a client in Swift has one.
-  static let mostPending = 64
+  static let maxPending = 64
 
   private(set) var pending = 0
   private(set) var held = 0
@@ -13,7 +13,7 @@ struct ControlUse: Equatable {
 
   /// False where too many are open.
   mutating func request() -> Bool {
-    guard pending < Self.mostPending else { return false }
+    guard pending < Self.maxPending else { return false }
     pending += 1
     return true
   }

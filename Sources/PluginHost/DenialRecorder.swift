@@ -7,7 +7,7 @@ struct DenialRecorder {
     var target: String
   }
 
-  static let mostRows = 256
+  static let maxRows = 256
   private var rows: [Key: (count: Int, writes: Bool, mayHaveChanged: Bool)] = [:]
   private var order: [Key] = []
   private(set) var dropped = 0
@@ -18,7 +18,7 @@ struct DenialRecorder {
     let key = Key(layer: layer, operation: operation, target: target)
     if let row = rows[key] {
       rows[key] = (row.count + 1, row.writes || writes, row.mayHaveChanged || mayHaveChanged)
-    } else if rows.count < Self.mostRows {
+    } else if rows.count < Self.maxRows {
       rows[key] = (1, writes, mayHaveChanged)
       order.append(key)
     } else {

@@ -15,15 +15,15 @@ public struct ELFFile: Sendable, Equatable {
   }
 
   /// Looked at in the symbol table, whose length the file makes up.
-  private static let mostEntries = 1 << 18
+  private static let maxEntries = 1 << 18
   /// Bytes of names that are kept: all entries can share one long name, and so be many times the file.
-  private static let mostNameBytes = 1 << 24
+  private static let maxNameBytes = 1 << 24
   /// Of the table that they lie in, which is read in one piece: they may lie in any order.
-  private static let mostStrings = 1 << 25
+  private static let maxStrings = 1 << 25
   /// What a linker makes has some ten of either. Each name may lie on a page of its own.
-  private static let mostSegments: UInt64 = 1024
-  private static let mostNames = 1024
-  private static let mostNeededBytes = 1 << 16
+  private static let maxSegments: UInt64 = 1024
+  private static let maxNames = 1024
+  private static let maxNeededBytes = 1 << 16
 
   init(_ bytes: [UInt8]) throws(FormatError) { try self.init(FileWindows(bytes), readsExports: true) }
 
@@ -53,8 +53,8 @@ public struct ELFFile: Sendable, Equatable {
     else {
       throw FormatError(description: "has no usable program headers")
     }
-    guard count <= Self.mostSegments else {
-      throw FormatError(description: "has \(count) program headers, and at most \(Self.mostSegments) are read")
+    guard count <= Self.maxSegments else {
+      throw FormatError(description: "has \(count) program headers, and at most \(Self.maxSegments) are read")
     }
     var segments: [Segment] = []
     for index in 0..<count {
@@ -100,23 +100,23 @@ public struct ELFFile: Sendable, Equatable {
     }
     // Looked up once, not for each entry: a file may have thousands of entries and of segments.
     guard let strings = addresses.strings.flatMap(offset(of:)) else { return }
-    var room = Self.mostNeededBytes
+    var room = Self.maxNeededBytes
     for (tag, value) in names {
       guard let text = view.text(strings &+ value) else { continue }
       room -= text.utf8.count
-      guard room >= 0, needed.count < Self.mostNames else {
+      guard room >= 0, needed.count < Self.maxNames else {
         throw FormatError(description: "names more libraries than are looked for")
       }
       switch tag {
       case 1: needed.append(text)
       case 14: soname = text
-      default: runpath += text.split(separator: ":").prefix(Self.mostNames - runpath.count).map(String.init)
+      default: runpath += text.split(separator: ":").prefix(Self.maxNames - runpath.count).map(String.init)
       }
     }
     guard readsExports, let symbols = addresses.symbols.flatMap(offset(of:)),
       let hash = addresses.hash.flatMap(offset(of:))
     else { return }
-    readExports(view, symbols, view.block(strings, Int(min(stringsSize, UInt64(Self.mostStrings)))), hash)
+    readExports(view, symbols, view.block(strings, Int(min(stringsSize, UInt64(Self.maxStrings)))), hash)
   }
 
   /// DT_GNU_HASH holds the exported symbols, and only it says how many there are: the last chain's last entry is odd.
@@ -127,7 +127,7 @@ public struct ELFFile: Sendable, Equatable {
     let table = hash &+ 16 &+ words &* 8
     let chains = table &+ buckets &* 4
     var last: UInt64 = 0
-    let most = UInt64(Self.mostEntries)
+    let most = UInt64(Self.maxEntries)
     for index in 0..<min(buckets, most) {
       guard let symbol = view.integer(table &+ index &* 4, 4) else { return }
       last = max(last, symbol)
@@ -137,7 +137,7 @@ public struct ELFFile: Sendable, Equatable {
     last = min(last, first + most)
     while last - first < most, let link = view.integer(chains &+ (last - first) &* 4, 4), link & 1 == 0 { last += 1 }
     var names: Set<String> = []
-    var room = Self.mostNameBytes
+    var room = Self.maxNameBytes
     for index in first...last {
       guard let at = view.integer(symbols &+ index &* 24, 4),
         let section = view.integer(symbols &+ index &* 24 &+ 6, 2), let text = Self.name(Int(at), in: strings)

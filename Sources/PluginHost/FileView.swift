@@ -43,11 +43,11 @@ struct FileView {
   }
 
   /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.
-  private static let mostComponents = 64
+  private static let maxComponents = 64
 
   private func place(of path: String) -> String {
     let parts = path.split(separator: "/").filter { $0 != "." }
-    guard parts.count <= Self.mostComponents else { return Self.withoutDetours(parts) }
+    guard parts.count <= Self.maxComponents else { return Self.withoutDetours(parts) }
     // Without a mount namespace all of the machine's links are there.
     let machines = hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""]
     return GrantPlaces([path], runtime: machines, link: link).place(of: path)

@@ -207,7 +207,7 @@ final class ForkServerClient: @unchecked Sendable {
   }
 
   /// What it has said so far, rather than when the loop comes to it.
-  func hear() {
+  func receive() {
     while let attached, isAlive, ol_poll_readable(socket.number, 0) == 1 { receive(attached.loop, attached.handlers) }
   }
 
@@ -215,7 +215,7 @@ final class ForkServerClient: @unchecked Sendable {
     var buffer = [UInt8](repeating: 0, count: 65536)
     do {
       guard
-        let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 1)
+        let message = try Sockets.receive(socket.number, into: &buffer, flags: Int32(MSG_DONTWAIT), maxDescriptors: 1)
       else { return }
       guard message.count > 0 else { return end(loop, handlers, "the fork server ended") }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {

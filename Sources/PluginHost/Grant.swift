@@ -46,7 +46,9 @@ struct Grant {
       guard identity.inode != root?.inode || identity.device != root?.device else {
         throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
       }
-      if let objection = RevealingFolder.objection(to: path, identity) { throw .usage("\(subject), \(objection)") }
+      if let rejectionReason = RevealingFolder.rejectionReason(for: path, identity) {
+        throw .usage("\(subject), \(rejectionReason)")
+      }
       if key == "write", identity.isDirectory { try named.mark() }
       if key == "libraries", named.isPlugins {
         throw .usage("\(subject), is in a folder that plugins may write to: they could map what they wrote as code")

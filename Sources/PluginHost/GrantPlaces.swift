@@ -10,7 +10,7 @@ struct GrantPlaces {
   private let link: (String) -> String?
 
   /// As many links as path_resolution(7) follows.
-  private static let mostLinks = 40
+  private static let maxLinks = 40
 
   /// `link`: where a symbolic link leads; nil for anything else.
   init(_ paths: [String], runtime: [String], link: @escaping (String) -> String? = Files.link) {
@@ -40,7 +40,7 @@ struct GrantPlaces {
       guard isShown(found), let target = link(found) else { continue }
       links += 1
       // The kernel would say so, too, to whoever opens it.
-      guard links <= Self.mostLinks else { return path }
+      guard links <= Self.maxLinks else { return path }
       if target.hasPrefix("/") { place = [] } else { place.removeLast() }
       rest = Self.components(target) + rest
     }

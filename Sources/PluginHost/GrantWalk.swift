@@ -22,7 +22,7 @@ struct GrantWalk {
   /// Folders that plugins of this run may write to; of those of earlier runs `WritableMark` tells.
   let writable: [FileIdentity]
 
-  private static let mostLinks = 40
+  private static let maxLinks = 40
 
   /// `path`: absolute. A link of /proc leads where the kernel says, as `/proc/self/fd/3` to what is open there.
   func open(_ path: String) throws(Failure) -> Found {
@@ -75,7 +75,7 @@ struct GrantWalk {
     _ link: borrowing OwnedDescriptor, named name: Substring, _ state: inout Steps, _ path: String
   ) throws(SystemCallError) {
     state.links += 1
-    guard state.links <= Self.mostLinks else { throw SystemCallError("open", code: ELOOP, subject: path) }
+    guard state.links <= Self.maxLinks else { throw SystemCallError("open", code: ELOOP, subject: path) }
     if ol_is_proc(state.current.number) == 1 {
       let found = try Self.entry(name, of: state.current, path, 0)
       // What is open may have no name any more, and what has one may be a pipe. A folder's ways up are those of its name.

@@ -63,7 +63,7 @@ struct GroupContainers: Sendable, Equatable {
   }
 
   /// What is wrong with the groups that a caller names; nil if nothing is.
-  static func objection(to groups: [String]) -> String? {
+  static func rejectionReason(for groups: [String]) -> String? {
     if groups.count > most { return "\(groups.count) containers; at most \(most) are possible" }
     var seen: Set<String> = []
     for group in groups where !seen.insert(group).inserted {

@@ -26,7 +26,7 @@ extension HostCore {
       return begin(request, Result { () throws(HostError) in try forkServer() }, completion)
     }
     // Others have deadlines meanwhile.
-    aside.submit { [self] in
+    workers.submit { [self] in
       let started = Result { () throws(HostError) in try startServer(isBare: request.isBare) }
       loop.submit { [self] in
         let server = Result { () throws(HostError) in try adopt(started.get(), isBare: request.isBare) }
@@ -96,10 +96,12 @@ extension HostCore {
   /// What no file says, but a program may.
   private func check(_ policy: Policy) throws(HostError) {
     for (name, action) in policy.onDenied {
-      if let objection = Policy.objection(to: action, of: name) { throw .usage("onDenied: \(objection)") }
+      if let rejectionReason = Policy.rejectionReason(for: action, of: name) {
+        throw .usage("onDenied: \(rejectionReason)")
+      }
     }
-    if let objection = policy.limits.objection { throw .usage(objection) }
-    let most = Files.mostOpen
+    if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }
+    let most = Files.maxOpen
     // The default is nobody's wish.
     guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
       throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
@@ -180,7 +182,7 @@ extension HostCore {
       guard wanted.isEmpty else { throw .usage("name either one container, or one for each app group") }
       wanted = [("", path)]
     }
-    if let objection = GroupContainers.objection(to: wanted.map(\.group)) { throw .usage(objection) }
+    if let rejectionReason = GroupContainers.rejectionReason(for: wanted.map(\.group)) { throw .usage(rejectionReason) }
     var opened: [(group: String, folder: PluginImage.File)] = []
     for (group, path) in wanted {
       // A plugin that may write to one may have made the way to another.

@@ -64,13 +64,13 @@ extension HostCore {
       throw .failed(Self.shutDownText)
     }
     if isBare, let bareServer {
-      aside.submit { fresh.stop() }
+      workers.submit { fresh.stop() }
       return bareServer
     }
     do throws(SystemCallError) {
       try fresh.attach(to: loop, handlers(of: fresh))
     } catch {
-      aside.submit { fresh.stop() }
+      workers.submit { fresh.stop() }
       throw .failed(error.description)
     }
     if isBare {

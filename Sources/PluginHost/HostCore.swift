@@ -20,7 +20,7 @@ final class HostCore: @unchecked Sendable {
   let withoutNamespaces: Set<Wall>
   let untested: Set<Wall>
   let logger: Logger
-  let aside = Aside()
+  let workers = WorkerThreads()
   /// When this process began: with its id it names the folders of its runs.
   let processStart = ProcessStart.time(of: getpid()) ?? 0
   /// Names what this host hands over to plugins, in whichever pid namespace it is.
@@ -88,7 +88,7 @@ final class HostCore: @unchecked Sendable {
       done.signal()
     }
     done.wait()
-    aside.wait()
+    workers.wait()
     loop.shutDown()
   }
 
@@ -272,7 +272,7 @@ final class HostCore: @unchecked Sendable {
     let replacements = plan.flatMap { folder == nil && $0.replacements.isThere(in: $0.container) ? $0 : nil }
     guard cold != nil || folder != nil || replacements != nil else { return done() }
     leaving[run] = [done]
-    aside.submit { [self] in
+    workers.submit { [self] in
       cold?.stop()
       if let folder { Janitor.removeFolder(folder) }
       if let replacements { replacements.replacements.remove(from: replacements.container) }

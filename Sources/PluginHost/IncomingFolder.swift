@@ -7,7 +7,7 @@ internal import LinuxSystem
 struct IncomingFolder: ~Copyable {
   static let name = ".incoming"
   /// A plugin may fill it, too.
-  private static let mostNames = 1024
+  private static let maxNames = 1024
   private static let tries = 16
 
   let descriptor: OwnedDescriptor
@@ -64,7 +64,7 @@ struct IncomingFolder: ~Copyable {
 
   /// Not all of them where there are very many.
   borrowing func names() -> [String] {
-    (try? Files.names(in: "/proc/self/fd/\(descriptor.number)", atMost: Self.mostNames)) ?? []
+    (try? Files.names(in: "/proc/self/fd/\(descriptor.number)", atMost: Self.maxNames)) ?? []
   }
 
   /// Removes an entry with all that is in it, and the folder if that was the last.

@@ -10,9 +10,9 @@ struct LibraryOutline: Equatable {
   var runpath: [String] = []
   var loaded: [Part] = []
 
-  private static let mostSegments: UInt64 = 64
-  private static let mostEntries: UInt64 = 1024
-  private static let mostNames = 256
+  private static let maxSegments: UInt64 = 64
+  private static let maxEntries: UInt64 = 1024
+  private static let maxNames = 256
 
   /// nil for what is no 64-bit little-endian ELF file (elf(5)).
   init?(_ view: FileWindows) {
@@ -21,7 +21,7 @@ struct LibraryOutline: Equatable {
     else { return nil }
     var segments: [(offset: UInt64, address: UInt64, length: UInt64)] = []
     var dynamic: Part?
-    for index in 0..<min(count, Self.mostSegments) {
+    for index in 0..<min(count, Self.maxSegments) {
       let at = headers &+ index &* size
       guard let type = view.integer(at, 4), let offset = view.integer(at &+ 8, 8),
         let address = view.integer(at &+ 16, 8), let length = view.integer(at &+ 32, 8)
@@ -34,14 +34,14 @@ struct LibraryOutline: Equatable {
     guard let dynamic else { return }
     var names: [(tag: UInt64, value: UInt64)] = []
     var strings: UInt64?
-    for index in 0..<min(dynamic.length / 16, Self.mostEntries) {
+    for index in 0..<min(dynamic.length / 16, Self.maxEntries) {
       let at = dynamic.offset &+ index &* 16
       guard let tag = view.integer(at, 8), let value = view.integer(at &+ 8, 8), tag != 0 else { break }
       if tag == 5 {
         strings = segments.first { value >= $0.address && value - $0.address < $0.length }
           .map { $0.offset &+ (value - $0.address) }
       }
-      if [1, 15, 29].contains(tag), names.count < Self.mostNames { names.append((tag, value)) }
+      if [1, 15, 29].contains(tag), names.count < Self.maxNames { names.append((tag, value)) }
     }
     guard let strings else { return }
     for (tag, value) in names {

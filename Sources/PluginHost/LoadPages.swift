@@ -6,7 +6,7 @@ internal import Synchronization
 enum LoadPages {
   /// For so long it stays there on most machines; what doesn't is brought in while the plugin is at work.
   private static let freshness = Duration.seconds(10)
-  private static let mostKnown = 256
+  private static let maxKnown = 256
   private static let known = Mutex<[FileIdentity: Duration]>([:])
 
   /// Whether an image hasn't been looked after for a while. Any thread.
@@ -14,7 +14,7 @@ enum LoadPages {
     known.withLock { known in
       let now = BootClock.now
       if let last = known[image.library.identity], now - last < freshness { return false }
-      if known.count >= mostKnown { known.removeAll() }
+      if known.count >= maxKnown { known.removeAll() }
       known[image.library.identity] = now
       return true
     }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Sandbox
 
-/// Decides about one notified system call. Only values are judged, never what a pointer points to: the plugin could
+/// Decides about one notified system call. Only values are checked, never what a pointer points to: the plugin could
 /// change that between our look and the kernel's.
 struct NotificationPolicy {
   enum Decision: Equatable {
@@ -34,9 +34,9 @@ struct NotificationPolicy {
   /// What was granted in a run so far. But for shared memory nothing is given back: the host doesn't see what is unlocked.
   struct Grants: Equatable {
     /// A lock is 216 bytes of the kernel's.
-    static let mostFileLocks = 65_536
+    static let maxFileLocks = 65_536
     /// What epoll watches is some 200 bytes of the kernel's each.
-    static let mostWatches = 16_384
+    static let maxWatches = 16_384
     /// A granted thread has begun by then. Until it has, nobody sees it.
     static let longestStart = Duration.milliseconds(10)
     var shared = SharedMemoryLedger()
@@ -60,7 +60,7 @@ struct NotificationPolicy {
     }
 
     /// A thread that makes a system call has made the thread that it wanted before.
-    mutating func heard(from asker: UInt32) { starting[asker] = nil }
+    mutating func noteCall(from asker: UInt32) { starting[asker] = nil }
 
     /// How many were granted and may not have begun.
     func starting(at now: Duration) -> Int { starting.values.count { now - $0 < Self.longestStart } }
@@ -92,10 +92,10 @@ struct NotificationPolicy {
     switch name {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
     case "fcntl" where SystemCalls.isLock(command: arguments.1):
-      return grants.fileLocks < Grants.mostFileLocks ? .grant(.fileLock) : deny(name, call, ENOLCK, layer: "limits")
+      return grants.fileLocks < Grants.maxFileLocks ? .grant(.fileLock) : deny(name, call, ENOLCK, layer: "limits")
     case "fallocate": return reserve(call)
     case "epoll_ctl":
-      return grants.watches < Grants.mostWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
+      return grants.watches < Grants.maxWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
     case "mprotect":
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       return isLoading && isCode ? .proceed : deny(name, call, EACCES)

@@ -7,12 +7,12 @@ internal import LinuxSystem
 /// again without end. Pages that the host brings in are charged to the host's own cgroup, where they belong: they are cache.
 struct PageInRule: Equatable {
   /// What one turn looks at; a mapping may be as large as its file claims to be.
-  static let mostBytesPerTurn: UInt64 = 1 << 30
+  static let maxBytesPerTurn: UInt64 = 1 << 30
   static let longestTurn = Duration.seconds(10)
   /// Waits of the plugin that are worth one: each brings in some 128 KiB, and stopping it costs as much as a few of them.
   static let fewestFaults = 4
   /// What all turns of a run may take together: a plugin can ask for more again and again.
-  static let mostTime = Duration.seconds(20)
+  static let maxTime = Duration.seconds(20)
 
   private var hits: Int
   private var faults: Int
@@ -27,7 +27,7 @@ struct PageInRule: Equatable {
 
   /// Whether the faults need to be read at all. `hits`: how often the cgroup was at its limit.
   func isPressed(hits: Int, at now: Duration) -> Bool {
-    !isUnderWay && hits > self.hits && now >= notBefore && spent < Self.mostTime
+    !isUnderWay && hits > self.hits && now >= notBefore && spent < Self.maxTime
   }
 
   /// Whether a turn begins now. `faults`: how often the plugin waited for a page of a file. The limit alone is no sign:

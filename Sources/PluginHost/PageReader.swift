@@ -10,10 +10,10 @@ final class PageReader: Sendable {
   /// The kernel brings in no more at once than its largest transfer, and leaves out the rest (`force_page_cache_ra`).
   private static let portion: UInt64 = 128 << 10
   private static let longestMaps = 1 << 20
-  private static let mostLibraries = 512
+  private static let maxLibraries = 512
   private static let longestStop = Duration.milliseconds(500)
   /// Portions that the disk is asked for before the first is waited for, and so files that are open at once at most.
-  private static let mostAsked = 256
+  private static let maxAsked = 256
 
   private let wasCancelled = Atomic(false)
   private let places: ViewPlaces
@@ -66,7 +66,7 @@ final class PageReader: Sendable {
     let installed = LibrarySearch.installed()
     var waiting = libraries
     var seen = Set(libraries)
-    while let path = waiting.popLast(), seen.count < Self.mostLibraries, !isOver(turn) {
+    while let path = waiting.popLast(), seen.count < Self.maxLibraries, !isOver(turn) {
       guard let file = OwnedFile(path),
         let outline = LibraryOutline(FileWindows(descriptor: file.descriptor.number, count: file.size))
       else { continue }
@@ -92,13 +92,13 @@ final class PageReader: Sendable {
       done += count
       turn.left -= min(turn.left, count)
       turn.asked.append((file, offset + done - 1))
-      if turn.asked.count >= Self.mostAsked { turn.await() }
+      if turn.asked.count >= Self.maxAsked { turn.await() }
     }
   }
 
   /// What one turn may still bring in, and what it has asked the disk for.
   private struct Turn {
-    var left = PageInRule.mostBytesPerTurn
+    var left = PageInRule.maxBytesPerTurn
     let end = BootClock.now + PageInRule.longestTurn
     var asked: [(file: OwnedFile, last: UInt64)] = []
 

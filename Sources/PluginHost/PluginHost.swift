@@ -186,7 +186,7 @@ public final class Plugin: Sendable {
   /// As the host sees it; nil before the walls are closed and after the end.
   package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
 
-  /// What the extension answers to a content request, judged by the rules (spec, 6.2).
+  /// What the extension answers to a content request, checked by the rules (spec, 6.2).
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
     try await contentRequest(kind, remaining: nil, essentialRemaining: nil, rules: DownloadRules(request: kind))
   }
@@ -204,7 +204,7 @@ public final class Plugin: Sendable {
         essentialRemaining: wire(essentialRemaining)))
     var rules = rules
     rules.request = kind
-    var verdict = rules.judge(result.downloads)
+    var verdict = rules.validate(result.downloads)
     verdict.accepted = verdict.accepted.map(\.identified)
     verdict.rejectedDownloads = verdict.rejectedDownloads.map(\.identified)
     verdict.rejected += result.refused.map {

@@ -67,7 +67,7 @@ public struct PluginImage: Sendable {
     }
     guard library.identity.isRegularFile else { throw .input("\(library.path): not a regular file") }
     // A file that the host can't read as ELF is left to the loader, which has the last word, inside the walls.
-    var room = Self.mostBytes
+    var room = Self.maxBytes
     try Self.admit(library, &room)
     let parsed = try readsExports ? Self.read(library, readsExports: true) : Self.parse(library)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
@@ -109,12 +109,12 @@ public struct PluginImage: Sendable {
   private static let parsed = Mutex<[FileIdentity: Parsed]>([:])
 
   /// Bytes of the library and its neighbours together: nothing ends their reading earlier, and it takes the host's time.
-  private static let mostBytes: Int64 = 2 << 30
+  private static let maxBytes: Int64 = 2 << 30
 
   private static func admit(_ file: File, _ room: inout Int64) throws(HostError) {
     guard file.identity.size <= room else {
       throw .input(
-        "\(file.path): it has \(file.identity.size >> 20) MiB, and of a library and those beside it that it needs at most \(mostBytes >> 20) MiB are read; remove debug information (strip -g), and keep data in files of their own"
+        "\(file.path): it has \(file.identity.size >> 20) MiB, and of a library and those beside it that it needs at most \(maxBytes >> 20) MiB are read; remove debug information (strip -g), and keep data in files of their own"
       )
     }
     room -= file.identity.size
@@ -169,7 +169,7 @@ public struct PluginImage: Sendable {
     var wanted = needed
     var seen: Set<String> = [itself]
     var found: [File] = []
-    while let name = wanted.popLast(), found.count < mostNeighbours, seen.count < mostLookedFor {
+    while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor {
       guard !name.contains("/"), seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
       try admit(file, &room)
@@ -180,9 +180,9 @@ public struct PluginImage: Sendable {
     return found
   }
 
-  private static let mostNeighbours = 64
+  private static let maxNeighbours = 64
   /// Names, whether or not there is anything of that name.
-  private static let mostLookedFor = 4096
+  private static let maxLookedFor = 4096
 
   /// Of a neighbour only what it needs is of interest: nobody asks for its digest, and hashing all of them would take long.
   private static func elf(of file: File) -> ELFFile? {

@@ -3,7 +3,7 @@ internal import LinuxSystem
 /// Folders that look harmless in a policy and aren't: what they show is no file of anybody's.
 enum RevealingFolder {
   /// Why `path`, with every link followed, isn't granted; nil: it may be.
-  static func objection(toReal path: String) -> String? {
+  static func rejectionReason(forReal path: String) -> String? {
     let parts = path.split(separator: "/")
     switch parts.first {
     case "dev" where parts.count == 1:
@@ -17,11 +17,11 @@ enum RevealingFolder {
   }
 
   /// `identity`: what a granted path leads to, under whatever name.
-  static func objection(to path: String, _ identity: FileIdentity) -> String? {
+  static func rejectionReason(for path: String, _ identity: FileIdentity) -> String? {
     for folder in ["/dev", "/proc"] {
       guard let known = try? Files.identity(of: folder) else { continue }
-      if (known.device, known.inode) == (identity.device, identity.inode) { return objection(toReal: folder) }
+      if (known.device, known.inode) == (identity.device, identity.inode) { return rejectionReason(forReal: folder) }
     }
-    return (try? Files.real(path)).flatMap(objection(toReal:))
+    return (try? Files.real(path)).flatMap(rejectionReason(forReal:))
   }
 }

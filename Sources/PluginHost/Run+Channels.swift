@@ -69,7 +69,7 @@ extension Run {
   private func fill(_ descriptor: Int32, _ frames: ReferenceWritableKeyPath<Run, FrameAssembler>) -> Int? {
     let part: Sockets.Received?
     do {
-      part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), mostDescriptors: 2)
+      part = try Sockets.receive(descriptor, into: &loop.buffer, flags: Int32(MSG_DONTWAIT), maxDescriptors: 2)
     } catch {
       violate("the channel broke: \(error.description)")
       return nil
@@ -107,15 +107,15 @@ extension Run {
 
   func closed(_ descriptor: Int32) {
     unwatch(descriptor)
-    judgeClosing()
+    checkClosing()
   }
 
   /// A runner that exits closes its channels too. One that isn't on its way out has closed them and goes on.
-  func judgeClosing() {
+  func checkClosing() {
     loop.setTimer(key(.closing), at: BootClock.now + .milliseconds(2)) { [weak self] in
       guard let self, self.report == nil else { return }
       if self.hasEnded { self.awaitServer() }
-      if self.meters?.isExiting() ?? true { self.judgeClosing() } else { self.violate("the plugin closed its channel") }
+      if self.meters?.isExiting() ?? true { self.checkClosing() } else { self.violate("the plugin closed its channel") }
     }
   }
 

@@ -31,7 +31,7 @@ extension Run {
       // Hung up: nobody is left to ask.
       return false
     }
-    grants.heard(from: call.pid)
+    grants.noteCall(from: call.pid)
     // A signal took it out of the call that waited, and it asks anew.
     held.removeAll { $0.call.pid == call.pid }
     answer(call, since: BootClock.now) { true }

@@ -37,11 +37,11 @@ extension Run {
 
   private func pageInEnded(after time: Duration) {
     pageIn?.ended(after: time, at: BootClock.now)
-    goOn()
+    continueRunner()
   }
 
   /// Lets a runner go on that the host has stopped, unless something else keeps it.
-  func goOn() {
+  func continueRunner() {
     guard report == nil, cause == nil, !watchdog.isFrozen, pageIn?.isUnderWay != true, !sharedLook.isUnderWay else {
       return
     }

@@ -66,7 +66,7 @@ extension Run {
     let rules = DownloadRules(
       applicationGroups: plan.containers.groups, request: nil,
       allowsPlainHTTPToLoopback: relay.allowsPlainHTTPToLoopback)
-    if let rejection = rules.objection(to: download) { return reply(id, .status(rejection.code)) }
+    if let rejection = rules.rejectionReason(for: download) { return reply(id, .status(rejection.code)) }
     ask(.schedule(ScheduledDownloads.waiting(download)), id)
   }
 

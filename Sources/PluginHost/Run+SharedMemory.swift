@@ -59,7 +59,7 @@ extension Run {
     }
     grants.hasLooked = waiting.contains { NotificationPolicy.mapsShared($0) }
     sharedLook.ended(at: BootClock.now, cost: BootClock.now - begun)
-    goOn()
+    continueRunner()
     sample(mayLook: false)
     arm()
   }

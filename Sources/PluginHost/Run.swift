@@ -244,7 +244,7 @@ final class Run {
   func tick() {
     // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
     if let due = watchdog.wallDeadline, BootClock.now >= due {
-      server?.hear()
+      server?.receive()
       guard report == nil else { return }
       receiveControl()
       receiveService()
@@ -260,7 +260,7 @@ final class Run {
   func stood(still since: Duration) {
     guard report == nil, cause == nil else { return }
     watchdog.stood(still: since, until: BootClock.now)
-    goOn()
+    continueRunner()
     arm()
   }
 

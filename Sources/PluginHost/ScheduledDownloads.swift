@@ -15,7 +15,7 @@ struct ScheduledDownloads {
   }
 
   static let most = 10_000
-  static let mostBytes = 1 << 20
+  static let maxBytes = 1 << 20
 
   /// What the plugin scheduled by itself, whatever has become of it.
   private(set) var downloads: [Download] = []
@@ -31,14 +31,14 @@ struct ScheduledDownloads {
 
   /// 0, or the raw value of a `BAErrorCode`.
   mutating func add(_ download: Download) -> Int32 {
-    if let rejection = DownloadRules(request: nil).objection(to: download) { return rejection.code }
+    if let rejection = DownloadRules(request: nil).rejectionReason(for: download) { return rejection.code }
     if adoptedIdentifiers.contains(download.identifier) { return Refusal.isScheduled }
     let earlier = downloads.firstIndex { $0.identifier == download.identifier }
     if earlier != nil, !over.contains(download.identifier) { return Refusal.isScheduled }
     let waiting = Self.waiting(download)
     let size = Self.size(of: waiting)
     let freed = earlier.map { Self.size(of: downloads[$0]) } ?? 0
-    guard downloads.count - (earlier == nil ? 0 : 1) < Self.most, bytes - freed + size <= Self.mostBytes else {
+    guard downloads.count - (earlier == nil ? 0 : 1) < Self.most, bytes - freed + size <= Self.maxBytes else {
       return Refusal.isTooMuch
     }
     if let earlier {
@@ -66,7 +66,7 @@ struct ScheduledDownloads {
     for download in answer where adoptedIdentifiers.insert(download.identifier).inserted {
       let waiting = Self.waiting(download)
       size += Self.size(of: waiting)
-      if size <= Self.mostBytes { adopted.append(waiting) }
+      if size <= Self.maxBytes { adopted.append(waiting) }
     }
   }
 

@@ -164,7 +164,7 @@ struct Watchdog: Sendable {
     return call.since + limits.wall + (waitSince == nil ? .zero : waitLeft)
   }
 
-  /// Judges a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
+  /// Checks a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
   /// and was in time unless a tick had found it late: whoever asks may itself have been stopped in between.
   mutating func tick(at now: Duration, cpu measured: Duration, memory: Int?, hasAnswered: Bool = false) -> Action {
     guard state != .over, !isFrozen else { return .none }

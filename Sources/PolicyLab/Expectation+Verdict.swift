@@ -4,7 +4,7 @@ internal import PluginHost
 
 extension Expectation {
   /// What was seen instead; nil: it holds.
-  package func objection(to observed: Observed) -> String? {
+  package func rejectionReason(for observed: Observed) -> String? {
     switch condition {
     case .returned(let value):
       guard observed.outcome.kind == .returned else { return observed.ending }

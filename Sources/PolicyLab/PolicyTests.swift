@@ -137,7 +137,7 @@ package struct PolicyTests: Sendable {
         } catch {
           throw nodes.error(value, error.description)
         }
-      case "arguments": step.arguments = try texts(value, key, nodes, max: CallSignature.mostArguments)
+      case "arguments": step.arguments = try texts(value, key, nodes, max: CallSignature.maxArguments)
       case "returns": step.returns = try nodes.scalar(value, key)
       default: step.save = try saved(value, nodes)
       }
@@ -166,7 +166,7 @@ package struct PolicyTests: Sendable {
       case "result": saved[name] = .result
       case "out": saved[name] = .output(0)
       default:
-        guard text.hasPrefix("out"), let number = Int(text.dropFirst(3)), (1...CallSignature.mostArguments) ~= number
+        guard text.hasPrefix("out"), let number = Int(text.dropFirst(3)), (1...CallSignature.maxArguments) ~= number
         else {
           throw nodes.error(
             value, "save.\(name) is \(nodes.shown(text)); it is result, out, or out2 for the second out(N)")

@@ -65,8 +65,10 @@ struct TestPage {
   }
 
   private func line(_ line: PolicyTestResult.Line) -> String {
-    guard let objection = line.objection else { return #"<li class="ok">\#(Markup.escaped(line.expectation))</li>"# }
-    return #"<li class="bad">expected \#(Markup.escaped(line.expectation)); \#(Markup.escaped(objection))</li>"#
+    guard let rejectionReason = line.rejectionReason else {
+      return #"<li class="ok">\#(Markup.escaped(line.expectation))</li>"#
+    }
+    return #"<li class="bad">expected \#(Markup.escaped(line.expectation)); \#(Markup.escaped(rejectionReason))</li>"#
   }
 
   private func denials(_ observed: Observed) -> String {

@@ -6,7 +6,7 @@ enum BinaryPropertyList {
   static let maxDepth = PropertyList.maxDepth
 
   /// Passes whatever isn't one; throws where decoding one would cost too much.
-  static func check(_ bytes: [UInt8]) throws(PropertyList.Objection) {
+  static func check(_ bytes: [UInt8]) throws(PropertyList.ReadError) {
     guard bytes.starts(with: Array("bplist".utf8)) else { return }
     var walk = try Walk(bytes)
     try walk.visit(walk.top, depth: 0)
@@ -24,7 +24,7 @@ enum BinaryPropertyList {
 
     /// The last 32 bytes: six of no interest, two sizes, then the number of objects, the top one and where the table of
     /// their offsets lies, eight bytes each.
-    init(_ bytes: [UInt8]) throws(PropertyList.Objection) {
+    init(_ bytes: [UInt8]) throws(PropertyList.ReadError) {
       let trailer = bytes.count - 32
       guard trailer >= 8 else { throw .malformed }
       self.bytes = bytes
@@ -39,7 +39,7 @@ enum BinaryPropertyList {
     }
 
     /// Big endian. Nothing that counts or points within a file is longer than the file.
-    private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) throws(PropertyList.Objection) -> Int {
+    private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) throws(PropertyList.ReadError) -> Int {
       guard at >= 0, size <= 8, at <= bytes.count - size else { throw .malformed }
       var value = 0
       for byte in bytes[at..<at + size] {
@@ -49,7 +49,7 @@ enum BinaryPropertyList {
       return value
     }
 
-    mutating func visit(_ object: Int, depth: Int) throws(PropertyList.Objection) {
+    mutating func visit(_ object: Int, depth: Int) throws(PropertyList.ReadError) {
       guard object < count else { throw .malformed }
       // What refers to itself is endlessly deep.
       guard depth < maxDepth else { throw .tooDeep }
@@ -70,12 +70,12 @@ enum BinaryPropertyList {
       }
     }
 
-    private mutating func add(_ size: Int) throws(PropertyList.Objection) {
+    private mutating func add(_ size: Int) throws(PropertyList.ReadError) {
       content += size
       guard content <= maxBytes else { throw .tooLarge }
     }
 
-    private mutating func visitAll(_ offset: Int, perElement: Int, _ depth: Int) throws(PropertyList.Objection) {
+    private mutating func visitAll(_ offset: Int, perElement: Int, _ depth: Int) throws(PropertyList.ReadError) {
       let (count, start) = try length(offset)
       guard count * perElement * referenceSize <= table - start else { throw .malformed }
       for index in 0..<count * perElement {
@@ -84,7 +84,7 @@ enum BinaryPropertyList {
     }
 
     /// How many elements, and where they begin: the marker's lower half, or an integer object that follows it.
-    private func length(_ offset: Int) throws(PropertyList.Objection) -> (count: Int, start: Int) {
+    private func length(_ offset: Int) throws(PropertyList.ReadError) -> (count: Int, start: Int) {
       let short = Int(bytes[offset] & 0xf)
       guard short == 0xf else { return (short, offset + 1) }
       guard offset + 1 < table, bytes[offset + 1] >> 4 == 1 else { throw .malformed }

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A property list from anywhere: held against bounds before Foundation decodes it.
 package struct PropertyList {
-  package enum Objection: Error, Equatable, CustomStringConvertible {
+  package enum ReadError: Error, Equatable, CustomStringConvertible {
     case malformed
     /// What Foundation says of it.
     case undecodable(String)
@@ -36,7 +36,7 @@ package struct PropertyList {
   /// The old format knows strings alone: numbers and truth values are written as such.
   package var isOldStyle: Bool
 
-  package init(_ bytes: [UInt8]) throws(Objection) {
+  package init(_ bytes: [UInt8]) throws(ReadError) {
     guard bytes.count <= Self.maxBytes else { throw .tooLong }
     if bytes.starts(with: Array("bplist".utf8)) {
       try BinaryPropertyList.check(bytes)

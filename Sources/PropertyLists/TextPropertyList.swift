@@ -4,7 +4,7 @@ enum TextPropertyList {
   /// Of the old format, where nothing but a whole parser could tell a bracket within a string: all of them together.
   static let maxOldStyleContainers = 512
 
-  static func check(_ bytes: [UInt8]) throws(PropertyList.Objection) {
+  static func check(_ bytes: [UInt8]) throws(PropertyList.ReadError) {
     // In any other encoding brackets could be spelled in ways that this look doesn't see.
     guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { throw .notUTF8 }
     var text = bytes[...]
@@ -22,7 +22,7 @@ enum TextPropertyList {
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
 
   /// The declaration may name another encoding, and Foundation would follow it.
-  private static func checkEncoding(_ text: ArraySlice<UInt8>) throws(PropertyList.Objection) {
+  private static func checkEncoding(_ text: ArraySlice<UInt8>) throws(PropertyList.ReadError) {
     guard text.starts(with: Array("<?xml".utf8)) else { return }
     let declaration = String(decoding: text.prefix { $0 != UInt8(ascii: ">") }, as: UTF8.self).lowercased()
     guard let name = declaration.firstRange(of: "encoding") else { return }
@@ -35,7 +35,7 @@ enum TextPropertyList {
 
   /// Elements within each other, comments and the like left out as Foundation leaves them out. Where the two would differ,
   /// Foundation's parser ends with an error.
-  private static func checkDepth(_ text: ArraySlice<UInt8>) throws(PropertyList.Objection) {
+  private static func checkDepth(_ text: ArraySlice<UInt8>) throws(PropertyList.ReadError) {
     var depth = 0
     var rest = text
     while let start = rest.firstIndex(of: UInt8(ascii: "<")) {

@@ -53,7 +53,7 @@ public struct ForkServer {
       ) {
         send(.wantsIdentity)
         var answer: [UInt8] = [0]
-        let received = try? Sockets.receive(hostSocket, into: &answer, mostDescriptors: 1)
+        let received = try? Sockets.receive(hostSocket, into: &answer, maxDescriptors: 1)
         guard received?.count == 1, answer == [1] else { return nil }
         return .init(devices: received?.descriptors.first)
       }
@@ -165,7 +165,7 @@ public struct ForkServer {
     let received: Sockets.Received?
     do {
       received = try Sockets.receive(
-        Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), mostDescriptors: Int(OL_MOST_DESCRIPTORS))
+        Self.hostSocket, into: &inbox, flags: Int32(MSG_DONTWAIT), maxDescriptors: Int(OL_MOST_DESCRIPTORS))
     } catch {
       return end()
     }
@@ -255,7 +255,7 @@ public struct ForkServer {
     var pid: pid_t = 0
     defer { for descriptor in descriptors { close(descriptor) } }
     do throws(SystemCallError) {
-      if suitsSpare, becomesSpare(run, bytes, descriptors) { return }
+      if suitsSpare, keepsAsSpare(run, bytes, descriptors) { return }
       let code = namespaces.fork(&pid)
       guard code == 0 else { throw SystemCallError("fork", code: code, subject: "runner") }
       if pid == 0 {
@@ -275,7 +275,7 @@ public struct ForkServer {
   }
 
   /// Whether a spare has taken the request.
-  private mutating func becomesSpare(
+  private mutating func keepsAsSpare(
     _ run: UInt64, _ bytes: ArraySlice<UInt8>, _ descriptors: [Int32]
   ) -> Bool {
     guard let spare = spares?.take() else { return false }

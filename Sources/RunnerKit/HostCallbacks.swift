@@ -206,7 +206,7 @@ enum HostCallbacks {
     var headers: [Download.Header] = []
     if let list = value.http_headers {
       // One more than there may be: that many are rejected, and not cut down to what is allowed.
-      let count = max(0, min(value.http_header_count, DownloadRules.mostHeaders + 1))
+      let count = max(0, min(value.http_header_count, DownloadRules.maxHeaders + 1))
       _ = PluginMemory.bytes(list, count * MemoryLayout<ba_header>.stride, of: .argument)
       for index in 0..<count {
         headers.append(.init(name: text(list[index].name), value: text(list[index].value)))

@@ -81,7 +81,7 @@ struct SpareRunner {
   private static func wait(
     on socket: Int32, _ namespaces: ServerNamespaces, _ steps: Runner.Done, _ inbox: inout [UInt8]
   ) -> Never {
-    guard let message = try? Sockets.receive(socket, into: &inbox, mostDescriptors: Int(OL_MOST_DESCRIPTORS)),
+    guard let message = try? Sockets.receive(socket, into: &inbox, maxDescriptors: Int(OL_MOST_DESCRIPTORS)),
       message.count > 0, !message.wasTruncated
     else { ol_exit_now(0) }
     Glibc.close(socket)

@@ -33,22 +33,22 @@ public struct Limits: Sendable, Equatable {
 extension Limits {
   /// Some 28 years, and far more bytes than there are: sums of two don't overflow.
   public static let longestTime = Duration.seconds(900_000_000)
-  public static let mostBytes = 9_000_000_000_000_000
+  public static let maxBytes = 9_000_000_000_000_000
   /// The runner has some open itself, and the loader needs one.
   public static let openFilesRange = 8...1 << 20
   public static let threadsRange = 0...1 << 15
   public static let frameBytesRange = 1...1 << 30
 
   /// What no file says, but a program may: why a run can't have these limits; nil: it can.
-  public var objection: String? {
+  public var rejectionReason: String? {
     for (name, time) in [("wall", wall), ("cpu", cpu), ("cpuTotal", cpuTotal)]
     where time <= .zero || time > Self.longestTime {
       return "\(name) is \(time); it is more than nothing and at most \(Self.longestTime)"
     }
     let numbers = [
-      ("memory", memory, 1...Self.mostBytes), ("openFiles", openFiles, Self.openFilesRange),
-      ("fileSize", fileSize, 0...Self.mostBytes), ("threads", threads, Self.threadsRange),
-      ("logBytes", logBytes, 0...Self.mostBytes), ("frameBytes", frameBytes, Self.frameBytesRange),
+      ("memory", memory, 1...Self.maxBytes), ("openFiles", openFiles, Self.openFilesRange),
+      ("fileSize", fileSize, 0...Self.maxBytes), ("threads", threads, Self.threadsRange),
+      ("logBytes", logBytes, 0...Self.maxBytes), ("frameBytes", frameBytes, Self.frameBytesRange),
     ]
     guard let (name, value, range) = numbers.first(where: { !$0.2.contains($0.1) }) else { return nil }
     return "\(name) is \(value); it is a number from \(range.lowerBound) to \(range.upperBound)"

@@ -26,7 +26,7 @@ public struct Policy: Sendable, Equatable {
   public init(limits: Limits = Limits()) { self.limits = limits }
 
   /// Why `action` can't be what a denied call of that name leads to; nil: it can.
-  public static func objection(to action: DeniedAction, of name: String) -> String? {
+  public static func rejectionReason(for action: DeniedAction, of name: String) -> String? {
     guard SystemCalls.isKnown(name) else { return "\(name) isn't a system call that this host knows" }
     guard action == .deny || !SystemCalls.isFree(name) else {
       return "the filter never denies \(name), so there is nothing to kill for"

@@ -5,7 +5,7 @@ package struct PolicyDocument {
   static let longest = 1 << 20
   /// A mapping whose keys are aliases is hashed with all that they stand for: a few lines can take for ever. No policy
   /// needs an alias, but comments may hold a word in asterisks.
-  private static let mostAliases = 8
+  private static let maxAliases = 8
 
   package let root: Node
   /// Nodes hold their anchors weakly; the parser keeps them.
@@ -20,7 +20,9 @@ package struct PolicyDocument {
       throw refusal(1, 1, "the file has \(text.utf8.count) bytes; \(noun) has at most \(Self.longest)")
     }
     let text = text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
-    if let (line, column, message) = Self.objection(to: text, noun: noun) { throw refusal(line, column, message) }
+    if let (line, column, message) = Self.rejectionReason(for: text, noun: noun) {
+      throw refusal(line, column, message)
+    }
     let failure: any Error
     do {
       // Not the default: Yams takes that from the environment.
@@ -68,7 +70,7 @@ package struct PolicyDocument {
   }
 
   /// What has to be refused before a parser looks at it.
-  private static func objection(to text: String, noun: String) -> (line: Int, column: Int, message: String)? {
+  private static func rejectionReason(for text: String, noun: String) -> (line: Int, column: Int, message: String)? {
     var line = 1
     var column = 1
     var aliases = 0
@@ -91,7 +93,7 @@ package struct PolicyDocument {
       }
       if last == "*", scalar.properties.isAlphabetic || scalar == "_" || scalar == "-" || ("0"..."9").contains(scalar) {
         aliases += 1
-        if aliases > mostAliases { return (line, max(column - 1, 1), "\(noun) has no anchors (&) and no aliases (*)") }
+        if aliases > maxAliases { return (line, max(column - 1, 1), "\(noun) has no anchors (&) and no aliases (*)") }
       }
       column += 1
       last = scalar

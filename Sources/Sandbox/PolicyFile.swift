@@ -93,8 +93,8 @@ private struct PolicyReader {
       guard let action = Policy.DeniedAction(rawValue: text) else {
         throw nodes.error(value, "onDenied.\(name) is \(nodes.shown(text)); it is deny or kill")
       }
-      if let objection = Policy.objection(to: action, of: name) {
-        throw nodes.error(value, "onDenied.\(name): \(objection)")
+      if let rejectionReason = Policy.rejectionReason(for: action, of: name) {
+        throw nodes.error(value, "onDenied.\(name): \(rejectionReason)")
       }
       actions[name] = action
     }

@@ -62,16 +62,16 @@ package struct PolicyNodes {
     }
   }
 
-  /// The pairs of a mapping, each key once. `names`: what the keys are, for messages; `objection`: why one can't be.
+  /// The pairs of a mapping, each key once. `names`: what the keys are, for messages; `rejectionReason`: why one can't be.
   package func pairs(
-    _ node: Node, _ what: String, naming names: String, objection: (String) -> String? = { _ in nil }
+    _ node: Node, _ what: String, naming names: String, rejectionReason: (String) -> String? = { _ in nil }
   ) throws(PolicyFileError) -> [(String, Node)] {
     guard case .mapping(let mapping) = node, isPlain(node) else { throw error(node, "\(what) is a map; \(names)") }
     var pairs: [(String, Node)] = []
     var seen: Set<String> = []
     for (key, value) in mapping {
       let name = try scalar(key, "a key of \(what)")
-      if let message = objection(name) { throw error(key, message) }
+      if let message = rejectionReason(name) { throw error(key, message) }
       // Yams tells keys apart that differ in their tag alone.
       guard seen.insert(name).inserted else { throw error(key, "the key \(shown(name)) is there twice; \(names)") }
       pairs.append((name, value))

@@ -10,7 +10,7 @@ struct AnsweredDownloads {
   /// Throws `HostError.usage` for the first identifier that the extension didn't ask for: no host would hand it over.
   func check(_ identifiers: [String], of option: String) throws(HostError) {
     guard let unknown = identifiers.first(where: { self[$0] == nil }) else { return }
-    let named = downloads.prefix(Self.mostNamed).map { Printable.text($0.identifier, limit: 60) }
+    let named = downloads.prefix(Self.maxNamed).map { Printable.text($0.identifier, limit: 60) }
     let others = downloads.count - named.count
     let known =
       named.isEmpty
@@ -23,5 +23,5 @@ struct AnsweredDownloads {
     downloads.first { $0.identifier.utf8.elementsEqual(identifier.utf8) }
   }
 
-  private static let mostNamed = 10
+  private static let maxNamed = 10
 }

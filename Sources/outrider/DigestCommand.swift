@@ -57,13 +57,13 @@ struct ChunkListFile: Codable {
   var sha256: String
   var chunks: [String]
 
-  static let mostBytes = 64 << 20
+  static let maxBytes = 64 << 20
 
   /// `sha256`: what the file has to be as a whole, where that was said.
   static func read(_ path: String, of sha256: String? = nil) throws -> ChunkList {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
       let bytes = attributes[.size] as? Int,
-      attributes[.type] as? FileAttributeType == .typeRegular, bytes <= mostBytes,
+      attributes[.type] as? FileAttributeType == .typeRegular, bytes <= maxBytes,
       let data = FileManager.default.contents(atPath: path)
     else { throw Failure(66, "--chunks \(path): isn't a readable file of at most 64 MiB") }
     guard let file = try? JSONDecoder().decode(ChunkListFile.self, from: data),

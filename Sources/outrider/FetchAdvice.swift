@@ -71,9 +71,9 @@ struct FetchAdvice: Sendable {
     let last = text.range(of: ": ", options: .backwards).map { text[$0.upperBound...] } ?? text[...]
     var policy = AddressPolicy()
     guard let end = last.range(of: " is "), let address = NetworkAddress(String(last[..<end.lowerBound])),
-      policy.objection(to: address) == String(last)
+      policy.rejectionReason(for: address) == String(last)
     else { return text }
     policy.allowsPrivate = true
-    return policy.objection(to: address) == nil ? "\(text); --allow-private lets such addresses in" : text
+    return policy.rejectionReason(for: address) == nil ? "\(text); --allow-private lets such addresses in" : text
   }
 }

@@ -133,8 +133,8 @@ struct FetchCommand: AsyncParsableCommand {
     if !mirror.isEmpty, chunks.isEmpty {
       throw ValidationError("--mirror goes with --chunks, which says whose bytes are right.")
     }
-    if mirror.count > DownloadSpecification.mostMirrors {
-      throw ValidationError("At most \(DownloadSpecification.mostMirrors) mirrors are asked.")
+    if mirror.count > DownloadSpecification.maxMirrors {
+      throw ValidationError("At most \(DownloadSpecification.maxMirrors) mirrors are asked.")
     }
     if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }
     if state?.isEmpty == true { throw ValidationError("--state names no folder.") }

@@ -28,7 +28,7 @@ final class FetchSession: Sendable {
     var options = AssetStore.Options()
     options.startFresh = command.startFresh
     // Whoever types them, or lists them in a file, may have many.
-    options.mostOpenJobsPerApp = 1_000_000
+    options.maxOpenJobsPerApp = 1_000_000
     try plan.makeDirectory()
     let opened = try FetchState.open(command.state, options)
     self.plan = plan
@@ -85,7 +85,7 @@ final class FetchSession: Sendable {
       var stuck: Set<JobID> = []
       for await event in events {
         view.show(event)
-        if case .finished(let id, let file) = event, published.count < FetchedFile.mostEvents {
+        if case .finished(let id, let file) = event, published.count < FetchedFile.maxEvents {
           published += [FetchedFile.event(id, file.path, at: clock.wall)].compactMap(\.self)
         }
         var isFailing = false
@@ -127,9 +127,9 @@ final class FetchSession: Sendable {
     var damaged: [Int: String] = [:]
     let findings = siblings.look(into: store)
     let times = try FetchedFile.modificationTimes(store)
-    func judge(_ index: Int, _ record: JobRecord, _ modified: Int64?, finished: Int64? = nil) {
+    func check(_ index: Int, _ record: JobRecord, _ modified: Int64?, finished: Int64? = nil) {
       let wanted = plan.specification(plan.targets[index])
-      switch FetchedFile.judge(record, for: wanted, modified: modified, finished: finished) {
+      switch FetchedFile.check(record, for: wanted, modified: modified, finished: finished) {
       case .intact:
         view.alreadyComplete(record.id, record.specification, bytes: record.finalSize ?? 0)
         complete.insert(index)
@@ -138,7 +138,7 @@ final class FetchSession: Sendable {
       }
     }
     var others: [(index: Int, record: JobRecord)] = []
-    // Judged when the journal isn't being read any more: it is asked about them.
+    // Checked when the journal isn't being read any more: it is asked about them.
     var timeless: [(Int, JobRecord)] = []
     try store.newestJobs(app: FetchPlan.app, identifiers: self.plan.targets.lazy.map { self.plan.path($0) }) {
       index, record in
@@ -147,7 +147,7 @@ final class FetchSession: Sendable {
       let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)
       switch record.state {
       case .finished where isOfTheSameURL:
-        if let time = times[record.id] { judge(index, record, time) } else { timeless.append((index, record)) }
+        if let time = times[record.id] { check(index, record, time) } else { timeless.append((index, record)) }
       case .verified where FetchedFile.isOf(record):
         if isTheSame { named.insert(index) } else { engine.resume(record.id) }
       case .open, .paused:
@@ -156,7 +156,7 @@ final class FetchSession: Sendable {
       }
     }
     // Nobody uses a file through this journal: what stands there as its last use is when it was finished.
-    for (index, record) in timeless { judge(index, record, nil, finished: try store.file(of: record.id)?.lastUse) }
+    for (index, record) in timeless { check(index, record, nil, finished: try store.file(of: record.id)?.lastUse) }
     let wanted = plan.targets.indices.filter { index in
       if complete.contains(index) { return false }
       let target = plan.targets[index]
@@ -187,8 +187,8 @@ final class FetchSession: Sendable {
     let staging = isIdle ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
     var open: Set<JobID> = []
     // The first are on their way while the last are still added.
-    for first in stride(from: 0, to: wanted.count, by: Self.mostAtOnce) {
-      let targets = wanted[first..<min(first + Self.mostAtOnce, wanted.count)].map { plan.targets[$0] }
+    for first in stride(from: 0, to: wanted.count, by: Self.maxAtOnce) {
+      let targets = wanted[first..<min(first + Self.maxAtOnce, wanted.count)].map { plan.targets[$0] }
       let results: [AddResult]
       do {
         results = try await engine.add(targets.map(plan.specification))
@@ -223,7 +223,7 @@ final class FetchSession: Sendable {
     return TransferFailure(.refused, errno: EEXIST, detail: what)
   }
 
-  private static let mostAtOnce = 1000
+  private static let maxAtOnce = 1000
 
   /// What an earlier run left in the background is foreground from now on, before the engine takes it up: it goes by what
   /// the journal says then.

@@ -43,7 +43,7 @@ struct FetchSiblings {
         let seen = times[record.id] == nil ? try sibling.file(of: record.id)?.lastUse : nil
         let wanted = plan.specification(plan.targets[index])
         guard
-          case .intact = FetchedFile.judge(record, for: wanted, modified: times[record.id], finished: seen)
+          case .intact = FetchedFile.check(record, for: wanted, modified: times[record.id], finished: seen)
         else { continue }
         findings[index] = .complete(bytes: record.finalSize ?? 0)
       }

@@ -179,7 +179,7 @@ final class FetchView: Sendable {
         state.moving[id]?.note = nil
         if isTerminal { state.moving[id, default: Moving()].isUnderWay = true }
         // Of very many, a line for each that ends is enough.
-        return state.lines.count <= Self.mostNamed && state.named.insert(id).inserted
+        return state.lines.count <= Self.maxNamed && state.named.insert(id).inserted
       }
       // On a terminal its row says so.
       if isFirst, !isTerminal { say(id, "begins") }
@@ -258,7 +258,7 @@ final class FetchView: Sendable {
   // MARK: The terminal
 
   /// Rows that fit most terminals; the rest is in the total.
-  private static let mostRows = 20
+  private static let maxRows = 20
 
   /// The terminal has another size.
   func redraw() {
@@ -288,7 +288,7 @@ final class FetchView: Sendable {
     // In the order in which they were named.
     let moving = state.moving.filter { $0.value.progress != nil || $0.value.note != nil || $0.value.isUnderWay }
       .sorted { (state.places[$0.key] ?? 0) < (state.places[$1.key] ?? 0) }
-      .prefix(max(0, min(mostRows, height - 2)))
+      .prefix(max(0, min(maxRows, height - 2)))
     let names = moving.map { state[$0.key]?.name ?? "" }
     let width = names.map { FetchRow.width(Printable.text($0)) }.max()
     var rows = zip(names, moving).map { name, moving in
@@ -326,17 +326,17 @@ final class FetchView: Sendable {
     state.withLock { state in
       Output.note(Self.left(left, of: state.lines.count))
       let open = state.lines.lazy.filter { $0.outcome == .open }
-      for line in open.prefix(Self.mostNamed) {
+      for line in open.prefix(Self.maxNamed) {
         // Elsewhere the reason was a line of its own; here it was drawn over.
         let wait = isTerminal ? line.id.flatMap { state.moving[$0]?.wait } : nil
         let why = wait.map { ", \(FetchWords.wait($0.explanation))" } ?? ""
         Output.note("  \(line.id.map { "download \($0): " } ?? "")\(Printable.text(line.name))\(why)")
       }
-      if left > Self.mostNamed { Output.note("  and \(left - Self.mostNamed) others") }
+      if left > Self.maxNamed { Output.note("  and \(left - Self.maxNamed) others") }
     }
   }
 
-  private static let mostNamed = 20
+  private static let maxNamed = 20
 
   private static func left(_ left: Int, of all: Int) -> String {
     "\(left) of \(all) downloads are left; the same command goes on where they are"

@@ -17,7 +17,7 @@ enum FetchedFile {
   /// What this command or, where that says nothing, the earlier one said of the bytes counts. Without any such word the
   /// inode, the size and the time of the last change have to be as they were (`modified`). Where nobody wrote that down,
   /// because the command was killed, nothing of the inode may have changed after the journal called it finished.
-  static func judge(
+  static func check(
     _ record: JobRecord, for wanted: DownloadSpecification, modified: Int64?, finished: Int64?
   ) -> Verdict {
     let path = "\(record.specification.directory)/\(record.specification.fileName)"
@@ -102,11 +102,11 @@ enum FetchedFile {
   /// Nanoseconds since 1970, of as many files as the journal keeps events.
   static func modificationTimes(_ store: AssetStore) throws -> [JobID: Int64] {
     var times: [JobID: Int64] = [:]
-    for event in try store.events(last: mostEvents) where event.kind == kind {
+    for event in try store.events(last: maxEvents) where event.kind == kind {
       if let job = event.job { times[job] = Int64(event.detail) }
     }
     return times
   }
 
-  static let mostEvents = 10_000
+  static let maxEvents = 10_000
 }

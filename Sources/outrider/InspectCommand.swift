@@ -49,7 +49,7 @@ struct InspectCommand: AsyncParsableCommand {
         bundleIdentifier: image.bundle == nil ? nil : image.bundleIdentifier,
         kind: "library", entryPoints: [], needed: image.elf?.needed ?? [], neighbours: image.neighbours.map(\.path),
         runpath: image.elf?.runpath ?? [], exportCount: image.elf?.exports.count ?? 0,
-        exports: Array((image.elf?.exports ?? []).prefix(Self.mostInJSON)),
+        exports: Array((image.elf?.exports ?? []).prefix(Self.maxInJSON)),
         exportsAreCut: image.elf?.exportsAreCut ?? false,
         problem: image.formatError.map { "\(Printable.text(image.library.path)): \($0)" })
       // Nothing is known of it but that.
@@ -72,8 +72,8 @@ struct InspectCommand: AsyncParsableCommand {
     }
   }
 
-  private static let mostInJSON = 65_536
-  private static let mostShown = 64
+  private static let maxInJSON = 65_536
+  private static let maxShown = 64
 
   private func ask(_ facts: inout Facts, _ image: PluginImage) async -> Int32 {
     do {
@@ -107,8 +107,8 @@ struct InspectCommand: AsyncParsableCommand {
     for path in facts.neighbours { rows.append(["beside it", path]) }
     for path in facts.runpath { rows.append(["run path", path]) }
     rows.append(["exports", "\(facts.exportCount) symbols" + (facts.exportsAreCut ? " and more" : "")])
-    for name in facts.exports.prefix(Self.mostShown) { rows.append(["", name]) }
-    let others = facts.exportCount - Self.mostShown
+    for name in facts.exports.prefix(Self.maxShown) { rows.append(["", name]) }
+    let others = facts.exportCount - Self.maxShown
     if others > 0 {
       rows.append([
         "", "… and \(others) others" + (facts.exportCount > facts.exports.count ? "" : "; --json names them"),

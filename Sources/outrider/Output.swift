@@ -120,7 +120,7 @@ enum Output {
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
       // Each once.
       let remedy = Remedy(for: denial, limits: policy.limits, isFolder: Files.isFolder).text
-      if remedies.count < mostRemedies, remedies.insert(remedy).inserted {
+      if remedies.count < maxRemedies, remedies.insert(remedy).inserted {
         note("  \(Printable.text(remedy, limit: 4400))")
       }
     }
@@ -136,7 +136,7 @@ enum Output {
     for (wall, state) in missing { note("wall \(wall.rawValue) is \(state.state.rawValue): \(state.detail)") }
   }
 
-  private static let mostRemedies = 8
+  private static let maxRemedies = 8
 }
 
 struct LimitsText {

@@ -148,7 +148,7 @@ struct RunCommand: AsyncParsableCommand {
   /// Nobody else tells an extension that what it asked for won't come.
   private func reportRejected(_ verdict: DownloadRules.Verdict, to plugin: Plugin) async throws(HostError) {
     guard Self.has("download_failed", plugin) else { return }
-    for (rejected, download) in zip(verdict.rejected, verdict.rejectedDownloads).prefix(Self.mostRejectedReported) {
+    for (rejected, download) in zip(verdict.rejected, verdict.rejectedDownloads).prefix(Self.maxRejectedReported) {
       var download = download
       download.state = -1
       try await plugin.downloadFailed(
@@ -162,7 +162,7 @@ struct RunCommand: AsyncParsableCommand {
   }
 
   /// An extension whose answer is wrong throughout is told so often enough.
-  private static let mostRejectedReported = 64
+  private static let maxRejectedReported = 64
 
   private static func pair(_ text: String, _ form: String) throws -> (String, String) {
     guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex

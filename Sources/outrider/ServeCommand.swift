@@ -94,7 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.address = address
     configuration.port = port
     // Nobody asks a command for its records.
-    configuration.mostRecords = 0
+    configuration.maxRecords = 0
     if let script { configuration.script = try Self.readScript(script) }
     if let auth {
       guard let authentication = Authentication(auth) else {

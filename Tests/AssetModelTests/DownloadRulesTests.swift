@@ -23,7 +23,7 @@ import Testing
       download { $0.identifier = String(repeating: "x", count: 1024) }, download { $0.identifier = "日本 🎮" },
     ].map(Abbreviated.init))
   func accepts(_ download: Abbreviated<Download>) {
-    let rejection = rules.objection(to: download.value)
+    let rejection = rules.rejectionReason(for: download.value)
     #expect(rejection == nil)
   }
 
@@ -66,7 +66,7 @@ import Testing
       (download { $0.identifier = "a\u{0}" }, 102, "control"), (download { $0.identifier = "\r\n" }, 102, "control"),
     ].map { (Abbreviated($0.0), $0.1, $0.2) } as [(Abbreviated<Download>, Int32, String)])
   func refuses(_ download: Abbreviated<Download>, _ code: Int32, _ reason: String) throws {
-    let found = rules.objection(to: download.value)
+    let found = rules.rejectionReason(for: download.value)
     let rejection = try #require(found)
     let isOfThisOne = rejection.identifier == download.value.identifier
     #expect(rejection.code == code && isOfThisOne)
@@ -80,25 +80,25 @@ import Testing
     ] as [(ContentRequestKind?, Int32?)])
   func essentialOnesAreForInstallAndUpdate(_ request: ContentRequestKind?, _ code: Int32?) {
     let essential = Self.download { $0.isEssential = true }
-    #expect(DownloadRules(request: request).objection(to: essential)?.code == code)
-    #expect(DownloadRules(request: request).objection(to: Self.download()) == nil)
+    #expect(DownloadRules(request: request).rejectionReason(for: essential)?.code == code)
+    #expect(DownloadRules(request: request).rejectionReason(for: Self.download()) == nil)
   }
 
   @Test func withoutABundleEveryGroupWillDo() {
     let other = Self.download { $0.applicationGroupIdentifier = "anything" }
-    #expect(DownloadRules(request: .install).objection(to: other) == nil)
-    #expect(DownloadRules(applicationGroups: [], request: .install).objection(to: other)?.code == 55)
+    #expect(DownloadRules(request: .install).rejectionReason(for: other) == nil)
+    #expect(DownloadRules(applicationGroups: [], request: .install).rejectionReason(for: other)?.code == 55)
   }
 
   @Test func oneRejectionDoesntHoldUpTheOthers() {
-    let verdict = rules.judge([
+    let verdict = rules.validate([
       Self.download { ($0.identifier, $0.fileSize) = ("bad", 0) }, Self.download { $0.identifier = "good" },
       // The one that was refused before doesn't use up the name.
       Self.download { $0.identifier = "bad" }, Self.download { $0.identifier = "good" },
     ])
     #expect(verdict.accepted.map(\.identifier) == ["bad", "good"])
     #expect(verdict.rejected.map(\.code) == [102, 100])
-    #expect(rules.judge([]) == DownloadRules.Verdict())
+    #expect(rules.validate([]) == DownloadRules.Verdict())
   }
 
   @Test func ordersAsTheyWouldBeTransferred() {
@@ -108,7 +108,7 @@ import Testing
     let answer = [
       one("d", 100), one("c", -100), one("b", 0, essential: true), one("a", 5, essential: true), one("e", 100),
     ]
-    #expect(rules.judge(answer).accepted.map(\.identifier) == ["a", "b", "d", "e", "c"])
-    #expect(rules.judge(answer.reversed()).accepted.map(\.identifier) == ["a", "b", "d", "e", "c"])
+    #expect(rules.validate(answer).accepted.map(\.identifier) == ["a", "b", "d", "e", "c"])
+    #expect(rules.validate(answer.reversed()).accepted.map(\.identifier) == ["a", "b", "d", "e", "c"])
   }
 }

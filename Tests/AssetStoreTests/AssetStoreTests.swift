@@ -91,7 +91,7 @@ import Testing
   @Test func duplicatesAreDecidedInOneTransaction() throws {
     let folder = try Folder()
     var options = AssetStore.Options()
-    options.mostOpenJobsPerApp = 3
+    options.maxOpenJobsPerApp = 3
     let store = try AssetStore(opening: folder.path, options: options)
     let results = try store.add(
       [

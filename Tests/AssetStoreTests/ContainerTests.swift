@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ContainerTests {
-  static func objection(_ body: () throws -> Void) -> ContainerObjection? {
+  static func rejectionReason(_ body: () throws -> Void) -> ContainerProblem? {
     do {
       try body()
       return nil
@@ -22,7 +22,7 @@ import Testing
     ].map(Abbreviated.init))
   func noSuchNameReachesTheDisk(group: Abbreviated<String>) throws {
     let folder = try AssetStoreTests.Folder()
-    #expect(Self.objection { _ = try Containers(root: folder.path).open(group.value) } == .invalidIdentifier)
+    #expect(Self.rejectionReason { _ = try Containers(root: folder.path).open(group.value) } == .invalidIdentifier)
     #expect(try Files.names(in: folder.path).isEmpty)
   }
 
@@ -38,20 +38,20 @@ import Testing
     let containers = Containers(root: folder.path)
     let files = FileManager.default
     symlink("/tmp", "\(folder.path)/linked")
-    #expect(Self.objection { _ = try containers.open("linked") } != nil)
+    #expect(Self.rejectionReason { _ = try containers.open("linked") } != nil)
     _ = files.createFile(atPath: "\(folder.path)/file", contents: nil)
-    #expect(Self.objection { _ = try containers.open("file") } == .notADirectory)
+    #expect(Self.rejectionReason { _ = try containers.open("file") } == .notADirectory)
     mkdir("\(folder.path)/open", 0o700)
     chmod("\(folder.path)/open", 0o777)
-    #expect(Self.objection { _ = try containers.open("open") } == .writableByOthers(mode: 0o777))
+    #expect(Self.rejectionReason { _ = try containers.open("open") } == .writableByOthers(mode: 0o777))
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a folder away")) func foreignContainersAreRefused() throws {
     let folder = try AssetStoreTests.Folder()
     mkdir("\(folder.path)/foreign", 0o700)
     chown("\(folder.path)/foreign", 65534, 65534)
-    let objection = Self.objection { _ = try Containers(root: folder.path).open("foreign") }
-    #expect(objection == .foreignOwner(uid: 65534))
+    let rejectionReason = Self.rejectionReason { _ = try Containers(root: folder.path).open("foreign") }
+    #expect(rejectionReason == .foreignOwner(uid: 65534))
   }
 
   @Test func aLeaseIsTakenOrEnds() throws {
@@ -74,13 +74,14 @@ import Testing
     let third = try plant("c")
     try container.lease("b", in: source, inode: second, as: "2")
     #expect(throws: StoreError.self) { try container.lease("c", in: source, inode: third, as: "2") }
-    #expect(Self.objection { try container.lease("c", in: source, inode: 1, as: "3") } == .exchanged)
+    #expect(Self.rejectionReason { try container.lease("c", in: source, inode: 1, as: "3") } == .exchanged)
     link("\(container.containerPath)/c", "\(folder.path)/second-name")
-    #expect(Self.objection { try container.lease("c", in: source, inode: third, as: "3") } == .hardLinked(links: 2))
+    #expect(
+      Self.rejectionReason { try container.lease("c", in: source, inode: third, as: "3") } == .hardLinked(links: 2))
     symlink("c", "\(container.containerPath)/link")
-    #expect(Self.objection { try container.lease("link", in: source, inode: third, as: "3") } == .redirected)
+    #expect(Self.rejectionReason { try container.lease("link", in: source, inode: third, as: "3") } == .redirected)
     mkfifo("\(container.containerPath)/fifo", 0o600)
-    #expect(Self.objection { try container.lease("fifo", in: source, inode: third, as: "3") } == .notARegularFile)
+    #expect(Self.rejectionReason { try container.lease("fifo", in: source, inode: third, as: "3") } == .notARegularFile)
   }
 
   @Test func anExchangedContainerIsNoticed() throws {
@@ -88,11 +89,11 @@ import Testing
     let container = try Containers(root: folder.path).open("group")
     try container.verify()
     try FileManager.default.moveItem(atPath: container.containerPath, toPath: "\(folder.path)/away")
-    #expect(Self.objection { try container.verify() } == .exchanged)
+    #expect(Self.rejectionReason { try container.verify() } == .exchanged)
     mkdir(container.containerPath, 0o700)
-    #expect(Self.objection { try container.verify() } == .exchanged)
+    #expect(Self.rejectionReason { try container.verify() } == .exchanged)
     rmdir(container.containerPath)
     symlink("\(folder.path)/away", container.containerPath)
-    #expect(Self.objection { try container.verify() } == .notADirectory)
+    #expect(Self.rejectionReason { try container.verify() } == .notADirectory)
   }
 }

@@ -55,7 +55,7 @@ import Testing
       ("GET / HTTP/1.1\r\n\(String(repeating: "a: b\r\n", count: 300))\r\n", 431),
       ("GET / HTTP/1.1\r\na: \(String(repeating: "b", count: 70_000))\r\n\r\n", 431),
     ].map { (Abbreviated($0.0), $0.1) })
-  func judges(_ request: Abbreviated<String>, _ status: Int) throws {
+  func checks(_ request: Abbreviated<String>, _ status: Int) throws {
     let origin = try Origin { _ in }
     defer { origin.stop() }
     let client = RawClient(origin.port)

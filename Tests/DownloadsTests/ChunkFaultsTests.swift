@@ -7,7 +7,7 @@ import Testing
 
 @testable import Downloads
 
-/// Files that are judged chunk by chunk, on bad days: what is there and right is neither lost nor written over.
+/// Files that are checked chunk by chunk, on bad days: what is there and right is neither lost nor written over.
 @Suite(.timeLimit(.minutes(2))) struct ChunkFaultsTests {
   private struct Outcome {
     var end: Harness.End
@@ -269,7 +269,7 @@ import Testing
 
   @Test("the engine is closed while an odd answer is looked at: nothing more is fetched") func closed() async throws {
     let gate = Latch()
-    // The first piece is still being judged when the answer for the second one comes.
+    // The first piece is still being checked when the answer for the second one comes.
     let files = FaultyFiles { kind, _ in
       if kind == .read { gate.wait() }
       return nil

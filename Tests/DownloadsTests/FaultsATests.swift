@@ -410,7 +410,7 @@ import Testing
     #expect(surplus.failure == .sizeMismatch)
   }
 
-  @Test("a wish in the middle of the last commit isn't lost", arguments: [true, false]) func wishes(cancels: Bool)
+  @Test("a command in the middle of the last commit isn't lost", arguments: [true, false]) func wishes(cancels: Bool)
     async throws
   {
     let origin = try Origin { $0.handler = { _, _ in .status(500) } }

@@ -332,7 +332,8 @@ import Testing
     #expect(proxy.requests.map { $0.header("Cache-Control") } == [nil, nil, "no-cache"])
   }
 
-  @Test("F-34 a host that is asked without the proxy is judged by its own address") func directIsJudged() async throws {
+  @Test("F-34 a host that is asked without the proxy is checked by its own address") func directIsChecked() async throws
+  {
     let proxy = try Origin { $0.isProxy = true }
     defer { proxy.stop() }
     let address = proxy.url

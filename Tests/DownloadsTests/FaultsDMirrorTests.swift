@@ -76,7 +76,7 @@ import Testing
       transferClass: transferClass,
       from: [Self.wrong(right: 3), Self.wrong(), Self.ordinary])
     #expect(outcome.end.isFinished, "\(outcome.end)")
-    // Other pieces may be on their way before the first one is judged.
+    // Other pieces may be on their way before the first one is checked.
     #expect(outcome.record.receivedBytes <= 3 * Trial.size + (64 << 10), "\(outcome.record.receivedBytes)")
     #expect(outcome.record.history.bannedSources == 0b11)
     #expect(outcome.notes.count { $0.contains("isn't asked any more") } == 2, "\(outcome.notes)")

@@ -112,7 +112,7 @@ import Testing
     #expect(bench.origin.requests.isEmpty)
   }
 
-  @Test("F-57 an answer of 100,000 items is judged item by item") func judged() {
+  @Test("F-57 an answer of 100,000 items is checked item by item") func checked() {
     let good = Download(
       identifier: "", url: "https://a.example/f", applicationGroupIdentifier: "group", fileSize: 1)
     let answer = (0..<100_000).map { number in
@@ -130,7 +130,7 @@ import Testing
       }
       return item
     }
-    let verdict = DownloadRules(applicationGroups: ["group"], request: .periodic).judge(answer)
+    let verdict = DownloadRules(applicationGroups: ["group"], request: .periodic).validate(answer)
     // Those with the largest size, and the first of those that have the same name.
     #expect(verdict.accepted.count == 12_501 && verdict.rejected.count == 87_499)
     #expect(Set(verdict.rejected.map(\.code)) == [55, 100, 102, 109])

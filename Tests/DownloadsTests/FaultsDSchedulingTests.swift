@@ -293,7 +293,7 @@ import Testing
     try await until { files.count(.open) >= 3 }
     commit.close()
     second.engine.pause(scene.id)
-    // The wish has arrived when this is answered.
+    // The command has arrived when this is answered.
     _ = await second.engine.explain(scene.id)
     disk.open()
     try await Task.sleep(for: .milliseconds(300))

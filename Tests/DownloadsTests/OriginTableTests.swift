@@ -12,7 +12,7 @@ import Testing
     for round in 0..<100 {
       for host in 0..<200 { _ = table.number(of: "https://h\(host).r\(round).test") }
       if table.isCrowded { table.forget(except: Set(used)) }
-      #expect(table.count <= 2 * (OriginTable.mostUnused + used.count) + 200)
+      #expect(table.count <= 2 * (OriginTable.maxUnused + used.count) + 200)
     }
     #expect((0..<10).map { table.number(of: "https://used\($0).test") } == used)
     #expect(used.map { table.name(of: $0) } == (0..<10).map { "https://used\($0).test" })
@@ -40,18 +40,18 @@ import Testing
       table[number].retryAfter = .seconds(1000)
       if table.isCrowded { table.forget(except: []) }
     }
-    #expect(table.count <= 2 * OriginTable.mostUnused + 1 && numbers.count <= 2 * OriginTable.mostUnused + 1)
+    #expect(table.count <= 2 * OriginTable.maxUnused + 1 && numbers.count <= 2 * OriginTable.maxUnused + 1)
     // Those that came last are known, and what has a number again begins anew.
     #expect(table[table.number(of: "https://h4999.test")].retryAfter != nil)
     #expect(table[table.number(of: "https://h0.test")].retryAfter == nil)
-    #expect(table.reopenings.count <= 2 * OriginTable.mostUnused + 2)
+    #expect(table.reopenings.count <= 2 * OriginTable.maxUnused + 2)
   }
 
   @Test func whoAskedForCalmIsLetGo() {
     var table = OriginTable()
     let number = table.number(of: "https://calm.test")
     table[number].calmUntil = .seconds(10)
-    for host in 0..<(3 * OriginTable.mostUnused) {
+    for host in 0..<(3 * OriginTable.maxUnused) {
       table[table.number(of: "https://h\(host).test")].calmings = 1
     }
     table.forget(except: [])

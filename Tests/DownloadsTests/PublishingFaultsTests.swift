@@ -150,12 +150,12 @@ import Testing
     }
   }
 
-  enum Wish: String, CaseIterable, Sendable { case cancel, pause }
+  enum Command: String, CaseIterable, Sendable { case cancel, pause }
 
   @Test(
     "F-41 the verified file is gone: who has stopped the job meanwhile needn't wait for another",
-    arguments: Wish.allCases)
-  func stoppedMeanwhile(wish: Wish) async throws {
+    arguments: Command.allCases)
+  func stoppedMeanwhile(command: Command) async throws {
     try await stopped { first, journal, id, origin in
       #expect(unlink(Harness.staging(first.folder)) == 0)
       let gate = Latch()
@@ -171,11 +171,11 @@ import Testing
       let events = second.engine.events
       second.engine.resume(id)
       try await until { isHeld.withLock { $0 } }
-      switch wish {
+      switch command {
       case .cancel: second.engine.cancel(id)
       case .pause: second.engine.pause(id)
       }
-      // The wish has arrived when this is answered.
+      // The command has arrived when this is answered.
       _ = await second.engine.explain(id)
       gate.open()
       let end = try await events.first {
@@ -184,7 +184,7 @@ import Testing
         default: false
         }
       }
-      #expect(end == (wish == .cancel ? .cancelled(id) : .paused(id)))
+      #expect(end == (command == .cancel ? .cancelled(id) : .paused(id)))
       #expect(origin.requests.count == 1, "nothing is fetched for nobody")
       await second.engine.close()
     }

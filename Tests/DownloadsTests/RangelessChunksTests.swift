@@ -5,7 +5,7 @@ import Testing
 
 @testable import Downloads
 
-/// A file that is judged chunk by chunk, from a server that always sends all of it.
+/// A file that is checked chunk by chunk, from a server that always sends all of it.
 @Suite(.timeLimit(.minutes(2))) struct RangelessChunksTests {
   /// Everything, with one byte of some chunks changed.
   private static func everything(wrong chunks: [Int], cutAfter count: Int? = nil) -> Reply {
@@ -69,7 +69,7 @@ import Testing
       try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)])[0]
         .job)
     try await harness.engine.received(id, 2 << 20)
-    // All of it is judged in a moment.
+    // All of it is checked in a moment.
     try await Task.sleep(for: .milliseconds(300))
     #expect(await harness.engine.progress(of: id)?.received == 2 << 20)
     await harness.engine.close()

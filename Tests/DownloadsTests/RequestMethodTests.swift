@@ -136,15 +136,15 @@ import Testing
     let specification = DownloadSpecification(
       app: "app", identifier: "file", url: "https://a.example/", method: method, transferClass: .foreground,
       directory: "/a", fileName: "f")
-    #expect(specification.objection != nil)
+    #expect(specification.rejectionReason != nil)
   }
 
   @Test("a body has at most 64 KiB") func tooLong() {
     var specification = DownloadSpecification(
       app: "app", identifier: "file", url: "https://a.example/", method: "POST",
       body: [UInt8](repeating: 0, count: 64 << 10), transferClass: .foreground, directory: "/a", fileName: "f")
-    #expect(specification.objection == nil)
+    #expect(specification.rejectionReason == nil)
     specification.body.append(0)
-    #expect(specification.objection != nil)
+    #expect(specification.rejectionReason != nil)
   }
 }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Downloads
 
-/// The last judgement of a file that is all there: it can't be read, or somebody closes the engine meanwhile.
+/// The last check of a file that is all there: it can't be read, or somebody closes the engine meanwhile.
 @Suite(.timeLimit(.minutes(2))) struct VerifyingFaultsTests {
-  @Test("F-47 the file can't be read when it is judged: the slot comes back, and the engine can be closed")
+  @Test("F-47 the file can't be read when it is checked: the slot comes back, and the engine can be closed")
   func unreadable() async throws {
     let isResumed = Mutex(false)
     let files = FaultyFiles { kind, _ in kind == .read && isResumed.withLock { $0 } ? .code(EIO) : nil }
@@ -37,7 +37,7 @@ import Testing
     await harness.engine.close()
   }
 
-  @Test("the engine is closed while a file is judged whose digest is wrong: nothing more is fetched")
+  @Test("the engine is closed while a file is checked whose digest is wrong: nothing more is fetched")
   func closedMeanwhile() async throws {
     let gate = Latch()
     let isResumed = Mutex(false)

@@ -19,7 +19,7 @@ import Testing
       ])
     for text in ["", "\n\n", "# a\n  # b\n", "\u{feff}", "\t\r\n"] { #expect(try entries(text).isEmpty, "\(text)") }
     #expect(
-      try entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to judge")
+      try entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to check")
   }
 
   @Test func theStateFolderIsWhereTheEnvironmentSays() {
@@ -29,7 +29,7 @@ import Testing
     #expect(FetchState.base([:], accountHome: nil) == nil)
   }
 
-  @Test func proxiesAreJudgedBeforeAnythingElse() throws {
+  @Test func proxiesAreCheckedBeforeAnythingElse() throws {
     #expect(try FetchOptions.proxy([:]) == nil)
     #expect(try FetchOptions.proxy(["https_proxy": "", "ALL_PROXY": "proxy:3128"])?.url == "proxy:3128")
     #expect(try FetchOptions.proxy(["HTTPS_PROXY": "socks5h://me:x@proxy"])?.url == "socks5h://me:x@proxy")

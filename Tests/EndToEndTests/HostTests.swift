@@ -63,8 +63,8 @@ import Testing
       }
     }
     // The most of everything is nothing to stumble over.
-    var limits = Limits(wall: Limits.longestTime, cpu: Limits.longestTime, memory: Limits.mostBytes)
-    (limits.cpuTotal, limits.fileSize, limits.logBytes) = (Limits.longestTime, Limits.mostBytes, Limits.mostBytes)
+    var limits = Limits(wall: Limits.longestTime, cpu: Limits.longestTime, memory: Limits.maxBytes)
+    (limits.cpuTotal, limits.fileSize, limits.logBytes) = (Limits.longestTime, Limits.maxBytes, Limits.maxBytes)
     (limits.threads, limits.frameBytes) = (Limits.threadsRange.upperBound, 1 << 30)
     let plugin = try await host.load("libc.so.6", policy: Policy(limits: limits))
     #expect(try await plugin.call("abs", "i32(i32)", -5).value == .signed(5))

@@ -31,7 +31,7 @@ import Testing
     func signature(_ count: Int) -> String {
       "void(" + Array(repeating: "i8", count: count).joined(separator: ",") + ")"
     }
-    #expect(try CallSignature(parsing: signature(CallSignature.mostArguments)).arguments.count == 32)
+    #expect(try CallSignature(parsing: signature(CallSignature.maxArguments)).arguments.count == 32)
     #expect(throws: CallSignature.ParseError.self) { try CallSignature(parsing: signature(33)) }
     #expect(throws: CallSignature.ParseError.self) {
       try CallSignature(parsing: "void(" + String(repeating: " ", count: 1024) + ")")

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ControlUseTests {
   @Test("no more than so many requests for exclusive control are open") func isBounded() {
     var control = ControlUse()
-    let taken = (0..<ControlUse.mostPending + 1).map { _ in control.request() }
+    let taken = (0..<ControlUse.maxPending + 1).map { _ in control.request() }
     #expect(taken.dropLast().allSatisfy { $0 } && taken.last == false)
     control.answered(granted: false)
     let again = control.request()

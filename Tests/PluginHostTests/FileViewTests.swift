@@ -72,6 +72,6 @@ import Testing
       ("/proc/1x", false),
     ])
   func folders(path: String, isRefused: Bool) {
-    #expect((RevealingFolder.objection(toReal: path) != nil) == isRefused)
+    #expect((RevealingFolder.rejectionReason(forReal: path) != nil) == isRefused)
   }
 }

@@ -79,7 +79,7 @@ import Testing
     let file = try OwnedDescriptor.open(folder + "/gone", O_RDWR | O_CREAT)
     unlink(folder + "/gone")
     #expect(try walk.open("/proc/self/fd/\(file.number)").identity == file.identity())
-    // A folder's links are judged by where it lies.
+    // A folder's links are checked by where it lies.
     let own = try OwnedDescriptor.open(folder + "/own/deep", O_RDONLY | O_DIRECTORY)
     let guarded = GrantWalk(writable: [try Files.identity(of: folder + "/own")])
     #expect(throws: GrantWalk.Failure.link("planted")) {

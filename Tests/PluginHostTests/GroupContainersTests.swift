@@ -53,9 +53,10 @@ import Testing
   }
 
   @Test func contradictionsAreNamed() {
-    #expect(GroupContainers.objection(to: ["a", "b"]) == nil && GroupContainers.objection(to: [""]) == nil)
-    #expect(GroupContainers.objection(to: ["a", "a"])?.contains("two containers") == true)
-    #expect(GroupContainers.objection(to: ["", "a"])?.contains("every app group") == true)
-    #expect(GroupContainers.objection(to: (0...32).map { "\($0)" })?.contains("at most 32") == true)
+    #expect(
+      GroupContainers.rejectionReason(for: ["a", "b"]) == nil && GroupContainers.rejectionReason(for: [""]) == nil)
+    #expect(GroupContainers.rejectionReason(for: ["a", "a"])?.contains("two containers") == true)
+    #expect(GroupContainers.rejectionReason(for: ["", "a"])?.contains("every app group") == true)
+    #expect(GroupContainers.rejectionReason(for: (0...32).map { "\($0)" })?.contains("at most 32") == true)
   }
 }

@@ -115,7 +115,7 @@ import Testing
   @Test(arguments: [6, 7, 37, 38, 0xdead_0000_0006] as [UInt64]) func locksAreCounted(_ command: UInt64) throws {
     var grants = NotificationPolicy.Grants()
     #expect(try decide("fcntl", [3, command]) == .grant(.fileLock))
-    grants.fileLocks = NotificationPolicy.Grants.mostFileLocks
+    grants.fileLocks = NotificationPolicy.Grants.maxFileLocks
     #expect(errno(of: try decide("fcntl", [3, command], grants: grants)) == ENOLCK)
     #expect(errno(of: try decide("fcntl", [3, 8])) == EPERM)
   }
@@ -174,11 +174,11 @@ import Testing
 
   @Test func watchesAreCounted() throws {
     var grants = NotificationPolicy.Grants()
-    for _ in 0..<NotificationPolicy.Grants.mostWatches {
+    for _ in 0..<NotificationPolicy.Grants.maxWatches {
       guard case .grant(.watch) = try decide("epoll_ctl", [3, 1], grants: grants) else { break }
       grants.add(.watch)
     }
-    #expect(grants.watches == NotificationPolicy.Grants.mostWatches)
+    #expect(grants.watches == NotificationPolicy.Grants.maxWatches)
     #expect(errno(of: try decide("epoll_ctl", [3, 1], grants: grants)) == ENOSPC)
   }
 
@@ -189,7 +189,7 @@ import Testing
     policy.limits.threads = 64
     var grants = NotificationPolicy.Grants()
     func ask(running: Int, after microseconds: Int, asker: Int = 1) throws -> Bool {
-      grants.heard(from: UInt32(asker))
+      grants.noteCall(from: UInt32(asker))
       let decision = try decide(
         "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants,
         now: .seconds(1) + .microseconds(microseconds), asker: UInt32(asker))
@@ -214,7 +214,7 @@ import Testing
     policy.limits.threads = 1
     var grants = NotificationPolicy.Grants()
     for index in 0..<200 {
-      grants.heard(from: 7)
+      grants.noteCall(from: 7)
       let now = Duration.seconds(1) + .microseconds(index * 20)
       let decision = try decide(
         "clone", [Self.threadFlags], policy: policy, grants: grants, now: now, asker: 7)

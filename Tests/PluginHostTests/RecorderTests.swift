@@ -19,12 +19,12 @@ import Testing
   @Test func keepsAsManyRowsAsThereIsRoom() {
     var recorder = DenialRecorder()
     for index in 0..<10_000 { recorder.record(layer: "seccomp", operation: "ioctl", target: "\(index)") }
-    #expect(recorder.denials.count == DenialRecorder.mostRows)
-    #expect(recorder.dropped == 10_000 - DenialRecorder.mostRows)
+    #expect(recorder.denials.count == DenialRecorder.maxRows)
+    #expect(recorder.dropped == 10_000 - DenialRecorder.maxRows)
     // A row that is there goes on counting.
     recorder.record(layer: "seccomp", operation: "ioctl", target: "0")
     #expect(recorder.denials.first?.count == 2)
-    #expect(recorder.denials.map(\.target) == (0..<DenialRecorder.mostRows).map(String.init), "in their order")
+    #expect(recorder.denials.map(\.target) == (0..<DenialRecorder.maxRows).map(String.init), "in their order")
   }
 }
 

@@ -15,7 +15,7 @@ import Testing
     var accepted = 0
     while scheduled.add(download("large-\(accepted)", body: 60_000)) == 0 { accepted += 1 }
     #expect(accepted == (1 << 20) / 60_200)
-    #expect(scheduled.bytes <= ScheduledDownloads.mostBytes)
+    #expect(scheduled.bytes <= ScheduledDownloads.maxBytes)
     #expect(scheduled.add(download("small")) == 0)
   }
 

@@ -60,7 +60,7 @@ private struct Simulation {
       if random.chance(20) { memory = limits.memory + 1 }
       let measured = random.chance(10) ? nil : memory
       let action = dog.tick(at: now, cpu: cpu, memory: measured)
-      if let complaint = judge(action, measured) { return complaint }
+      if let complaint = check(action, measured) { return complaint }
       if case .kill = action {
         dog.end(at: now)
         return dog.tick(at: now + limits.wall, cpu: cpu * 2, memory: .max) == .none ? nil : "a second verdict"
@@ -79,7 +79,7 @@ private struct Simulation {
     call = nil
   }
 
-  private func judge(_ action: Watchdog.Action, _ measured: Int?) -> String? {
+  private func check(_ action: Watchdog.Action, _ measured: Int?) -> String? {
     let used = call.map { cpu - $0.cpu } ?? .zero
     let wall = call.map { now - $0.since } ?? .zero
     let isOver =

@@ -196,7 +196,7 @@ import Testing
     #expect(dog.peakMemory == 1 << 20 | 1)
   }
 
-  @Test func memoryIsJudgedBetweenCallsToo() {
+  @Test func memoryIsCheckedBetweenCallsToo() {
     var dog = calling()
     dog.callEnded(at: Self.second)
     #expect(

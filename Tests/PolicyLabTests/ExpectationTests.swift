@@ -45,9 +45,9 @@ import Testing
       #expect(throws: PolicyLab.Expectation.Invalid.self) { try PolicyLab.Expectation(parsing: text) }
       return
     }
-    let objection = try PolicyLab.Expectation(parsing: text).objection(to: observed)
-    #expect((objection == nil) == holds, "\(objection ?? "no objection")")
-    #expect(objection?.isEmpty != true)
+    let rejectionReason = try PolicyLab.Expectation(parsing: text).rejectionReason(for: observed)
+    #expect((rejectionReason == nil) == holds, "\(rejectionReason ?? "no rejectionReason")")
+    #expect(rejectionReason?.isEmpty != true)
   }
 
   @Test(

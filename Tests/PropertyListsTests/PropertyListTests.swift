@@ -28,7 +28,7 @@ import Testing
   /// Foundation takes a set for a dictionary, and ends the process.
   @Test func setsAndReferencesAreNone() throws {
     for marker in [0xb1, 0xc1, 0x80, 0x70, 0xe0, 0xf0] as [UInt8] {
-      #expect(throws: PropertyList.Objection.malformed, "\(marker)") { try PropertyList(nested(0, last: [marker, 0])) }
+      #expect(throws: PropertyList.ReadError.malformed, "\(marker)") { try PropertyList(nested(0, last: [marker, 0])) }
     }
   }
 
@@ -51,17 +51,17 @@ import Testing
   }
 
   @Test func sharedObjectsDontMultiply() throws {
-    #expect(throws: PropertyList.Objection.tooLarge) { try PropertyList(nested(40, last: [0x50])) }
+    #expect(throws: PropertyList.ReadError.tooLarge) { try PropertyList(nested(40, last: [0x50])) }
   }
 
   @Test func boundsOfBinaryLists() throws {
-    #expect(throws: PropertyList.Objection.tooDeep) { try BinaryPropertyList.check(nested(70, last: [0x50])) }
+    #expect(throws: PropertyList.ReadError.tooDeep) { try BinaryPropertyList.check(nested(70, last: [0x50])) }
     // The last array holds the first one.
-    #expect(throws: PropertyList.Objection.tooDeep) { try BinaryPropertyList.check(nested(1, last: [0xa1, 0])) }
-    #expect(throws: PropertyList.Objection.malformed) {
+    #expect(throws: PropertyList.ReadError.tooDeep) { try BinaryPropertyList.check(nested(1, last: [0xa1, 0])) }
+    #expect(throws: PropertyList.ReadError.malformed) {
       try BinaryPropertyList.check(nested(1, last: [0xa1, 9]))
     }
-    #expect(throws: PropertyList.Objection.malformed) { try BinaryPropertyList.check(Array("bplist00".utf8)) }
+    #expect(throws: PropertyList.ReadError.malformed) { try BinaryPropertyList.check(Array("bplist00".utf8)) }
     try BinaryPropertyList.check(nested(10, last: [0x50]))
   }
 
@@ -86,8 +86,8 @@ import Testing
     #expect(try PropertyList(bytes).root["CFBundleExecutable"] as? String == "a.so")
   }
 
-  private func objection(_ text: String) -> PropertyList.Objection? {
-    do throws(PropertyList.Objection) {
+  private func readError(_ text: String) -> PropertyList.ReadError? {
+    do throws(PropertyList.ReadError) {
       _ = try PropertyList(Array(text.utf8))
       return nil
     } catch {
@@ -112,39 +112,39 @@ import Testing
       "<plist><dict><key>a</key>" + String(repeating: "<array>", count: levels - 1)
         + String(repeating: "</array>", count: levels - 1) + "</dict></plist>"
     }
-    #expect(objection(nested(64)) == nil)
-    #expect(objection(nested(66)) == .tooDeep)
-    #expect(objection("<plist>" + String(repeating: "<dict><key>k</key>", count: 50_000)) == .tooDeep)
-    #expect(objection("<plist>" + String(repeating: "<array ><array a='b'>\n", count: 40_000)) == .tooDeep)
+    #expect(readError(nested(64)) == nil)
+    #expect(readError(nested(66)) == .tooDeep)
+    #expect(readError("<plist>" + String(repeating: "<dict><key>k</key>", count: 50_000)) == .tooDeep)
+    #expect(readError("<plist>" + String(repeating: "<array ><array a='b'>\n", count: 40_000)) == .tooDeep)
     // What closes nothing, or is closed in a comment, doesn't count.
-    #expect(objection("<plist>" + String(repeating: "<array><!--</array>-->", count: 10_000)) == .tooDeep)
+    #expect(readError("<plist>" + String(repeating: "<array><!--</array>-->", count: 10_000)) == .tooDeep)
     #expect(
-      objection("<plist>" + String(repeating: "</array>", count: 1000) + String(repeating: "<array>", count: 9000))
+      readError("<plist>" + String(repeating: "</array>", count: 1000) + String(repeating: "<array>", count: 9000))
         == .tooDeep)
     let flat =
       "<dict>" + (0..<2000).map { "<key>k\($0)</key><array/><key>d\($0)</key><dict></dict>" }.joined() + "</dict>"
-    #expect(objection("<plist>\(flat)</plist>") == nil)
-    #expect(objection(String(repeating: "(", count: 1 << 19)) == .tooManyContainers)
-    #expect(objection(String(repeating: "{a=", count: 1 << 18)) == .tooManyContainers)
+    #expect(readError("<plist>\(flat)</plist>") == nil)
+    #expect(readError(String(repeating: "(", count: 1 << 19)) == .tooManyContainers)
+    #expect(readError(String(repeating: "{a=", count: 1 << 18)) == .tooManyContainers)
   }
 
   @Test("Encodings in which brackets could hide aren't read", arguments: ["utf-7", "UTF-16", "ibm037", "shift_jis"])
   func otherEncodings(name: String) {
-    #expect(objection("<?xml version=\"1.0\" encoding=\"\(name)\"?><plist><dict/></plist>") == .notUTF8)
-    #expect(objection("<?xml encoding = '\(name)'?><plist><dict/></plist>") == .notUTF8)
+    #expect(readError("<?xml version=\"1.0\" encoding=\"\(name)\"?><plist><dict/></plist>") == .notUTF8)
+    #expect(readError("<?xml encoding = '\(name)'?><plist><dict/></plist>") == .notUTF8)
   }
 
   @Test func wideTextAndInvalidTextAreRefused() {
     let wide = Array("<plist><dict/></plist>".utf16).flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
-    #expect(throws: PropertyList.Objection.notUTF8) { try PropertyList([0xff, 0xfe] + wide) }
-    #expect(throws: PropertyList.Objection.notUTF8) { try PropertyList(Array("<plist><dict>".utf8) + [0xc3, 0x28]) }
+    #expect(throws: PropertyList.ReadError.notUTF8) { try PropertyList([0xff, 0xfe] + wide) }
+    #expect(throws: PropertyList.ReadError.notUTF8) { try PropertyList(Array("<plist><dict>".utf8) + [0xc3, 0x28]) }
   }
 
   @Test func whatIsNoDictionaryIsNone() {
-    #expect(objection("<plist><array/></plist>") == .notADictionary)
-    #expect(objection("word") == .notADictionary)
-    #expect(objection("") != nil)
-    #expect(throws: PropertyList.Objection.tooLong) { try PropertyList([UInt8](repeating: 0x20, count: 1 << 20 | 1)) }
+    #expect(readError("<plist><array/></plist>") == .notADictionary)
+    #expect(readError("word") == .notADictionary)
+    #expect(readError("") != nil)
+    #expect(throws: PropertyList.ReadError.tooLong) { try PropertyList([UInt8](repeating: 0x20, count: 1 << 20 | 1)) }
   }
 
   @Test("Mutated text is decoded or refused")

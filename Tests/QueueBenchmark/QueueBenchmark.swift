@@ -27,7 +27,7 @@ enum QueueBenchmark {
           transferClass: .visible, declaredSize: Int64(number), directory: folder, fileName: "file-\(number)"))
     }
     var storeOptions = AssetStore.Options()
-    storeOptions.mostOpenJobsPerApp = count
+    storeOptions.maxOpenJobsPerApp = count
     let clock = ContinuousClock()
 
     var store = try AssetStore(opening: "\(folder)/state", options: storeOptions)

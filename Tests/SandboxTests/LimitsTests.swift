@@ -12,16 +12,16 @@ import Testing
   }
 
   @Test func numbersHaveRanges() {
-    #expect(Limits().objection == nil)
+    #expect(Limits().rejectionReason == nil)
     for (name, limit, least, most) in Self.numbers {
       var limits = Limits()
       for value in [least, most] {
         limits[keyPath: limit] = value
-        #expect(limits.objection == nil, "\(name) \(value)")
+        #expect(limits.rejectionReason == nil, "\(name) \(value)")
       }
       for value in [least - 1, most + 1, -1, .min, .min + 1, .max, .max / 2 + 1] {
         limits[keyPath: limit] = value
-        #expect(limits.objection?.hasPrefix("\(name) is \(value); ") == true, "\(name) \(value)")
+        #expect(limits.rejectionReason?.hasPrefix("\(name) is \(value); ") == true, "\(name) \(value)")
       }
     }
   }
@@ -31,14 +31,14 @@ import Testing
       var limits = Limits()
       for time in [.nanoseconds(1), .seconds(900_000_000)] as [Duration] {
         limits[keyPath: limit] = time
-        #expect(limits.objection == nil, "\(name) \(time)")
+        #expect(limits.rejectionReason == nil, "\(name) \(time)")
       }
       let wrong: [Duration] = [
         .zero, .nanoseconds(-1), .seconds(900_000_001), .seconds(Int64.max), .seconds(Int64.min),
       ]
       for time in wrong {
         limits[keyPath: limit] = time
-        #expect(limits.objection?.hasPrefix("\(name) is ") == true, "\(name) \(time)")
+        #expect(limits.rejectionReason?.hasPrefix("\(name) is ") == true, "\(name) \(time)")
       }
     }
   }

@@ -17,7 +17,7 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var declaredSize: Int64?
   public var digest: ContentDigest?
   public var chunks: ChunkList?
-  /// Other URLs of the same bytes, at most `mostMirrors`. They need a chunk list, which says who sent what was wrong, and
+  /// Other URLs of the same bytes, at most `maxMirrors`. They need a chunk list, which says who sent what was wrong, and
   /// get none of the headers unless they are at the same origin.
   public var mirrors: [String]
   /// An absolute path: the directory in which the finished file appears. Staging lies on the same filesystem.
@@ -86,25 +86,27 @@ public struct DownloadSpecification: Sendable, Equatable {
   /// Bytes that a file may have: far more than a volume holds, and few enough that sums of them are numbers.
   public static let largestSize: Int64 = 1 << 50
 
-  public static let mostMirrors = 16
+  public static let maxMirrors = 16
 
   /// Why no journal takes it, whatever its app may do; nil: nothing is wrong with its numbers.
-  public var objection: String? {
+  public var rejectionReason: String? {
     if let size = declaredSize, !(0...Self.largestSize).contains(size) {
       return "the declared size is \(size); at most \(Self.largestSize) bytes are possible"
     }
     if let chunks, chunks.totalSize > Self.largestSize {
       return "the chunk list is for \(chunks.totalSize) bytes; at most \(Self.largestSize) are possible"
     }
-    if !mirrors.isEmpty, chunks == nil { return "it has mirrors, but no chunk list to judge by what they send" }
-    if mirrors.count > Self.mostMirrors { return "it has \(mirrors.count) mirrors; at most \(Self.mostMirrors) do" }
+    if !mirrors.isEmpty, chunks == nil { return "it has mirrors, but no chunk list to check what they send against" }
+    if mirrors.count > Self.maxMirrors { return "it has \(mirrors.count) mirrors; at most \(Self.maxMirrors) do" }
     if let mirror = mirrors.first(where: { $0.utf8.count > DownloadRules.longestURL }) {
       return "a mirror's URL has \(mirror.utf8.count) bytes; at most \(DownloadRules.longestURL) do"
     }
-    if let objection = DownloadRules.objection(toMethod: method, bodyLength: body.count) { return objection }
+    if let rejectionReason = DownloadRules.rejectionReason(forMethod: method, bodyLength: body.count) {
+      return rejectionReason
+    }
     if !hasRanges, chunks != nil { return "it has a chunk list, and \(method) requests with bodies have no parts" }
     for header in headers {
-      if let objection = DownloadRules.objection(toHeader: header) { return objection }
+      if let rejectionReason = DownloadRules.rejectionReason(forHeader: header) { return rejectionReason }
     }
     if !(-100...100).contains(priority) { return "priority \(priority) is outside -100...100" }
     return nil

@@ -9,9 +9,9 @@ public struct JobID: Sendable, Hashable, Comparable, CustomStringConvertible {
 }
 
 public enum JobState: Sendable, Equatable {
-  /// Not complete: running, queued, or held up for a reason that is judged anew.
+  /// Not complete: running, queued, or held up for a reason that is checked anew.
   case open
-  /// Paused by someone's wish; what is there stays.
+  /// Paused by a command; what is there stays.
   case paused
   /// Size and digest are right and the file is synchronised; it only has to be published.
   case verified

@@ -38,7 +38,7 @@ final class ClientListener: @unchecked Sendable {
     self.path = path
     self.opened = opened
     self.receive = receive
-    admission = ConnectionAdmission(openFiles: Files.mostOpen)
+    admission = ConnectionAdmission(openFiles: Files.maxOpen)
     release = loop.newKey()
     watched = try loop.watch(self.socket.number) { [weak self] in self?.accept() }
   }

@@ -473,10 +473,10 @@ extension AssetService {
     runs[number] = ActiveRun(run: run, app: app, generation: generation, summary: summary)
     record(summary)
     log(app, "wake", "run \(number), \(summary.request)")
-    Task { [host] in await run.run(in: host) { [weak self] in await self?.heard(number, $0) } }
+    Task { [host] in await run.run(in: host) { [weak self] in await self?.received(number, $0) } }
   }
 
-  private func heard(_ number: Int64, _ news: ExtensionRun.News) {
+  private func received(_ number: Int64, _ news: ExtensionRun.News) {
     guard let run = runs[number] else { return }
     let app = run.app
     if case .answered = news, core.apps[app]?.lifecycle.active?.run != number { return }

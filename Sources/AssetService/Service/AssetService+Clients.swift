@@ -179,7 +179,7 @@ extension AssetService {
       applicationGroups: Set(description(of: app)?.appGroups ?? []), request: nil,
       allowsPlainHTTPToLoopback: configuration.isDevelopment)
     var value = value
-    if let rejection = rules.objection(to: Download(value)) {
+    if let rejection = rules.rejectionReason(for: Download(value)) {
       clients[id]?.connection.answer(request, .failure(ServiceFailure(rejection)))
       return
     }

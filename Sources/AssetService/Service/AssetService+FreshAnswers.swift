@@ -14,7 +14,7 @@ extension AssetService {
     if download.isDiscarded { return false }
     if download.hasFreshAnswer, !entry.isCancelling, differs(record.specification, from: download.value) {
       // The service died between the answer and the engine's journal.
-      Task { await self.goOn(app, unique) }
+      Task { await self.resumeDownload(app, unique) }
       return true
     }
     guard !download.hasFreshAnswer, !entry.isCancelling, record.leftover != nil else {
@@ -59,14 +59,14 @@ extension AssetService {
       }
       downloads[app]?[unique] = download
       freshAnswers.remove(unique, of: app)
-      Task { await self.goOn(app, unique) }
+      Task { await self.resumeDownload(app, unique) }
       return true
     }
     return false
   }
 
   /// The engine takes the new request over from what the old one left.
-  private func goOn(_ app: String, _ unique: String) async {
+  private func resumeDownload(_ app: String, _ unique: String) async {
     guard let download = downloads[app]?[unique], let entry = download.entry, !entry.isCancelling else { return }
     do {
       let result = try await transfers.add([request(app, download.value, entry)])[0]

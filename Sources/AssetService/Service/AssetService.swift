@@ -470,7 +470,7 @@ extension ServiceFailure {
 extension AssetStore.Options {
   static var service: Self {
     var options = Self()
-    options.mostOpenJobsPerApp = 100_000
+    options.maxOpenJobsPerApp = 100_000
     return options
   }
 }

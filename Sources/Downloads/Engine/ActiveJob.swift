@@ -22,7 +22,7 @@ final class ActiveJob {
   /// What follows when everything received is safe.
   enum Next: Sendable {
     case verify
-    case retry(TransferProblem, own: Duration?)
+    case retry(TransferProblem, retryAfter: Duration?)
     case hold(Hold.Reason, Duration?)
     case pause
     case yield
@@ -78,7 +78,7 @@ final class ActiveJob {
   var chunks: ChunkMap?
   var sources: SourceTable
   /// Whether it was looked at which of them may be asked.
-  var hasJudgedSources = false
+  var hasValidatedSources = false
   /// Challenges answered, by origin, where there are several.
   var challenged: [String: Int] = [:]
 
@@ -193,7 +193,7 @@ final class Segment {
     case elsewhere(String)
     case again(ResumePolicy.Ask, ResumePolicy.Fault)
     case next(ActiveJob.Next)
-    case problem(TransferProblem, own: Duration?)
+    case problem(TransferProblem, retryAfter: Duration?)
     case authenticate(EngineCore.Asked)
     case complete
   }

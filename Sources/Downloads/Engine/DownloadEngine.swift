@@ -70,7 +70,7 @@ public final class DownloadEngine: Sendable {
     mailbox.post { $0.perform(.setClass(transferClass), on: id) }
   }
 
-  /// Tells what the machine is like now; every gate is judged anew.
+  /// Tells what the machine is like now; every gate is checked anew.
   public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.setConditions(conditions) } }
 
   /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
@@ -135,7 +135,7 @@ private final class EngineThread: @unchecked Sendable {
   func start() throws(SystemCallError) {
     try Threads.detach("outrider.net") { [self] in
       core.run()
-      for letter in core.mailbox.close() { letter(core) }
+      for message in core.mailbox.close() { message(core) }
       core.closed()
     }
   }

@@ -19,7 +19,7 @@ extension EngineCore {
           for (specification, result) in zip(others, results) {
             core.added(specification, result, moment)
             // Of very many, each would be looked up for it.
-            guard results.count <= Self.mostTold, let id = result.job else { continue }
+            guard results.count <= Self.maxTold, let id = result.job else { continue }
             core.tellIfBlocked(
               id, specification.transferClass, core.origins.number(of: Self.origin(of: specification.url)))
           }
@@ -34,7 +34,7 @@ extension EngineCore {
     }
   }
 
-  private static let mostTold = 64
+  private static let maxTold = 64
 
   /// Of one that can't even begin, somebody is told why. Those that only wait for a slot aren't news.
   func tellIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
@@ -46,7 +46,7 @@ extension EngineCore {
     events.send(.waiting(id, explanation))
   }
 
-  /// Of each, the running job of that name which expects something else of its bytes: it has judged some by that.
+  /// Of each, the running job of that name which expects something else of its bytes: it has checked some by that.
   private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {
     if active.isEmpty { return Array(repeating: nil, count: specifications.count) }
     let running = Dictionary(grouping: active.values) { $0.record.specification.identifier }
@@ -64,7 +64,7 @@ extension EngineCore {
     case .added(let id, let generation):
       let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
       // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
-      if added.count < EngineCore.mostAdded, specification.budget == nil, generation == 1 { added[id] = record }
+      if added.count < EngineCore.maxAdded, specification.budget == nil, generation == 1 { added[id] = record }
       let entry = entry(of: record)
       // A person waits: whether the road is free is found out now.
       if entry.transferClass == .foreground { origins[entry.origin].breaker.hurry(now: clock.boot) }

@@ -72,16 +72,16 @@ extension EngineCore: TransportClient {
     case 429, 503:
       let asked = waitAsked(head)
       if let asked { leaveAlone(segment.url, for: asked, value: head.first("retry-after") ?? "") }
-      return .problem(.status(head.status), own: asked)
+      return .problem(.status(head.status), retryAfter: asked)
     default:
-      return .problem(.status(head.status), own: nil)
+      return .problem(.status(head.status), retryAfter: nil)
     }
   }
 
   private func resumePlan(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> Segment.Plan? {
     // Believed, it would wait for that much room for ever.
     if let total = ResumePolicy.total(of: head), total > DownloadSpecification.largestSize {
-      return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), own: nil)
+      return .problem(.protocolFault("\(segment.url.origin) says that the file has \(total) bytes"), retryAfter: nil)
     }
     if job.chunks != nil, head.status == 200, segment.ask != .whole,
       job.sources.hasOtherWithRanges(than: segment.source)
@@ -105,7 +105,7 @@ extension EngineCore: TransportClient {
     switch decision {
     case .append(let entity):
       noteCondition(segment)
-      hear(head, job)
+      keepDigests(of: head, job)
       job.mayBeRangeless = false
       accept(job, segment, entity, head, from: segment.start)
       needsSchedule = needsSchedule || segment.chunks != nil
@@ -119,10 +119,10 @@ extension EngineCore: TransportClient {
       }
       if validatorChanged {
         job.record.history.validatorRestarts += 1
-        if job.record.history.validatorRestarts > Self.mostValidatorRestarts {
+        if job.record.history.validatorRestarts > Self.maxValidatorRestarts {
           // The next attempt has nothing to compare with, and may find it settled. It is no progress, however much comes.
           startAfresh(job, reason: "the file changed on the server")
-          return .problem(.protocolFault("its file changes with every request"), own: nil)
+          return .problem(.protocolFault("its file changes with every request"), retryAfter: nil)
         }
       }
       startAfresh(
@@ -130,7 +130,7 @@ extension EngineCore: TransportClient {
         reason: validatorChanged
           ? "the file changed on the server" : segment.whyWhole ?? "the server sends all of it",
         isAnother: validatorChanged)
-      hear(head, job)
+      keepDigests(of: head, job)
       let known = job.unfulfilled?.digests(for: entity) ?? []
       job.toldDigests += known
       entity.reprDigest = entity.reprDigest ?? known.first
@@ -152,16 +152,16 @@ extension EngineCore: TransportClient {
   }
 
   /// Digests of a coded representation say nothing about the file.
-  private func hear(_ head: ResponseHead, _ job: ActiveJob) {
+  private func keepDigests(of head: ResponseHead, _ job: ActiveJob) {
     // What the download itself declares needs no word of the server's.
     guard job.record.specification.digest == nil, head.contentCoding == nil else { return }
     let told = DigestField(head.values("repr-digest"))?.known ?? []
     job.toldDigests += told.filter { !job.toldDigests.contains($0) }
   }
 
-  static let mostValidatorRestarts = 2
-  static let mostOtherwise = 4
-  static let mostServerFaults = 3
+  static let maxValidatorRestarts = 2
+  static let maxOtherwise = 4
+  static let maxServerFaults = 3
 
   /// A server that sends everything where a piece was asked for: what is there already isn't taken again.
   private func wholeForChunks(

@@ -144,7 +144,9 @@ extension DownloadEngine {
     }
     var results: [AddResult] = []
     for specification in specifications {
-      if specification.objection == nil, let id = replaced.removeValue(forKey: Array(specification.identifier.utf8)) {
+      if specification.rejectionReason == nil,
+        let id = replaced.removeValue(forKey: Array(specification.identifier.utf8))
+      {
         results.append(try await supersede(id, with: specification))
       } else {
         results += try await add([specification])

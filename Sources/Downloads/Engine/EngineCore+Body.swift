@@ -69,19 +69,19 @@ extension EngineCore {
   }
 
   /// Buffers that wait for their digest while their transfer goes on.
-  private static let mostHashBacklog = 4
+  private static let maxHashBacklog = 4
 
   /// Whether the transfer has to wait until this buffer is hashed. Read from the file later it would take more of the
   /// processor than hashing it does; only what a resumed transfer is ahead of its old bytes' digest is read so.
   func hash(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) -> Bool {
     guard let hasher = job.hasher else { return false }
-    let isBehind = job.hashBacklog >= Self.mostHashBacklog
+    let isBehind = job.hashBacklog >= Self.maxHashBacklog
     // More than all buffers hold: the digest is still at what was there before.
     if isBehind, buffer.offset - job.hashedOffset > Int64(BufferPool.budget) { return false }
     job.hashBacklog += 1
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.hashingLane.async {
-      // A file that can't be read is noticed by the judgement at the end.
+      // A file that can't be read is noticed by the check at the end.
       try? hasher.take(buffer)
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }

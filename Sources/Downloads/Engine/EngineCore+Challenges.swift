@@ -4,9 +4,9 @@ internal import LinuxSystem
 /// Challenges in two phases: the answer ends, somebody is asked, and the request is made again. Nobody is waited for on the
 /// network thread; no answer means no.
 extension EngineCore {
-  static let mostChallenges = 3
+  static let maxChallenges = 3
   /// Nonces that a server may call old before somebody is asked again.
-  static let mostStaleNonces = 8
+  static let maxStaleNonces = 8
 
   /// What somebody was asked, and for which request.
   struct Asked: Sendable {
@@ -45,7 +45,7 @@ extension EngineCore {
     }
     origins[peerNumber].strongestOffered = best.strength
     // A credential was given for a realm: for another one it is asked for anew.
-    if job.staleNonces < Self.mostStaleNonces, let session = job.credentials[origin]?.renewed(by: best) {
+    if job.staleNonces < Self.maxStaleNonces, let session = job.credentials[origin]?.renewed(by: best) {
       // An old nonce isn't a refusal, and counts for itself.
       job.staleNonces += 1
       job.credentials[origin] = session
@@ -55,8 +55,8 @@ extension EngineCore {
       let realm = "realm \"\(Printable.text(best.realm, limit: 60))\""
       return fail("\(peer) asks for a credential (\(best.scheme.rawValue), \(realm)) and there is none")
     }
-    guard challenges(job, origin) < Self.mostChallenges else {
-      return fail("\(peer) refused \(Self.mostChallenges) credentials (\(best.scheme.rawValue))")
+    guard challenges(job, origin) < Self.maxChallenges else {
+      return fail("\(peer) refused \(Self.maxChallenges) credentials (\(best.scheme.rawValue))")
     }
     let challenge = AuthenticationChallenge(
       kind: .credentials(scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy), origin: origin,
@@ -104,10 +104,10 @@ extension EngineCore {
       job.trustedKeys[segment.url.host] = key
       return requestAgain(job, segment)
     default:
-      return judge(job, segment, .fail(unanswered(job, segment, asked)))
+      return conclude(job, segment, .fail(unanswered(job, segment, asked)))
     }
     guard job.credentials[origin] != nil else {
-      return judge(
+      return conclude(
         job, segment,
         .fail(
           TransferFailure(
@@ -161,14 +161,14 @@ extension EngineCore {
   func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd, _ fault: TLSDiagnosis.Fault) {
     let problem = Printable.text(end.message)
     if fault == .notYetValid {
-      if turnsElsewhere(job, segment, "\(segment.url.origin): \(problem)", nil) || holdForClock(job, problem) { return }
+      if switchesSource(job, segment, "\(segment.url.origin): \(problem)", nil) || holdForClock(job, problem) { return }
     }
     // Where revocation counts, nothing is open to question; and old TLS isn't spoken whomever one trusts.
     guard fault != .oldTLS, options.transport.revocation[segment.url.host] == nil, options.answerChallenge != nil,
       job.trustedKeys[segment.url.host] == nil,
-      options.transport.pins[segment.url.host] == nil, challenges(job, segment.url.origin) < Self.mostChallenges
+      options.transport.pins[segment.url.host] == nil, challenges(job, segment.url.origin) < Self.maxChallenges
     else {
-      return judge(
+      return conclude(
         job, segment,
         .fail(TransferFailure(.trust, hop: segment.visited.count, detail: "\(segment.url.origin): \(problem)")))
     }
@@ -185,7 +185,7 @@ extension EngineCore {
 
   func chainShown(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
     guard let problem = segment.trustProblem, let leaf = end.chain.first, let key = LeafKey.pin(ofPEM: leaf) else {
-      return judge(
+      return conclude(
         job, segment,
         .fail(
           TransferFailure(.trust, detail: "\(segment.url.origin): its certificate isn't trusted, and it showed none")))

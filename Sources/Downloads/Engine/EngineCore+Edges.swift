@@ -4,7 +4,7 @@ internal import AssetModel
 /// which nothing else tells what it is, stays with the address that served it last.
 extension EngineCore {
   private func staysAtEdge(_ job: ActiveJob, _ url: ParsedURL) -> Bool {
-    job.record.history.validatorRestarts >= Self.mostValidatorRestarts && job.chunks == nil
+    job.record.history.validatorRestarts >= Self.maxValidatorRestarts && job.chunks == nil
       && ResumePolicy.knownDigest(job.record) == nil && !isProxied(url)
   }
 

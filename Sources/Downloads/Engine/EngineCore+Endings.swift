@@ -29,7 +29,7 @@ extension EngineCore {
       // Wherever it was said: who asked to be left alone is, also by those whom others lead there.
       let until = max(origins[originNumber(url)].retryAfter ?? .zero, clock.boot + wait)
       if until > clock.boot {
-        if turnsElsewhere(job, segment, "\(url.origin) asked to be left alone", nil) { return }
+        if switchesSource(job, segment, "\(url.origin) asked to be left alone", nil) { return }
         return settle(job, rest(job, url, until: until))
       }
       segment.visited.append(segment.url)
@@ -41,11 +41,11 @@ extension EngineCore {
       askAgain(job, segment, ask, fault)
     case .next(let next):
       isReachable(segment)
-      judge(job, segment, next)
+      conclude(job, segment, next)
     case .elsewhere(let why):
-      if !turnsElsewhere(job, segment, why, nil, isFailure: false) { settle(job, .other(why)) }
-    case .problem(let problem, let own):
-      attemptFailed(job, segment, problem, own: own)
+      if !switchesSource(job, segment, why, nil, isFailure: false) { settle(job, .other(why)) }
+    case .problem(let problem, let retryAfter):
+      attemptFailed(job, segment, problem, retryAfter: retryAfter)
     case .authenticate(let asked):
       authenticate(job, segment, asked)
     case .complete:
@@ -62,13 +62,13 @@ extension EngineCore {
   private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
     switch fault {
     case .server(let what)
-    where segment.ask != .whole && turnsElsewhere(job, segment, "\(segment.url.origin): \(what)", nil, isFailure: false):
+    where segment.ask != .whole && switchesSource(job, segment, "\(segment.url.origin): \(what)", nil, isFailure: false):
       return
     case .server(let what):
       job.record.history.serverFaults += 1
       events.send(.note(job.id, "\(segment.url.origin): \(what)"))
-      if job.record.history.serverFaults > Self.mostServerFaults || segment.ask == .whole {
-        return attemptFailed(job, segment, .protocolFault(what), own: nil)
+      if job.record.history.serverFaults > Self.maxServerFaults || segment.ask == .whole {
+        return attemptFailed(job, segment, .protocolFault(what), retryAfter: nil)
       }
       if job.chunks != nil {
         // Once more as it was; whoever has no ranges may still have the whole.
@@ -101,7 +101,7 @@ extension EngineCore {
 
   private func bodyEnded(_ job: ActiveJob, _ segment: Segment) {
     // Nothing said where its bytes belong.
-    guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, own: nil) }
+    guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, retryAfter: nil) }
     isReachable(segment)
     if job.chunks != nil, !writer.isShort {
       writer.flush()
@@ -109,7 +109,7 @@ extension EngineCore {
     }
     if writer.isShort {
       writer.flush()
-      return attemptFailed(job, segment, .truncated, own: nil)
+      return attemptFailed(job, segment, .truncated, retryAfter: nil)
     }
     if !job.isLengthProved, job.record.specification.exactSize == nil, ResumePolicy.knownDigest(job.record) == nil {
       return settle(
@@ -167,7 +167,7 @@ extension EngineCore {
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
     let text = "\(problem == .proxy ? proxyName : segment.url.origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
-      return judge(
+      return conclude(
         job, segment,
         .fail(
           TransferFailure(
@@ -179,26 +179,26 @@ extension EngineCore {
     }
     switch problem {
     case .refusedAddress(let why):
-      judge(
+      conclude(
         job, segment,
         .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
     case .untrusted(let fault): untrusted(job, segment, end, fault)
     case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
     case .aborted:
-      attemptFailed(job, segment, .protocolFault(text), own: nil)
-    case .reset where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate,
-      .http2 where end.cameTooLate && segment.timesTooLate < Self.mostTimesTooLate:
+      attemptFailed(job, segment, .protocolFault(text), retryAfter: nil)
+    case .reset where end.cameTooLate && segment.timesTooLate < Self.maxTimesTooLate,
+      .http2 where end.cameTooLate && segment.timesTooLate < Self.maxTimesTooLate:
       segment.timesTooLate += 1
       requestAgain(job, segment)
     default:
-      judgeHTTP2(segment, problem, end, text)
-      attemptFailed(job, segment, Self.transient(problem, text), own: nil)
+      concludeHTTP2(segment, problem, end, text)
+      attemptFailed(job, segment, Self.transient(problem, text), retryAfter: nil)
     }
   }
 
   /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end
   /// each after so many requests, and what is on its way by then was nobody's fault.
-  static let mostTimesTooLate = 3
+  static let maxTimesTooLate = 3
 
   private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {
     switch problem {

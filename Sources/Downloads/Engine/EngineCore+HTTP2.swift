@@ -11,7 +11,7 @@ extension EngineCore {
   }
 
   /// A broken stream is like a broken connection; a broken connection leaves a protocol that can be broken in fewer ways.
-  func judgeHTTP2(_ segment: Segment, _ problem: TransportEnd.Problem, _ end: TransportEnd, _ text: String) {
+  func concludeHTTP2(_ segment: Segment, _ problem: TransportEnd.Problem, _ end: TransportEnd, _ text: String) {
     // A request fits into one packet. What can't be sent are answers to a flood: there is a limit to those that wait.
     if end.brokeSending, !end.cameTooLate { distrustHTTP2(segment) }
     guard case .http2(let isConnection) = problem else { return }
@@ -36,6 +36,6 @@ extension EngineCore {
 
   func leaveHTTP2(_ url: ParsedURL, _ problem: TransferProblem) -> Segment.Plan {
     origins[originNumber(url)].leavesHTTP2Until = clock.boot + Self.timeWithoutHTTP2
-    return .problem(problem, own: nil)
+    return .problem(problem, retryAfter: nil)
   }
 }

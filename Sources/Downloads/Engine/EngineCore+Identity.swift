@@ -12,14 +12,14 @@ extension EngineCore {
     let otherwise =
       isCertain
       ? failure("\(origin) asks for a client certificate, and nobody gave one that it takes")
-      : .retry(.tls(text), own: nil)
+      : .retry(.tls(text), retryAfter: nil)
     if demand == .unusable {
-      return judge(job, segment, failure("the client certificate for \(text)"))
+      return conclude(job, segment, failure("the client certificate for \(text)"))
     }
-    guard options.answerChallenge != nil else { return judge(job, segment, otherwise) }
-    guard challenges(job, origin) < Self.mostChallenges else {
-      return judge(
-        job, segment, isCertain ? failure("\(origin) refused \(Self.mostChallenges) client certificates") : otherwise)
+    guard options.answerChallenge != nil else { return conclude(job, segment, otherwise) }
+    guard challenges(job, origin) < Self.maxChallenges else {
+      return conclude(
+        job, segment, isCertain ? failure("\(origin) refused \(Self.maxChallenges) client certificates") : otherwise)
     }
     let challenge = AuthenticationChallenge(
       kind: .clientCertificate(isCertain: isCertain), origin: origin, app: job.record.specification.app,
@@ -30,7 +30,7 @@ extension EngineCore {
   func identityAnswered(
     _ job: ActiveJob, _ segment: Segment, _ asked: Asked, _ answer: ChallengeAnswer, _ otherwise: ActiveJob.Next
   ) {
-    guard case .clientCertificate(let identity) = answer else { return judge(job, segment, otherwise) }
+    guard case .clientCertificate(let identity) = answer else { return conclude(job, segment, otherwise) }
     job.identities[asked.challenge.origin] = identity
     requestAgain(job, segment)
   }

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Glibc
 internal import LinuxSystem
 
-/// A file that is all there: judged, then published under its name, or taken back.
+/// A file that is all there: checked, then published under its name, or taken back.
 extension EngineCore {
   func verify(_ job: ActiveJob) {
     job.phase = .verifying
@@ -104,7 +104,7 @@ extension EngineCore {
     case .success(false) where !job.isLengthProved:
       // No length was told: what is there may be a beginning, and the rest can be asked for.
       job.phase = .settling
-      settle(job, .retry(.truncated, own: nil))
+      settle(job, .retry(.truncated, retryAfter: nil))
     case .success(false) where job.chunks != nil:
       fail(
         job,
@@ -158,7 +158,7 @@ extension EngineCore {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     let content = job.content
     job.content = nil
-    if content != nil, active.count < Self.mostWaitingToBePublished, !pool.isCrowded { releaseSlot(of: job) }
+    if content != nil, active.count < Self.maxWaitingToBePublished, !pool.isCrowded { releaseSlot(of: job) }
     publisher.publish(
       Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
         mailbox.post { core in
@@ -168,7 +168,7 @@ extension EngineCore {
       })
   }
 
-  static let mostWaitingToBePublished = 256
+  static let maxWaitingToBePublished = 256
 
   private func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
     switch result {
@@ -188,7 +188,7 @@ extension EngineCore {
         ))
     case .failure(.displaced):
       let specification = job.record.specification
-      let detail = DestinationObjection.displaced(specification.directory, specification.fileName)
+      let detail = DestinationProblem.displaced(specification.directory, specification.fileName)
       fail(job, TransferFailure(.refused, detail: detail))
     case .failure(.lost):
       startAfresh(job, reason: "the verified file is gone")

@@ -30,9 +30,9 @@ extension EngineCore {
   func changed(_ job: ActiveJob, otherwise: String) -> Segment.Plan {
     let reason = "the file changed on the server"
     job.record.history.validatorRestarts += 1
-    guard job.record.history.validatorRestarts <= Self.mostValidatorRestarts else {
+    guard job.record.history.validatorRestarts <= Self.maxValidatorRestarts else {
       startAfresh(job, reason: reason)
-      return .problem(.protocolFault(otherwise), own: nil)
+      return .problem(.protocolFault(otherwise), retryAfter: nil)
     }
     return .next(.restart(reason))
   }
@@ -48,7 +48,7 @@ extension EngineCore {
     }
     segment.whyWhole = what
     guard job.chunks != nil else { return false }
-    if !turnsElsewhere(job, segment, what, nil, isFailure: false) {
+    if !switchesSource(job, segment, what, nil, isFailure: false) {
       job.mayBeRangeless = true
       settle(job, .other(what))
     }

@@ -12,7 +12,7 @@ extension EngineCore {
     // what it gave up before stays given up.
     let specification = job.record.specification
     let isNew = job.record.receivedBytes == 0
-    let others = (1...Self.mostGenerations).filter { isNew && $0 != job.record.generation }.map {
+    let others = (1...Self.maxGenerations).filter { isNew && $0 != job.record.generation }.map {
       stagingName(specification, $0)
     }
     let hasLostPages = job.record.partial?.bootIdentifier == Partial.lostPages
@@ -37,7 +37,7 @@ extension EngineCore {
   }
 
   /// Generations that are looked for.
-  private static let mostGenerations = 8
+  private static let maxGenerations = 8
 
   private func salvaged(_ job: ActiveJob, _ list: ChunkList, _ found: ChunkMap.Found, _ identity: FileIdentity) {
     var entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)

@@ -5,16 +5,16 @@ internal import LinuxSystem
 extension EngineCore {
   /// Bytes that one request of several asks for.
   private func pieceSize(_ job: ActiveJob) -> Int64 {
-    guard let chunks = job.chunks, mostSegments(job) > 1 else { return .max }
+    guard let chunks = job.chunks, maxSegments(job) > 1 else { return .max }
     let share = chunks.missingBytes / Int64(2 * max(1, job.segments.count))
     return min(max(share, chunks.list.chunkSize), 32 << 20)
   }
 
-  private func mostSegments(_ job: ActiveJob) -> Int {
+  private func maxSegments(_ job: ActiveJob) -> Int {
     if job.mayBeRangeless { return 1 }
     switch job.record.transferClass {
-    case .foreground: return options.mostSegments
-    case .essential: return options.mostEssentialSegments
+    case .foreground: return options.maxSegments
+    case .essential: return options.maxEssentialSegments
     case .visible, .prefetch: return 1
     }
   }
@@ -58,7 +58,7 @@ extension EngineCore {
   /// More connections, as long as the last ones added throughput.
   func considerSegment(_ job: ActiveJob, _ now: Duration) {
     guard job.phase == .transferring, job.next == nil, job.record.partial != nil, let chunks = job.chunks,
-      job.segments.count < mostSegments(job), scheduler.permitsConnection(of: job.id),
+      job.segments.count < maxSegments(job), scheduler.permitsConnection(of: job.id),
       !job.mayBeRangeless || job.pendingChunkHashes == 0,
       chunks.missingBytes >= 16 << 20 || job.segments.isEmpty
     else { return }
@@ -69,7 +69,7 @@ extension EngineCore {
     guard job.growth.permits(connections: job.segments.count, bytes: job.writtenBytes, now: now) else { return }
     // As many again: what the last ones brought is the best guess at what others will.
     for _ in 0..<max(1, job.segments.count)
-    where job.segments.count < mostSegments(job) && scheduler.permitsConnection(of: job.id) {
+    where job.segments.count < maxSegments(job) && scheduler.permitsConnection(of: job.id) {
       guard addSegment(job) else { return }
     }
   }
@@ -77,13 +77,13 @@ extension EngineCore {
   /// A file worth it starts with several connections, as soon as the first shows that there are ranges.
   private func openFirstSegments(_ job: ActiveJob) {
     guard let chunks = job.chunks, chunks.missingBytes >= 64 << 20 else { return }
-    while job.segments.count < min(4, mostSegments(job)), scheduler.permitsConnection(of: job.id), addSegment(job) {}
+    while job.segments.count < min(4, maxSegments(job)), scheduler.permitsConnection(of: job.id), addSegment(job) {}
   }
 
   /// A connection that is far behind what another one brought isn't waited for, where no other will come to what is left: its
   /// rest is asked for on a new one.
   func relieveSlowest(_ job: ActiveJob, _ now: Duration) {
-    guard job.phase == .transferring, job.next == nil, job.reliefs < Self.mostReliefs, !buckets.isLimited,
+    guard job.phase == .transferring, job.next == nil, job.reliefs < Self.maxReliefs, !buckets.isLimited,
       !job.mayBeRangeless,
       let chunks = job.chunks, chunks.missingBytes == 0 || job.segments.count == 1
     else { return }
@@ -93,12 +93,12 @@ extension EngineCore {
         return
       }
       guard let writer = segment.writer, let range = segment.chunks, let began = segment.began,
-        now - began >= Self.timeToBeJudged, segment.window.limit == nil, !segment.isWaitingForAllowance,
+        now - began >= Self.measuringTime, segment.window.limit == nil, !segment.isWaitingForAllowance,
         !writer.isPaused
       else { continue }
       let rate = Double(segment.received) / (now - began).inSeconds
       let rest = Double(chunks.list.range(of: range.upperBound - 1).upperBound - writer.offset)
-      let isBehind = rest > rate * (rest / max(job.bestRate, 1) * 4 + Self.timeToBeJudged.inSeconds)
+      let isBehind = rest > rate * (rest / max(job.bestRate, 1) * 4 + Self.measuringTime.inSeconds)
       // With nothing to compare it with, somebody else is tried.
       let isPoor =
         job.bestRate < Self.poorRate && rate < Self.poorRate && now - began >= Self.timeToBePoor
@@ -120,16 +120,16 @@ extension EngineCore {
   /// Nothing came of it at all, and another source may have what only it was asked for.
   private func isSilent(_ segment: Segment, of job: ActiveJob, _ now: Duration) -> Bool {
     segment.writer == nil && segment.question == nil && segment.headDeadline != nil
-      && now - segment.asked >= Self.timeToBeJudged && job.sources.hasOther(than: segment.source)
+      && now - segment.asked >= Self.measuringTime && job.sources.hasOther(than: segment.source)
   }
 
-  private static let mostReliefs = 16
-  private static let timeToBeJudged: Duration = .seconds(3)
+  private static let maxReliefs = 16
+  private static let measuringTime: Duration = .seconds(3)
   /// Bytes per second below which, after so long, a mirror may do better.
   private static let poorRate = 64.0 * 1024
   private static let timeToBePoor: Duration = .seconds(10)
 
-  /// What one connection can bring, for the judgement of others.
+  /// What one connection can bring, by which others are measured.
   func noteRate(_ segment: Segment, of job: ActiveJob) {
     guard let began = segment.began, segment.received >= 256 << 10, clock.boot > began else { return }
     job.bestRate = max(job.bestRate, Double(segment.received) / (clock.boot - began).inSeconds)

@@ -75,7 +75,7 @@ extension EngineCore {
     job.next = nil
     switch next {
     case .verify: verify(job)
-    case .retry(let problem, let own): concludeAttempt(job, problem, own)
+    case .retry(let problem, let retryAfter): concludeAttempt(job, problem, retryAfter)
     case .hold(.disk(let shortage), _):
       job.record.lastError = "\(shortage)"
       forgetWhatCannotBeContinued(job) { core, job in
@@ -106,11 +106,11 @@ extension EngineCore {
       reopen(job)
     case .other(let reason):
       job.restarts += 1
-      guard job.restarts <= Self.mostOtherwise else {
+      guard job.restarts <= Self.maxOtherwise else {
         return concludeAttempt(job, .protocolFault(reason), nil)
       }
       begin(job)
-    // What was received since the last commit has been charged to nobody yet, or what was given up would be judged again.
+    // What was received since the last commit has been charged to nobody yet, or what was given up would be checked again.
     case .rest where job.record.specification.budget != nil || job.record.generation != job.firstGeneration:
       commitAndRetire(job) { _, _ in }
     case .rest:
@@ -243,21 +243,21 @@ extension EngineCore {
   // MARK: Failed attempts
 
   /// One segment of several is given up quietly; the last one ends the attempt.
-  func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, own: Duration?) {
+  func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, retryAfter: Duration?) {
     guard job.next == nil else { return }
-    let setback = SourceTable.Setback(problem: problem, own: own, origin: originNumber(segment.url))
-    if turnsElsewhere(job, segment, problem.description, setback) { return }
-    job.sources.failed(segment.source, with: setback)
+    let failure = SourceTable.Failure(problem: problem, retryAfter: retryAfter, origin: originNumber(segment.url))
+    if switchesSource(job, segment, problem.description, failure) { return }
+    job.sources.failed(segment.source, with: failure)
     if job.chunks != nil, job.segments.count > 1 {
       segment.writer?.flush()
       return release(segment, of: job)
     }
-    let best = job.sources.setback ?? setback
+    let best = job.sources.failure ?? failure
     job.failedAt = best.origin
-    settle(job, .retry(best.problem, own: best.own))
+    settle(job, .retry(best.problem, retryAfter: best.retryAfter))
   }
 
-  func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ own: Duration?) {
+  func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ retryAfter: Duration?) {
     let policy = RetryPolicy(transferClass: job.record.transferClass, appIdleForWeek: false)
     // The hop that failed: who leads there does its part.
     let origin = job.failedAt ?? job.origin
@@ -296,9 +296,9 @@ extension EngineCore {
             .noProgress, status: problem.status, errno: problem.errno,
             detail: "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"), attempt)
       }
-      let delay = RetryAfter.wait(own: policy.delay(fruitless: tries, random: jitter()), asked: own)
+      let delay = RetryAfter.wait(backoff: policy.delay(fruitless: tries, random: jitter()), requested: retryAfter)
       origins[origin].breaker.failed(job: job.id, now: clock.boot, delay: delay)
-      let asked = own.map { " and asks to be left alone for \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
+      let asked = retryAfter.map { " and asks to be left alone for \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
       wait(job, .retry(problem.description + asked), delay, attempt)
     }
   }
@@ -322,7 +322,7 @@ extension EngineCore {
     job.ioError = job.ioError ?? error
     // Later writes may have gone through and left a hole: whoever opens it again trusts checkpoints alone.
     job.distrust("")
-    // The body may have ended before its last buffer was refused: what isn't there can't be judged, let alone published.
+    // The body may have ended before its last buffer was refused: what isn't there can't be checked, let alone published.
     switch job.next {
     case .verify, .retry: job.next = nil
     default: break

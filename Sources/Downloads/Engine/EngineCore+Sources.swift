@@ -4,12 +4,12 @@ internal import AssetModel
 extension EngineCore {
   /// Whom to ask for the next piece; nil: nobody may be asked, and the job was failed for it.
   func nextSource(_ job: ActiveJob) -> (number: Int, url: ParsedURL)? {
-    if !job.hasJudgedSources, !judgeSources(job) { return nil }
+    if !job.hasValidatedSources, !validateSources(job) { return nil }
     let urls = job.sources.urls
     let source = job.sources.next { source in
-      guard urls.count > 1, let url = try? ParsedURL(urls[source]) else { return SourceTable.Burden() }
+      guard urls.count > 1, let url = try? ParsedURL(urls[source]) else { return SourceTable.Load() }
       let origin = originNumber(url)
-      return SourceTable.Burden(
+      return SourceTable.Load(
         isResting: origins.asksToWait(origin, now: clock.boot), isRangeless: origins[origin].rangelessUntil != nil,
         transfers: job.segments.count { $0.source == source })
     }
@@ -17,10 +17,10 @@ extension EngineCore {
   }
 
   /// Those that may be asked are known before the first is. Whether there are any.
-  private func judgeSources(_ job: ActiveJob) -> Bool {
-    job.hasJudgedSources = true
+  private func validateSources(_ job: ActiveJob) -> Bool {
+    job.hasValidatedSources = true
     for (source, text) in job.sources.urls.enumerated() {
-      do throws(Objection) { _ = try judged(text, job.record.specification) } catch {
+      do throws(RefusedURL) { _ = try validatedURL(text, job.record.specification) } catch {
         guard job.sources.forbid(source) else {
           settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
           return false
@@ -49,21 +49,21 @@ extension EngineCore {
   /// What follows when whoever might be asked wants to be left alone until then.
   func rest(_ job: ActiveJob, _ url: ParsedURL, until: Duration) -> ActiveJob.Next {
     // Another one may be back sooner.
-    if let setback = job.sources.setback, setback.isTransient {
-      job.failedAt = setback.origin
-      return .retry(setback.problem, own: setback.own)
+    if let failure = job.sources.failure, failure.isTransient {
+      job.failedAt = failure.origin
+      return .retry(failure.problem, retryAfter: failure.retryAfter)
     }
     return .hold(.retry("\(url.origin) asked to be left alone"), max(.zero, until - clock.boot))
   }
 
   /// What this source did ends its part in the file, but not the file, if another one has it. Whether that is so.
   /// `isFailure`: otherwise it may still have the whole, where nobody has parts.
-  func turnsElsewhere(
-    _ job: ActiveJob, _ segment: Segment, _ why: String, _ setback: SourceTable.Setback?, isFailure: Bool = true
+  func switchesSource(
+    _ job: ActiveJob, _ segment: Segment, _ why: String, _ failure: SourceTable.Failure?, isFailure: Bool = true
   ) -> Bool {
     guard job.next == nil, job.chunks != nil, job.sources.hasOther(than: segment.source) else { return false }
     if isFailure {
-      job.sources.failed(segment.source, with: setback)
+      job.sources.failed(segment.source, with: failure)
     } else {
       job.sources.noteRangeless(segment.source)
     }
@@ -75,18 +75,18 @@ extension EngineCore {
     return true
   }
 
-  /// A judgement that ends the job, unless somebody else has the file, or had it a moment ago.
-  func judge(_ job: ActiveJob, _ segment: Segment, _ next: ActiveJob.Next) {
+  /// Ends the job with `next`, unless somebody else has the file, or had it a moment ago.
+  func conclude(_ job: ActiveJob, _ segment: Segment, _ next: ActiveJob.Next) {
     guard case .fail(let failure) = next else { return settle(job, next) }
-    if turnsElsewhere(job, segment, failure.detail, nil) { return }
+    if switchesSource(job, segment, failure.detail, nil) { return }
     if job.sources.urls.count > 1, job.segments.count > 1, job.next == nil {
       // Others still bring something of it.
       job.sources.failed(segment.source, with: nil)
       return giveUp(segment, of: job)
     }
-    if let setback = job.sources.setback, setback.isTransient {
-      job.failedAt = setback.origin
-      return settle(job, .retry(setback.problem, own: setback.own))
+    if let failure = job.sources.failure, failure.isTransient {
+      job.failedAt = failure.origin
+      return settle(job, .retry(failure.problem, retryAfter: failure.retryAfter))
     }
     settle(job, next)
   }

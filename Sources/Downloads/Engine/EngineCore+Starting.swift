@@ -19,7 +19,7 @@ extension EngineCore {
     } catch {
       switch error.code {
       case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EXDEV:
-        let detail = DestinationObjection.text(error, specification.directory)
+        let detail = DestinationProblem.text(error, specification.directory)
         return settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: detail)))
       default: return fileFailed(job, error)
       }
@@ -35,7 +35,7 @@ extension EngineCore {
     job.allowance = specification.budget == nil ? nil : job.record.reservedBytes
     let chunks = specification.chunks
     let compared = ResumePolicy.isIdentified(job.record) ? 0 : ResumePolicy.comparedLength
-    // Bytes that came before there was a chunk list are judged by it.
+    // Bytes that came before there was a chunk list are checked by it.
     guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
       return salvage(job)
     }
@@ -131,12 +131,12 @@ extension EngineCore {
       addSegment(job)
       return
     }
-    // At the known end there is nothing to ask: what is there is judged here.
+    // At the known end there is nothing to ask: what is there is checked here.
     if let total = specification.exactSize ?? job.record.partial?.entity.total, job.writtenOffset == total, total > 0 {
       return settle(job, .verify)
     }
     let url: ParsedURL
-    do throws(Objection) { url = try judged(specification.url, specification) } catch {
+    do throws(RefusedURL) { url = try validatedURL(specification.url, specification) } catch {
       return settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
     }
     let ask = firstAsk(job, url)
@@ -168,17 +168,19 @@ extension EngineCore {
   }
 
   /// Why a URL isn't asked.
-  struct Objection: Error {
+  struct RefusedURL: Error {
     var text: String
   }
 
   /// One of a job's URLs, as it is asked.
-  func judged(_ text: String, _ specification: DownloadSpecification) throws(Objection) -> ParsedURL {
+  func validatedURL(_ text: String, _ specification: DownloadSpecification) throws(RefusedURL) -> ParsedURL {
     let url: ParsedURL
     do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch {
-      throw Objection(text: "\(Printable.text(text)) isn't a URL: \(error)")
+      throw RefusedURL(text: "\(Printable.text(text)) isn't a URL: \(error)")
     }
-    if let objection = hostRules(specification).objection(to: url) { throw Objection(text: objection) }
+    if let rejectionReason = hostRules(specification).rejectionReason(for: url) {
+      throw RefusedURL(text: rejectionReason)
+    }
     return url
   }
 

@@ -85,7 +85,7 @@ final class EngineCore {
     transport.client = self
   }
 
-  static let mostAdded = 512
+  static let maxAdded = 512
 
   /// Numbers that tell runs, transfers and waits apart.
   func number() -> UInt64 {
@@ -100,9 +100,9 @@ final class EngineCore {
     while true {
       events.gather()
       followWritesInPlace()
-      for letter in mailbox.take() { letter(self) }
+      for message in mailbox.take() { message(self) }
       let now = clock.boot
-      // After the time was read: what was under way isn't judged by time that was slept through.
+      // After the time was read: what was under way isn't measured by time that was slept through.
       noticeSleep()
       releaseDue(now)
       enforceDeadlines(now)
@@ -123,7 +123,7 @@ final class EngineCore {
     for job in active.values {
       used.insert(job.origin)
       if let origin = job.failedAt { used.insert(origin) }
-      if let origin = job.sources.setback?.origin { used.insert(origin) }
+      if let origin = job.sources.failure?.origin { used.insert(origin) }
     }
     origins.forget(except: used)
   }
@@ -215,7 +215,7 @@ final class EngineCore {
     guard let job = active[segment.job] else { return }
     if segment.isConnected { distrustHTTP2(segment) }
     drop(segment)
-    attemptFailed(job, segment, problem, own: nil)
+    attemptFailed(job, segment, problem, retryAfter: nil)
   }
 
   func drop(_ segment: Segment) {
@@ -324,7 +324,7 @@ final class EngineCore {
   /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without
   /// leaving `added` first.
   private func readAhead(of entry: Scheduler.Entry) throws {
-    let next = added.count < Self.mostAdded ? scheduler.upcoming(like: entry, atMost: 64) : []
+    let next = added.count < Self.maxAdded ? scheduler.upcoming(like: entry, atMost: 64) : []
     for record in try journal.journal.jobs([entry.id] + next.filter { added[$0] == nil }) { added[record.id] = record }
   }
 

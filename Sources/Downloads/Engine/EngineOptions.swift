@@ -27,8 +27,8 @@ public struct EngineOptions: Sendable {
   public var bytesPerSecond: Int64?
   public var classBytesPerSecond: [TransferClass: Int64] = [:]
   /// Connections of one job that has a chunk list.
-  public var mostSegments = 8
-  public var mostEssentialSegments = 4
+  public var maxSegments = 8
+  public var maxEssentialSegments = 4
   /// How long downloads of a class wait for a network before they fail; one that isn't named waits as long as it takes.
   public var connectivityPatience: [TransferClass: Duration] = [:]
   /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.

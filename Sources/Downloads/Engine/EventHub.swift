@@ -15,7 +15,7 @@ final class EventHub: Sendable {
   private let state = Mutex(State())
 
   /// Events that wait for a first listener; of more the oldest are forgotten.
-  private static let mostEarly = 1024
+  private static let maxEarly = 1024
 
   func stream() -> AsyncStream<DownloadEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: DownloadEvent.self, bufferingPolicy: .unbounded)
@@ -59,7 +59,7 @@ final class EventHub: Sendable {
     of events: [DownloadEvent], _ state: inout State
   ) -> [AsyncStream<DownloadEvent>.Continuation] {
     guard !events.isEmpty else { return [] }
-    if let early = state.early { state.early = (early + events).suffix(Self.mostEarly) }
+    if let early = state.early { state.early = (early + events).suffix(Self.maxEarly) }
     return Array(state.listeners.values)
   }
 

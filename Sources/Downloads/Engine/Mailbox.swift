@@ -2,37 +2,37 @@ internal import Synchronization
 
 /// Work for the network thread, from any other.
 final class Mailbox: Sendable {
-  typealias Letter = @Sendable (EngineCore) -> Void
+  typealias Message = @Sendable (EngineCore) -> Void
 
   /// nil: the network thread has ended.
-  private let letters = Mutex<[Letter]?>([])
+  private let messages = Mutex<[Message]?>([])
   private let waker: any Waker
 
   init(_ waker: any Waker) { self.waker = waker }
 
-  /// Whether the letter will be read.
+  /// Whether the message will be read.
   @discardableResult
-  func post(_ letter: @escaping Letter) -> Bool {
-    let count = letters.withLock { letters in
-      letters?.append(letter)
-      return letters?.count
+  func post(_ message: @escaping Message) -> Bool {
+    let count = messages.withLock { messages in
+      messages?.append(message)
+      return messages?.count
     }
     if count == 1 { waker.wake() }
     return count != nil
   }
 
-  func take() -> [Letter] {
-    letters.withLock { letters in
-      defer { if letters != nil { letters = [] } }
-      return letters ?? []
+  func take() -> [Message] {
+    messages.withLock { messages in
+      defer { if messages != nil { messages = [] } }
+      return messages ?? []
     }
   }
 
-  /// Takes the last letters; none is accepted from now on.
-  func close() -> [Letter] {
-    letters.withLock { letters in
-      defer { letters = nil }
-      return letters ?? []
+  /// Takes the last messages; none is accepted from now on.
+  func close() -> [Message] {
+    messages.withLock { messages in
+      defer { messages = nil }
+      return messages ?? []
     }
   }
 }

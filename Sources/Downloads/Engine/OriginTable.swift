@@ -1,10 +1,10 @@
 internal import AssetModel
 
 /// What is known of origins: their breakers, how long they want to be left alone, and whether they have ranges. Whoever
-/// redirects may name as many hosts as he likes, so of those that no job waits at only `mostUnused` are remembered, the ones
+/// redirects may name as many hosts as he likes, so of those that no job waits at only `maxUnused` are remembered, the ones
 /// that were used last.
 struct OriginTable {
-  static let mostUnused = 512
+  static let maxUnused = 512
 
   struct State {
     var breaker = OriginBreaker()
@@ -41,7 +41,7 @@ struct OriginTable {
   private var free: [UInt32] = []
   private var uses: UInt64 = 0
   /// How many there may be before it is looked at which of them are in use.
-  private var limit = 2 * mostUnused
+  private var limit = 2 * maxUnused
   /// Origins whose time of fewer requests is over.
   private var calmed: [UInt32] = []
 
@@ -81,7 +81,7 @@ struct OriginTable {
       let (isBlank, otherIsBlank) = (states[left].isBlank, states[right].isBlank)
       return isBlank == otherIsBlank ? lastUse[left] < lastUse[right] : isBlank
     }
-    for number in unused.dropLast(Self.mostUnused) {
+    for number in unused.dropLast(Self.maxUnused) {
       // What the scheduler keeps of it goes, too.
       if states[Int(number)].calmUntil != nil { calmed.append(number) }
       numbers[names[Int(number)]] = nil
@@ -90,7 +90,7 @@ struct OriginTable {
       free.append(number)
     }
     // As many again may come before the next look: it costs a look at every job.
-    limit = 2 * max(Self.mostUnused, numbers.count)
+    limit = 2 * max(Self.maxUnused, numbers.count)
   }
 
   subscript(_ number: UInt32) -> State {

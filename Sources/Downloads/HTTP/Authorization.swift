@@ -6,7 +6,7 @@ enum Authorization {
   }
 
   /// Bytes that a user name, a password or a token may have: all of them go into one line.
-  static let mostBytes = 4096
+  static let maxBytes = 4096
 
   struct Session: Sendable {
     let challenge: Challenge
@@ -30,7 +30,7 @@ enum Authorization {
         else { return nil }
         self.digest = digest
       case (.bearer, .token(let token)):
-        guard !token.isEmpty, token.utf8.count <= Authorization.mostBytes,
+        guard !token.isEmpty, token.utf8.count <= Authorization.maxBytes,
           token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else { return nil }
       default: return nil
@@ -60,7 +60,7 @@ enum Authorization {
   }
 
   private static func isClean(_ text: String) -> Bool {
-    text.utf8.count <= mostBytes && !text.utf8.contains(where: HeaderToken.isControl)
+    text.utf8.count <= maxBytes && !text.utf8.contains(where: HeaderToken.isControl)
   }
 
   /// Whether a scheme can be answered as it was offered.

@@ -22,18 +22,18 @@ struct Challenge: Sendable, Equatable {
     return Strength(scheme: scheme, hash: hash ?? 0)
   }
 
-  private static let mostLines = 16
-  private static let mostBytes = 8192
-  private static let mostChallenges = 32
-  static let mostParameters = 64
+  private static let maxLines = 16
+  private static let maxBytes = 8192
+  private static let maxChallenges = 32
+  static let maxParameters = 64
 
   /// The challenges whose schemes are known, the strongest first; several may share a line. Where a line stops making sense,
   /// the challenge that it was about is dropped with the rest of the line.
   static func parse(_ values: [String]) -> [Challenge] {
     var challenges: [Challenge] = []
-    for value in values.prefix(mostLines) where value.utf8.count <= mostBytes {
+    for value in values.prefix(maxLines) where value.utf8.count <= maxBytes {
       var reader = ChallengeReader(value)
-      while challenges.count < mostChallenges, let item = reader.next() {
+      while challenges.count < maxChallenges, let item = reader.next() {
         guard let scheme = Scheme(rawValue: item.scheme), !item.hasToken68 else { continue }
         challenges.append(Challenge(scheme: scheme, parameters: item.parameters))
       }

@@ -40,7 +40,7 @@ struct ChallengeReader {
       skipBlanks()
       guard let value = value(), endsHere else { return nil }
       let key = HeaderToken.lowercased(name)
-      guard item.parameters.count < Challenge.mostParameters else { return nil }
+      guard item.parameters.count < Challenge.maxParameters else { return nil }
       // A parameter that comes twice: the first one counts.
       if item.parameters[key] == nil { item.parameters[key] = value }
     }

@@ -7,7 +7,7 @@ public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, C
 
     public var description: String {
       switch self {
-      case .tooLong: "it has more than \(ClientCertificate.mostBytes >> 10) KiB"
+      case .tooLong: "it has more than \(ClientCertificate.maxBytes >> 10) KiB"
       case .noCertificate: "there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)"
       case .noKey: "there is no private key in it, as PEM (-----BEGIN PRIVATE KEY-----)"
       case .encryptedKey: "its private key is encrypted; write it without a passphrase: openssl pkey -in FILE -out FILE"
@@ -20,11 +20,11 @@ public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, C
   /// PEM, without a passphrase.
   let key: String
 
-  public static let mostBytes = 64 << 10
+  public static let maxBytes = 64 << 10
 
   /// Looks at the form only. Whether both belong together is found when they are first shown.
   public init(certificate: String, key: String) throws(Failure) {
-    guard certificate.utf8.count <= Self.mostBytes, key.utf8.count <= Self.mostBytes else { throw .tooLong }
+    guard certificate.utf8.count <= Self.maxBytes, key.utf8.count <= Self.maxBytes else { throw .tooLong }
     guard LeafKey.pin(ofPEM: certificate) != nil else { throw .noCertificate }
     let blocks = PEMBlock.all(in: key).filter { $0.label.hasSuffix("PRIVATE KEY") }
     if blocks.contains(where: \.isEncrypted) { throw .encryptedKey }

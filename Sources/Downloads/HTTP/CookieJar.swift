@@ -11,7 +11,7 @@ struct CookieJar: Sendable, Equatable {
   }
 
   /// Of all origins together. What comes beyond is dropped: a request stays small, whatever servers set.
-  static let mostCookies = 32
+  static let maxCookies = 32
   /// Bytes of one name with its value, and of the `Cookie` field.
   static let longestCookie = 4096
   static let longestField = 8192
@@ -45,7 +45,7 @@ struct CookieJar: Sendable, Equatable {
       if let place { cookies.remove(at: place) }
     } else if let place {
       cookies[place].value = String(value)
-    } else if cookies.count < Self.mostCookies, path.utf8.count <= Self.longestCookie {
+    } else if cookies.count < Self.maxCookies, path.utf8.count <= Self.longestCookie {
       cookies.append(Cookie(origin: url.origin, name: String(name), value: String(value), path: path))
     }
   }

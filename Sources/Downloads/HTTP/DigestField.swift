@@ -5,13 +5,13 @@ struct DigestField: Sendable, Equatable {
   /// SHA-256 and SHA-512 only; every other algorithm is ignored.
   var known: [ContentDigest]
 
-  private static let mostMembers = 16
-  private static let mostBytes = 4096
+  private static let maxMembers = 16
+  private static let maxBytes = 4096
 
   /// nil where the field is absent or malformed. Several lines are one dictionary (RFC 8941, 4.2).
   init?(_ values: [String]) {
-    guard !values.isEmpty, values.reduce(values.count, { $0 + $1.utf8.count }) <= Self.mostBytes,
-      let members = StructuredField.byteSequences(values.joined(separator: ","), atMost: Self.mostMembers)
+    guard !values.isEmpty, values.reduce(values.count, { $0 + $1.utf8.count }) <= Self.maxBytes,
+      let members = StructuredField.byteSequences(values.joined(separator: ","), atMost: Self.maxMembers)
     else { return nil }
     known = []
     for member in members {

@@ -4,11 +4,11 @@ struct EntityTag: Sendable, Equatable {
   let text: String
   let isWeak: Bool
 
-  private static let mostBytes = 1024
+  private static let maxBytes = 1024
 
   init?(_ value: String) {
-    var bytes = Array(value.utf8.prefix(Self.mostBytes + 1))
-    guard bytes.count <= Self.mostBytes else { return nil }
+    var bytes = Array(value.utf8.prefix(Self.maxBytes + 1))
+    guard bytes.count <= Self.maxBytes else { return nil }
     isWeak = bytes.starts(with: Array("W/".utf8))
     if isWeak { bytes.removeFirst(2) }
     let quote = UInt8(ascii: "\"")

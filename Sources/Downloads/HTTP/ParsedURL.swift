@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// A URL as libcurl's own parser understands it, so that what was judged is what is asked (RFC 3986).
+/// A URL as libcurl's own parser understands it, so that what was checked is what is asked (RFC 3986).
 public struct ParsedURL: Sendable, Hashable {
   public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
     /// Why libcurl doesn't take it.
@@ -68,12 +68,12 @@ struct CurlURL: ~Copyable {
     self.handle = handle
   }
 
-  /// What a transfer is given: the handle whose parts are those that were judged, or none. A text that is read once more
+  /// What a transfer is given: the handle whose parts are those that were checked, or none. A text that is read once more
   /// may be read otherwise.
   static func of(_ url: ParsedURL) throws(ParsedURL.Failure) -> CurlURL {
     let handle = try CurlURL()
     try handle.set(url.text)
-    guard ParsedURL(handle) == url else { throw .malformed("it reads otherwise than when it was judged") }
+    guard ParsedURL(handle) == url else { throw .malformed("it reads otherwise than when it was checked") }
     return handle
   }
 

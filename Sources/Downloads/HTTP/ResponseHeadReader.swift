@@ -1,8 +1,8 @@
 /// Reads a head line by line, as libcurl hands it over (RFC 9112, 2.2 and 5). One reader is for one hop: interim responses
 /// (1xx) and trailers count towards the same caps, so that a peer can't send them without end.
 struct ResponseHeadReader {
-  static let mostBytes = 64 << 10
-  static let mostFields = 256
+  static let maxBytes = 64 << 10
+  static let maxFields = 256
 
   /// Whether the connection can have agreed on HTTP/2. Elsewhere a status line that says so is only text, and nothing that
   /// HTTP/2 proves (such as the end of a body) follows from it.
@@ -20,7 +20,7 @@ struct ResponseHeadReader {
   /// The head, at its empty line; nil before, and for trailers after it.
   mutating func append(_ line: UnsafeRawBufferPointer) throws(HeadFailure) -> ResponseHead? {
     bytes += line.count
-    if bytes > Self.mostBytes { throw .tooLarge(bytes: Self.mostBytes) }
+    if bytes > Self.maxBytes { throw .tooLarge(bytes: Self.maxBytes) }
     let text = try Self.withoutEnd(line)
     if text.isEmpty {
       if isComplete { return nil }
@@ -42,7 +42,7 @@ struct ResponseHeadReader {
       return nil
     }
     fieldCount += 1
-    if fieldCount > Self.mostFields { throw .tooManyFields(Self.mostFields) }
+    if fieldCount > Self.maxFields { throw .tooManyFields(Self.maxFields) }
     if isComplete { return nil }
     let field = try field(text)
     head?.fields.append(field)
@@ -62,7 +62,7 @@ struct ResponseHeadReader {
     let value = String(decoding: text[text.index(after: colon)...].trimmed, as: UTF8.self)
     // Each byte that isn't UTF-8 becomes three.
     decodedBytes += value.utf8.count
-    if decodedBytes > Self.mostBytes { throw .tooLarge(bytes: Self.mostBytes) }
+    if decodedBytes > Self.maxBytes { throw .tooLarge(bytes: Self.maxBytes) }
     return ResponseHead.Field(name: HeaderToken.lowercased(name), value: value)
   }
 

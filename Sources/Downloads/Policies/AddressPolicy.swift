@@ -1,4 +1,4 @@
-/// Which addresses may be connected to. Judged for every socket, so that a name can't lead elsewhere between two requests.
+/// Which addresses may be connected to. Checked for every socket, so that a name can't lead elsewhere between two requests.
 public struct AddressPolicy: Sendable, Equatable {
   public var allowsLoopback = false
   /// Private, shared, link-local and unique-local networks.
@@ -9,7 +9,7 @@ public struct AddressPolicy: Sendable, Equatable {
   public init() {}
 
   /// Why an address isn't asked, or nil.
-  public func objection(to address: NetworkAddress) -> String? {
+  public func rejectionReason(for address: NetworkAddress) -> String? {
     guard let kind = SpecialAddresses.kind(of: address), !isExcepted(address) else { return nil }
     switch kind {
     case .loopback: return allowsLoopback ? nil : "\(address) is this machine itself"

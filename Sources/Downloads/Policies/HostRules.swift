@@ -1,6 +1,6 @@
 internal import AssetModel
 
-/// Which URLs may be asked; judged on every hop, on what libcurl's parser yields.
+/// Which URLs may be asked; checked on every hop, on what libcurl's parser yields.
 public struct HostRules: Sendable, Equatable {
   /// Hosts, exact or `*.example.com`; nil: any.
   public var domains: [String]?
@@ -14,7 +14,7 @@ public struct HostRules: Sendable, Equatable {
   public var listedAddresses: Set<String> = []
 
   /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to whatever address it
-  /// is given, and nobody could judge that.
+  /// is given, and nobody could check that.
   var proxiedExcept: String?
   /// Behind a proxy: the download itself names a loopback host, which is then the proxy's own. A server that leads there
   /// would have the proxy ask itself.
@@ -30,7 +30,7 @@ public struct HostRules: Sendable, Equatable {
   public init() {}
 
   /// Why a URL isn't asked, or nil. One sentence that names the host and what to do.
-  public func objection(to url: ParsedURL) -> String? {
+  public func rejectionReason(for url: ParsedURL) -> String? {
     let shown = Printable.text(url.host)
     if url.text.utf8.count > Self.longestURL {
       return "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked, so shorten it"
@@ -38,7 +38,7 @@ public struct HostRules: Sendable, Equatable {
     if url.text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
       return "the URL of \(shown) contains blanks or control characters; write them as %20 and the like"
     }
-    if let objection = Self.objection(toHost: url.host) { return objection }
+    if let rejectionReason = Self.rejectionReason(forHost: url.host) { return rejectionReason }
     if url.hasUserInfo { return "the URL of \(shown) contains a user name; give credentials when they are asked for" }
     let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host))
     switch url.scheme {
@@ -58,12 +58,12 @@ public struct HostRules: Sendable, Equatable {
     if let ownDomains {
       var own = self
       own.domains = ownDomains
-      if let objection = own.objection(toListed: url.host, shown) { return objection }
+      if let rejectionReason = own.rejectionReason(forListed: url.host, shown) { return rejectionReason }
     }
-    return objection(toListed: url.host, shown)
+    return rejectionReason(forListed: url.host, shown)
   }
 
-  private func objection(toListed host: String, _ shown: String) -> String? {
+  private func rejectionReason(forListed host: String, _ shown: String) -> String? {
     let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
     if let address = Self.address(host) {
       let isNamed =
@@ -88,7 +88,7 @@ public struct HostRules: Sendable, Equatable {
   }
 
   /// What no resolver should be given, whoever allows it.
-  private static func objection(toHost host: String) -> String? {
+  private static func rejectionReason(forHost host: String) -> String? {
     let shown = Printable.text(host)
     if host.isEmpty { return "the URL names no host; write one after https://" }
     if !host.utf8.allSatisfy({ $0 < 0x80 }) { return "\(shown) isn't ASCII; write the host in punycode (xn--…)" }

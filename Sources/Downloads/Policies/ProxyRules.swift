@@ -1,7 +1,7 @@
 internal import AssetModel
 
 /// Which hosts are asked without the proxy. Decided here, so that it is known of every transfer whether its own address can
-/// be seen and judged.
+/// be seen and checked.
 enum ProxyRules {
   /// `host:port` of a proxy as CURLOPT_PROXY(3) takes it, for people: without a user's password.
   static func name(of proxy: String) -> String {

@@ -59,7 +59,9 @@ enum RedirectPolicy {
     if from.scheme == "https", url.scheme != "https" {
       return refuse(.notAllowed, "\(source) redirects from https to \(Printable.text(url.scheme, limit: 40))")
     }
-    if let objection = rules.objection(to: url) { return refuse(.notAllowed, "redirected by \(source): \(objection)") }
+    if let rejectionReason = rules.rejectionReason(for: url) {
+      return refuse(.notAllowed, "redirected by \(source): \(rejectionReason)")
+    }
     // What it says is meant for whom it was sent to.
     if method != "GET" || hasBody, !becomesGet, url.origin != from.origin {
       return refuse(

@@ -238,11 +238,11 @@ enum ResumePolicy {
     {
       return .complete
     }
-    return judge(total: total, job, offset)
+    return check(total: total, job, offset)
   }
 
   /// The server named the length without giving bytes.
-  private static func judge(total: Int64, _ job: JobRecord, _ offset: Int64) -> Decision {
+  private static func check(total: Int64, _ job: JobRecord, _ offset: Int64) -> Decision {
     if let exact = job.specification.exactSize, total != exact {
       return .fail(sizeMismatch(total, exact, status: 416))
     }
@@ -264,7 +264,7 @@ enum ResumePolicy {
     {
       return .again(.probe, .probe)
     }
-    return judge(total: total, job, offset)
+    return check(total: total, job, offset)
   }
 
   private static func whole(

@@ -11,5 +11,7 @@ enum RetryAfter {
     return overflow ? longest : min(.seconds(seconds), longest)
   }
 
-  static func wait(own: Duration, asked: Duration?) -> Duration { max(own, min(asked ?? .zero, longest)) }
+  static func wait(backoff: Duration, requested: Duration?) -> Duration {
+    max(backoff, min(requested ?? .zero, longest))
+  }
 }

@@ -218,7 +218,7 @@ package struct Scheduler {
         if let victim = victim(for: transferClass, now: now) { return yield(victim) }
       case .small, .any:
         let onlySmall = room(for: transferClass) == .small
-        // Judged once each: hundreds of apps may wait for one origin.
+        // Checked once each: hundreds of apps may wait for one origin.
         var free: [UInt32: Bool] = [:]
         for key in candidates {
           guard let byOrigin = queues[key]?.byOrigin else { continue }

@@ -2,21 +2,21 @@
 /// list are there mirrors: its digests say who sent what was wrong. A pure value.
 struct SourceTable {
   /// What a source failed with, and how long it asked to be left alone.
-  struct Setback {
+  struct Failure {
     var problem: TransferProblem
-    var own: Duration?
+    var retryAfter: Duration?
     /// The origin that failed, at the end of however many redirects.
     var origin: UInt32 = 0
 
     var isTransient: Bool { problem.classification == .transient }
 
-    fileprivate func isBetter(than other: Setback) -> Bool {
-      (problem.hope, other.own ?? .zero) > (other.problem.hope, own ?? .zero)
+    fileprivate func isBetter(than other: Failure) -> Bool {
+      (problem.hope, other.retryAfter ?? .zero) > (other.problem.hope, retryAfter ?? .zero)
     }
   }
 
   /// What speaks against asking a source now.
-  struct Burden {
+  struct Load {
     /// It asked to be left alone.
     var isResting = false
     var isRangeless = false
@@ -34,7 +34,7 @@ struct SourceTable {
   /// Those that failed since they last brought anything, in this activation.
   private var failed: Set<Int> = []
   /// Of those: the one that is worth another attempt most.
-  private(set) var setback: Setback?
+  private(set) var failure: Failure?
 
   init(url: String, mirrors: [String], banned: UInt64) {
     // Whoever is named twice is one source.
@@ -76,28 +76,28 @@ struct SourceTable {
     urls.indices.contains { $0 != source && isUsable($0) && !failed.contains($0) }
   }
 
-  func next(_ burden: (Int) -> Burden) -> Int {
+  func next(_ load: (Int) -> Load) -> Int {
     func rank(_ source: Int) -> (Int, Int, Int, Int, Int, Int) {
-      let burden = burden(source)
-      let isRangeless = burden.isRangeless || rangeless.contains(source)
+      let load = load(source)
+      let isRangeless = load.isRangeless || rangeless.contains(source)
       return (
-        failed.contains(source) ? 1 : 0, burden.isResting ? 1 : 0, isRangeless ? 1 : 0, slow.contains(source) ? 1 : 0,
-        burden.transfers, source
+        failed.contains(source) ? 1 : 0, load.isResting ? 1 : 0, isRangeless ? 1 : 0, slow.contains(source) ? 1 : 0,
+        load.transfers, source
       )
     }
     return urls.indices.filter(isUsable).min { rank($0) < rank($1) } ?? 0
   }
 
-  mutating func failed(_ source: Int, with setback: Setback?) {
+  mutating func failed(_ source: Int, with failure: Failure?) {
     guard urls.count > 1 else { return }
     failed.insert(source)
-    guard let setback else { return }
-    if self.setback.map({ setback.isBetter(than: $0) }) ?? true { self.setback = setback }
+    guard let failure else { return }
+    if self.failure.map({ failure.isBetter(than: $0) }) ?? true { self.failure = failure }
   }
 
   mutating func succeeded(_ source: Int) {
     failed.remove(source)
-    if failed.isEmpty { setback = nil }
+    if failed.isEmpty { failure = nil }
   }
 
   /// Nothing of it is taken any more, unless there is nobody else. Whether that is so.

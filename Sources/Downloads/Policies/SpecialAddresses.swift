@@ -35,7 +35,7 @@ enum SpecialAddresses {
     let zeros = [UInt8](repeating: 0, count: 10)
     if bytes == zeros + [0, 0, 0, 0, 0, 1] { return .loopback }
     if bytes == zeros + [0, 0, 0, 0, 0, 0] { return .never("unspecified") }
-    // Addresses that carry another one are judged by that: mapped, compatible, NAT64 (RFC 6052), 6to4 (RFC 3056).
+    // Addresses that carry another one are checked by that: mapped, compatible, NAT64 (RFC 6052), 6to4 (RFC 3056).
     if bytes.starts(with: zeros + [0xff, 0xff]) { return kind(v4: number(bytes, at: [12, 13, 14, 15])) }
     if bytes.starts(with: zeros + [0, 0]) { return carried(bytes, at: [12, 13, 14, 15]) }
     if bytes.starts(with: [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]) {

@@ -30,7 +30,7 @@ final class BodyWriter {
   private let handOver: (BodyWriter, TransferBuffer) -> Void
 
   /// Buffers beyond which the transfer waits for the disk.
-  static let mostInFlight = 8
+  static let maxInFlight = 8
 
   /// `tail`: the bytes before `offset`, with which the body begins.
   init(
@@ -121,7 +121,7 @@ final class BodyWriter {
     if waitsForTurn { return false }
     if let holdAt, offset >= holdAt { return false }
     // What is in the hand has room for one receive; a new buffer is needed only after that.
-    return inFlight < Self.mostInFlight && !(pool.isExhausted && inFlight > 0)
+    return inFlight < Self.maxInFlight && !(pool.isExhausted && inFlight > 0)
   }
 
   func flush() {

@@ -25,7 +25,7 @@ struct ChunkMap {
   private var senders: [UInt8]
 
   /// Wrong digests of one chunk after which the file is given up.
-  static let mostMismatches = 2
+  static let maxMismatches = 2
 
   init(_ list: ChunkList, verified bits: [UInt8] = [], found: Found = Found()) {
     self.list = list
@@ -145,6 +145,6 @@ struct ChunkMap {
     states[index] = isRight ? .verified : .missing
     if isRight || inherited.remove(index) != nil || isBlamed || senders[index] == 0 { return true }
     mismatches[index, default: 0] += 1
-    return mismatches[index, default: 0] < Self.mostMismatches
+    return mismatches[index, default: 0] < Self.maxMismatches
   }
 }

@@ -35,7 +35,7 @@ final class Publisher: Sendable {
 
   /// Files from which on one synchronisation of the whole volume is cheaper than one for each.
   private static let volumeThreshold = 8
-  private static let mostInBatch = 512
+  private static let maxInBatch = 512
 
   private let journal: JournalWriter
   private let mode: UInt32
@@ -67,7 +67,7 @@ final class Publisher: Sendable {
     var named: [Item] = []
     while true {
       let batch = pending.withLock { pending in
-        let batch = Array(pending.items.prefix(Self.mostInBatch))
+        let batch = Array(pending.items.prefix(Self.maxInBatch))
         pending.items.removeFirst(batch.count)
         // A newcomer starts the next drain only when nothing is left to do here.
         pending.isDraining = !batch.isEmpty || !named.isEmpty

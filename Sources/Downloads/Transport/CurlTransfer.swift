@@ -231,7 +231,7 @@ final class CurlTransfer {
     if !usesProxy {
       let target = withUnsafePointer(to: &address.pointee.addr) { NetworkAddress($0) }
       guard let target else { return refuse("an address of family \(address.pointee.family)") }
-      if let objection = addresses.objection(to: target) { return refuse(objection) }
+      if let rejectionReason = addresses.rejectionReason(for: target) { return refuse(rejectionReason) }
     }
     return socket(
       address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
@@ -251,7 +251,7 @@ final class CurlTransfer {
       refusal = "an unknown address"
       return false
     }
-    refusal = addresses.objection(to: address)
+    refusal = addresses.rejectionReason(for: address)
     return refusal == nil
   }
 

@@ -14,7 +14,7 @@ final class CurlTransport: Transport {
   private let resolve: CurlList
   /// Handles of requests that ended: making one costs as much as asking for a small file.
   private var idle: [CurlHandle] = []
-  private static let mostIdle = 16
+  private static let maxIdle = 16
 
   /// Older ones lack the protocol lists by name and the pre-request callback.
   static let oldestVersion: UInt32 = 0x07_55_00
@@ -109,7 +109,7 @@ final class CurlTransport: Transport {
         ReceiveSocket.limit(socket, to: ReceiveWindow.most)
       }
       curl_multi_remove_handle(multi.handle, easy)
-      if transfer.handle.isConfigured, idle.count < Self.mostIdle { idle.append(transfer.handle) }
+      if transfer.handle.isConfigured, idle.count < Self.maxIdle { idle.append(transfer.handle) }
       client?.transfer(transfer.id, ended: end)
     }
     return any

@@ -15,7 +15,7 @@ struct TransportRequest {
   }
 
   var url: ParsedURL
-  /// Connected to instead of those that the host's name has, and judged like them.
+  /// Connected to instead of those that the host's name has, and checked like them.
   var address: String?
   var method = "GET"
   var body: [UInt8] = []

@@ -156,13 +156,13 @@ extension Corpus.Row {
     var lines: [PolicyTestResult.Line] = [
       .init(
         expectation: "outcome \(kinds)",
-        objection: outcomes.contains(observed.outcome.kind) ? nil : observed.ending)
+        rejectionReason: outcomes.contains(observed.outcome.kind) ? nil : observed.ending)
     ]
     if !values.isEmpty, observed.outcome.kind == .returned, let value = observed.value {
       lines.append(
         .init(
           expectation: "returned \(values.joined(separator: " or "))",
-          objection: values.contains { Self.fits(value, $0) } ? nil : "returned \(value)"))
+          rejectionReason: values.contains { Self.fits(value, $0) } ? nil : "returned \(value)"))
     }
     switch denied {
     case .anything: break
@@ -170,12 +170,13 @@ extension Corpus.Row {
       lines.append(
         .init(
           expectation: "no denials",
-          objection: observed.denials.isEmpty ? nil : "denied \(Observed.list(observed.denials))"))
+          rejectionReason: observed.denials.isEmpty ? nil : "denied \(Observed.list(observed.denials))"))
     case .oneOf(let names):
       let isThere = observed.denials.contains { names.contains($0.call) }
       lines.append(
         .init(
-          expectation: "deny \(names.joined(separator: " or "))", objection: isThere ? nil : observed.whatWasDenied))
+          expectation: "deny \(names.joined(separator: " or "))",
+          rejectionReason: isThere ? nil : observed.whatWasDenied))
     }
     return lines
   }

@@ -137,8 +137,8 @@ import Testing
   }
 
   @Test func credentialsHaveALength() throws {
-    let longest = String(repeating: "x", count: Authorization.mostBytes)
-    #expect(Authorization.mostBytes == 4096)
+    let longest = String(repeating: "x", count: Authorization.maxBytes)
+    #expect(Authorization.maxBytes == 4096)
     for challenge in [try Self.challenge("Basic realm=x"), try Self.digest("MD5")] {
       #expect(Authorization.Session(challenge, .password(user: longest, password: longest)) != nil)
     }

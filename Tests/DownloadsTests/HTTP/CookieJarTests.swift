@@ -60,8 +60,8 @@ import Testing
     #expect(field.utf8.count <= CookieJar.longestField && field.split(separator: ";").count > 5)
     var jar = CookieJar()
     let url = try ParsedURL(Self.wall)
-    let news = (0...CookieJar.mostCookies).map { jar.take(["c\($0)=1"], from: url, now: 0) }
-    #expect(news == Array(repeating: true, count: CookieJar.mostCookies) + [false])
+    let news = (0...CookieJar.maxCookies).map { jar.take(["c\($0)=1"], from: url, now: 0) }
+    #expect(news == Array(repeating: true, count: CookieJar.maxCookies) + [false])
   }
 
   @Test func joinsWhatTheClientSent() throws {

@@ -13,7 +13,7 @@ import Testing
 
   static func isAllowed(_ text: String, _ policy: AddressPolicy) throws -> Bool {
     let address = try #require(NetworkAddress(text), "\(text)")
-    return policy.objection(to: address) == nil
+    return policy.rejectionReason(for: address) == nil
   }
 
   static let open = [
@@ -82,16 +82,16 @@ import Testing
     }
   }
 
-  @Test func objectionsNameTheAddress() throws {
-    #expect(Self.policy().objection(to: .v4(0x7f00_0001)) == "127.0.0.1 is this machine itself")
+  @Test func rejectionsNameTheAddress() throws {
+    #expect(Self.policy().rejectionReason(for: .v4(0x7f00_0001)) == "127.0.0.1 is this machine itself")
     #expect(
-      Self.policy().objection(to: try #require(NetworkAddress("::ffff:a9fe:a9fe")))
+      Self.policy().rejectionReason(for: try #require(NetworkAddress("::ffff:a9fe:a9fe")))
         == "::ffff:169.254.169.254 is link-local")
   }
 
   @Test(arguments: [[], [1], [UInt8](repeating: 0x20, count: 15), [UInt8](repeating: 0x20, count: 17)] as [[UInt8]])
   func whatIsNoAddressStaysShut(bytes: [UInt8]) {
-    #expect(Self.policy(loopback: true, local: true, ["::/0"]).objection(to: .v6(bytes)) != nil)
+    #expect(Self.policy(loopback: true, local: true, ["::/0"]).rejectionReason(for: .v6(bytes)) != nil)
     #expect(NetworkAddress.v6(bytes).description == "?" && AddressBlock(.v6(bytes), length: 0) == nil)
   }
 
@@ -150,7 +150,8 @@ import Testing
         [0x20, 2] + v4 + rest,
       ] {
         if disguise == zeros + [0, 0, 0, 0, 0, 1] { continue }
-        #expect(Self.policy().objection(to: .v6(disguise)) != nil, "seed \(seed): \(NetworkAddress.v6(disguise))")
+        #expect(
+          Self.policy().rejectionReason(for: .v6(disguise)) != nil, "seed \(seed): \(NetworkAddress.v6(disguise))")
       }
     }
   }

@@ -15,8 +15,10 @@ import Testing
     return rules
   }
 
-  static func objection(_ url: String, _ rules: HostRules = rules()) -> String? {
-    do throws(ParsedURL.Failure) { return rules.objection(to: try ParsedURL(url)) } catch { return "no URL: \(error)" }
+  static func rejectionReason(_ url: String, _ rules: HostRules = rules()) -> String? {
+    do throws(ParsedURL.Failure) { return rules.rejectionReason(for: try ParsedURL(url)) } catch {
+      return "no URL: \(error)"
+    }
   }
 
   @Test(arguments: [
@@ -24,7 +26,7 @@ import Testing
     "https://xn--bcher-kva.example/", "https://localhost/",
   ])
   func allows(url: String) {
-    #expect(Self.objection(url) == nil)
+    #expect(Self.rejectionReason(url) == nil)
   }
 
   @Test(
@@ -47,8 +49,8 @@ import Testing
       "data:,x",
     ].map(Abbreviated.init))
   func refuses(url: Abbreviated<String>) throws {
-    let objection = try #require(Self.objection(url.value))
-    #expect(!objection.isEmpty && !objection.contains("\u{202e}") && !objection.contains("\n"))
+    let rejectionReason = try #require(Self.rejectionReason(url.value))
+    #expect(!rejectionReason.isEmpty && !rejectionReason.contains("\u{202e}") && !rejectionReason.contains("\n"))
   }
 
   @Test(arguments: [
@@ -57,10 +59,10 @@ import Testing
     ("https://example.com./", "example.com.", "without"), ("https://bücher.example/", "", "punycode"),
     ("https://8.8.8.8/", "8.8.8.8", "list it"),
   ])
-  func objectionsNameHostAndRemedy(url: String, host: String, remedy: String) {
+  func rejectionsNameHostAndRemedy(url: String, host: String, remedy: String) {
     // Where libcurl writes punycode itself, there is nothing to object to.
-    guard let objection = Self.objection(url) else { return #expect(url.contains("ü")) }
-    #expect((host.isEmpty || objection.contains(host)) && objection.contains(remedy))
+    guard let rejectionReason = Self.rejectionReason(url) else { return #expect(url.contains("ü")) }
+    #expect((host.isEmpty || rejectionReason.contains(host)) && rejectionReason.contains(remedy))
   }
 
   static let matches: [(host: String, pattern: String, expected: Bool)] = [
@@ -81,29 +83,29 @@ import Testing
 
   @Test(arguments: matches) func patterns(host: String, pattern: String, expected: Bool) {
     #expect(HostRules.matches(host, pattern: pattern) == expected)
-    #expect((Self.objection("https://\(host)/", Self.rules([pattern])) == nil) == expected)
+    #expect((Self.rejectionReason("https://\(host)/", Self.rules([pattern])) == nil) == expected)
   }
 
   @Test func anEmptyListAllowsNothing() {
-    #expect(Self.objection("https://example.com/", Self.rules([]))?.contains("there are none") == true)
+    #expect(Self.rejectionReason("https://example.com/", Self.rules([]))?.contains("there are none") == true)
   }
 
   @Test func aPatternThatIsTooWideIsNamed() {
-    #expect(Self.objection("https://example.com/", Self.rules(["*.com"]))?.contains("*.com is too wide") == true)
+    #expect(Self.rejectionReason("https://example.com/", Self.rules(["*.com"]))?.contains("*.com is too wide") == true)
   }
 
   @Test func addressesHaveToBeListed() {
     let rules = Self.rules(listed: ["203.0.113.7", "[2001:DB8:0::1]"])
     for url in ["https://203.0.113.7/", "https://0xcb007107/", "https://[2001:db8::1]/"] {
-      #expect(Self.objection(url, rules) == nil, "\(url)")
+      #expect(Self.rejectionReason(url, rules) == nil, "\(url)")
     }
-    #expect(Self.objection("https://203.0.113.8/", rules) != nil)
+    #expect(Self.rejectionReason("https://203.0.113.8/", rules) != nil)
     // The app's own list binds too.
     var narrowed = rules
     narrowed.domains = ["a.example"]
-    #expect(Self.objection("https://203.0.113.7/", narrowed) != nil)
+    #expect(Self.rejectionReason("https://203.0.113.7/", narrowed) != nil)
     narrowed.domains = ["a.example", "203.0.113.7"]
-    #expect(Self.objection("https://203.0.113.7/", narrowed) == nil)
+    #expect(Self.rejectionReason("https://203.0.113.7/", narrowed) == nil)
   }
 
   @Test(arguments: [
@@ -116,7 +118,7 @@ import Testing
     ("http://[64:ff9b::7f00:1]/", false), ("http://notlocalhost/", false),
   ])
   func developmentOpensLoopbackAlone(url: String, isAllowed: Bool) {
-    #expect((Self.objection(url, Self.rules(loopback: true)) == nil) == isAllowed)
+    #expect((Self.rejectionReason(url, Self.rules(loopback: true)) == nil) == isAllowed)
   }
 
   /// A wildcard never lets a host through that doesn't end in it at a label boundary; what is let through is a plain name.
@@ -130,11 +132,11 @@ import Testing
     for _ in 0..<300 {
       let count = Int.random(in: 1...8, using: &random)
       let text = "https://" + (0..<count).map { _ in parts[Int.random(in: 0..<parts.count, using: &random)] }.joined()
-      guard let url = try? ParsedURL(text), rules.objection(to: url) == nil else { continue }
+      guard let url = try? ParsedURL(text), rules.rejectionReason(for: url) == nil else { continue }
       #expect(
         url.scheme == "https" && url.port == 443 && !url.hasUserInfo && url.host.hasSuffix(".example.com"),
         "seed \(seed): \(text)")
-      // What is asked is what was judged.
+      // What is asked is what was checked.
       #expect((try? ParsedURL(url.text)) == url, "seed \(seed): \(text)")
     }
   }
@@ -148,13 +150,13 @@ import Testing
     var rules = Self.rules(loopback: true)
     rules.allowsAnyPort = true
     rules.allowsAddressLiterals = true
-    #expect(Self.objection(url, rules) == nil)
+    #expect(Self.rejectionReason(url, rules) == nil)
     rules.proxiedExcept = ""
-    #expect(Self.objection(url, rules) != nil)
+    #expect(Self.rejectionReason(url, rules) != nil)
     rules.namesLoopback = true
-    #expect(Self.objection(url, rules) == nil)
+    #expect(Self.rejectionReason(url, rules) == nil)
     rules.namesLoopback = false
     rules.proxiedExcept = "127.0.0.1,localhost,::1"
-    #expect(Self.objection(url, rules) == nil)
+    #expect(Self.rejectionReason(url, rules) == nil)
   }
 }

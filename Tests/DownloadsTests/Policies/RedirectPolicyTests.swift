@@ -126,7 +126,7 @@ import Testing
     {
       steps += 1
       #expect(
-        steps <= 10 && rules.objection(to: next) == nil && drops == (next.origin != url.origin)
+        steps <= 10 && rules.rejectionReason(for: next) == nil && drops == (next.origin != url.origin)
           && !visited.contains(next), "seed \(seed)")
       visited.append(url)
       url = next

@@ -101,9 +101,9 @@ import Testing
 
   @Test func waitsAreBounded() {
     #expect(
-      RetryAfter.wait(own: .seconds(5), asked: nil) == .seconds(5)
-        && RetryAfter.wait(own: .seconds(5), asked: .seconds(1)) == .seconds(5))
-    #expect(RetryAfter.wait(own: .seconds(5), asked: .seconds(9)) == .seconds(9))
-    #expect(RetryAfter.wait(own: .seconds(5), asked: .seconds(1 << 40)) == .seconds(86400))
+      RetryAfter.wait(backoff: .seconds(5), requested: nil) == .seconds(5)
+        && RetryAfter.wait(backoff: .seconds(5), requested: .seconds(1)) == .seconds(5))
+    #expect(RetryAfter.wait(backoff: .seconds(5), requested: .seconds(9)) == .seconds(9))
+    #expect(RetryAfter.wait(backoff: .seconds(5), requested: .seconds(1 << 40)) == .seconds(86400))
   }
 }

@@ -3,7 +3,7 @@ import Testing
 @testable import Downloads
 
 @Suite(.timeLimit(.minutes(1))) struct SourceTableTests {
-  private static func free(_ source: Int) -> SourceTable.Burden { SourceTable.Burden() }
+  private static func free(_ source: Int) -> SourceTable.Load { SourceTable.Load() }
 
   @Test("whatever happens, somebody who isn't banned is asked", arguments: 1...5, 0..<40)
   func somebody(count: Int, seed: Int) {
@@ -42,13 +42,13 @@ import Testing
   @Test func whatIsWorthAnotherAttemptIsRemembered() {
     var table = SourceTable(url: "a", mirrors: ["b", "c"], banned: 0)
     table.failed(0, with: .init(problem: .status(410)))
-    table.failed(1, with: .init(problem: .status(503), own: .seconds(9)))
+    table.failed(1, with: .init(problem: .status(503), retryAfter: .seconds(9)))
     table.failed(2, with: .init(problem: .status(404)))
-    #expect(table.setback?.problem == .status(503) && table.setback?.own == .seconds(9))
+    #expect(table.failure?.problem == .status(503) && table.failure?.retryAfter == .seconds(9))
     for source in 0..<3 { table.succeeded(source) }
-    #expect(table.setback == nil)
+    #expect(table.failure == nil)
     var single = SourceTable(url: "a", mirrors: [], banned: .max)
     single.failed(0, with: .init(problem: .truncated))
-    #expect(single.setback == nil && single.next(Self.free) == 0 && single.banned == 0)
+    #expect(single.failure == nil && single.next(Self.free) == 0 && single.banned == 0)
   }
 }

@@ -38,7 +38,7 @@ final class MemoryJournal: DownloadJournal {
   func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
     state.withLock { state in
       specifications.map { specification in
-        if let objection = specification.objection { return .invalid(objection) }
+        if let rejectionReason = specification.rejectionReason { return .invalid(rejectionReason) }
         let same = state.jobs.values.first {
           $0.specification.app == specification.app && $0.specification.identifier == specification.identifier
             && !$0.state.isSettled

@@ -23,7 +23,7 @@ import Testing
   }
 
   /// The length of the longest file that has begun to arrive.
-  private static func mostStaged(_ world: ServiceWorld) -> Int64 {
+  private static func maxStaged(_ world: ServiceWorld) -> Int64 {
     let lease = "\(world.paths.groups)/\(ServiceWorld.group)/lease"
     let names = FileManager.default.enumerator(atPath: lease)?.compactMap { $0 as? String } ?? []
     let sizes = names.map { try? FileManager.default.attributesOfItem(atPath: "\(lease)/\($0)")[.size] as? Int64 }
@@ -48,7 +48,7 @@ import Testing
     app.ask(sizes.map { .init(identifier: $0.key, size: $0.value, isForeground: $0.key != "a3") })
     for round in 1...2 {
       // The journal hears of a file before it grows beyond 8 MiB; less may be received again.
-      try await world.wait("bytes are written") { Self.mostStaged(world) > Int64(round) * 8 << 20 }
+      try await world.wait("bytes are written") { Self.maxStaged(world) > Int64(round) * 8 << 20 }
       world.kill()
       try world.start()
     }

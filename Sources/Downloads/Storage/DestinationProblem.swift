@@ -3,7 +3,7 @@ internal import Glibc
 internal import LinuxSystem
 
 /// Why a directory can't be worked in, as a sentence for people.
-enum DestinationObjection {
+enum DestinationProblem {
   static func text(_ error: SystemCallError, _ directory: String) -> String {
     let path = Printable.text(directory)
     switch error.code {

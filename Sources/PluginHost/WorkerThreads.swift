@@ -2,12 +2,12 @@ internal import Dispatch
 
 /// Threads for what may take long: a plugin decides how many files its folder has, and a process starts when it does. Each
 /// piece of work has one, so that none waits for another's; the watchdog's has deadlines to keep meanwhile.
-final class Aside: Sendable {
+final class WorkerThreads: Sendable {
   private let group = DispatchGroup()
 
   func submit(_ work: @escaping @Sendable () -> Void) {
     // A serial queue of its own gets a thread even where as many are busy as there are cores; a concurrent one doesn't.
-    DispatchQueue(label: "outrider.aside").async(group: group, execute: work)
+    DispatchQueue(label: "outrider.worker").async(group: group, execute: work)
   }
 
   /// Until everything that was submitted before is done.

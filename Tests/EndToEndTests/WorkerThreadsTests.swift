@@ -8,7 +8,7 @@ import Testing
 @testable import PluginHost
 
 /// What may take long doesn't keep the watchdog's thread from other plugins.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct AsideTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct WorkerThreadsTests {
   /// How long `work` takes, and the longest that the watchdog's thread let a thread wait meanwhile. Tasks would wait for the
   /// other tests, too.
   private static func watch(
