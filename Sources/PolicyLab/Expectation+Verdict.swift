@@ -4,7 +4,7 @@ internal import PluginHost
 
 extension Expectation {
   /// What was seen instead; nil: it holds.
-  package func rejectionReason(for observed: Observed) -> String? {
+  package func mismatch(with observed: Observed) -> String? {
     switch condition {
     case .returned(let value):
       guard observed.outcome.kind == .returned else { return observed.ending }

@@ -8,7 +8,7 @@ package struct PolicyTestResult: Sendable {
   package struct Line: Sendable {
     package var expectation: String
     /// What was seen instead; nil: it holds.
-    package var rejectionReason: String?
+    package var mismatch: String?
   }
 
   package var file: String
@@ -22,7 +22,7 @@ package struct PolicyTestResult: Sendable {
   package var about = ""
   /// What a wall has to stop wasn't stopped by any.
   package var gotThrough = false
-  package var isAsExpected: Bool { lines.allSatisfy { $0.rejectionReason == nil } }
+  package var isAsExpected: Bool { lines.allSatisfy { $0.mismatch == nil } }
 }
 
 /// Runs tests one after the other, each in a process of its own under the real walls.
@@ -40,7 +40,7 @@ package struct PolicyTestRunner: Sendable {
       file: file, line: test.line, name: test.name, call: test.steps.map(\.text).joined(separator: "; "),
       observed: observed,
       lines: (failed.map { [$0] } ?? [])
-        + test.expectations.map { .init(expectation: $0.text, rejectionReason: $0.rejectionReason(for: observed)) })
+        + test.expectations.map { .init(expectation: $0.text, mismatch: $0.mismatch(with: observed)) })
   }
 
   /// The line is of the step that returned something else than it says: those after it aren't taken.
@@ -69,7 +69,7 @@ package struct PolicyTestRunner: Sendable {
         let value = CallWords.text(of: answer.value)
         if let wanted = step.returns, wanted != value {
           failed = .init(
-            expectation: "step \(index + 1), \(step.symbol), returned \(wanted)", rejectionReason: "returned \(value)")
+            expectation: "step \(index + 1), \(step.symbol), returned \(wanted)", mismatch: "returned \(value)")
           break
         }
       }

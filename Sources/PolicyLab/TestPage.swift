@@ -65,10 +65,10 @@ struct TestPage {
   }
 
   private func line(_ line: PolicyTestResult.Line) -> String {
-    guard let rejectionReason = line.rejectionReason else {
+    guard let mismatch = line.mismatch else {
       return #"<li class="ok">\#(Markup.escaped(line.expectation))</li>"#
     }
-    return #"<li class="bad">expected \#(Markup.escaped(line.expectation)); \#(Markup.escaped(rejectionReason))</li>"#
+    return #"<li class="bad">expected \#(Markup.escaped(line.expectation)); \#(Markup.escaped(mismatch))</li>"#
   }
 
   private func denials(_ observed: Observed) -> String {

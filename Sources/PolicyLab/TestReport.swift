@@ -54,8 +54,8 @@ package struct TestReport: Sendable {
     for (result, row) in zip(results, rows) {
       lines.append(line(row))
       for one in result.lines {
-        guard let rejectionReason = one.rejectionReason else { continue }
-        lines.append("     expected \(Self.printed(one.expectation, 200)); \(Self.printed(rejectionReason, 600))")
+        guard let mismatch = one.mismatch else { continue }
+        lines.append("     expected \(Self.printed(one.expectation, 200)); \(Self.printed(mismatch, 600))")
         lines.append("     at \(Self.printed(result.file, 400)):\(result.line)")
       }
     }
@@ -90,7 +90,7 @@ package struct TestReport: Sendable {
         wallSeconds: result.observed.wallSeconds, cpuSeconds: result.observed.cpuSeconds,
         memoryBytes: result.observed.memoryBytes,
         expectations: result.lines.map {
-          .init(expected: $0.expectation, isMet: $0.rejectionReason == nil, seen: $0.rejectionReason)
+          .init(expected: $0.expectation, isMet: $0.mismatch == nil, seen: $0.mismatch)
         })
     }
     let encoder = JSONEncoder()
@@ -129,15 +129,15 @@ package struct TestReport: Sendable {
         let time = String(format: "%.6f", result.observed.wallSeconds)
         let attributes =
           #"name="\#(Markup.escaped(result.name))" classname="\#(Markup.escaped(file))" file="\#(Markup.escaped(file))" line="\#(result.line)" time="\#(time)""#
-        let rejectionReasons = result.lines.compactMap { line in
-          line.rejectionReason.map { "expected \(line.expectation); \($0)" }
+        let mismatches = result.lines.compactMap { line in
+          line.mismatch.map { "expected \(line.expectation); \($0)" }
         }
-        if rejectionReasons.isEmpty {
+        if mismatches.isEmpty {
           lines.append("    <testcase \(attributes)/>")
         } else {
           lines.append("    <testcase \(attributes)>")
           lines.append(
-            #"      <failure message="\#(Markup.escaped(rejectionReasons[0]))">\#(Markup.escaped(rejectionReasons.joined(separator: "\n")))</failure>"#
+            #"      <failure message="\#(Markup.escaped(mismatches[0]))">\#(Markup.escaped(mismatches.joined(separator: "\n")))</failure>"#
           )
           lines.append("    </testcase>")
         }

@@ -114,7 +114,7 @@ struct RecordingAttempt {
           do throws(HostError) {
             let (observed, failed) = try await runner.observe(test, library ?? plan.library)
             if let failed {
-              let seen = Printable.text("\(failed.expectation); \(failed.rejectionReason ?? "")", limit: 400)
+              let seen = Printable.text("\(failed.expectation); \(failed.mismatch ?? "")", limit: 400)
               Output.note("\(plan.file):\(test.line): expected \(seen)")
             }
             all.append(observed)

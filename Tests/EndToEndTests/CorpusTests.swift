@@ -49,7 +49,7 @@ import Testing
     let folder = Workspace.root + "/Plugins/hostile"
     let runner = CorpusRunner(host: host, folder: folder, manifest: folder + "/manifest.json")
     for line in try await runner.run(row, of: "expected.tsv").lines {
-      #expect(line.rejectionReason == nil, "\(row.sentence): expected \(line.expectation)")
+      #expect(line.mismatch == nil, "\(row.sentence): expected \(line.expectation)")
     }
   }
 }

@@ -53,16 +53,16 @@ import Testing
     arguments: [
       ("1", ["open"], 0), ("6", ["open", "x"], 0), ("8", ["open"], 1), ("1", [], 1), ("1", ["x"], 1), ("0", [], 2),
     ] as [(String, [String], Int)])
-  func verdicts(value: String, denied: [String], rejectionReasons: Int) throws {
+  func verdicts(value: String, denied: [String], mismatches: Int) throws {
     let row = try Corpus(parsing: Self.row()).rows[0]
     var observed = Observed(outcome: Outcome(.returned, ""))
     observed.value = value
     observed.denials = denied.map { Observed.Denial(wall: "seccomp", call: $0, target: "") }
-    #expect(row.verdict(on: observed).count { $0.rejectionReason != nil } == rejectionReasons)
+    #expect(row.verdict(on: observed).count { $0.mismatch != nil } == mismatches)
     #expect(!row.gotThrough(observed), "nothing shows that it succeeds without walls")
     let control = try Corpus(parsing: Self.row([9: "yes"])).rows[0]
     #expect(control.gotThrough(observed) == (value == "0"))
     observed.outcome = Outcome(.hostFailed, "gone")
-    #expect(row.verdict(on: observed).first?.rejectionReason == "hostFailed: gone")
+    #expect(row.verdict(on: observed).first?.mismatch == "hostFailed: gone")
   }
 }

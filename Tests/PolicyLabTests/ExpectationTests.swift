@@ -45,9 +45,9 @@ import Testing
       #expect(throws: PolicyLab.Expectation.Invalid.self) { try PolicyLab.Expectation(parsing: text) }
       return
     }
-    let rejectionReason = try PolicyLab.Expectation(parsing: text).rejectionReason(for: observed)
-    #expect((rejectionReason == nil) == holds, "\(rejectionReason ?? "no rejectionReason")")
-    #expect(rejectionReason?.isEmpty != true)
+    let mismatch = try PolicyLab.Expectation(parsing: text).mismatch(with: observed)
+    #expect((mismatch == nil) == holds, "\(mismatch ?? "no mismatch")")
+    #expect(mismatch?.isEmpty != true)
   }
 
   @Test(

@@ -16,7 +16,7 @@ import Testing
       report.results.append(
         PolicyTestResult(
           file: text, line: 3, name: text, call: text, observed: observed,
-          lines: [.init(expectation: text, rejectionReason: isMet ? nil : text)]))
+          lines: [.init(expectation: text, mismatch: isMet ? nil : text)]))
     }
     return report
   }

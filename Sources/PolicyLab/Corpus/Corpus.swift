@@ -156,13 +156,13 @@ extension Corpus.Row {
     var lines: [PolicyTestResult.Line] = [
       .init(
         expectation: "outcome \(kinds)",
-        rejectionReason: outcomes.contains(observed.outcome.kind) ? nil : observed.ending)
+        mismatch: outcomes.contains(observed.outcome.kind) ? nil : observed.ending)
     ]
     if !values.isEmpty, observed.outcome.kind == .returned, let value = observed.value {
       lines.append(
         .init(
           expectation: "returned \(values.joined(separator: " or "))",
-          rejectionReason: values.contains { Self.fits(value, $0) } ? nil : "returned \(value)"))
+          mismatch: values.contains { Self.fits(value, $0) } ? nil : "returned \(value)"))
     }
     switch denied {
     case .anything: break
@@ -170,13 +170,13 @@ extension Corpus.Row {
       lines.append(
         .init(
           expectation: "no denials",
-          rejectionReason: observed.denials.isEmpty ? nil : "denied \(Observed.list(observed.denials))"))
+          mismatch: observed.denials.isEmpty ? nil : "denied \(Observed.list(observed.denials))"))
     case .oneOf(let names):
       let isThere = observed.denials.contains { names.contains($0.call) }
       lines.append(
         .init(
           expectation: "deny \(names.joined(separator: " or "))",
-          rejectionReason: isThere ? nil : observed.whatWasDenied))
+          mismatch: isThere ? nil : observed.whatWasDenied))
     }
     return lines
   }
