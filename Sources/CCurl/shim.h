@@ -47,6 +47,11 @@ static inline CURLcode oc_set_prerequest(CURL *easy, oc_prerequest_callback call
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
+typedef int (*oc_debug_callback)(CURL *easy, curl_infotype kind, char *bytes, size_t count, void *context);
+static inline CURLcode oc_set_debug(CURL *easy, oc_debug_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
+}
+
 // Called before a name is resolved; anything but 0 means that it isn't.
 typedef int (*oc_resolver_callback)(void *resolver, void *reserved, void *context);
 static inline CURLcode oc_set_resolver_start(CURL *easy, oc_resolver_callback callback) {

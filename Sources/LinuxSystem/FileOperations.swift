@@ -41,6 +41,10 @@ public protocol FileOperations: Sendable {
   func synchronizeVolume(of file: Int32) throws(SystemCallError)
   /// renameat2(2) with RENAME_NOREPLACE.
   func rename(_ name: String, in directory: Int32, to newName: String, in newDirectory: Int32) throws(SystemCallError)
+  /// renameat(2): whatever file has the name is gone, and nobody ever finds none. A directory of that name is EISDIR.
+  func replace(
+    _ name: String, in directory: Int32, by newName: String, in newDirectory: Int32
+  ) throws(SystemCallError)
   func remove(_ name: String, in directory: Int32) throws(SystemCallError)
   func space(of file: Int32) throws(SystemCallError) -> VolumeSpace
   /// Bytes of the blocks that a file has, also beyond its end (st_blocks of stat(2)).
@@ -54,6 +58,12 @@ public protocol FileOperations: Sendable {
 }
 
 extension FileOperations {
+  public func replace(
+    _ name: String, in directory: Int32, by newName: String, in newDirectory: Int32
+  ) throws(SystemCallError) {
+    try checkErrno("renameat", "\(newName) to \(name)") { renameat(newDirectory, newName, directory, name) }
+  }
+
   public func allocatedBytes(of file: Int32) throws(SystemCallError) -> Int64 {
     var status = stat()
     try checkErrno("fstat", "\(file)") { fstat(file, &status) }

@@ -225,7 +225,7 @@ final class FetchView: Sendable {
       tell("\(Printable.text(directory)): only \(FetchWords.size(free)) are free on its volume")
     case .volume(.failing(let directory, let code)):
       tell("\(Printable.text(directory)): its volume fails: \(SystemCallError.message(code))")
-    case .volume(.short), .volume(.plenty): break
+    case .volume(.short), .volume(.plenty), .disposition: break
     }
     draw()
   }

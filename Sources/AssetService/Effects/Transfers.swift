@@ -100,6 +100,8 @@ final class Transfers: Sendable {
       case .restarted(let id, let reason):
         await note("\(key(id)?.download ?? "download \(id)") begins again: \(reason)")
       case .volume(let report): await note("\(report)")
+      // Apps name their files by themselves.
+      case .disposition: break
       }
     }
   }

@@ -196,6 +196,8 @@ final class Segment {
     case problem(TransferProblem, retryAfter: Duration?)
     case authenticate(EngineCore.Asked)
     case complete
+    /// What is at its place is all that there is.
+    case unchanged(KnownVersion)
   }
 
   let job: JobID
@@ -213,6 +215,8 @@ final class Segment {
   var hasBecomeGet = false
   var writer: BodyWriter?
   var plan: Plan?
+  /// It asks only for another version than this one.
+  var known: KnownVersion?
   /// All of the same version came where a range of it was asked for.
   var hasLostRange = false
   /// Several parts came where one range was asked for.

@@ -22,6 +22,8 @@ public struct DownloadProgress: Sendable, Equatable {
 public struct DownloadedFile: Sendable, Equatable {
   public var path: String
   public var size: Int64
+  /// The server said that it has no other version than the one that is there (`EngineOptions.knownVersion`).
+  public var isUnchanged = false
   /// A digest that was known beforehand, and held.
   public var verifiedDigest: ContentDigest?
 }
@@ -32,6 +34,9 @@ public enum DownloadEvent: Sendable, Equatable {
   case started(JobID)
   /// At most four times a second for each job.
   case progress(JobID, DownloadProgress)
+  /// A `Content-Disposition` field (RFC 6266) that came with the file, as it was sent: hostile text. Only with
+  /// `EngineOptions.tellsDisposition`.
+  case disposition(JobID, String)
   /// The bytes that were there are of no use any more.
   case restarted(JobID, reason: String)
   /// It waits; `explain` tells the same at any time.

@@ -27,6 +27,9 @@ extension EngineCore: TransportClient {
     segment.stall = StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot)
     let plan = self.plan(job, segment, head)
     segment.plan = plan
+    if plan == nil, options.tellsDisposition, let text = head.first("content-disposition") {
+      events.send(.disposition(job.id, text))
+    }
     switch plan {
     case nil: return .take
     case .again(_, .server), .again(_, .dropsRange), .again(_, .severalParts), .problem(.protocolFault, _):
@@ -35,7 +38,7 @@ extension EngineCore: TransportClient {
       // A body that nobody wants has as much time as its head had.
       segment.headDeadline = clock.boot + Self.headTimeout
       return .drain
-    case .next, .elsewhere, .complete: return .abort
+    case .next, .elsewhere, .complete, .unchanged: return .abort
     }
   }
 
@@ -69,6 +72,9 @@ extension EngineCore: TransportClient {
       // Whoever is let in was answered rightly: being asked again after the next cut isn't a refusal.
       if !job.credentials.isEmpty || !job.identities.isEmpty { job.record.history.challenges = 0 }
       return resumePlan(job, segment, head)
+    case 304:
+      guard let known = segment.known else { return .problem(.status(head.status), retryAfter: nil) }
+      return .unchanged(known)
     case 429, 503:
       let asked = waitAsked(head)
       if let asked { leaveAlone(segment.url, for: asked, value: head.first("retry-after") ?? "") }

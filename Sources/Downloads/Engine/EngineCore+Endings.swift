@@ -50,6 +50,10 @@ extension EngineCore {
       authenticate(job, segment, asked)
     case .complete:
       settle(job, .verify)
+    case .unchanged(let known):
+      isReachable(segment)
+      job.segments.removeAll { $0 === segment }
+      finishUnchanged(job, known)
     }
   }
 

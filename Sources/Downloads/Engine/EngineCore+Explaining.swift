@@ -123,7 +123,7 @@ extension EngineCore {
     let record = try? journal.journal.job(hold.entry.id)
     var data = ["lastError": Printable.text(error.isEmpty ? record?.lastError ?? "" : error)]
     guard let count = record?.history.fruitlessAttempts, count > 0 else { return data }
-    let limit = RetryPolicy(transferClass: hold.entry.transferClass, appIdleForWeek: false).attemptLimit
+    let limit = retryPolicy(of: hold.entry.transferClass).attemptLimit
     data["attempt"] = limit.map { "\(count) of \($0)" } ?? "\(count)"
     return data
   }

@@ -208,7 +208,7 @@ extension EngineCore {
     makeHasher(job)
   }
 
-  private func discard(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void) {
+  func discard(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void) {
     guard let destination = job.destination else { return then(self, job) }
     let specification = job.record.specification
     let file = job.file
@@ -258,7 +258,7 @@ extension EngineCore {
   }
 
   func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ retryAfter: Duration?) {
-    let policy = RetryPolicy(transferClass: job.record.transferClass, appIdleForWeek: false)
+    let policy = retryPolicy(of: job.record.transferClass)
     // The hop that failed: who leads there does its part.
     let origin = job.failedAt ?? job.origin
     job.record.lastError = problem.description
@@ -301,6 +301,10 @@ extension EngineCore {
       let asked = retryAfter.map { " and asks to be left alone for \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
       wait(job, .retry(problem.description + asked), delay, attempt)
     }
+  }
+
+  func retryPolicy(of transferClass: TransferClass) -> RetryPolicy {
+    RetryPolicy(transferClass: transferClass, appIdleForWeek: false, attemptLimit: options.attemptLimit)
   }
 
   private func jitter() -> Double { Double.random(in: 0..<1, using: &random) }

@@ -202,6 +202,8 @@ extension EngineCore {
     }
     headers = job.cookies.added(to: headers, for: segment.url)
     headers += segment.ask.headers
+    segment.known = knownVersion(job, segment)
+    if let condition = segment.known?.condition { headers.append(condition) }
     headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
     if job.record.history.triedNoTransform {
       headers.append(Download.Header(name: "Cache-Control", value: "no-transform"))

@@ -75,7 +75,8 @@ final class EngineCore {
     self.clock = clock
     self.files = files
     self.journal = JournalWriter(journal)
-    publisher = Publisher(journal: self.journal, mode: options.fileMode, stagingOwner: options.stagingOwner)
+    publisher = Publisher(
+      journal: self.journal, mode: options.fileMode, stagingOwner: options.stagingOwner, mayReplace: options.mayReplace)
     self.transport = transport
     self.mailbox = mailbox
     self.events = events

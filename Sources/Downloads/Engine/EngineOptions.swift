@@ -23,6 +23,16 @@ public struct EngineOptions: Sendable {
   public var retestsPublication = true
   /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
+  /// Whether a finished file may take the place of what has its name, asked just before it would; nil: nothing is ever
+  /// replaced. The old file stays until the new one is complete and on the disk, and readers see one of the two.
+  public var mayReplace: (@Sendable (DownloadSpecification) -> Bool)?
+  /// Which version of a file is at its place already, asked before its first byte is. A server that has no other one (304 of
+  /// RFC 9110) leaves it as it is, and the download is finished. Not for files with a chunk list; nil: none is known.
+  public var knownVersion: (@Sendable (DownloadSpecification) -> KnownVersion?)?
+  /// Attempts in a row without progress after which a download fails; nil: as its class has it.
+  public var attemptLimit: Int?
+  /// Tells what servers call the files that they send (`DownloadEvent.disposition`).
+  public var tellsDisposition = false
   /// Bytes per second in all, and per class; nil: no limit.
   public var bytesPerSecond: Int64?
   public var classBytesPerSecond: [TransferClass: Int64] = [:]

@@ -9,13 +9,15 @@ package struct RetryPolicy: Sendable, Equatable {
 
   static let longestWithoutProgress: Duration = .seconds(14 * 24 * 3600)
 
-  package init(transferClass: TransferClass, appIdleForWeek: Bool) {
+  /// `attemptLimit`: in place of the class's own.
+  package init(transferClass: TransferClass, appIdleForWeek: Bool, attemptLimit: Int? = nil) {
+    let limit: Int?
     switch transferClass {
-    case .foreground: (attemptLimit, base, cap) = (6, .seconds(1), .seconds(60))
-    case .essential: (attemptLimit, base, cap) = (10, .seconds(1), .seconds(60))
-    case .visible, .prefetch:
-      (attemptLimit, base, cap) = (nil, .seconds(30), .seconds(appIdleForWeek ? 5 * 3600 : 3600))
+    case .foreground: (limit, base, cap) = (6, .seconds(1), .seconds(60))
+    case .essential: (limit, base, cap) = (10, .seconds(1), .seconds(60))
+    case .visible, .prefetch: (limit, base, cap) = (nil, .seconds(30), .seconds(appIdleForWeek ? 5 * 3600 : 3600))
     }
+    self.attemptLimit = attemptLimit ?? limit
   }
 
   /// `min(cap, base · 2ⁿ) · U(0.5, 1.5)`; `random` is in 0..<1.

@@ -40,6 +40,7 @@ final class Publisher: Sendable {
   private let journal: JournalWriter
   private let mode: UInt32
   private let stagingOwner: String
+  private let mayReplace: (@Sendable (DownloadSpecification) -> Bool)?
   private let queue = DispatchQueue(label: "outrider.publisher")
   private struct Pending {
     var items: [Item] = []
@@ -47,10 +48,14 @@ final class Publisher: Sendable {
   }
   private let pending = Mutex(Pending())
 
-  init(journal: JournalWriter, mode: UInt32, stagingOwner: String) {
+  init(
+    journal: JournalWriter, mode: UInt32, stagingOwner: String,
+    mayReplace: (@Sendable (DownloadSpecification) -> Bool)? = nil
+  ) {
     self.journal = journal
     self.mode = mode
     self.stagingOwner = stagingOwner
+    self.mayReplace = mayReplace
   }
 
   func publish(_ item: Item) {
@@ -171,8 +176,14 @@ final class Publisher: Sendable {
       }
       // Who still has it open for writing could change what was verified.
       try item.file.whileLocked { () throws(SystemCallError) in
-        try destination.files.rename(
-          item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+        do throws(SystemCallError) {
+          try destination.files.rename(
+            item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+        } catch {
+          guard error.code == EEXIST, mayReplace?(item.job.specification) == true else { throw error }
+          try destination.files.replace(
+            name, in: destination.target.number, by: item.file.name, in: destination.staging.number)
+        }
       }
     } catch {
       switch error.code {

@@ -25,6 +25,8 @@ final class CurlTransfer {
   /// nil: no tunnel is needed.
   private var tunnel: CurlTunnel?
   private var reader: ResponseHeadReader
+  /// nil: nobody wants to see heads.
+  private var trace: HeadTrace?
   private var verdict: HeadVerdict?
   private var drained = 0
   private var headerBytes: Int64 = 0
@@ -48,6 +50,7 @@ final class CurlTransfer {
     self.request = request
     self.client = client
     addresses = options.addresses
+    trace = options.observesHeads.map { HeadTrace(url: request.url.redacted, observer: $0) }
     reader = ResponseHeadReader(allowsHTTP2: request.mayBeHTTP2)
     usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
     tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
@@ -77,6 +80,7 @@ final class CurlTransfer {
     oc_set_pointer(easy, CURLOPT_HEADERDATA, context)
     oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
     oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
+    oc_set_pointer(easy, CURLOPT_DEBUGDATA, context)
     if address.head != nil { oc_set_list(easy, CURLOPT_CONNECT_TO, address.head) }
     if !request.isPlainGet { configureMethod() }
   }
@@ -138,6 +142,21 @@ final class CurlTransfer {
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
     if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CONNECT_ONLY, 1) }
+    if trace != nil { configureTrace() }
+  }
+
+  private func configureTrace() {
+    oc_set_long(easy, CURLOPT_VERBOSE, 1)
+    oc_set_debug(easy) { _, kind, bytes, count, context in
+      guard let bytes, let context else { return 0 }
+      let head = UnsafeRawBufferPointer(start: bytes, count: count)
+      switch kind {
+      case CURLINFO_HEADER_OUT: CurlTransfer.from(context).trace?.sent(head)
+      case CURLINFO_HEADER_IN: CurlTransfer.from(context).trace?.received(head)
+      default: break
+      }
+      return 0
+    }
   }
 
   private static let flags: [(CURLoption, Int)] = [

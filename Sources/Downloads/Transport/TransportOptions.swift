@@ -21,6 +21,8 @@ public struct TransportOptions: Sendable {
   /// How long the connection with its TLS handshake may take.
   public var connectTimeout: Duration = .seconds(30)
   public var userAgent = "outrider"
+  /// Is shown every head that is sent or comes, those of proxies and redirects too, on the network thread: it must not wait.
+  public var observesHeads: (@Sendable (TracedHead) -> Void)?
 
   /// Nothing in here makes a difference between hosts, but for what the engine asks about each request.
   var treatsHostsAlike: Bool { proxy == nil && revocation.isEmpty && !resolve.contains { $0.hasSuffix(":") } }

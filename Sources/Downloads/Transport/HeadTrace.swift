@@ -1,0 +1,114 @@
+internal import AssetModel
+
+/// The head of a request or an answer, for a person who looks for a fault: every line fit for a terminal, and nothing in it
+/// by which somebody else could get in.
+public struct TracedHead: Sendable, Equatable {
+  public enum Direction: Sendable { case sent, received }
+
+  public var direction: Direction
+  /// Whose it is, without user name and password.
+  public var url: String
+  /// The request or status line, then the fields.
+  public var lines: [String]
+}
+
+/// Puts heads together from what libcurl shows of them: a request in one piece, an answer line by line.
+struct HeadTrace {
+  private let url: String
+  private let observer: @Sendable (TracedHead) -> Void
+  private var answer: [UInt8] = []
+
+  init(url: String, observer: @escaping @Sendable (TracedHead) -> Void) {
+    self.url = url
+    self.observer = observer
+  }
+
+  mutating func sent(_ bytes: UnsafeRawBufferPointer) {
+    observer(TracedHead(direction: .sent, url: url, lines: Self.lines(Array(bytes.prefix(Self.longest)))))
+  }
+
+  mutating func received(_ bytes: UnsafeRawBufferPointer) {
+    let isEnd = bytes.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+    answer += bytes.prefix(Self.longest - answer.count)
+    guard isEnd, !answer.isEmpty else { return }
+    let lines = Self.lines(answer)
+    answer = []
+    // Trailers end so as well, and where there are none an empty line alone comes.
+    if !lines.isEmpty { observer(TracedHead(direction: .received, url: url, lines: lines)) }
+  }
+
+  /// What the reader of heads takes at most, and a line may be as long as that.
+  static let longest = ResponseHeadReader.maxBytes
+
+  static func lines(_ bytes: [UInt8]) -> [String] {
+    var lines: [String] = []
+    // A field that is folded goes on in the next line, and is as secret as its beginning.
+    var isSecret = false
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+      // The end of the head; of a request its body follows.
+      guard let first = line.first else { break }
+      if !lines.isEmpty, HeaderToken.isBlank(first) {
+        lines.append(isSecret ? hidden : shown(line))
+        continue
+      }
+      let name = lines.isEmpty ? nil : line.firstIndex(of: UInt8(ascii: ":")).map { line[..<$0] }
+      isSecret = name.map(isSecretField) ?? false
+      if let name, isSecret {
+        lines.append("\(shown(name)): \(hidden)")
+      } else {
+        // Of a status line no part is a query.
+        let isRequestLine = lines.isEmpty && !line.starts(with: Array("HTTP/".utf8))
+        lines.append(shown(isRequestLine || name.map(isAddressField) == true ? withoutQuery(line) : line))
+      }
+    }
+    return lines
+  }
+
+  private static let hidden = "(hidden)"
+
+  private static let secretFields: Set<String> = [
+    "authorization", "proxy-authorization", "cookie", "cookie2", "set-cookie", "set-cookie2", "authentication-info",
+    "proxy-authentication-info",
+  ]
+  /// In names that services gave fields of their own, such as `X-Api-Key`.
+  private static let secretWords = ["token", "secret", "password", "credential", "api-key", "apikey", "access-key"]
+
+  private static func isSecretField(_ name: ArraySlice<UInt8>) -> Bool {
+    let name = HeaderToken.lowercased(name.filter { !HeaderToken.isBlank($0) })
+    return secretFields.contains(name) || secretWords.contains { name.contains($0) }
+  }
+
+  /// Those that are a URL.
+  private static func isAddressField(_ name: ArraySlice<UInt8>) -> Bool {
+    ["location", "content-location", "referer"].contains(HeaderToken.lowercased(name))
+  }
+
+  /// Queries carry tokens.
+  private static func withoutQuery(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard let start = line.firstIndex(of: UInt8(ascii: "?")) else { return line }
+    let end = line[start...].firstIndex(where: HeaderToken.isBlank) ?? line.endIndex
+    return (line[...start] + Array("…".utf8) + line[end...])[...]
+  }
+
+  private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
+    let text = withoutUserInformation(String(decoding: bytes, as: UTF8.self))
+    return Printable.text(text, limit: 1000)
+  }
+
+  /// A name and a password may stand in any URL that a field has (RFC 3986, 3.2.1).
+  private static func withoutUserInformation(_ text: String) -> String {
+    var result = ""
+    var rest = text[...]
+    while let start = rest.firstRange(of: "//") {
+      result += rest[..<start.upperBound]
+      rest = rest[start.upperBound...]
+      let authority = rest.prefix { !"/?# \t\"<>,;".contains($0) }
+      if let at = authority.lastIndex(of: "@") {
+        result += "\(hidden)@"
+        rest = rest[rest.index(after: at)...]
+      }
+    }
+    return result + rest
+  }
+}

@@ -1,0 +1,80 @@
+import DevelopmentOrigin
+import Synchronization
+import Testing
+
+@testable import Downloads
+
+/// Heads that are shown to a person: all that helps, no secret, and nothing that a terminal obeys.
+@Suite(.timeLimit(.minutes(1))) struct HeadTraceTests {
+  private static func lines(_ text: String) -> [String] { HeadTrace.lines(Array(text.utf8)) }
+
+  @Test(
+    arguments: [
+      ("GET /a HTTP/1.1\r\nHost: a\r\n\r\nbody: 1\r\n", ["GET /a HTTP/1.1", "Host: a"]),
+      ("GET /a?token=xyz&b HTTP/1.1\r\n\r\n", ["GET /a?… HTTP/1.1"]),
+      ("GET /a HTTP/1.1\r\nAuthorization: Bearer xyz\r\n\r\n", ["GET /a HTTP/1.1", "Authorization: (hidden)"]),
+      ("G\r\nproxy-AUTHORIZATION: xyz\r\n\r\n", ["G", "proxy-AUTHORIZATION: (hidden)"]),
+      ("G\r\nAuthorization : xyz\r\n\r\n", ["G", "Authorization : (hidden)"]),
+      ("G\r\nCookie: a=xyz\r\nX-Api-Key: xyz\r\n\r\n", ["G", "Cookie: (hidden)", "X-Api-Key: (hidden)"]),
+      ("HTTP/1.1 200 OK?\r\nSet-Cookie: xyz\r\n\r\n", ["HTTP/1.1 200 OK?", "Set-Cookie: (hidden)"]),
+      // Folded.
+      (
+        "H\r\nSet-Cookie: a\r\n xyz\r\n\txyz\r\nB: c\r\n",
+        ["H", "Set-Cookie: (hidden)", "(hidden)", "(hidden)", "B: c"]
+      ),
+      ("H\nLocation: https://me:xyz@h/p?sig=xyz\n\n", ["H", "Location: https://(hidden)@h/p?…"]),
+      ("H\r\nLink: <https://xyz@h/p>, <//u:xyz@i>\r\n\r\n", ["H", "Link: <https://(hidden)@h/p>, <//(hidden)@i>"]),
+      ("H\r\nMail: me@example.com\r\n\r\n", ["H", "Mail: me@example.com"]),
+      ("H\r\nX: \u{1b}[31m\u{202e}\u{9b}\r\n\r\n", ["H", #"X: \u{1b}[31m\u{202e}\u{9b}"#]),
+      ("", []), ("\r\n", []), ("H", ["H"]),
+    ] as [(String, [String])])
+  func table(text: String, lines: [String]) {
+    let found = Self.lines(text)
+    #expect(found == lines)
+    #expect(!found.joined().contains("xyz"))
+  }
+
+  /// Whatever comes: no secret, no control character, and an end.
+  @Test func random() {
+    var random = SplitMix(7)
+    let parts = [
+      "Authorization", "cookie", "Set-Cookie", ":", " ", "\r\n", "\n", "\t", "xyz", "//", "@", "?", "\u{1b}", "\0",
+      "HTTP/1.1 ",
+    ]
+    for _ in 0..<20_000 {
+      let text = (0..<Int.random(in: 1...12, using: &random)).map { _ in parts.randomElement(using: &random)! }
+        .joined()
+      let head = "GET / HTTP/1.1\r\nAuthorization:" + text.filter { $0 != "\r\n" && $0 != "\n" } + "\r\n" + text
+      let lines = Self.lines(head)
+      #expect(lines[1] == "Authorization: (hidden)", "\(head.debugDescription)")
+      for line in lines { #expect(line.unicodeScalars.allSatisfy { $0.value >= 0x20 }) }
+    }
+  }
+
+  @Test func answersComeLineByLine() {
+    let heads = Mutex<[TracedHead]>([])
+    var trace = HeadTrace(url: "https://a/b") { head in heads.withLock { $0.append(head) } }
+    func receive(_ text: String) { Array(text.utf8).withUnsafeBytes { trace.received($0) } }
+    for line in ["HTTP/1.1 103 Early\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "A: b\r\n", "\r\n", "\r\n"] { receive(line) }
+    let expected = [["HTTP/1.1 103 Early"], ["HTTP/1.1 200 OK", "A: b"]]
+    #expect(heads.withLock { $0.map(\.lines) } == expected)
+    // More than any head has: what is too much is dropped.
+    for _ in 0..<2000 { receive("X: \(String(repeating: "a", count: 100))\r\n") }
+    receive("\r\n")
+    #expect(heads.withLock { $0[2].lines.joined().utf8.count } <= HeadTrace.longest)
+  }
+
+  @Test("a request and its answer, as they were on the wire, also where a handle is used again")
+  func onTheWire() async throws {
+    let heads = Mutex<[TracedHead]>([])
+    let trial = try await Trial.run(
+      options: { $0.transport.observesHeads = { head in heads.withLock { $0.append(head) } } },
+      reply: { _, nth in nth == 1 ? .half : nil })
+    #expect(trial.isFinished)
+    let seen = heads.withLock { $0 }
+    #expect(seen.map(\.direction) == [.sent, .received, .sent, .received], "\(seen)")
+    #expect(seen[0].lines.first == "GET /file HTTP/1.1" && seen[1].lines.first == "HTTP/1.1 200 OK")
+    #expect(seen[2].lines.contains { $0.hasPrefix("Range: bytes=") } && seen[3].lines.first?.contains("206") == true)
+    #expect(seen.allSatisfy { $0.url.hasSuffix("/file") })
+  }
+}
