@@ -26,7 +26,6 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -50,7 +49,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
@@ -66,11 +64,14 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
-    // Floor 1: the operating system and the asset vocabulary, as values and owners.
-    .target(name: "LinuxSystem", dependencies: ["CLinux", systemPackage], swiftSettings: strict),
-    .target(name: "AssetModel", swiftSettings: strict),
+    // Floor 0, too: what the standard library hasn't and several targets need. It imports the C library alone.
+    .target(name: "Basics", swiftSettings: strict),
+    // Floor 1: the operating system and the asset vocabulary, as values and owners; what people write.
+    .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(name: "AssetModel", dependencies: ["Basics"], swiftSettings: strict),
+    .target(name: "StrictYAML", dependencies: ["Basics", yams], swiftSettings: strict),
     // Floor 2: pure values and codecs.
-    .target(name: "Sandbox", dependencies: ["CLinux", "CSeccomp", "LinuxSystem", yams], swiftSettings: strict),
+    .target(name: "Sandbox", dependencies: ["CSeccomp", "LinuxSystem", "StrictYAML", yams], swiftSettings: strict),
     .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["AssetModel", "CCrypto"], swiftSettings: strict),
     .target(name: "PropertyLists", swiftSettings: strict),
@@ -80,7 +81,7 @@ let package = Package(
     .target(
       name: "PluginHost",
       dependencies: [
-        "AssetModel", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "PropertyLists", "Sandbox", logging,
+        "AssetModel", "Basics", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "PropertyLists", "Sandbox", logging,
       ],
       swiftSettings: strict),
     .target(
@@ -88,20 +89,22 @@ let package = Package(
       dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
       swiftSettings: strict),
     .target(
-      name: "Downloads", dependencies: ["AssetModel", "CCurl", "CLinux", "Hashing", "LinuxSystem", logging],
+      name: "Downloads",
+      dependencies: ["AssetModel", "Basics", "CCrypto", "CCurl", "CLinux", "Hashing", "LinuxSystem", logging],
       swiftSettings: strict),
     // A scripted server on loopback, for tests and for `outrider serve`.
     .target(
-      name: "DevelopmentOrigin", dependencies: ["CLinux", "COpenSSL", "LinuxSystem", "Sandbox", yams],
+      name: "DevelopmentOrigin",
+      dependencies: ["Basics", "CLinux", "COpenSSL", "Hashing", "LinuxSystem", "StrictYAML", yams],
       swiftSettings: strict),
     .target(
       name: "AssetStore", dependencies: ["AssetModel", "Hashing", "LinuxSystem", grdb, sqlite], swiftSettings: strict),
     // What the service decides, as values without I/O, clocks or randomness of their own.
-    .target(name: "ServiceMachines", dependencies: ["AssetModel"], swiftSettings: strict),
+    .target(name: "ServiceMachines", dependencies: ["AssetModel", "Basics"], swiftSettings: strict),
     // Apps as bundles: read, checked, made, unpacked and put in place.
     .target(
       name: "AppBundles",
-      dependencies: ["AssetModel", "CArchive", "CLinux", "LinuxSystem", "PropertyLists", "Sandbox", yams],
+      dependencies: ["AssetModel", "Basics", "CArchive", "CLinux", "LinuxSystem", "PropertyLists", "StrictYAML", yams],
       swiftSettings: strict),
     // A client's end of the connection to the service. Small: it lives inside apps.
     .target(name: "ServiceClient", dependencies: ["ServiceProtocol"], swiftSettings: strict),
@@ -118,13 +121,16 @@ let package = Package(
     .target(
       name: "AssetService",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetStore", "CLinux", "Downloads", "Hashing", "HostProtocol", "LinuxSystem",
-        "PluginHost", "Sandbox", "ServiceMachines", "ServiceProtocol", logging,
+        "AppBundles", "AssetModel", "AssetStore", "Basics", "CLinux", "Downloads", "Hashing", "HostProtocol",
+        "LinuxSystem", "PluginHost", "Sandbox", "ServiceMachines", "ServiceProtocol", logging,
       ],
       swiftSettings: strict),
     // Policies described, compared and tested against real libraries.
     .target(
-      name: "PolicyLab", dependencies: ["AssetModel", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", yams],
+      name: "PolicyLab",
+      dependencies: [
+        "AssetModel", "Basics", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML", yams,
+      ],
       swiftSettings: strict),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
@@ -132,41 +138,46 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing",
-        "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceMachines",
-        "ServiceProtocol",
-        argumentParser,
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "DevelopmentOrigin", "Downloads", "Hashing",
+        "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceProtocol",
+        "StrictYAML", argumentParser,
       ],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     .executableTarget(name: "outrider-runner", dependencies: ["CRunnerLibc", "RunnerKit"], swiftSettings: strict),
     .executableTarget(
-      name: "outriderd", dependencies: ["AssetService", "LinuxSystem", argumentParser, logging], swiftSettings: strict,
+      name: "outriderd", dependencies: ["AssetService", "ServiceProtocol", argumentParser], swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
     .testTarget(
-      name: "BackgroundAssetsTests", dependencies: ["BackgroundAssets", "CExtension", "TestSupport", "os", "OSLog"],
+      name: "BackgroundAssetsTests",
+      dependencies: ["BackgroundAssets", "CExtension", "ExtensionFoundation", "OSLog", "TestSupport", "os"],
       exclude: ["ClientSources"]),
     .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
     .testTarget(
-      name: "PolicyLabTests", dependencies: ["HostProtocol", "PluginHost", "PolicyLab", "Sandbox", "TestSupport"]),
-    .testTarget(name: "HashingTests", dependencies: ["Hashing"]),
-    .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport"),
+      name: "PolicyLabTests",
+      dependencies: [
+        "AssetModel", "Basics", "HostProtocol", "PluginHost", "PolicyLab", "Sandbox", "StrictYAML", "TestSupport",
+      ]),
+    .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
+    .testTarget(name: "HashingTests", dependencies: ["Basics", "Hashing"]),
+    .target(name: "TestSupport", dependencies: ["Basics", "CTestSupport"], path: "Tests/TestSupport"),
     .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
-    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "HostProtocol", "TestSupport"]),
+    .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "Basics", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"]),
-    .testTarget(name: "SandboxTests", dependencies: ["Sandbox"]),
+    .testTarget(name: "SandboxTests", dependencies: ["Sandbox", "StrictYAML"]),
     .testTarget(name: "RunnerKitTests", dependencies: ["CLinux", "HostProtocol", "LinuxSystem", "RunnerKit"]),
     .testTarget(
       name: "PluginHostTests",
-      dependencies: ["AssetModel", "CLinux", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "TestSupport"]),
+      dependencies: [
+        "AssetModel", "Basics", "CLinux", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "TestSupport",
+      ]),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetStore", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
+        "AssetModel", "AssetStore", "Basics", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
         "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport",
-        "delivery-recorder",
-        "outrider", "outrider-runner", "outriderd",
+        "delivery-recorder", "outrider", "outrider-runner", "outriderd",
       ]),
     // An app that writes down every callback.
     .executableTarget(
@@ -174,8 +185,8 @@ let package = Package(
     .testTarget(
       name: "DownloadsTests",
       dependencies: [
-        "AssetModel", "AssetStore", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "Hashing", "LinuxSystem",
-        "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch",
+        "AssetModel", "AssetStore", "Basics", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "Hashing",
+        "LinuxSystem", "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch",
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(
@@ -202,24 +213,26 @@ let package = Package(
       dependencies: ["AssetModel", "AssetStore", "Hashing", "LinuxSystem", "TestSupport", "store-writer", grdb]),
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
-    .testTarget(name: "DevelopmentOriginTests", dependencies: ["DevelopmentOrigin", "TestSupport"]),
-    .testTarget(name: "PropertyListsTests", dependencies: ["PropertyLists", "TestSupport"]),
+    .testTarget(
+      name: "DevelopmentOriginTests",
+      dependencies: ["Basics", "DevelopmentOrigin", "LinuxSystem", "StrictYAML", "TestSupport"]),
+    .testTarget(name: "PropertyListsTests", dependencies: ["Basics", "PropertyLists", "TestSupport"]),
     .testTarget(
       name: "AppBundlesTests",
-      dependencies: ["AppBundles", "LinuxSystem", "TestSupport", "bundle-writer", "kill-at-call", "outrider"]),
+      dependencies: ["AppBundles", "Basics", "LinuxSystem", "TestSupport", "bundle-writer", "kill-at-call", "outrider"]),
     // An installation in a process of its own, to be killed.
     .executableTarget(name: "bundle-writer", dependencies: ["AppBundles"], path: "Tests/BundleWriter"),
-    .testTarget(name: "ServiceProtocolTests", dependencies: ["ServiceProtocol", "TestSupport"]),
-    .testTarget(name: "ServiceMachinesTests", dependencies: ["AssetModel", "ServiceMachines", "TestSupport"]),
+    .testTarget(name: "ServiceProtocolTests", dependencies: ["Basics", "ServiceProtocol", "TestSupport"]),
+    .testTarget(
+      name: "ServiceMachinesTests", dependencies: ["AssetModel", "Basics", "ServiceMachines", "TestSupport"]),
     .testTarget(
       name: "ServiceClientTests",
-      dependencies: ["BackgroundAssets", "ServiceClient", "ServiceProtocol", "TestSupport"]),
+      dependencies: ["BackgroundAssets", "Basics", "ServiceClient", "ServiceProtocol", "TestSupport"]),
     .testTarget(
       name: "AssetServiceTests",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetService", "AssetStore", "DevelopmentOrigin", "Downloads", "LinuxSystem",
-        "PluginHost",
-        "ServiceClient", "ServiceMachines", "ServiceProtocol", "TestSupport",
+        "AssetModel", "AssetService", "AssetStore", "Basics", "Downloads", "LinuxSystem", "Sandbox", "ServiceMachines",
+        "ServiceProtocol", "TestSupport",
       ]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],

@@ -1,4 +1,5 @@
-internal import Sandbox
+internal import Basics
+internal import StrictYAML
 internal import Yams
 
 /// What people write to make an app: a short YAML file that stands for three property lists.
@@ -41,9 +42,9 @@ struct AppRecipe {
       throw BundleError(
         .invalid, file, "is empty", remedy: "it has keys such as \(Self.keys.prefix(3).joined(separator: ", "))")
     }
-    let document: PolicyDocument
-    do throws(PolicyFileError) {
-      document = try PolicyDocument(text, file: file, noun: "an app")
+    let document: YAMLDocument
+    do throws(YAMLFileError) {
+      document = try YAMLDocument(text, file: file, noun: "an app")
     } catch {
       throw BundleError(.invalid, "\(file):\(error.line):\(error.column)", error.message)
     }

@@ -1,3 +1,5 @@
+internal import Basics
+internal import Hashing
 internal import Synchronization
 
 /// Checks credentials (RFC 7617, RFC 7616, RFC 6750).
@@ -18,7 +20,7 @@ final class Authenticator: Sendable {
     let rest = given.count == 2 ? given[1].trimmed : ""
     switch authentication {
     case .basic(let user, let password):
-      let expected = TextCoding.base64(Array("\(user):\(password)".utf8))
+      let expected = Base64.encode(Array("\(user):\(password)".utf8))
       let isRight = scheme.isEqualIgnoringCase(to: "Basic") && rest == expected
       return isRight ? nil : "Basic realm=\"\(Self.realm)\", charset=\"UTF-8\""
     case .bearer(let token):
@@ -39,7 +41,7 @@ final class Authenticator: Sendable {
   }
 
   private func freshChallenge(_ algorithm: DigestAlgorithm, isStale: Bool) -> String {
-    let nonce = TextCoding.hex(TextCoding.random(16))
+    let nonce = Hexadecimal.text(secretBytes(16))
     nonces.withLock { nonces in
       if nonces.count >= Self.maxNonces { nonces = [:] }
       nonces[nonce] = 0
@@ -57,7 +59,7 @@ final class Authenticator: Sendable {
       let nonce = given["nonce"], let count = given["nc"], let client = given["cnonce"],
       let response = given["response"]
     else { return false }
-    func hash(_ text: String) -> String { TextCoding.hex(Hasher.hash(text.utf8, algorithm)) }
+    func hash(_ text: String) -> String { Hexadecimal.text(algorithm.hash(text.utf8)) }
     let secret = hash("\(user):\(Self.realm):\(password)")
     return response == hash("\(secret):\(nonce):\(count):\(client):auth:\(hash("\(request.method):\(request.target)"))")
   }

@@ -36,13 +36,13 @@ final class Certificate: @unchecked Sendable {
     }
     self.key = key
     certificate = made
-    var serial = subject.serial ?? TextCoding.random(16)
+    var serial = subject.serial ?? secretBytes(16)
     serial[0] &= 0x7f
     let number = BN_bin2bn(serial, Int32(serial.count), nil)
     defer { BN_free(number) }
     BN_to_ASN1_INTEGER(number, X509_get_serialNumber(made))
     X509_set_version(made, 2)
-    let now = HTTPDate.now
+    let now = time(nil)
     X509_gmtime_adj(X509_getm_notBefore(made), subject.notBefore - now)
     X509_gmtime_adj(X509_getm_notAfter(made), subject.notAfter - now)
     X509_set_pubkey(made, key)

@@ -70,7 +70,7 @@ public final class CertificateAuthority: Sendable {
 
   /// What proves a client of that name to origins that demand it, as PEM.
   public func client(name: String) throws(OriginError) -> (certificate: String, key: String) {
-    let now = HTTPDate.now
+    let now = time(nil)
     let made = try Certificate(
       .init(name: name, notBefore: now - Self.day, notAfter: now + 90 * Self.day, isClient: true), issuer: authority)
     return (made.pem, made.keyPEM)
@@ -99,7 +99,7 @@ public final class CertificateAuthority: Sendable {
   }
 
   func leaf(names: [String], fault: CertificateFault?) throws(OriginError) -> Certificate {
-    let now = HTTPDate.now
+    let now = time(nil)
     var subject = Certificate.Subject(
       name: "Outrider development origin", alternativeNames: fault == .wrongHost ? ["DNS:elsewhere.invalid"] : names,
       notBefore: now - Self.day, notAfter: now + 90 * Self.day)
@@ -120,7 +120,7 @@ public final class CertificateAuthority: Sendable {
   }
 
   private static func make(_ name: String) throws(OriginError) -> Certificate {
-    let now = HTTPDate.now
+    let now = time(nil)
     return try Certificate(.init(name: name, notBefore: now - day, notAfter: now + 3650 * day), issuer: nil)
   }
 

@@ -1,4 +1,6 @@
+internal import Basics
 internal import Glibc
+internal import Hashing
 internal import LinuxSystem
 
 /// The bytes of one version of a resource. None are stored but those that were given.
@@ -20,7 +22,7 @@ public struct Content: Sendable {
   }
 
   public static func bytes(_ bytes: [UInt8]) -> Content {
-    Content(.bytes(bytes), identity: TextCoding.hex(Hasher.hash(bytes).prefix(12)))
+    Content(.bytes(bytes), identity: Hexadecimal.text(DigestAlgorithm.sha256.hash(bytes).prefix(12)))
   }
 
   public static func text(_ text: String) -> Content { bytes(Array(text.utf8)) }
@@ -29,7 +31,8 @@ public struct Content: Sendable {
   public static func repeating(_ pattern: [UInt8], count: Int) -> Content {
     let pattern = pattern.isEmpty ? [0] : pattern
     return Content(
-      .repeating(pattern, count: count), identity: "p\(TextCoding.hex(Hasher.hash(pattern).prefix(8)))-\(count)")
+      .repeating(pattern, count: count),
+      identity: "p\(Hexadecimal.text(DigestAlgorithm.sha256.hash(pattern).prefix(8)))-\(count)")
   }
 
   /// `count` random bytes that depend on `seed` only.
@@ -86,7 +89,7 @@ public struct Content: Sendable {
 
   /// The digest of everything, read piece by piece.
   public func digest(_ algorithm: DigestAlgorithm = .sha256) -> [UInt8] {
-    var hasher = Hasher(algorithm)
+    var hasher = RunningHash(algorithm.function)
     var buffer = [UInt8](repeating: 0, count: min(max(count, 1), 1 << 18))
     var offset = 0
     while offset < count {
@@ -98,7 +101,7 @@ public struct Content: Sendable {
       if got == 0 { break }
       offset += got
     }
-    return hasher.finish()
+    return hasher.digest
   }
 
   /// Version `number` of something that has only one: as random as the first wasn't, `change` bytes longer.

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// The validators of what would be sent.
 struct Validators: Equatable {
   /// With quotes, and `W/` where it is weak.
@@ -36,7 +38,7 @@ enum Preconditions {
     guard let condition = request.header("If-Range") else { return true }
     if condition.hasSuffix("\"") { return !condition.hasPrefix("W/") && condition == validators.etag }
     guard let date = HTTPDate.seconds(condition) else { return false }
-    return date == validators.lastModified
+    return validators.lastModified.map(Int64.init) == date
   }
 
   private static func matches(_ fields: [String], _ etag: String?, weakly: Bool) -> Bool {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import COpenSSL
 internal import Glibc
 
@@ -32,9 +33,9 @@ enum PseudoRandom {
   static func mix(_ seed: UInt64, _ text: String, _ number: Int) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    var value = seed &+ hash &+ UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15
-    value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-    return value ^ (value >> 31)
+    // The generator adds its own step before it mixes.
+    let step: UInt64 = 0x9e37_79b9_7f4a_7c15
+    var generator = SeededGenerator(seed: seed &+ hash &+ (UInt64(truncatingIfNeeded: number) &- 1) &* step)
+    return generator.next()
   }
 }

@@ -1,3 +1,6 @@
+internal import Basics
+internal import Glibc
+internal import Hashing
 internal import Synchronization
 
 /// Decides what a request is answered with.
@@ -44,7 +47,7 @@ final class Responder: Sendable {
   func refusal(_ status: Int, _ reason: String) -> ResponsePlan {
     var head = ResponseHead(status: status)
     let body = text("\(status) \(reason)\n", &head)
-    head.set("Date", HTTPDate.text(HTTPDate.now))
+    head.set("Date", HTTPDate.text(Int64(time(nil))))
     head.set("Content-Length", "\(body.count)")
     head.set("Connection", "close")
     return ResponsePlan(status: status, head: head.bytes, body: body, keepsAlive: false, fault: reason)
@@ -142,7 +145,7 @@ final class Responder: Sendable {
     var head = ResponseHead(status: reply.status ?? 200)
     head.set("Accept-Ranges", "bytes")
     if let etag = validators.etag { head.set("ETag", etag) }
-    if let modified = validators.lastModified { head.set("Last-Modified", HTTPDate.text(modified)) }
+    if let modified = validators.lastModified { head.set("Last-Modified", HTTPDate.text(Int64(modified))) }
     if reply.status == nil, reply.range?.evaluatesConditions ?? true {
       let refusesMatches = reply.range == .ignoredWithConditions && request.header("If-Match") != nil
       switch refusesMatches ? .failed : Preconditions.evaluate(request, validators) {
@@ -222,19 +225,20 @@ final class Responder: Sendable {
     var algorithms = configuration.digests.filter { $0 != .md5 }
     if let wanted = request.header("Want-Repr-Digest").flatMap(Self.preferred) { algorithms = [wanted] }
     func field(_ algorithm: DigestAlgorithm, _ digest: [UInt8]) -> String {
-      "\(algorithm.rawValue)=:\(TextCoding.base64(digest)):"
+      "\(algorithm.rawValue)=:\(Base64.encode(digest)):"
     }
     switch fault {
     case nil:
       if !algorithms.isEmpty {
         head.set("Repr-Digest", algorithms.map { field($0, digest(content, $0)) }.joined(separator: ", "))
       }
-    case .wrong: head.set("Repr-Digest", field(.sha256, Hasher.hash("another file".utf8)))
-    case .unknownAlgorithm: head.set("Repr-Digest", "blake9=:\(TextCoding.base64(Hasher.hash("x".utf8))):")
+    case .wrong: head.set("Repr-Digest", field(.sha256, DigestAlgorithm.sha256.hash("another file".utf8)))
+    case .unknownAlgorithm: head.set("Repr-Digest", "blake9=:\(Base64.encode(DigestAlgorithm.sha256.hash("x".utf8))):")
     case .disagreeing:
       head.set(
         "Repr-Digest",
-        field(.sha256, digest(content, .sha256)) + ", " + field(.sha512, Hasher.hash("another file".utf8, .sha512)))
+        field(.sha256, digest(content, .sha256)) + ", "
+          + field(.sha512, DigestAlgorithm.sha512.hash("another file".utf8)))
     }
   }
 
@@ -303,11 +307,11 @@ final class Responder: Sendable {
   ) -> ResponsePlan {
     var head = start
     if let reason = reply.reason { head.reason = reason }
-    head.set("Date", HTTPDate.text(HTTPDate.now))
+    head.set("Date", HTTPDate.text(Int64(time(nil))))
     switch reply.retryAfter {
     case nil: break
     case .seconds(let seconds): head.set("Retry-After", "\(seconds)")
-    case .date(let seconds): head.set("Retry-After", HTTPDate.text(HTTPDate.now + seconds))
+    case .date(let seconds): head.set("Retry-After", HTTPDate.text(Int64(time(nil) + seconds)))
     case .text(let text): head.set("Retry-After", text)
     }
     var plan = ResponsePlan(

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Foundation
 internal import Glibc
@@ -144,7 +145,7 @@ public struct PluginImage: Sendable {
         part.withUnsafeBytes { hash.update($0) }
         left -= part.count
       }
-      var result = Parsed(digest: hash.digest.map { String(format: "%02x", $0) }.joined())
+      var result = Parsed(digest: Hexadecimal.text(hash.digest))
       do throws(ELFFile.FormatError) {
         let view = FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size))
         result.elf = try ELFFile(view, readsExports: readsExports)

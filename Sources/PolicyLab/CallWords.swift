@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 package import HostProtocol
 package import PluginHost
@@ -16,7 +17,7 @@ package enum CallWords {
     case .f32, .f64: return float(word, kind)
     case .cstring: return word.utf8.contains(0) ? nil : .text(word)
     case .bytes:
-      if word.hasPrefix("hex:") { return hex(word.dropFirst(4)).map { .bytes($0) } }
+      if word.hasPrefix("hex:") { return Hexadecimal.bytes(word.dropFirst(4)).map { .bytes($0) } }
       guard word.hasPrefix("@") else { return .text(word) }
       return .bytes(try content(String(word.dropFirst())))
     case .void, .out: return nil
@@ -33,11 +34,9 @@ package enum CallWords {
     case .pointer(let value): "0x" + String(value, radix: 16)
     case .cstring(nil): "null"
     case .cstring(let bytes?): Printable.text(String(decoding: bytes, as: UTF8.self), limit: 65536)
-    case .bytes(let bytes): hexadecimal(bytes)
+    case .bytes(let bytes): Hexadecimal.text(bytes)
     }
   }
-
-  package static func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
 
   /// What is too large for its type isn't taken for infinity, which has a name of its own.
   private static func float(_ word: String, _ kind: CallSignature.Kind) -> CallArgument? {
@@ -73,17 +72,5 @@ package enum CallWords {
     case .unsigned(let value): return value <= high ? argument : nil
     default: return nil
     }
-  }
-
-  private static func hex(_ text: Substring) -> [UInt8]? {
-    guard text.utf8.count.isMultiple(of: 2), text.allSatisfy(\.isHexDigit) else { return nil }
-    var bytes: [UInt8] = []
-    var rest = text
-    while !rest.isEmpty {
-      guard let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
-      bytes.append(byte)
-      rest = rest.dropFirst(2)
-    }
-    return bytes
   }
 }

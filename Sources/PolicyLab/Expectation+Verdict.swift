@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import PluginHost
 
@@ -35,12 +36,12 @@ extension Expectation {
         return "nothing was written: the signature has no out(N), or it didn't return"
       }
       let isThere = observed.outputs.contains { bytes in
-        wanted == "hex:" + CallWords.hexadecimal(bytes)
+        wanted == "hex:" + Hexadecimal.text(bytes)
           || wanted == String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       return isThere
         ? nil
-        : "wrote hex:\(observed.outputs.map { CallWords.hexadecimal(Array($0.prefix(64))) }.joined(separator: ", hex:"))"
+        : "wrote hex:\(observed.outputs.map { Hexadecimal.text(Array($0.prefix(64))) }.joined(separator: ", hex:"))"
     }
   }
 }

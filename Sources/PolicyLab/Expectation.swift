@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import PluginHost
 internal import Sandbox
 
@@ -111,7 +112,7 @@ package struct Expectation: Sendable, Equatable {
   private static func output(_ rest: String) throws(Invalid) -> Condition {
     guard rest.hasPrefix("hex:") else { return .output(rest) }
     let digits = rest.dropFirst(4).lowercased()
-    guard !digits.isEmpty, digits.utf8.count.isMultiple(of: 2), digits.allSatisfy(\.isHexDigit) else {
+    guard !digits.isEmpty, Hexadecimal.bytes(digits) != nil else {
       throw Invalid(message: "\(shown(rest)) isn't bytes in hexadecimal, two digits each")
     }
     return .output("hex:" + digits)

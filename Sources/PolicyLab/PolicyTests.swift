@@ -1,6 +1,7 @@
 internal import AssetModel
 internal import HostProtocol
 package import Sandbox
+internal import StrictYAML
 internal import Yams
 
 /// A file of tests: what a library does under a policy, call by call.
@@ -35,12 +36,12 @@ package struct PolicyTests: Sendable {
   private static let maxExpectations = 100
   private static let maxSteps = 200
 
-  /// `policy`: reads the policy that a relative or absolute path names. Throws what that throws, else `PolicyFileError`.
+  /// `policy`: reads the policy that a relative or absolute path names. Throws what that throws, else `YAMLFileError`.
   package init(
     parsing text: String, file: String, policy read: (String) throws -> Policy
   ) throws {
-    let nodes = PolicyNodes(file: file)
-    let root = try PolicyDocument(text, file: file, noun: "a test file").root
+    let nodes = YAMLNodes(file: file)
+    let root = try YAMLDocument(text, file: file, noun: "a test file").root
     let keys = ["version", "plugin", "policy", "tests"]
     var policy = Policy()
     var list: [Node]?
@@ -66,7 +67,7 @@ package struct PolicyTests: Sendable {
   }
 
   private static func test(
-    _ node: Node, _ nodes: PolicyNodes, _ policy: Policy, _ read: (String) throws -> Policy
+    _ node: Node, _ nodes: YAMLNodes, _ policy: Policy, _ read: (String) throws -> Policy
   ) throws -> Test {
     var test = Test(name: "", steps: [], policy: policy, expectations: [], line: node.mark?.line ?? 1)
     let keys =
@@ -97,8 +98,8 @@ package struct PolicyTests: Sendable {
 
   /// Those under `steps`, or the one that the test itself is.
   private static func steps(
-    of node: Node, _ pairs: [(String, Node)], _ nodes: PolicyNodes
-  ) throws(PolicyFileError) -> [CallStep] {
+    of node: Node, _ pairs: [(String, Node)], _ nodes: YAMLNodes
+  ) throws(YAMLFileError) -> [CallStep] {
     let own = ["call", "signature", "arguments"]
     guard let (_, list) = pairs.first(where: { $0.0 == "steps" }) else {
       let step = try step(node, pairs.filter { own.contains($0.0) }, nodes)
@@ -124,8 +125,8 @@ package struct PolicyTests: Sendable {
   }
 
   private static func step(
-    _ node: Node, _ pairs: [(String, Node)], _ nodes: PolicyNodes
-  ) throws(PolicyFileError) -> CallStep {
+    _ node: Node, _ pairs: [(String, Node)], _ nodes: YAMLNodes
+  ) throws(YAMLFileError) -> CallStep {
     var step = CallStep(symbol: "", signature: CallSignature(result: .void, arguments: []), arguments: [])
     for (key, value) in pairs {
       switch key {
@@ -151,7 +152,7 @@ package struct PolicyTests: Sendable {
     return step
   }
 
-  private static func saved(_ node: Node, _ nodes: PolicyNodes) throws(PolicyFileError) -> [String: CallStep.Source] {
+  private static func saved(_ node: Node, _ nodes: YAMLNodes) throws(YAMLFileError) -> [String: CallStep.Source] {
     var saved: [String: CallStep.Source] = [:]
     for (name, value) in try nodes.pairs(node, "save", naming: "names of what later steps use") {
       let isName = name.utf8.allSatisfy {
@@ -178,8 +179,8 @@ package struct PolicyTests: Sendable {
   }
 
   private static func check(
-    _ step: CallStep, at node: Node, _ known: Set<String>, _ nodes: PolicyNodes
-  ) throws(PolicyFileError) {
+    _ step: CallStep, at node: Node, _ known: Set<String>, _ nodes: YAMLNodes
+  ) throws(YAMLFileError) {
     for word in step.arguments {
       guard let name = StepValues.reference(in: word), !known.contains(name) else { continue }
       throw nodes.error(
@@ -194,8 +195,8 @@ package struct PolicyTests: Sendable {
   }
 
   private static func texts(
-    _ node: Node, _ key: String, _ nodes: PolicyNodes, max: Int
-  ) throws(PolicyFileError) -> [String] {
+    _ node: Node, _ key: String, _ nodes: YAMLNodes, max: Int
+  ) throws(YAMLFileError) -> [String] {
     let items = try nodes.items(node, key)
     guard items.count <= max else { throw nodes.error(node, "\(key) has at most \(max) entries") }
     var texts: [String] = []
@@ -203,7 +204,7 @@ package struct PolicyTests: Sendable {
     return texts
   }
 
-  private static func expectations(_ node: Node, _ nodes: PolicyNodes) throws(PolicyFileError) -> [Expectation] {
+  private static func expectations(_ node: Node, _ nodes: YAMLNodes) throws(YAMLFileError) -> [Expectation] {
     let items = try nodes.items(node, "expect")
     guard items.count <= maxExpectations else {
       throw nodes.error(node, "expect has at most \(maxExpectations) entries")

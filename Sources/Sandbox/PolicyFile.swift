@@ -1,3 +1,4 @@
+public import StrictYAML
 internal import Yams
 
 extension Policy {
@@ -12,18 +13,18 @@ extension Policy {
   ///     limits: {wall: 30s, memory: 8MiB, threads: 16}
   ///
   /// Only `version` is required. What isn't understood is refused: a misspelt key would be a wall that isn't there.
-  public init(parsing text: String, file: String) throws(PolicyFileError) {
-    self = try PolicyReader(nodes: PolicyNodes(file: file)).policy(PolicyDocument(text, file: file).root)
+  public init(parsing text: String, file: String) throws(YAMLFileError) {
+    self = try PolicyReader(nodes: YAMLNodes(file: file)).policy(YAMLDocument(text, file: file, noun: "a policy").root)
   }
 }
 
 /// Turns the nodes of a policy into values.
 private struct PolicyReader {
-  let nodes: PolicyNodes
+  let nodes: YAMLNodes
 
   static let keys = ["version", "read", "write", "libraries", "require", "onDenied", "limits"]
 
-  func policy(_ root: Node) throws(PolicyFileError) -> Policy {
+  func policy(_ root: Node) throws(YAMLFileError) -> Policy {
     var policy = Policy()
     var hasVersion = false
     for (key, value) in try nodes.pairs(root, "a policy", known: Self.keys) {
@@ -48,7 +49,7 @@ private struct PolicyReader {
     return policy
   }
 
-  private func paths(_ node: Node, _ key: String) throws(PolicyFileError) -> [String] {
+  private func paths(_ node: Node, _ key: String) throws(YAMLFileError) -> [String] {
     var paths: [String] = []
     var seen: Set<String> = []
     for item in try nodes.items(node, key) {
@@ -68,7 +69,7 @@ private struct PolicyReader {
     return paths
   }
 
-  private func walls(_ node: Node) throws(PolicyFileError) -> Set<Wall> {
+  private func walls(_ node: Node) throws(YAMLFileError) -> Set<Wall> {
     var walls: Set<Wall> = []
     for item in try nodes.items(node, "require") {
       let name = try nodes.scalar(item, "a wall in require")
@@ -81,7 +82,7 @@ private struct PolicyReader {
     return walls
   }
 
-  private func actions(_ node: Node) throws(PolicyFileError) -> [String: Policy.DeniedAction] {
+  private func actions(_ node: Node) throws(YAMLFileError) -> [String: Policy.DeniedAction] {
     var actions: [String: Policy.DeniedAction] = [:]
     let names = "its keys are system calls such as socket"
     let pairs = try nodes.pairs(node, "onDenied", naming: names) { name in

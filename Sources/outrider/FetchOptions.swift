@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Downloads
 internal import Foundation
 internal import LinuxSystem

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import HostProtocol
 internal import PluginHost
@@ -50,7 +51,7 @@ struct JSONReport: Encodable {
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
-    out = result.map { $0.out.map { $0.map { String(format: "%02x", $0) }.joined() } }
+    out = result.map { $0.out.map(Hexadecimal.text) }
     downloads = verdict.map { $0.accepted.map(Item.init) }
     rejected = verdict?.rejected
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }

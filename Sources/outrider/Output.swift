@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import HostProtocol
@@ -67,7 +68,7 @@ enum Output {
 
   static func result(_ result: RunnerMessage.CallResult) {
     line(CallWords.text(of: result.value))
-    for out in result.out { line(CallWords.hexadecimal(out)) }
+    for out in result.out { line(Hexadecimal.text(out)) }
   }
 
   static func downloads(_ verdict: DownloadRules.Verdict) {

@@ -4,6 +4,7 @@ internal import Foundation
 internal import LinuxSystem
 internal import PolicyLab
 internal import Sandbox
+internal import StrictYAML
 
 struct PolicyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,7 +28,7 @@ struct PolicyCommand: AsyncParsableCommand {
 enum PolicyInput {
   static func policy(at path: String) throws -> Policy {
     let text = try text(of: path)
-    do throws(PolicyFileError) {
+    do throws(YAMLFileError) {
       return try Policy(parsing: text, file: path)
     } catch {
       throw Failure(64, error.description)

@@ -5,6 +5,7 @@ internal import LinuxSystem
 internal import PluginHost
 internal import PolicyLab
 internal import Sandbox
+internal import StrictYAML
 
 extension TestReport.Format: ExpressibleByArgument {}
 
@@ -113,7 +114,7 @@ struct PolicyTestPlan {
       tests = try PolicyTests(parsing: text, file: file) { path in
         try PolicyInput.policy(at: path.hasPrefix("/") ? path : folder + path)
       }
-    } catch let error as PolicyFileError {
+    } catch let error as YAMLFileError {
       throw Failure(64, error.description)
     }
     let isBeside = tests.plugin.contains("/") && !tests.plugin.hasPrefix("/")

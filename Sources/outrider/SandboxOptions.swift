@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetStore
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import LinuxSystem

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import DevelopmentOrigin
 internal import Foundation
 internal import LinuxSystem

@@ -1,5 +1,6 @@
 import DevelopmentOrigin
 import Foundation
+import StrictYAML
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FaultTests {
@@ -216,7 +217,7 @@ import Testing
     #expect {
       try FaultScript(parsing: text, file: "s.yaml")
     } throws: { error in
-      guard let error = error as? FaultScriptError else { return false }
+      guard let error = error as? YAMLFileError else { return false }
       return error.line == line && error.column == column && error.message.contains(sentence)
     }
   }

@@ -1,3 +1,4 @@
+import Basics
 import DevelopmentOrigin
 import Foundation
 import TestSupport
@@ -73,7 +74,7 @@ import Testing
       "HEAD /a?b=c HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"a\", W/\"b\"\r\nWant-Repr-Digest: sha-256=1\r\n\r\n",
       "POST http://h/%41 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
     ].map { Array($0.utf8) }
-    var generator = SeededGenerator(state: 1)
+    var generator = SeededGenerator(seed: 1)
     for round in 0..<20_000 {
       var bytes = seeds[round % seeds.count]
       for _ in 0...Int.random(in: 0..<4, using: &generator) {

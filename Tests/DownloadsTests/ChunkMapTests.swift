@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -36,7 +37,7 @@ import Testing
 
   /// Whatever happens in whatever order, no chunk is given to two at once and the map is complete in the end.
   @Test(arguments: 1...20 as ClosedRange<UInt64>) func neverClaimsTwice(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var map = ChunkMap(Self.list(64))
     let size: Int64 = 64 << 10
     var claims: [(chunks: Range<Int>, from: Int64)] = []

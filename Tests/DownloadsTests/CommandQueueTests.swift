@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -30,7 +31,7 @@ import Testing
   }
 
   @Test("it doesn't grow", arguments: 0..<20) func bounded(seed: UInt64) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var queue = CommandQueue()
     var last: String?
     let kinds: [JobCommand] = [.pause, .resume, .setClass(.visible), .setClass(.foreground)]

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import DevelopmentOrigin
 import Foundation
 import Testing
@@ -12,7 +13,7 @@ import Testing
   /// A journal that takes its time, and now and then takes nothing.
   private static func journal(_ seed: UInt64, fails: Bool, _ recovered: Latch) -> MemoryJournal {
     MemoryJournal { number in
-      var random = SplitMix(seed &+ UInt64(number))
+      var random = SeededGenerator(seed: seed &+ UInt64(number))
       usleep(UInt32(random.next() % 3000))
       if fails, number > 1, random.next() % 3 == 0, !recovered.isOpen { throw MemoryJournal.Failing() }
     }
@@ -22,7 +23,7 @@ import Testing
   {
     for script in 0..<8 {
       let seed = UInt64(batch * 8 + script)
-      var random = SplitMix(seed)
+      var random = SeededGenerator(seed: seed)
       let recovered = Latch()
       let gate = Latch()
       let origin = try Origin {

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import DevelopmentOrigin
 import Foundation
 import Testing
@@ -16,7 +17,7 @@ import Testing
   }
 
   private func run(seed: UInt64) async throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let count = [0, 1, 1000, 70_000, 1 << 20, (1 << 20) + 1, 2_500_000][Int(random.next() % 7)]
     let content = Content.pseudoRandom(seed: seed, count: count)
     let hasSecondVersion = random.next() % 3 == 0
@@ -78,7 +79,7 @@ import Testing
     }
   }
 
-  static func fault(_ random: inout SplitMix, _ count: Int, _ versions: Int) -> Reply {
+  static func fault(_ random: inout SeededGenerator, _ count: Int, _ versions: Int) -> Reply {
     var reply = Reply()
     if versions > 1, random.next() % 2 == 0 {
       reply.entity = .init(

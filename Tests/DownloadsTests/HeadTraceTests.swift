@@ -1,3 +1,4 @@
+import Basics
 import DevelopmentOrigin
 import Synchronization
 import Testing
@@ -36,7 +37,7 @@ import Testing
 
   /// Whatever comes: no secret, no control character, and an end.
   @Test func random() {
-    var random = SplitMix(7)
+    var random = SeededGenerator(seed: 7)
     let parts = [
       "Authorization", "cookie", "Set-Cookie", ":", " ", "\r\n", "\n", "\t", "xyz", "//", "@", "?", "\u{1b}", "\0",
       "HTTP/1.1 ",

@@ -10,7 +10,7 @@ import Testing
 /// Bytes that are there already and are good for the next run: it may expect more of them than the last one, and what
 /// stood in the way of the last one may be gone.
 @Suite(.timeLimit(.minutes(2))) struct KeptBytesTests {
-  typealias Bench = FaultsDNumbersTests.Bench
+  typealias Bench = LargeNumberFaultTests.Bench
 
   enum Expectation: String, CaseIterable, Sendable {
     case nothing, digest, chunks, wrongDigest, wrongChunks

@@ -1,4 +1,5 @@
 import AssetStore
+import Basics
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
@@ -40,7 +41,7 @@ struct KilledAtCallTests {
     let all = try await run.count()
     try #require(all > 40, "there is something to kill")
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     // What comes last puts the journal in order: half of the sample is of that.
     let numbers =
       Self.each

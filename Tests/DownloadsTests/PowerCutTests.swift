@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
@@ -58,7 +59,7 @@ import Testing
 
     let record = try #require(try journal.job(id))
     let durable = record.partial?.durableOffset ?? 0
-    var random = SplitMix(UInt64(number))
+    var random = SeededGenerator(seed: UInt64(number))
     try files.loseWhatWasNotSynchronized(names: loss == .names ? files.pendingNames : 0) { _ in
       loss == .some && Bool.random(using: &random)
     }

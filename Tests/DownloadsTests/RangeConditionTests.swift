@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Foundation
 import Synchronization
 import Testing
@@ -144,7 +145,7 @@ import Testing
   {
     let second = Trial.content.altered(to: 2, lengthChange: 0)
     let trial = try await Trial.run(versions: [second]) { request, nth in
-      var random = SplitMix(UInt64(seed * 1000 + nth))
+      var random = SeededGenerator(seed: UInt64(seed * 1000 + nth))
       let kinds: [Reply.RangeFault?] = [nil, .ignoredWithIfRange, .ignoredWithConditions, .multipart, .ignored]
       return .with {
         $0.removedHeaders = ["Repr-Digest"]

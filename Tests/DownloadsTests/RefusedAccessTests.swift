@@ -8,7 +8,7 @@ import Testing
 
 /// F-38: a signed URL expires while its file is on its way. What a digest proves is kept for the next one.
 @Suite(.timeLimit(.minutes(2))) struct RefusedAccessTests {
-  typealias Bench = FaultsDNumbersTests.Bench
+  typealias Bench = LargeNumberFaultTests.Bench
   typealias Expectation = KeptBytesTests.Expectation
 
   /// The first URL brings 2 MiB and is refused from then on; any other is served.

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -325,7 +326,7 @@ import Testing
   /// Whatever is said, bytes are appended only behind a 206 for exactly the range that was asked for, and only when a
   /// validator or a digest ties both parts together; without a digest, only behind the end of what is there.
   @Test func neverSplices() {
-    var random = SplitMix(20_261_121)
+    var random = SeededGenerator(seed: 20_261_121)
     func pick<T>(_ choices: [T]) -> T { choices[Int(random.next() % UInt64(choices.count))] }
     var appended = 0
     for _ in 0..<40_000 {

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -120,7 +121,7 @@ import Testing
 
   /// Two apps with endless jobs of random sizes get equal bytes, within a tenth.
   @Test(arguments: 1...5 as ClosedRange<UInt64>) func appsShareFairly(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var scheduler = Scheduler()
     scheduler.limits.background = 4
     scheduler.limits.perOrigin = 16
@@ -151,7 +152,7 @@ import Testing
 
   /// Against a plain model: every waiting job is started at most once, removed ones never.
   @Test(arguments: 1...20 as ClosedRange<UInt64>) func startsWhatItWasGiven(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var scheduler = Scheduler()
     var waiting: Set<Int64> = []
     var running: Set<Int64> = []

@@ -1,5 +1,6 @@
 import AssetModel
 import AssetStore
+import Basics
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
@@ -135,7 +136,7 @@ import Testing
         }
       }
     }
-    let digest = Place.content.digest().map { String(format: "%02x", $0) }.joined()
+    let digest = Hexadecimal.text(Place.content.digest())
     let first = try place.fetch(place.origin.url("/a.bin?signature=1"), "--sha256", digest, "--foreground")
     #expect(first.status == 1 && first.errors.contains("403") && first.errors.contains("kept"), "\(first.errors)")
     let second = try place.fetch(place.origin.url("/a.bin?signature=2"), "--sha256", digest, "--foreground")

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Hashing
 import PluginHost
@@ -89,7 +90,7 @@ import Testing
     while let part = try reader.read(upToCount: 1 << 20), !part.isEmpty {
       part.withUnsafeBytes { hash.update($0) }
     }
-    let digest = hash.digest.map { String(format: "%02x", $0) }.joined()
+    let digest = Hexadecimal.text(hash.digest)
     let finished = try Workspace.run(["call", path, "one", "i32()", "--json"])
     #expect(finished.output.contains(digest), "\(finished.errors)")
   }

@@ -1,3 +1,4 @@
+import Basics
 import HostProtocol
 import TestSupport
 import Testing

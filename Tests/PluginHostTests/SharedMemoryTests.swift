@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import LinuxSystem
 import Testing
@@ -45,7 +46,7 @@ import Testing
     "Never less than what is there, whatever is freed and whenever it is looked at", arguments: 0..<40 as Range<UInt64>
   )
   func neverLess(_ seed: UInt64) {
-    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var random = SeededGenerator(seed: seed)
     var (ledger, plugin) = (SharedMemoryLedger(), Plugin())
     for _ in 0..<400 {
       switch random.next() % 4 {
@@ -65,7 +66,7 @@ import Testing
 
   @Test("Exact where each grant is looked at before the next", arguments: 0..<20 as Range<UInt64>)
   func exact(_ seed: UInt64) {
-    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var random = SeededGenerator(seed: seed)
     var (ledger, plugin) = (SharedMemoryLedger(), Plugin())
     for _ in 0..<400 {
       ledger.look(Set(plugin.files.keys))
@@ -84,16 +85,6 @@ import Testing
     for _ in 0..<5000 { ledger.add(4096) }
     ledger.look([])
     #expect(ledger.total == (5000 - 4096) * 4096)
-  }
-
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state ^= state << 13
-      state ^= state >> 7
-      state ^= state << 17
-      return state
-    }
   }
 
   @Test("Shared memory is told by its filesystem, whatever it is called") func mappings() throws {

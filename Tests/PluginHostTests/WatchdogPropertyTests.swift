@@ -1,3 +1,4 @@
+import Basics
 import Sandbox
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import HostProtocol
 import PluginHost
 import Sandbox
+import StrictYAML
 import TestSupport
 import Testing
 
@@ -54,7 +55,7 @@ import Testing
     #expect {
       try Self.parse(text)
     } throws: { error in
-      guard let error = error as? PolicyFileError else { return false }
+      guard let error = error as? YAMLFileError else { return false }
       return error.file == "t.yaml" && error.line > 0 && error.message.contains(words)
     }
   }
@@ -87,10 +88,10 @@ import Testing
     do {
       let tests = try Self.parse("plugin: x\ntests: [{name: n, steps: [\(text)]}]")
       #expect(refusal == nil && tests.tests[0].steps.isEmpty == false)
-    } catch let error as PolicyFileError {
+    } catch let error as YAMLFileError {
       #expect(refusal.map { error.message.contains($0) } ?? false, "\(error)")
     }
-    #expect(throws: PolicyFileError.self) { try Self.parse("plugin: x\ntests: [{call: a, steps: [\(text)]}]") }
+    #expect(throws: YAMLFileError.self) { try Self.parse("plugin: x\ntests: [{call: a, steps: [\(text)]}]") }
   }
 
   @Test("what an out(N) wrote is a number where a number is wanted, and bytes where they are") func saved() throws {

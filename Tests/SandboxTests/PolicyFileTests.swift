@@ -1,9 +1,10 @@
 import Sandbox
+import StrictYAML
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PolicyFileTests {
-  private func failure(_ text: String) -> PolicyFileError? {
-    do throws(PolicyFileError) {
+  private func failure(_ text: String) -> YAMLFileError? {
+    do throws(YAMLFileError) {
       _ = try Policy(parsing: text, file: "p.yaml")
       return nil
     } catch {

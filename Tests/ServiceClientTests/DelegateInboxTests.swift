@@ -1,3 +1,4 @@
+import Basics
 import ServiceProtocol
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Foundation
 import TestSupport
 import Testing

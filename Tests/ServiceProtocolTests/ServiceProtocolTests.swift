@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import ServiceProtocol
 import Testing
@@ -35,7 +36,7 @@ import Testing
 
   @Test("What is decoded from mutated frames is a message or a violation, and nothing crashes", arguments: 1...20)
   func mutatedFrames(seed: UInt64) throws {
-    var random = Numbers(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let original = try FrameCodec.encode(message)
     for _ in 0..<500 {
       var bytes = original
@@ -48,15 +49,6 @@ import Testing
       do { _ = try FrameCodec.decode(ClientMessage.self, from: frame) } catch {
         #expect(error.description.utf8.count < 500)
       }
-    }
-  }
-
-  private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state ^ state >> 29
     }
   }
 }

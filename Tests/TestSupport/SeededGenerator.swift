@@ -1,17 +1,8 @@
-/// SplitMix64: the same seed, the same failures.
-public struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
+import Basics
 
-  public init(seed: UInt64) { state = seed }
-
-  public mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
-  }
-
+extension SeededGenerator {
+  /// In 0..<bound.
   public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+  /// Whether one of so many chances came.
   public mutating func chance(_ one: Int) -> Bool { below(one) == 0 }
 }

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A digest of a whole file or of one chunk. Only SHA-256 and SHA-512 count; older algorithms are never believed.
 public struct ContentDigest: Sendable, Hashable {
   public enum Algorithm: String, Sendable, Hashable, CaseIterable {
@@ -19,32 +21,13 @@ public struct ContentDigest: Sendable, Hashable {
 
   /// Reads hexadecimal digits; their number (64 or 128) says which algorithm is meant.
   public init?(hex: some StringProtocol) {
-    let digits = Array(hex.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(digits.count / 2)
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
-      bytes.append(high << 4 | low)
-    }
+    guard let bytes = Hexadecimal.bytes(hex) else { return nil }
     guard let algorithm = Algorithm.allCases.first(where: { $0.byteCount == bytes.count }) else { return nil }
     self.algorithm = algorithm
     self.bytes = bytes
   }
 
-  public var hex: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
+  public var hex: String { Hexadecimal.text(bytes) }
 }
 
 /// The SHA-256 digests of a file's chunks, in order: what lets parts be verified, repaired and fetched side by side.

@@ -1,6 +1,7 @@
 internal import AppBundles
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Downloads
 internal import Foundation
 internal import Glibc
@@ -333,7 +334,7 @@ extension AssetService {
     guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
     var hash = RunningHash(.sha256)
     while let part = try? file.readAll(limit: 1 << 20), !part.isEmpty { part.withUnsafeBytes { hash.update($0) } }
-    return hash.digest.map { String(format: "%02x", $0) }.joined()
+    return Hexadecimal.text(hash.digest)
   }
 
   private func discardManifests(_ app: String) {

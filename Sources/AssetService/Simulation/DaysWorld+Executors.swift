@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import ServiceMachines
 
 // What executors do in the service, here with answers that come after a while.

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import ServiceMachines
 
 // What people, the network and the machine itself do.

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import ServiceMachines
 
 /// One machine with apps, people and bad luck, by a script that follows from a seed. The service in it is `ServiceCore`,
@@ -33,7 +34,7 @@ struct DaysWorld {
   var core: ServiceCore
   var queue = EventQueue<Event>()
   var now = Instant.start
-  var random: Randomness
+  var random: SeededGenerator
   var report: DaysReport
   var transfers = SimulatedTransfers()
   var runs: [Int64: Run] = [:]
@@ -56,7 +57,7 @@ struct DaysWorld {
   let end: Instant
 
   init(days: Int, apps: Int, seed: UInt64) {
-    random = Randomness(seed: seed)
+    random = SeededGenerator(seed: seed)
     end = .start + .days(days)
     report = DaysReport(days: days, seed: seed)
     core = ServiceCore(

@@ -1,3 +1,4 @@
+internal import Basics
 internal import ServiceMachines
 
 /// Many machines and the one origin of their app, which goes away for an hour.
@@ -24,7 +25,7 @@ package struct Fleet {
   }
 
   init(machines count: Int, seed: UInt64, isSpread: Bool) {
-    var random = Randomness(seed: seed)
+    var random = SeededGenerator(seed: seed)
     machines = (0..<count).map { _ in FleetMachine(seed: random.next(), isSpread: isSpread) }
     for index in machines.indices {
       for plan in machines[index].begin() { queue.add((index, plan.event), at: plan.moment) }

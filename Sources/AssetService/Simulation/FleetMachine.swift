@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Downloads
 internal import ServiceMachines
 
@@ -23,7 +24,7 @@ struct FleetMachine {
 
   private var planner: WakePlanner
   private var lifecycle: AppLifecycle
-  private var random: Randomness
+  private var random: SeededGenerator
   private let isSpread: Bool
   /// Launches a day.
   private let launches: Double
@@ -41,7 +42,7 @@ struct FleetMachine {
   static let day: Duration = .days(1)
 
   init(seed: UInt64, isSpread: Bool) {
-    random = Randomness(seed: seed)
+    random = SeededGenerator(seed: seed)
     self.isSpread = isSpread
     planner = WakePlanner(seed: random.next())
     planner.isSpread = isSpread

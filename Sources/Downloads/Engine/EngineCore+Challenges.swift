@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import LinuxSystem
 
 /// Challenges in two phases: the answer ends, somebody is asked, and the request is made again. Nobody is waited for on the
@@ -184,7 +185,7 @@ extension EngineCore {
   }
 
   func chainShown(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
-    guard let problem = segment.trustProblem, let leaf = end.chain.first, let key = LeafKey.pin(ofPEM: leaf) else {
+    guard let problem = segment.trustProblem, let leaf = end.chain.first, let key = PEMText(leaf).pin else {
       return conclude(
         job, segment,
         .fail(

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import LinuxSystem
 
 /// Certificates that aren't valid yet by a clock that nobody believes: not a failure and not an attempt.

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 
 /// A journal that can't be read or written: nothing that is fetched meanwhile could be remembered, and what is asked for
 /// waits.

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Dispatch
 internal import LinuxSystem
 internal import Logging
@@ -42,7 +43,7 @@ final class EngineCore {
   var inPlace: (bytes: Int64, time: Duration) = (0, .zero)
   /// Transfers that wait for their share of the rate.
   var paced: [TransferID: Duration] = [:]
-  var random: SplitMix
+  var random: SeededGenerator
   /// How long the machine had slept when that was last looked at.
   var lastSlept: Duration
   /// When a portal that was found is looked for again.
@@ -82,7 +83,7 @@ final class EngineCore {
     self.events = events
     buckets = RateBuckets(options)
     lastSlept = clock.slept
-    random = SplitMix(options.seed ?? .random(in: .min ... .max))
+    random = SeededGenerator(seed: options.seed ?? .random(in: .min ... .max))
     transport.client = self
   }
 

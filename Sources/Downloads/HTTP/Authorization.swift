@@ -1,3 +1,5 @@
+internal import Hashing
+
 /// What answers a challenge, request by request. In memory only, for one job and origin.
 enum Authorization {
   enum Credential: Sendable, Equatable {

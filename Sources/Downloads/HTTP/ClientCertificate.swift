@@ -20,15 +20,15 @@ public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, C
   /// PEM, without a passphrase.
   let key: String
 
-  public static let maxBytes = 64 << 10
+  public static let maxBytes = PEMText.maxBytes
 
-  /// Looks at the form only. Whether both belong together is found when they are first shown.
+  /// Whether both belong together is found when they are first shown.
   public init(certificate: String, key: String) throws(Failure) {
     guard certificate.utf8.count <= Self.maxBytes, key.utf8.count <= Self.maxBytes else { throw .tooLong }
-    guard LeafKey.pin(ofPEM: certificate) != nil else { throw .noCertificate }
-    let blocks = PEMBlock.all(in: key).filter { $0.label.hasSuffix("PRIVATE KEY") }
-    if blocks.contains(where: \.isEncrypted) { throw .encryptedKey }
-    guard let block = blocks.first, block.isOneSequence else { throw .noKey }
+    guard PEMText(certificate).pin != nil else { throw .noCertificate }
+    let keyText = PEMText(key)
+    if keyText.hasEncryptedKey { throw .encryptedKey }
+    guard keyText.hasPrivateKey else { throw .noKey }
     self.certificate = certificate
     self.key = key
   }
@@ -36,51 +36,4 @@ public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, C
   public var description: String { "a client certificate" }
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// One block of textual encoding (RFC 7468).
-struct PEMBlock {
-  let label: String
-  /// nil for what isn't base64, for example encrypted keys of the old form.
-  let bytes: [UInt8]?
-  let isEncrypted: Bool
-
-  static func all(in text: String) -> [PEMBlock] {
-    var blocks: [PEMBlock] = []
-    var open: (label: String, lines: [String])?
-    for line in text.split(whereSeparator: \.isNewline).map({ String($0).trimmingBlanks }) {
-      if let label = line.between("-----BEGIN ", "-----") {
-        open = (label, [])
-      } else if let block = open, line == "-----END \(block.label)-----" {
-        let isEncrypted = block.label.hasPrefix("ENCRYPTED") || block.lines.contains { $0.hasPrefix("Proc-Type:") }
-        blocks.append(
-          PEMBlock(label: block.label, bytes: Base64.decode(block.lines.joined()), isEncrypted: isEncrypted))
-        open = nil
-      } else {
-        open?.lines.append(line)
-      }
-    }
-    return blocks
-  }
-
-  /// Every form of a private key is one DER sequence, to the last byte.
-  var isOneSequence: Bool {
-    guard let bytes else { return false }
-    var reader = DERReader(bytes[...])
-    guard let element = reader.next() else { return false }
-    return element.tag == 0x30 && element.whole.count == bytes.count && !element.content.isEmpty
-  }
-}
-
-extension String {
-  fileprivate var trimmingBlanks: String {
-    var view = self[...]
-    while view.last == " " || view.last == "\t" { view.removeLast() }
-    return String(view)
-  }
-
-  fileprivate func between(_ prefix: String, _ suffix: String) -> String? {
-    guard hasPrefix(prefix), hasSuffix(suffix), utf8.count > prefix.utf8.count + suffix.utf8.count else { return nil }
-    return String(dropFirst(prefix.count).dropLast(suffix.count))
-  }
 }

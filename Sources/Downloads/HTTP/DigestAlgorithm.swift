@@ -1,3 +1,4 @@
+internal import Basics
 internal import Hashing
 
 /// The hashes of Digest authentication (RFC 7616, 3.3).
@@ -43,6 +44,6 @@ struct DigestAlgorithm: Sendable, Equatable {
       case .sha256: .sha256
       case .sha512256: .sha512256
       }
-    return RunningHash.digest(function, of: text.utf8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return Hexadecimal.text(RunningHash.digest(function, of: text.utf8))
   }
 }

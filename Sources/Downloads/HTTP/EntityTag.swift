@@ -1,3 +1,5 @@
+internal import Basics
+
 /// `ETag` (RFC 9110, 8.8.3).
 struct EntityTag: Sendable, Equatable {
   /// With its quotes, without `W/`.

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// The status and fields of one answer (RFC 9110, 6). Names are lower case; values are as they came.
 struct ResponseHead: Sendable, Equatable {
   struct Field: Sendable, Equatable {

@@ -1,3 +1,5 @@
+internal import Hashing
+
 /// As much of structured fields (RFC 8941, 4.2) as dictionaries of byte sequences need. Anything that the grammar doesn't
 /// know makes the whole field invalid, as the RFC has it.
 struct StructuredField {

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// `Retry-After` (RFC 9110, 10.2.3).
 enum RetryAfter {
   static let longest: Duration = .seconds(24 * 3600)

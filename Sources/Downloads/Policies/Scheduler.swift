@@ -1,4 +1,5 @@
 package import AssetModel
+internal import Basics
 internal import LinuxSystem
 
 /// Who goes next. A value without clocks or effects: jobs and what they received go in, decisions come out.

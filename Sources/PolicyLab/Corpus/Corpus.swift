@@ -1,4 +1,5 @@
 package import AssetModel
+internal import Basics
 internal import HostProtocol
 package import PluginHost
 package import Sandbox

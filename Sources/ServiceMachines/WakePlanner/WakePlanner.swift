@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 
 /// When an extension may run: daily runtime, throttling by use, periodic wakes, quarantine, settings and power
 /// (B3, B9, B10, B18 to B23, B26, X1). One for the service.
@@ -12,7 +13,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   public internal(set) var queue: [WakeRequest] = []
   public internal(set) var runs: [Run] = []
   var lastRun: Int64 = 0
-  var randomness: Randomness
+  var randomness: SeededGenerator
   /// Off only in a simulation that shows what spreading is for.
   package var isSpread = true
 
@@ -35,7 +36,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
 
   public init(settings: ServiceSettings = .init(), seed: UInt64) {
     self.settings = settings
-    randomness = Randomness(seed: seed)
+    randomness = SeededGenerator(seed: seed)
   }
 
   /// In 0..<1.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import Sandbox
 internal import ServiceProtocol

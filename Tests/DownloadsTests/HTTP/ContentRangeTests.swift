@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Downloads
@@ -28,7 +29,7 @@ import Testing
 
   /// Whatever is taken can be counted with: nothing overflows, and the range lies within its total.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func whatIsTakenIsConsistent(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let parts = ["bytes ", "0", "-", "/", "*", "9223372036854775807", "12", " ", "7", "9223372036854775806"]
     for _ in 0..<500 {
       let count = Int.random(in: 0...6, using: &random)

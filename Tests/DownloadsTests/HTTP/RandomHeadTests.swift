@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Downloads
@@ -14,7 +15,7 @@ private struct RandomHead {
   /// The first line that isn't as it was made.
   var changed: Int?
 
-  init(_ random: inout SplitMix) {
+  init(_ random: inout SeededGenerator) {
     interims = Int.random(in: 0...3, using: &random)
     for _ in 0..<interims {
       lines.append(Array("HTTP/1.1 \([100, 102, 103, 199].randomElement(using: &random)!) \r\n".utf8))
@@ -43,7 +44,7 @@ private struct RandomHead {
   private static let values = Array("v: ,;\"=/é\t")
 
   @discardableResult
-  private mutating func addField(_ random: inout SplitMix, count: Int? = nil) -> ResponseHead.Field {
+  private mutating func addField(_ random: inout SeededGenerator, count: Int? = nil) -> ResponseHead.Field {
     let name = String(
       (0..<Int.random(in: 1...8, using: &random)).map { _ in Self.names.randomElement(using: &random)! })
     let value =
@@ -87,7 +88,7 @@ private struct RandomHead {
     var ends: [End: Int] = [:]
     var (interims, trailers) = (0, 0)
     for seed in 1...1000 as ClosedRange<UInt64> {
-      var random = SplitMix(seed)
+      var random = SeededGenerator(seed: seed)
       let made = RandomHead(&random)
       let end = Self.end(of: made, seed)
       ends[end, default: 0] += 1
@@ -112,7 +113,7 @@ private struct RandomHead {
   @Test func changesAreFoundWhereverTheyAre() {
     var lines: Set<Int> = []
     for seed in 1...1000 as ClosedRange<UInt64> {
-      var random = SplitMix(seed)
+      var random = SeededGenerator(seed: seed)
       let made = RandomHead(&random)
       if let line = made.changed, Self.end(of: made, seed) == .malformed { lines.insert(line) }
     }

@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Downloads
@@ -114,7 +115,7 @@ import Testing
 
   /// A block holds an address exactly if their first bits are equal, and what is written is read again.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func blocksHoldTheirBits(seed: UInt64) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<100 {
       let count = Bool.random(using: &random) ? 4 : 16
       let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -138,7 +139,7 @@ import Testing
 
   /// However an IPv4 address is dressed up, it isn't reached where it is shut itself.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func noDisguiseHelps(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let shut: [UInt32] = [0x7f00_0001, 0x0a00_0001, 0xa9fe_a9fe, 0xc0a8_0101, 0x6440_0001, 0xac10_0001, 0, 0xe000_0001]
     let zeros = [UInt8](repeating: 0, count: 10)
     for _ in 0..<100 {

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -64,7 +65,7 @@ import Testing
 
   /// Whatever happens in whatever order, an open road has at most one job on it, and it never stays shut for good.
   @Test(arguments: 1...100 as ClosedRange<UInt64>) func atMostOneProbe(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var (breaker, now, probes) = (OriginBreaker(), Duration.zero, Set<JobID>())
     for step in 0..<300 {
       now += .seconds(Int64.random(in: 0...5, using: &random))

@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Downloads
@@ -20,7 +21,7 @@ import Testing
 
   /// Whoever waits as told gets the rate, and no more than the burst above it.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func keepsTheRate(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let rate = Int64.random(in: 1000...10_000_000, using: &random)
     var (bucket, now, taken) = (RateBucket(bytesPerSecond: rate), Duration.zero, 0)
     for _ in 0..<500 {

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Glibc
 import Testing
@@ -81,7 +82,7 @@ import Testing
 
   @Test func neverBelowTheLeastNorAboveTheMost() {
     var window = ReceiveWindow()
-    var random = SplitMix(7)
+    var random = SeededGenerator(seed: 7)
     for look in 0..<5000 {
       let sample = ReceiveWindow.Sample(
         roundTrip: .microseconds(Int.random(in: 0...3_000_000, using: &random)),

@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -113,7 +114,7 @@ import Testing
 
   /// Any chain ends, and no step of it leaves the rules or carries credentials to another origin.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func everyChainEnds(seed: UInt64) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let targets = [
       "/a", "b", "../c", "?d", "//x.b.example/", "https://y.b.example/e", "https://a.example/f", "/\(seed)", "#g",
       "//evil.example/", "http://a.example/",

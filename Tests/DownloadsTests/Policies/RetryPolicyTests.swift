@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import TestSupport
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func delaysStayWithinTheirBounds(seed: UInt64) {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     for transferClass in TransferClass.allCases {
       let policy = RetryPolicy(transferClass: transferClass, appIdleForWeek: Bool.random(using: &random))
       var previous = Duration.zero

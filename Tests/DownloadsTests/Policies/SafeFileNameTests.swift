@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Testing
 
 @testable import Downloads
@@ -37,7 +38,7 @@ import Testing
 
   /// Whatever the path: one component, no dots or dashes first, nothing that deceives, never longer than it may be.
   @Test(arguments: 1...100 as ClosedRange<UInt64>) func isAlwaysSafe(seed: UInt64) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     let parts = [
       ".", "-", "%20", "%2f", "%00", "%5c", "a", "%e2%80%ae", "%ff", "%cc%81", "%f0%9f%98%80", ".zip", "%", "/", "%25",
       "%0a", "%c2%85", "%ef%bb%bf",

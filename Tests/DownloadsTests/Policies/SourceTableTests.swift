@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Downloads
@@ -7,7 +8,7 @@ import Testing
 
   @Test("whatever happens, somebody who isn't banned is asked", arguments: 1...5, 0..<40)
   func somebody(count: Int, seed: Int) {
-    var random = SplitMix(UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     var table = SourceTable(
       url: "a", mirrors: (1..<count).map { "\($0)" }, banned: seed % 3 == 0 ? random.next() : 0)
     for _ in 0..<60 {

@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import Downloads
@@ -60,7 +61,7 @@ import Testing
   /// Against the definition itself: what has enough in every window is never stalled, and what has too little in the window
   /// and a slice is. The next check is the moment of the stall.
   @Test(arguments: 1...100 as ClosedRange<UInt64>) func agreesWithTheDefinition(seed: UInt64) throws {
-    var random = SplitMix(seed)
+    var random = SeededGenerator(seed: seed)
     var window = StallWindow(isForeground: true, now: .zero)
     var received: [(at: Int64, bytes: Int)] = []
     var now: Int64 = 0

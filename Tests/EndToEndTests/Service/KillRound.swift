@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// What happens in one round, drawn from a seed: what there is to download, who asks for it, and who is killed when.
@@ -28,7 +29,7 @@ struct KillRound: CustomStringConvertible {
   var files: [File] = []
   var kills: [Kill] = []
 
-  init(_ number: Int, using random: inout SeededNumbers) {
+  init(_ number: Int, using random: inout SeededGenerator) {
     self.number = number
     hasApp = number > 1 && Bool.random(using: &random)
     let draw = Int.random(in: 0..<10, using: &random)
@@ -66,7 +67,7 @@ struct KillRound: CustomStringConvertible {
     }
   }
 
-  private static func size(using random: inout SeededNumbers) -> Int {
+  private static func size(using random: inout SeededGenerator) -> Int {
     Bool.random(using: &random)
       ? Int.random(in: 1...2000, using: &random) : Int.random(in: 1...200_000, using: &random)
   }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import TestSupport
 import Testing
@@ -24,7 +25,7 @@ enum KillOptions {
     var left = KillOptions.rounds
     var seed = KillOptions.seed
     while left > 0 {
-      var random = SeededNumbers(seed: seed)
+      var random = SeededGenerator(seed: seed)
       let scene = try KillScene()
       try scene.world.start()
       do {

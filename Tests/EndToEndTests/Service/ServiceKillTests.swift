@@ -1,3 +1,4 @@
+import Basics
 import DevelopmentOrigin
 import Foundation
 import ServiceProtocol
@@ -14,7 +15,7 @@ import Testing
     "Killed at random instants of an installation, the service loses nothing: the gate opens, everything is delivered once"
   )
   func installation() async throws {
-    var random = SeededNumbers(seed: Self.seed)
+    var random = SeededGenerator(seed: Self.seed)
     for round in 1...Self.rounds {
       let sessions = ["e1": 400_000, "e2": 3, "t1": 900_000, "t2": 70_000]
       let world = try ServiceWorld { $0.bytesPerSecond = 3_000_000 }
@@ -38,20 +39,5 @@ import Testing
       let left = try FileManager.default.contentsOfDirectory(atPath: lease).filter { !$0.hasPrefix(".") }
       #expect(left.isEmpty, "round \(round) of seed \(Self.seed): \(left)")
     }
-  }
-}
-
-/// splitmix64.
-struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
   }
 }

@@ -1,0 +1,24 @@
+package import StrictYAML
+package import Yams
+
+extension YAMLNodes {
+  private static let limitKeys = ["wall", "cpu", "memory", "openFiles", "fileSize", "threads", "logBytes"]
+
+  /// `limits` with what the map says in their place.
+  package func limits(_ node: Node, over limits: Limits = Limits()) throws(YAMLFileError) -> Limits {
+    var limits = limits
+    for (key, value) in try pairs(node, "limits", known: Self.limitKeys) {
+      let what = "limits.\(key)"
+      switch key {
+      case "wall": limits.wall = try duration(value, what)
+      case "cpu": limits.cpu = try duration(value, what)
+      case "memory": limits.memory = try bytes(value, what)
+      case "openFiles": limits.openFiles = try integer(value, what, Limits.openFilesRange)
+      case "fileSize": limits.fileSize = try bytes(value, what)
+      case "threads": limits.threads = try integer(value, what, Limits.threadsRange)
+      default: limits.logBytes = try bytes(value, what)
+      }
+    }
+    return limits
+  }
+}
