@@ -18,10 +18,11 @@ final class FileWindows {
     self.read = read
   }
 
-  /// `number`: stays open as long as this is in use.
-  convenience init(descriptor number: Int32, count: UInt64) {
+  /// `number`: stays open as long as this is in use. Once `reading` is over nothing more is there.
+  convenience init(descriptor number: Int32, count: UInt64, reading: ReadingTime = .unlimited) {
     self.init(count: count) { offset, size in
-      [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
+      guard !reading.isOver else { return [] }
+      return [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
         filled = max(pread(number, buffer.baseAddress, size, off_t(offset)), 0)
       }
     }

@@ -14,6 +14,8 @@ struct LoadRequest: Sendable {
   var proof: [Canary.Finding]
   /// The folders that the caller named, as they were found; none: one that the host makes.
   var containers: [(group: String, folder: PluginImage.File)] = []
+  /// How long the host read the files, which is a part of the load's wall time.
+  var reading = Duration.zero
   let ticket = CallTicket()
   let requested = BootClock.now
 }
@@ -69,6 +71,7 @@ extension HostCore {
       }
       plan.open = options.withoutWalls
       plan.showsPrivate = options.showsPrivate
+      plan.reading = request.reading
       plan.hasMemoryCgroup = cgroups != nil && !isBare && !plan.open.contains(.cgroup)
       try checkCount(plan)
       let walls = plan.walls(cgroup: cgroupState, proof: request.proof)

@@ -134,11 +134,14 @@ final class HostCore: @unchecked Sendable {
 
   func load(
     _ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions, isBare: Bool = false,
-    proof: [Canary.Finding] = []
+    proof: [Canary.Finding] = [], reading: Duration = .zero
   ) async throws(HostError) -> Plugin {
     var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
     request.containers = try Self.open(containersOf: options, policy)
-    if !isBare, LoadPages.areDue(for: image), await countsFilePages() { LoadPages.bringIn(for: image) }
+    request.reading = reading
+    if !isBare, LoadPages.areDue(for: image), await countsFilePages() {
+      request.reading += LoadPages.bringIn(for: image, within: policy.limits.wall - reading)
+    }
     let ticket = request.ticket
     let result: Result<Plugin, HostError> = await withTaskCancellationHandler {
       await withCheckedContinuation { [request] continuation in

@@ -20,8 +20,11 @@ enum LoadPages {
     }
   }
 
-  /// Blocks until they are there, at most for `PageInRule.longestTurn` of asking.
-  static func bringIn(for image: PluginImage) {
-    PageReader(places: ViewPlaces([])).bringIn(closureOf: ([image.library] + image.neighbours).map(\.path))
+  /// Blocks until they are there, at most for so long and for `PageInRule.longestTurn` of asking. Returns how long it was.
+  static func bringIn(for image: PluginImage, within limit: Duration) -> Duration {
+    let reading = ReadingTime(limit: min(limit, PageInRule.longestTurn))
+    PageReader(places: ViewPlaces([])).bringIn(
+      closureOf: ([image.library] + image.neighbours).map(\.path), reading: reading)
+    return reading.spent
   }
 }

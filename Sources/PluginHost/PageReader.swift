@@ -48,7 +48,7 @@ final class PageReader: Sendable {
     let parts = MappedFile.all(in: String(decoding: text, as: UTF8.self))
     let known = known.withLock { exchange(&$0, with: Set(parts)) }
     let fresh = parts.filter { !known.contains($0) }
-    var turn = Turn()
+    var turn = Turn(end: BootClock.now + PageInRule.longestTurn)
     var last: (path: String, file: OwnedFile?) = ("", nil)
     for part in fresh.isEmpty ? parts : fresh where !isOver(turn) {
       // A library's parts follow each other.
@@ -61,14 +61,15 @@ final class PageReader: Sendable {
 
   /// What the loader will map of libraries and of those that they need. It goes from one to the next, and the kernel reads
   /// ahead in each: whatever isn't there by then is charged to the runner at once, code that nobody runs as well. Blocks.
-  func bringIn(closureOf libraries: [String]) {
-    var turn = Turn()
+  func bringIn(closureOf libraries: [String], reading: ReadingTime = ReadingTime(limit: PageInRule.longestTurn)) {
+    var turn = Turn(end: reading.end)
     let installed = LibrarySearch.installed()
     var waiting = libraries
     var seen = Set(libraries)
     while let path = waiting.popLast(), seen.count < Self.maxLibraries, !isOver(turn) {
       guard let file = OwnedFile(path),
-        let outline = LibraryOutline(FileWindows(descriptor: file.descriptor.number, count: file.size))
+        let outline = LibraryOutline(
+          FileWindows(descriptor: file.descriptor.number, count: file.size, reading: reading))
       else { continue }
       for part in outline.loaded { ask(for: part.offset, part.length, of: file, &turn) }
       let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.hasPrefix("/") }
@@ -99,7 +100,7 @@ final class PageReader: Sendable {
   /// What one turn may still bring in, and what it has asked the disk for.
   private struct Turn {
     var left = PageInRule.maxBytesPerTurn
-    let end = BootClock.now + PageInRule.longestTurn
+    let end: Duration
     var asked: [(file: OwnedFile, last: UInt64)] = []
 
     /// Until all of it is there. A plugin that asks a busy disk for the same pages again would have them charged to it while

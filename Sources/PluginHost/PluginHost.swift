@@ -87,12 +87,16 @@ public final class PluginHost: Sendable {
   }
 
   /// Starts a runner and loads a library into it: any `.so` by path, a system library by its name (`libz.so.1`), or an
-  /// `.appex` folder. Throws `HostError.ended` with the report of a plugin that doesn't load.
+  /// `.appex` folder. Throws `HostError.ended` with the report of a plugin that doesn't load. That the host reads the files is
+  /// a part of the load's wall time.
   public func load(
     _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
   ) async throws(HostError) -> Plugin {
-    let image = try PluginImage(opening: library, searching: !options.isExtension)
-    return try await core.load(image, policy: policy, options: options, proof: try await core.proof())
+    if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }
+    let (image, spent) = try await core.read(
+      library, searching: !options.isExtension, limit: policy.limits.wall)
+    return try await core.load(
+      image, policy: policy, options: options, proof: try await core.proof(), reading: spent)
   }
 
   /// Throws `HostError.usage` for a call that no plugin could be asked to make, without loading one.

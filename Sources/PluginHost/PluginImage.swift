@@ -41,6 +41,13 @@ public struct PluginImage: Sendable {
   public init(
     opening name: String, searching: Bool = false, readsExports: Bool = false
   ) throws(HostError) {
+    try self.init(opening: name, searching: searching, readsExports: readsExports, reading: .unlimited)
+  }
+
+  /// Throws `.ended` where `reading` is over before all that has to be read was.
+  init(
+    opening name: String, searching: Bool, readsExports: Bool = false, reading: ReadingTime
+  ) throws(HostError) {
     var path = name
     var isInRuntime = false
     // Neither the folder nor the one above it is a library's name.
@@ -70,7 +77,7 @@ public struct PluginImage: Sendable {
     // A file that the host can't read as ELF is left to the loader, which has the last word, inside the walls.
     var room = Self.maxBytes
     try Self.admit(library, &room)
-    let parsed = try readsExports ? Self.read(library, readsExports: true) : Self.parse(library)
+    let parsed = try readsExports ? Self.read(library, readsExports: true, reading) : Self.parse(library, reading)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
     neighbours =
       isSystemLibrary
@@ -78,7 +85,20 @@ public struct PluginImage: Sendable {
       : try Self.closure(
         of: elf?.needed ?? [], in: Self.directory(of: library.path),
         within: bundle?.path ?? Self.directory(of: library.path), itself: library.name,
-        &room)
+        reading, &room)
+    Self.read.withLock { read in
+      if read.count >= Self.maxKnown { read.removeAll() }
+      read.insert(top.identity)
+    }
+  }
+
+  /// Libraries and folders of which all has been read before.
+  private static let read = Mutex<Set<FileIdentity>>([])
+
+  /// Whether opening it reads nothing, unless what lies beside it has changed. Only a guess.
+  static func isKnown(_ path: String) -> Bool {
+    guard let identity = try? Files.identity(of: path) else { return false }
+    return read.withLock { $0.contains(identity) }
   }
 
   /// Whether the system's loader finds a library by that name, as `init(opening:searching:)` does.
@@ -108,6 +128,7 @@ public struct PluginImage: Sendable {
 
   /// A host wakes the same few files again and again; one that has changed in any way is read anew.
   private static let parsed = Mutex<[FileIdentity: Parsed]>([:])
+  private static let maxKnown = 256
 
   /// Bytes of the library and its neighbours together: nothing ends their reading earlier, and it takes the host's time.
   private static let maxBytes: Int64 = 2 << 30
@@ -121,60 +142,85 @@ public struct PluginImage: Sendable {
     room -= file.identity.size
   }
 
-  private static func parse(_ file: File) throws(HostError) -> Parsed {
+  private static func parse(_ file: File, _ reading: ReadingTime) throws(HostError) -> Parsed {
     if let known = parsed.withLock({ $0[file.identity] }) { return known }
-    let result = try read(file, readsExports: false)
+    let result = try read(file, readsExports: false, reading)
     parsed.withLock { cache in
-      if cache.count >= 256 { cache.removeAll() }
+      if cache.count >= maxKnown { cache.removeAll() }
       cache[file.identity] = result
     }
     return result
   }
 
-  private static func read(_ file: File, readsExports: Bool) throws(HostError) -> Parsed {
+  private static func read(_ file: File, readsExports: Bool, _ reading: ReadingTime) throws(HostError) -> Parsed {
+    let result: Parsed
     do throws(SystemCallError) {
-      // It may be another file than the one that was looked at: a FIFO must not keep the host waiting.
-      let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK)
-      let identity = try descriptor.identity()
-      guard identity.device == file.identity.device, identity.inode == file.identity.inode else {
-        throw SystemCallError("open", code: ESTALE, subject: file.path)
-      }
-      var hash = RunningHash(.sha256)
-      var left = Int(file.identity.size)
-      while left > 0, case let part = try descriptor.readAll(limit: min(left, 1 << 20)), !part.isEmpty {
-        part.withUnsafeBytes { hash.update($0) }
-        left -= part.count
-      }
-      var result = Parsed(digest: Hexadecimal.text(hash.digest))
-      do throws(ELFFile.FormatError) {
-        let view = FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size))
-        result.elf = try ELFFile(view, readsExports: readsExports)
-      } catch {
-        result.formatError = error.description
-      }
-      return result
+      result = try contents(of: file, readsExports, reading)
     } catch {
       throw .input(
         "\(file.path): \(error.code == ESTALE ? "replaced while it was opened; try again" : SystemCallError.message(error.code))"
       )
     }
+    try reading.check(file.path)
+    return result
+  }
+
+  /// As far as it is read until `reading` is over.
+  private static func contents(
+    of file: File, _ readsExports: Bool, _ reading: ReadingTime
+  ) throws(SystemCallError) -> Parsed {
+    // It may be another file than the one that was looked at: a FIFO must not keep the host waiting.
+    let descriptor = try OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK)
+    let identity = try descriptor.identity()
+    guard identity.device == file.identity.device, identity.inode == file.identity.inode else {
+      throw SystemCallError("open", code: ESTALE, subject: file.path)
+    }
+    var result = Parsed(digest: try digest(of: descriptor, count: Int(file.identity.size), reading))
+    do throws(ELFFile.FormatError) {
+      let view = FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size), reading: reading)
+      result.elf = try ELFFile(view, readsExports: readsExports)
+    } catch {
+      result.formatError = error.description
+    }
+    return result
+  }
+
+  private static func digest(
+    of file: borrowing OwnedDescriptor, count: Int, _ reading: ReadingTime
+  ) throws(SystemCallError) -> String {
+    let number = file.number
+    var hash = RunningHash(.sha256)
+    var part = [UInt8](repeating: 0, count: 128 << 10)
+    var left = count
+    while left > 0, !reading.isOver {
+      let wanted = min(left, part.count)
+      let size = try checkErrno("read", "\(number)") { Glibc.read(number, &part, wanted) }
+      if size == 0 { break }
+      part.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[..<size])) }
+      left -= size
+    }
+    return Hexadecimal.text(hash.digest)
   }
 
   /// What DT_NEEDED reaches in the library's own directory. A link there may lead to where only the host may read: what
   /// lies outside `top`, links resolved, is no neighbour.
   private static func closure(
-    of needed: [String], in directory: String, within top: String, itself: String, _ room: inout Int64
+    of needed: [String], in directory: String, within top: String, itself: String, _ reading: ReadingTime,
+    _ room: inout Int64
   ) throws(HostError) -> [File] {
     // Not the whole path again for every name: a wake waits for this.
     guard let folder = try? OwnedDescriptor.open(directory, ol_open_path | O_DIRECTORY) else { return [] }
     var wanted = needed
     var seen: Set<String> = [itself]
     var found: [File] = []
-    while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor {
+    var opened = 0
+    while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor, opened < maxOpened {
+      try reading.check(directory)
       guard !name.contains("/"), seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
+      opened += 1
       try admit(file, &room)
-      guard let elf = elf(of: file), elf.isSharedObject else { continue }
+      guard let elf = try elf(of: file, reading), elf.isSharedObject else { continue }
       found.append(file)
       wanted += elf.needed
     }
@@ -182,20 +228,26 @@ public struct PluginImage: Sendable {
   }
 
   private static let maxNeighbours = 64
+  /// Files, whether or not they are libraries.
+  private static let maxOpened = 256
   /// Names, whether or not there is anything of that name.
   private static let maxLookedFor = 4096
 
   /// Of a neighbour only what it needs is of interest: nobody asks for its digest, and hashing all of them would take long.
-  private static func elf(of file: File) -> ELFFile? {
+  private static func elf(of file: File, _ reading: ReadingTime) throws(HostError) -> ELFFile? {
     if let known = neighbourELFs.withLock({ $0[file.identity] }) { return known }
     guard let descriptor = try? OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
       let identity = try? descriptor.identity(), identity.device == file.identity.device,
       identity.inode == file.identity.inode
     else { return nil }
-    let view = FileWindows(descriptor: descriptor.number, count: UInt64(max(file.identity.size, 0)))
-    guard let found = try? ELFFile(view, readsExports: false) else { return nil }
+    let view = FileWindows(
+      descriptor: descriptor.number, count: UInt64(max(file.identity.size, 0)), reading: reading)
+    let parsed = try? ELFFile(view, readsExports: false)
+    // What wasn't read isn't missing.
+    try reading.check(file.path)
+    guard let found = parsed else { return nil }
     neighbourELFs.withLock { cache in
-      if cache.count >= 256 { cache.removeAll() }
+      if cache.count >= maxKnown { cache.removeAll() }
       cache[file.identity] = found
     }
     return found

@@ -297,7 +297,7 @@ extension Run {
       path: plan.view.library, device: plan.image.library.identity.device, inode: plan.image.library.identity.inode,
       isExtension: isExtension, bundleIdentifier: plan.image.bundleIdentifier, bundlePath: plan.view.bundle,
       containers: plan.containers.places.map { .init(group: $0.group, path: $0.view) })
-    watchdog.callBegan(at: BootClock.now, cpu: cpu())
+    watchdog.callBegan(at: BootClock.now - plan.reading, cpu: cpu())
     send(HostMessage.load(request).frame(id: 1), on: control)
     arm()
   }

@@ -44,6 +44,8 @@ struct SpawnPlan {
   var grants: [Grant] = []
   /// Whether the extension's log shows what is private (`LoadOptions.showsPrivate`).
   var showsPrivate = false
+  /// How long the host read the plugin's files for this load.
+  var reading = Duration.zero
   /// Left open on purpose (`LoadOptions.withoutWalls`).
   var open: Set<Wall> = []
   let replacements = ReplacementFolder()

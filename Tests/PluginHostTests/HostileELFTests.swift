@@ -108,4 +108,80 @@ import Testing
       #expect(file.map { $0.exports.reduce(0) { $0 + $1.utf8.count } <= 1 << 24 } ?? true)
     }
   }
+
+  /// A file that takes long to hash, though it takes no room.
+  private static func sparseLibrary(_ bytes: Int, needing names: [String] = [], in folder: URL) throws -> String {
+    let path = folder.appending(path: "\(UUID().uuidString).so").path
+    var strings: [UInt8] = [0]
+    let needed = names.map { name -> (UInt64, UInt64) in
+      defer { strings += Array(name.utf8) + [0] }
+      return (1, UInt64(strings.count))
+    }
+    let head = image(dynamic: needed + [(5, 1 << 16), (0, 0)])
+    let content = head + Array(repeating: 0, count: 1 << 16 - head.count) + strings
+    try Data(content).write(to: URL(fileURLWithPath: path))
+    #expect(truncate(path, max(bytes, content.count)) == 0)
+    return path
+  }
+
+  private func withFolder(_ body: (URL) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "outrider-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try body(folder.resolvingSymlinksInPath())
+  }
+
+  @Test("Reading a library ends when its load would, and what was read by then isn't kept") func readingEnds() throws {
+    try withFolder { folder in
+      let path = try Self.sparseLibrary(64 << 20, in: folder)
+      let error = #expect(throws: HostError.self) {
+        _ = try PluginImage(opening: path, searching: false, reading: ReadingTime(limit: .zero))
+      }
+      #expect(error?.report?.outcome.kind == .wallTimeExceeded)
+      #expect(error?.report?.outcome.detail.contains(path) == true)
+      #expect(!PluginImage.isKnown(path))
+      let image = try PluginImage(opening: path)
+      try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+      #expect(image.elf != nil)
+      #expect(try PluginImage(opening: path + ".copy").digest == image.digest)
+      #expect(PluginImage.isKnown(path))
+      _ = try PluginImage(opening: path, searching: false, reading: ReadingTime(limit: .seconds(60)))
+    }
+  }
+
+  @Test("Nobody reads on for one who has gone") func readingIsCancelled() throws {
+    try withFolder { folder in
+      let path = try Self.sparseLibrary(64 << 20, in: folder)
+      let error = #expect(throws: HostError.self) {
+        _ = try PluginImage(
+          opening: path, searching: false, reading: ReadingTime(limit: .seconds(60)) { false })
+      }
+      if case .cancelled = error { return }
+      Issue.record("\(String(describing: error))")
+    }
+  }
+
+  @Test("What lies beside a library is a part of its time, too") func neighboursEnd() throws {
+    try withFolder { folder in
+      let names = try (0..<3).map { _ in
+        URL(fileURLWithPath: try Self.sparseLibrary(1 << 17, in: folder)).lastPathComponent
+      }
+      let path = try Self.sparseLibrary(1 << 17, needing: names, in: folder)
+      #expect(Set(try PluginImage(opening: path).neighbours.map(\.name)) == Set(names))
+      // The library itself is known from here on; of those beside it, all but one.
+      try Self.change(folder.appending(path: names[1]))
+      let error = #expect(throws: HostError.self) {
+        _ = try PluginImage(opening: path, searching: false, reading: ReadingTime(limit: .zero))
+      }
+      #expect(error?.report?.outcome.kind == .wallTimeExceeded)
+      #expect(try PluginImage(opening: path).neighbours.count == 3, "a reading that ended hides none of them")
+    }
+  }
+
+  private static func change(_ file: URL) throws {
+    let handle = try FileHandle(forUpdating: file)
+    try handle.seekToEnd()
+    try handle.write(contentsOf: Data([1]))
+    try handle.close()
+  }
 }
