@@ -44,7 +44,14 @@ extension Run {
     let now = BootClock.now
     let mapsShared = NotificationPolicy.mapsShared(call)
     // Each time: what a grant became is certain as long as there is one alone that isn't known.
-    if mapsShared, grants.shared.total > 0, lookAtOnce(during: call) { grants.hasLooked = true }
+    if mapsShared, grants.shared.total > 0 {
+      if lookAtOnce(during: call) {
+        grants.hasLooked = true
+      } else if !grants.hasLooked, !knowsGrants(before: call, asked: since, at: now) {
+        hold(call, since: since, at: now)
+        return looksForGrant(asked: since, at: now)
+      }
+    }
     let decision = withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
       NotificationPolicy(
         policy: plan.policy, grants: grants, isLoading: isLoading, hidesFiles: plan.machine.hidesFiles, runner: pid,

@@ -17,6 +17,25 @@ extension Run {
     return true
   }
 
+  /// Whether it is known which file each grant became, as far as that is worth waiting for. `call`: which asks for the next,
+  /// since `asked`. What two grants of different sizes became can't be told apart later.
+  func knowsGrants(before call: ol_notification, asked: Duration, at now: Duration) -> Bool {
+    guard grants.shared.hasOneUnknown, meters?.threads() != 1 else { return true }
+    if let mapped = meters?.sharedMappings() { grants.shared.identify(mapped) }
+    guard grants.shared.hasOneUnknown else { return true }
+    guard now - asked >= Self.longestMapping, !sharedLook.isUnderWay else { return false }
+    let confusion = grants.shared.confusion(with: Int(clamping: call.arguments.1))
+    return confusion <= plan.policy.limits.memory / Self.partsWorthALook
+  }
+
+  /// Then what isn't mapped was freed at once, or its thread waits for a core: all of them have to stand still.
+  func looksForGrant(asked: Duration, at now: Duration) {
+    if now - asked >= Self.longestMapping, sharedLook.isDue(at: now) { beginLook(using: memory() ?? 0) }
+  }
+
+  private static let longestMapping = Duration.milliseconds(2)
+  private static let partsWorthALook = 16
+
   /// Whether that much memory is no reason to end the run, because what it freed of it isn't known yet.
   func looksFirst(at memory: Int?) -> Bool {
     guard cgroup == nil, listener >= 0, let memory,

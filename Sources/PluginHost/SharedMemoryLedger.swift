@@ -13,12 +13,32 @@ struct SharedMemoryLedger: Equatable {
   }
 
   private var grants: [Grant] = []
+  /// Whether there are any beyond: their files are among those that are mapped, too.
+  private var isCut = false
   /// Bytes.
   private(set) var total = 0
 
   mutating func add(_ bytes: Int) {
     total += bytes
-    if grants.count < Self.maxGrants { grants.append(Grant(bytes: bytes)) }
+    if grants.count < Self.maxGrants { grants.append(Grant(bytes: bytes)) } else { isCut = true }
+  }
+
+  /// Whether of one grant alone it isn't known which file it became: that can be told while the plugin goes on.
+  var hasOneUnknown: Bool { !isCut && grants.count { $0.file == nil } == 1 }
+
+  /// What is counted too much, at worst, where that one and one of `bytes` can't be told apart later.
+  func confusion(with bytes: Int) -> Int {
+    guard let unknown = grants.first(where: { $0.file == nil }) else { return 0 }
+    return abs(unknown.bytes - bytes)
+  }
+
+  /// `mapped`: the inodes of shared anonymous memory that were seen one after the other while the plugin went on. What was just
+  /// being moved or isn't mapped yet is missing, but each that isn't known comes from the one grant that isn't.
+  mutating func identify(_ mapped: Set<UInt64>) {
+    guard hasOneUnknown, let index = grants.firstIndex(where: { $0.file == nil }),
+      let file = mapped.subtracting(grants.compactMap(\.file)).first
+    else { return }
+    grants[index].file = file
   }
 
   /// `mapped`: the inodes of all shared anonymous memory that was mapped at a moment at which every grant had become a mapping

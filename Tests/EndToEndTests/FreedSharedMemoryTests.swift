@@ -36,6 +36,27 @@ import Testing
       pthread_t other;
       return pthread_create(&other, 0, wait, 0) ? -1 : again();
     }
+    /* Of different sizes: which of them is left? */
+    int beside_a_small_one_with_another_thread(void) {
+      pthread_t other;
+      if (pthread_create(&other, 0, wait, 0)) return -1;
+      return shared(65536) ? again() : -1;
+    }
+    static volatile int stop;
+    static void *small_ones(void *unused) {
+      for (int turn = 0; turn < 16 && !stop; turn++)
+        if (!shared(4096 * (1 + turn % 5))) return "";
+      return 0;
+    }
+    int beside_small_ones_of_another_thread(void) {
+      pthread_t other;
+      void *failed;
+      if (pthread_create(&other, 0, small_ones, 0)) return -1;
+      int turns = again();
+      stop = 1;
+      pthread_join(other, &failed);
+      return failed ? -1 : turns;
+    }
     /* Seen by many samples. */
     static int other_memory(void) {
       char *memory = shared(5 * MIB);
@@ -119,6 +140,7 @@ import Testing
     "Freed shared memory counts as freed",
     arguments: [
       "alone", "beside_a_small_one", "with_another_thread", "then_private", "then_private_with_another_thread",
+      "beside_a_small_one_with_another_thread", "beside_small_ones_of_another_thread",
     ])
   func freed(_ symbol: String) async throws {
     let (value, report) = try await run(symbol)

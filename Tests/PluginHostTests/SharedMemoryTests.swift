@@ -80,6 +80,89 @@ import Testing
     }
   }
 
+  @Test("One grant that isn't known is told by the one file that isn't, while the plugin goes on") func identified() {
+    var ledger = SharedMemoryLedger()
+    ledger.add(6 << 20)
+    #expect(ledger.hasOneUnknown)
+    ledger.identify([])
+    #expect(ledger.hasOneUnknown, "it isn't mapped yet")
+    #expect(ledger.confusion(with: 6 << 20) == 0 && ledger.confusion(with: 7 << 20) == 1 << 20)
+    ledger.identify([7])
+    #expect(!ledger.hasOneUnknown)
+    ledger.add(64 << 10)
+    // The first is just being moved.
+    ledger.identify([8])
+    ledger.look([8])
+    #expect(ledger.total == 64 << 10)
+    ledger.add(1 << 20)
+    ledger.add(2 << 20)
+    let before = ledger
+    ledger.identify([8, 9])
+    #expect(ledger == before, "it may be either of them")
+  }
+
+  /// As a host tells it: the next grant waits until it is known what the last one became, or until nothing moves.
+  @Test(
+    "Mixed sizes in several threads are exact at each look, where each was told before the next",
+    arguments: 0..<40 as Range<UInt64>)
+  func severalThreads(_ seed: UInt64) {
+    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var (ledger, plugin) = (SharedMemoryLedger(), Plugin())
+    for _ in 0..<400 {
+      // A file that is being moved is missed.
+      ledger.identify(Set(plugin.files.keys.filter { _ in random.next() % 4 > 0 }))
+      #expect(ledger.total >= plugin.real)
+      if ledger.hasOneUnknown || random.next() % 8 == 0 {
+        ledger.look(Set(plugin.files.keys))
+        #expect(ledger.total == plugin.real)
+      }
+      let bytes = Int(random.next() % 512 + 1) << 12
+      plugin.map(bytes)
+      ledger.add(bytes)
+      while random.next() % 2 == 0, let file = plugin.files.keys.sorted().randomElement(using: &random) {
+        plugin.files[file] = nil
+      }
+    }
+    plugin.files = [:]
+    ledger.look([])
+    #expect(ledger.total == 0)
+  }
+
+  @Test("Never less than what is there, whatever is seen of it", arguments: 0..<40 as Range<UInt64>)
+  func neverLessWhileItGoesOn(_ seed: UInt64) {
+    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    // Granted, and not mapped yet.
+    var (ledger, plugin, pending) = (SharedMemoryLedger(), Plugin(), [Int]())
+    for _ in 0..<1000 {
+      switch random.next() % 6 {
+      case 0, 1:
+        let bytes = Int(random.next() % 512 + 1) << 12
+        pending.append(bytes)
+        ledger.add(bytes)
+      case 2: if !pending.isEmpty { plugin.map(pending.remove(at: Int(random.next() % UInt64(pending.count)))) }
+      case 3: if let file = plugin.files.keys.sorted().randomElement(using: &random) { plugin.files[file] = nil }
+      case 4: ledger.identify(Set(plugin.files.keys.filter { _ in random.next() % 4 > 0 }))
+      default:
+        // Everything stands still.
+        for bytes in pending { plugin.map(bytes) }
+        pending = []
+        ledger.look(Set(plugin.files.keys))
+      }
+      #expect(ledger.total >= plugin.real)
+    }
+  }
+
+  @Test("Where not every grant is kept, none is told by what is seen") func cutLedgersTellNothing() {
+    var ledger = SharedMemoryLedger()
+    for _ in 0..<4096 { ledger.add(4096) }
+    ledger.look([])
+    ledger.add(6 << 20)
+    #expect(ledger.hasOneUnknown)
+    for _ in 0..<4096 { ledger.add(4096) }
+    ledger.look([1])
+    #expect(!ledger.hasOneUnknown)
+  }
+
   @Test("What is beyond the most grants stays counted") func bounded() {
     var ledger = SharedMemoryLedger()
     for _ in 0..<5000 { ledger.add(4096) }
