@@ -1,4 +1,5 @@
 #include "ol_crash.h"
+#include "ol_process.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -141,6 +142,8 @@ static _Atomic pid_t first_crash;
 
 static void on_crash(int number, siginfo_t *info, void *raw) {
   int saved = errno;
+  /* A fault, and no signal that somebody sent. */
+  if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) ol_leave_faulting_read();
   uint64_t instruction = 0, stack = 0;
 #if defined(__x86_64__)
   const ucontext_t *context = raw;

@@ -1,7 +1,9 @@
 #include "ol_process.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -30,13 +32,58 @@ int ol_check_readable(const void *address, size_t count) {
   }
 }
 
+/* Where a thread goes on whose read of somebody else's memory faulted. */
+static _Thread_local sigjmp_buf *volatile fault_return;
+
+void ol_leave_faulting_read(void) {
+  if (fault_return) siglongjmp(*fault_return, 1);
+}
+
+/* Not inlined: nothing of whoever calls it is in a register when the fault comes. */
+__attribute__((noinline)) static int guarded(size_t (*read)(void *, const void *, size_t), void *to, const void *from,
+                                             size_t count, size_t *result) {
+  sigjmp_buf here;
+  /* The mask isn't restored: the handler of the fault blocks no signal (SA_NODEFER). */
+  if (sigsetjmp(here, 0)) {
+    fault_return = NULL;
+    return EFAULT;
+  }
+  fault_return = &here;
+  atomic_signal_fence(memory_order_seq_cst);
+  size_t done = read(to, from, count);
+  atomic_signal_fence(memory_order_seq_cst);
+  fault_return = NULL;
+  *result = done;
+  return 0;
+}
+
+static size_t copy(void *to, const void *from, size_t count) {
+  memcpy(to, from, count);
+  return count;
+}
+
+static size_t length_of(void *to, const void *from, size_t count) {
+  (void)to;
+  return strnlen(from, count);
+}
+
+int ol_copy_guarded(void *to, const void *from, size_t count) {
+  size_t done;
+  return guarded(copy, to, from, count, &done);
+}
+
+int ol_copy_readable(void *to, const void *from, size_t count) {
+  if (count == 0) return 0;
+  return ol_check_readable(from, count) ?: ol_copy_guarded(to, from, count);
+}
+
 int ol_check_text(const char *text, size_t limit, size_t *length) {
   *length = 0;
   while (*length < limit) {
     uintptr_t start = (uintptr_t)text + *length;
-    size_t left = PAGE - start % PAGE, part = left < limit - *length ? left : limit - *length;
+    size_t left = PAGE - start % PAGE, part = left < limit - *length ? left : limit - *length, found;
     if (start < (uintptr_t)text || ol_check_readable((const void *)start, part) != 0) return EFAULT;
-    size_t found = strnlen((const char *)start, part);
+    if (guarded(length_of, NULL, (const void *)start, part, &found) != 0) return EFAULT;
     *length += found;
     if (found < part) return 0;
   }

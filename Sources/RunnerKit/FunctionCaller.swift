@@ -114,7 +114,7 @@ enum FunctionCaller {
     case .pointer, .bytes, .out: return .pointer(raw)
     case .cstring:
       guard let pointer = UnsafePointer<CChar>(bitPattern: UInt(raw)) else { return .cstring(nil) }
-      return .cstring(Array(PluginMemory.text(pointer, atMost: CallSignature.longestString, of: .result)))
+      return .cstring(PluginMemory.text(pointer, atMost: CallSignature.longestString, of: .result))
     }
   }
 

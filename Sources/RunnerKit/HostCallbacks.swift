@@ -194,22 +194,21 @@ enum HostCallbacks {
   /// Bytes as they are; one more than there may be of a longer one, so that it is rejected.
   private static func body(_ string: ba_string) -> [UInt8] {
     guard let bytes = string.bytes, string.length > 0 else { return [] }
-    return Array(PluginMemory.bytes(bytes, min(string.length, DownloadRules.longestBody + 1), of: .argument))
+    return PluginMemory.bytes(bytes, min(string.length, DownloadRules.longestBody + 1), of: .argument)
   }
 
   private static func download(_ raw: UnsafePointer<ba_download>?) -> Download? {
     guard let raw else { return nil }
-    _ = PluginMemory.bytes(raw, MemoryLayout.size(ofValue: raw.pointee.size), of: .argument)
-    guard Int(raw.pointee.size) >= MemoryLayout<ba_download>.size else { return nil }
-    _ = PluginMemory.bytes(raw, MemoryLayout<ba_download>.size, of: .argument)
-    let value = raw.pointee
+    // Its first member. A smaller structure may end where nothing more can be read.
+    let size = UnsafeRawPointer(raw).assumingMemoryBound(to: UInt32.self)
+    guard Int(PluginMemory.value(size, of: .argument)) >= MemoryLayout<ba_download>.size else { return nil }
+    let value = PluginMemory.value(raw, of: .argument)
     var headers: [Download.Header] = []
     if let list = value.http_headers {
       // One more than there may be: that many are rejected, and not cut down to what is allowed.
       let count = max(0, min(value.http_header_count, DownloadRules.maxHeaders + 1))
-      _ = PluginMemory.bytes(list, count * MemoryLayout<ba_header>.stride, of: .argument)
-      for index in 0..<count {
-        headers.append(.init(name: text(list[index].name), value: text(list[index].value)))
+      for header in PluginMemory.values(list, count, of: .argument) {
+        headers.append(.init(name: text(header.name), value: text(header.value)))
       }
     }
     return Download(

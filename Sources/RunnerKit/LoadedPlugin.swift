@@ -69,15 +69,15 @@ struct LoadedPlugin {
   /// Without a library, and hence without functions by name.
   init(practising table: UnsafePointer<ba_extension>) throws(LoadError) {
     library = UnsafeMutableRawPointer(mutating: table)
-    entryPoints = try Self.entryPoints(of: table)
-    description = Self.description(of: table, isSwift: false, entryPoints)
+    entryPoints = try Self.entryPoints(of: table.pointee)
+    description = Self.description(of: table.pointee, isSwift: false, entryPoints)
   }
 
   private static func description(
-    of table: UnsafePointer<ba_extension>, isSwift: Bool, _ entryPoints: [EntryPoint]
+    of table: ba_extension, isSwift: Bool, _ entryPoints: [EntryPoint]
   ) -> RunnerMessage.LoadedImage {
     .init(
-      abiVersion: table.pointee.abi_version, name: table.pointee.name.map { text($0) } ?? "", isSwift: isSwift,
+      abiVersion: table.abi_version, name: table.name.map { text($0) } ?? "", isSwift: isSwift,
       entryPoints: entryPoints.map { .init(name: $0.name, signature: $0.signature.description) })
   }
 
@@ -89,7 +89,7 @@ struct LoadedPlugin {
 
   private static func table(
     of library: UnsafeMutableRawPointer
-  ) throws(LoadError) -> UnsafePointer<ba_extension> {
+  ) throws(LoadError) -> ba_extension {
     let symbol = "background_assets_extension"
     var address: UnsafeMutableRawPointer?
     switch ol_symbol(library, symbol, &address) {
@@ -108,19 +108,19 @@ struct LoadedPlugin {
     guard case .pointer(let raw) = result.value, let pointer = UnsafePointer<ba_extension>(bitPattern: UInt(raw)) else {
       throw LoadError(message: "the extension refuses a host of ABI version \(BA_ABI_VERSION)")
     }
-    _ = PluginMemory.bytes(pointer, MemoryLayout<ba_extension>.size, of: .table)
-    let size = Int(pointer.pointee.size)
+    let table = PluginMemory.value(pointer, of: .table)
+    let size = Int(table.size)
     guard size >= MemoryLayout<ba_extension>.size, size <= 4096 else {
       throw LoadError(
         message:
           "the extension's table has \(size) bytes; ABI version \(BA_ABI_VERSION) has \(MemoryLayout<ba_extension>.size)"
       )
     }
-    guard pointer.pointee.abi_version == BA_ABI_VERSION else {
+    guard table.abi_version == BA_ABI_VERSION else {
       throw LoadError(
-        message: "the extension speaks ABI version \(pointer.pointee.abi_version); this host speaks \(BA_ABI_VERSION)")
+        message: "the extension speaks ABI version \(table.abi_version); this host speaks \(BA_ABI_VERSION)")
     }
-    return pointer
+    return table
   }
 
   private static let known: [String: String] = [
@@ -130,19 +130,17 @@ struct LoadedPlugin {
     BA_WILL_TERMINATE: BA_WILL_TERMINATE_SIGNATURE, BA_DELEGATE_EVENT: BA_DELEGATE_EVENT_SIGNATURE,
   ]
 
-  private static func entryPoints(of table: UnsafePointer<ba_extension>) throws(LoadError) -> [EntryPoint] {
-    let count = table.pointee.entry_point_count
+  private static func entryPoints(of table: ba_extension) throws(LoadError) -> [EntryPoint] {
+    let count = table.entry_point_count
     guard (0...64).contains(count) else {
       throw LoadError(message: "the extension's table claims \(count) entry points; at most 64 are allowed")
     }
-    guard let list = table.pointee.entry_points else {
+    guard let list = table.entry_points else {
       guard count == 0 else { throw LoadError(message: "the extension's table has \(count) entry points at NULL") }
       return []
     }
-    _ = PluginMemory.bytes(list, Int(count) * MemoryLayout.stride(ofValue: list[0]), of: .table)
     var found: [EntryPoint] = []
-    for index in 0..<Int(count) {
-      let raw = list[index]
+    for (index, raw) in PluginMemory.values(list, Int(count), of: .table).enumerated() {
       guard let name = raw.name, let text = raw.signature, let function = raw.function else {
         throw LoadError(message: "entry point \(index) lacks a name, a signature or a function")
       }

@@ -3,21 +3,42 @@ internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 
-/// Reads what a plugin points to. An address that can't be read ends the process, as a fault would; but it is told as the
-/// plugin's mistake, and not as a crash of whichever library copies it. What another thread unmaps meanwhile still faults.
+/// Copies what a plugin points to. An address that can't be read ends the process, as a fault would; but it is told as the
+/// plugin's mistake, and not as a crash of whichever library copies it. Other threads may unmap or change it meanwhile.
 enum PluginMemory {
   typealias Source = RunnerMessage.WildPointer.Source
 
-  static func bytes(_ start: UnsafeRawPointer, _ count: Int, of source: Source) -> UnsafeRawBufferPointer {
-    if ol_check_readable(start, count) != 0 { end(start, source) }
-    return UnsafeRawBufferPointer(start: start, count: count)
+  static func bytes(_ start: UnsafeRawPointer, _ count: Int, of source: Source) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { copy, filled in
+      // An array of nothing has no address.
+      guard count > 0 else { return }
+      if ol_copy_readable(copy.baseAddress, start, count) != 0 { end(start, source) }
+      filled = count
+    }
   }
 
   /// Up to its NUL, which isn't among them.
-  static func text(_ start: UnsafePointer<CChar>, atMost limit: Int, of source: Source) -> UnsafeRawBufferPointer {
+  static func text(_ start: UnsafePointer<CChar>, atMost limit: Int, of source: Source) -> [UInt8] {
     var count = 0
     if ol_check_text(start, limit, &count) != 0 { end(start, source) }
-    return UnsafeRawBufferPointer(start: start, count: count)
+    let found = bytes(start, count, of: source)
+    // It may have become shorter.
+    return found.firstIndex(of: 0).map { Array(found[..<$0]) } ?? found
+  }
+
+  static func value<T: BitwiseCopyable>(_ start: UnsafePointer<T>, of source: Source) -> T {
+    withUnsafeTemporaryAllocation(of: T.self, capacity: 1) { copy in
+      if ol_copy_readable(copy.baseAddress, start, MemoryLayout<T>.size) != 0 { end(start, source) }
+      return copy[0]
+    }
+  }
+
+  static func values<T: BitwiseCopyable>(_ start: UnsafePointer<T>, _ count: Int, of source: Source) -> [T] {
+    [T](unsafeUninitializedCapacity: count) { copy, filled in
+      guard count > 0 else { return }
+      if ol_copy_readable(copy.baseAddress, start, count * MemoryLayout<T>.stride) != 0 { end(start, source) }
+      filled = count
+    }
   }
 
   private static func end(_ address: UnsafeRawPointer, _ source: Source) -> Never {

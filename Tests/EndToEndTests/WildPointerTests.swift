@@ -108,4 +108,48 @@ import Testing
     }
     #expect(outcome == Outcome(.crashed, "it gave a function of the host the address 0x5000, which can't be read"))
   }
+
+  /// Again and again, until it lies between the host's question and its look: there it was a crash of the C library.
+  @Test("A text that another thread unmaps meanwhile is there, or a wild pointer") func unmappedMeanwhile() async throws
+  {
+    let library = try Library(
+      """
+      #define _GNU_SOURCE
+      #include <pthread.h>
+      #include <string.h>
+      #include <sys/mman.h>
+      enum { SIZE = 65536 };
+      static char *place;
+      static void *flicker(void *unused) {
+        for (;;) {
+          mprotect(place, SIZE, PROT_NONE);
+          mprotect(place, SIZE, PROT_READ);
+        }
+      }
+      int begin(void) {
+        pthread_t other;
+        place = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(place, 'a', SIZE - 1);
+        return pthread_create(&other, 0, flicker, 0);
+      }
+      const char *text(void) { return place; }
+      """)
+    let host = try Workspace.host()
+    for _ in 0..<40 {
+      let plugin = try await host.load(library.path)
+      #expect(try await plugin.call("begin", "i32()").value == .signed(0))
+      do {
+        while true {
+          guard case .cstring(let text?) = try await plugin.call("text", "cstring()").value else {
+            Issue.record("no text")
+            return
+          }
+          #expect(text.allSatisfy { $0 == 0x61 })
+        }
+      } catch {
+        let outcome = try #require((error as? HostError)?.report?.outcome, "\(error)")
+        #expect(outcome.detail.hasPrefix("text returned 0x"), "\(outcome)")
+      }
+    }
+  }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Foundation
 import Glibc
 import Testing
 
@@ -58,6 +59,46 @@ import Testing
     pthread_sigmask(SIG_BLOCK, nil, &after)
     for number in 1...64 as ClosedRange<Int32> {
       #expect(sigismember(&before, number) == sigismember(&after, number))
+    }
+  }
+
+  @Test("A copy of what can be read, and of nothing else") func copies() throws {
+    try withPages { base in
+      memset(base, 0x61, 2 * Self.page)
+      var copy = [UInt8](repeating: 0, count: 2 * Self.page)
+      #expect(ol_copy_readable(&copy, base + 1, copy.count - 1) == 0)
+      #expect(copy == Array(repeating: 0x61, count: copy.count - 1) + [0])
+      #expect(ol_copy_readable(&copy, base + Self.page + 1, Self.page) == EFAULT)
+      #expect(ol_copy_readable(nil, nil, 0) == 0)
+    }
+  }
+
+  /// As one finds it who has asked before another thread unmapped it. The handlers are the process's.
+  @Test("What was unmapped since it was asked about is found by its fault") func copiesAfterAll() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      guard ol_install_crash_handlers(-1, 0) == 0,
+        let base = mmap(nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+        mprotect(base + 4096, 4096, PROT_NONE) == 0
+      else { exit(1) }
+      var copy = [UInt8](repeating: 0, count: 8192)
+      // Again and again: the first leaves nothing behind.
+      for _ in 0..<3 {
+        guard ol_copy_guarded(&copy, base, 8192) == EFAULT, ol_copy_guarded(&copy, base, 4096) == 0,
+          ol_copy_guarded(&copy, UnsafeRawPointer(bitPattern: UInt(1) << 63), 8) == EFAULT
+        else { exit(2) }
+      }
+      // Another thread's stack isn't the handler's.
+      let ended = Thread { guard ol_copy_guarded(nil, nil, 8) == EFAULT else { exit(3) } }
+      ended.start()
+      while !ended.isFinished { usleep(100) }
+      exit(7)
+    }
+    // A fault elsewhere is a crash as ever.
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      guard ol_install_crash_handlers(-1, 0) == 0 else { exit(1) }
+      var copy = [UInt8](repeating: 0, count: 8)
+      _ = ol_copy_guarded(&copy, UnsafeRawPointer(bitPattern: 0x5000), 8)
+      UnsafeMutablePointer<UInt8>(bitPattern: 0x5000)?.pointee = 1
     }
   }
 }

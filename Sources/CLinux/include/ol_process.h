@@ -64,5 +64,12 @@ int ol_signal_thread(pid_t process, pid_t thread, int signal);
 int ol_check_readable(const void *_Nullable address, size_t count);
 /* The length of a text without its NUL, `limit` where it has none before. EFAULT where it runs into what can't be read. */
 int ol_check_text(const char *_Nullable text, size_t limit, size_t *_Nonnull length);
+/* A copy of memory that other threads may unmap meanwhile: EFAULT where it can't be read, as far as the handlers of
+   ol_install_crash_handlers are in place; without them such a thread's fault is one. */
+int ol_copy_readable(void *_Nullable to, const void *_Nullable from, size_t count);
+/* The same without asking first. */
+int ol_copy_guarded(void *_Nullable to, const void *_Nullable from, size_t count);
+/* For a handler of SIGSEGV and SIGBUS: doesn't return where this thread was in one of these. */
+void ol_leave_faulting_read(void);
 
 #endif
