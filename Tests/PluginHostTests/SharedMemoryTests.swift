@@ -106,7 +106,7 @@ import Testing
     "Mixed sizes in several threads are exact at each look, where each was told before the next",
     arguments: 0..<40 as Range<UInt64>)
   func severalThreads(_ seed: UInt64) {
-    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var random = SeededGenerator(seed: seed)
     var (ledger, plugin) = (SharedMemoryLedger(), Plugin())
     for _ in 0..<400 {
       // A file that is being moved is missed.
@@ -130,7 +130,7 @@ import Testing
 
   @Test("Never less than what is there, whatever is seen of it", arguments: 0..<40 as Range<UInt64>)
   func neverLessWhileItGoesOn(_ seed: UInt64) {
-    var random = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 | 1)
+    var random = SeededGenerator(seed: seed)
     // Granted, and not mapped yet.
     var (ledger, plugin, pending) = (SharedMemoryLedger(), Plugin(), [Int]())
     for _ in 0..<1000 {
