@@ -29,25 +29,28 @@ extension EngineCore {
     _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
   ) {
     outstanding += 1
-    let supersession = Supersession(specification: specification) { core, result in
-      core.outstanding -= 1
-      completion(result)
-    }
-    perform(.supersede(supersession), on: id)
+    let request = number()
+    replies[request] = completion
+    perform(.supersede(Supersession(specification: specification, request: request)), on: id)
+  }
+
+  func reply(to supersession: Supersession, _ result: Result<AddResult, any Error>) {
+    outstanding -= 1
+    replies.removeValue(forKey: supersession.request)?(result)
   }
 
   /// For a job without an activation.
   func takeOver(_ id: JobID, _ supersession: Supersession) {
-    let (specification, completion) = (supersession.specification, supersession.completion)
-    guard !isClosing else { return completion(self, .failure(EngineClosed())) }
+    let specification = supersession.specification
+    guard !isClosing else { return reply(to: supersession, .failure(EngineClosed())) }
     let record: JobRecord
     do {
       guard let found = try currentRecord(id), !found.state.isSettled, found.state != .verified else {
-        return add(specification, inheriting: nil, completion)
+        return add(supersession, inheriting: nil)
       }
       record = found
     } catch {
-      return completion(self, .failure(error))
+      return reply(to: supersession, .failure(error))
     }
     let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
     let update = pendingUpdates[id]
@@ -63,10 +66,10 @@ extension EngineCore {
           if let failure {
             core.holdForJournal(core.entry(of: record), failure)
             core.pendingUpdates[id] = update
-            completion(core, .failure(failure))
+            core.reply(to: supersession, .failure(failure))
           } else {
             core.events.send(.cancelled(id))
-            core.add(specification, inheriting: inherited, completion)
+            core.add(supersession, inheriting: inherited)
           }
           core.perform(commands, on: id)
         }
@@ -75,21 +78,19 @@ extension EngineCore {
     if inherited == nil { removeStaging(of: record, commit) } else { commit(self) }
   }
 
-  private func add(
-    _ specification: DownloadSpecification, inheriting partial: Partial?,
-    _ completion: @escaping @Sendable (EngineCore, Result<AddResult, any Error>) -> Void
-  ) {
+  private func add(_ supersession: Supersession, inheriting partial: Partial?) {
     let mailbox = mailbox
     let moment = clock.now
+    let specification = supersession.specification
     journal.add([specification], now: moment) { result in
       mailbox.post { core in
         switch result {
-        case .failure(let error): completion(core, .failure(error))
+        case .failure(let error): core.reply(to: supersession, .failure(error))
         case .success(let results):
-          guard let first = results.first else { return completion(core, .failure(EngineClosed())) }
-          guard case .added(let id, let generation) = first else { return completion(core, .success(first)) }
+          guard let first = results.first else { return core.reply(to: supersession, .failure(EngineClosed())) }
+          guard case .added(let id, let generation) = first else { return core.reply(to: supersession, .success(first)) }
           let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
-          core.inherit(partial, record) { completion($0, .success(first)) }
+          core.inherit(partial, record) { $0.reply(to: supersession, .success(first)) }
         }
       }
     }

@@ -88,10 +88,7 @@ extension EngineCore {
     switch command {
     case .pause:
       guard let record = try currentRecord(id), record.state == .open else { return }
-      take(record, .paused) { core, record in
-        core.hold(core.entry(of: record), .paused("user"), until: nil)
-        core.events.send(.paused(record.id))
-      }
+      take(record, .paused, .paused)
     case .resume: try resumeIdle(id)
     case .cancel:
       guard let record = try currentRecord(id) else { return }
@@ -109,7 +106,7 @@ extension EngineCore {
 
   private func cancel(_ record: JobRecord) {
     proxyHealth.forget(record.id)
-    take(record, .cancelled, removesFiles: true) { core, record in core.events.send(.cancelled(record.id)) }
+    take(record, .cancelled, removesFiles: true, .cancelled)
   }
 
   /// Of a verified file only the name may be missing. Where an earlier run gave it that already, cancelling is too late.
@@ -180,11 +177,7 @@ extension EngineCore {
       needsSchedule = true
       return
     }
-    take(record, .open) { core, record in
-      let entry = core.entry(of: record)
-      core.scheduler.enqueue(entry, now: core.clock.boot)
-      core.tellIfBlocked(record.id, entry.transferClass, entry.origin)
-    }
+    take(record, .open, .queued(isTold: true))
   }
 
   private func setClassOfIdle(_ id: JobID, _ transferClass: TransferClass) throws {
@@ -192,22 +185,13 @@ extension EngineCore {
       record.transferClass != transferClass
     else { return }
     record.transferClass = transferClass
-    let wasHeld = holds[id]
-    // A person waits for a foreground download: its waits end, but for those that a server asked for.
-    let keepsHold = transferClass != .foreground
     // After what comes first.
-    if let update = pendingUpdates[id] { return take(record, record.state, update.then) }
-    take(record, record.state) { core, record in
-      let entry = core.entry(of: record)
-      if !keepsHold { core.origins[entry.origin].breaker.hurry(now: core.clock.boot) }
-      if record.state == .paused {
-        core.hold(entry, .paused("user"), until: nil)
-      } else if let wasHeld, keepsHold, !wasHeld.reason.isOfJournal {
-        core.hold(entry, wasHeld.reason, until: wasHeld.until)
-      } else {
-        core.scheduler.enqueue(entry, now: core.clock.boot)
-      }
-    }
+    if let update = pendingUpdates[id] { return take(record, record.state, update.disposition) }
+    let hold = holds[id].flatMap { $0.reason.isOfJournal ? nil : $0 }
+    // A person waits for a foreground download: its waits end, but for those that a server asked for.
+    take(
+      record, record.state,
+      .reclassified(isUrgent: transferClass == .foreground, hold: hold?.reason, until: hold?.until))
   }
 
   /// A job as it is by what was decided last, whether or not the journal has that yet.
@@ -217,27 +201,26 @@ extension EngineCore {
 
   /// Changes a job that isn't running: out of every queue, into the journal, then on.
   func take(
-    _ record: JobRecord, _ state: JobState, removesFiles: Bool = false,
-    _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
+    _ record: JobRecord, _ state: JobState, removesFiles: Bool = false, _ disposition: Disposition
   ) {
     var record = record
     record.state = state
     forget(record.id)
     committing[record.id] = CommandQueue()
-    guard removesFiles else { return commit(record, then) }
+    guard removesFiles else { return commit(record, disposition) }
     let changed = record
-    removeStaging(of: record) { $0.commit(changed, then) }
+    removeStaging(of: record) { $0.commit(changed, disposition) }
   }
 
-  private func commit(_ record: JobRecord, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void) {
+  private func commit(_ record: JobRecord, _ disposition: Disposition) {
     let mailbox = mailbox
     journal.commit([.job(record)]) { failure in
       mailbox.post { core in
         let commands = core.committing.removeValue(forKey: record.id) ?? CommandQueue()
         if let failure {
-          core.holdUpdate(record, failure, then)
+          core.holdUpdate(record, failure, disposition)
         } else {
-          then(core, record)
+          core.enter(disposition, record)
         }
         core.perform(commands, on: record.id)
         core.needsSchedule = true

@@ -11,11 +11,9 @@ extension EngineCore {
   }
 
   /// What was decided of a job counts: it is committed as soon as that works.
-  func holdUpdate(
-    _ record: JobRecord, _ failure: any Error, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
-  ) {
+  func holdUpdate(_ record: JobRecord, _ failure: any Error, _ disposition: Disposition) {
     holdForJournal(entry(of: record), failure)
-    pendingUpdates[record.id] = PendingUpdate(record: record, then: then)
+    pendingUpdates[record.id] = PendingUpdate(record: record, disposition: disposition)
     guard isClosing else { return }
     events.send(.note(record.id, "the journal doesn't have what became of it last: \(Printable.text("\(failure)"))"))
   }
@@ -50,7 +48,7 @@ extension EngineCore {
   // MARK: Commands whose job can't be looked up
 
   func deferCommand(_ command: JobCommand, on id: JobID, _ error: any Error) {
-    if case .supersede(let supersession) = command { return supersession.completion(self, .failure(error)) }
+    if case .supersede(let supersession) = command { return reply(to: supersession, .failure(error)) }
     let why = "the journal can't be read: \(Printable.text("\(error)"))"
     guard !isClosing else { return events.send(.note(id, "\(command.name): not carried out, because \(why)")) }
     events.send(.note(id, "\(command.name): waits, because \(why)"))

@@ -66,9 +66,7 @@ extension EngineCore {
     guard let record, record.state == .open else { return }
     let failure = TransferFailure(.offline, detail: "there is no network")
     proxyHealth.forget(id)
-    take(record, .failed(failure), removesFiles: true) { core, record in
-      core.events.send(.failed(record.id, failure))
-    }
+    take(record, .failed(failure), removesFiles: true, .failed(failure))
   }
 
   // MARK: Portals
@@ -105,10 +103,7 @@ extension EngineCore {
     }
     job.record.history = job.firstHistory
     job.record.lastError = failure.detail
-    commitAndRetire(job) { core, record in
-      core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
-      if let explanation = core.explain(record.id) { core.events.send(.waiting(record.id, explanation)) }
-    }
+    commitAndRetire(job, .queuedBehindPortal)
     portalCheckAt = clock.boot + Self.portalCheck
     var conditions = conditions
     conditions.isBehindPortal = true

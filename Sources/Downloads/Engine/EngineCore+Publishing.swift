@@ -148,7 +148,7 @@ extension EngineCore {
   func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
-    commitAndRetire(job, attempt: attempt) { core, record in core.events.send(.failed(record.id, failure)) }
+    commitAndRetire(job, attempt: attempt, .failed(failure))
   }
 
   func publish(_ job: ActiveJob, isReplay: Bool) {

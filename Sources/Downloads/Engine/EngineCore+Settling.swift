@@ -79,27 +79,20 @@ extension EngineCore {
     case .hold(.disk(let shortage), _):
       job.record.lastError = "\(shortage)"
       forgetWhatCannotBeContinued(job) { core, job in
-        core.commitAndRetire(job) { core, record in core.holdForSpace(core.entry(of: record), shortage) }
+        core.commitAndRetire(job, .outOfSpace(shortage))
       }
     case .hold(let reason, let delay):
       job.record.lastError = reason.text
-      commitAndRetire(job) { core, record in
-        core.hold(core.entry(of: record), reason, until: delay.map { core.clock.boot + $0 })
-      }
+      commitAndRetire(job, .held(reason, delay.map { .after($0) } ?? .never))
     case .pause:
       job.record.state = .paused
-      commitAndRetire(job) { core, record in
-        core.hold(core.entry(of: record), .paused("user"), until: nil)
-        core.events.send(.paused(record.id))
-      }
+      commitAndRetire(job, .paused)
     case .yield:
-      commitAndRetire(job) { core, record in core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot) }
+      commitAndRetire(job, .queued(isTold: false))
     case .cancel:
       proxyHealth.forget(job.id)
       job.record.state = .cancelled
-      discard(job) { core, job in
-        core.commitAndRetire(job) { core, record in core.events.send(.cancelled(record.id)) }
-      }
+      discard(job) { core, job in core.commitAndRetire(job, .cancelled) }
     case .fail(let failure): fail(job, failure)
     case .restart(let reason):
       startAfresh(job, reason: reason, isAnother: true)
@@ -112,7 +105,7 @@ extension EngineCore {
       begin(job)
     // What was received since the last commit has been charged to nobody yet, or what was given up would be checked again.
     case .rest where job.record.specification.budget != nil || job.record.generation != job.firstGeneration:
-      commitAndRetire(job) { _, _ in }
+      commitAndRetire(job, .left)
     case .rest:
       retire(job)
       perform(job.commands, on: job.id)
@@ -157,10 +150,8 @@ extension EngineCore {
     }
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
-    discard(job) { core, job in
-      core.commitAndRetire(job, attempt: attempt ?? own) { core, record in core.events.send(.failed(record.id, failure))
-      }
-    }
+    let last = attempt ?? own
+    discard(job) { core, job in core.commitAndRetire(job, attempt: last, .failed(failure)) }
   }
 
   /// Asks for the first byte, with nothing in the hand.
@@ -221,9 +212,7 @@ extension EngineCore {
   }
 
   /// The slot is free when the journal knows why.
-  func commitAndRetire(
-    _ job: ActiveJob, attempt: Attempt? = nil, _ then: @escaping @Sendable (EngineCore, JobRecord) -> Void
-  ) {
+  func commitAndRetire(_ job: ActiveJob, attempt: Attempt? = nil, _ disposition: Disposition) {
     job.phase = .retiring
     let (id, run, mailbox, record) = (job.id, job.run, mailbox, job.record)
     journal.commit([.job(record)] + (attempt.map { [.attempt($0, id)] } ?? [])) { failure in
@@ -231,9 +220,9 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         core.retire(job)
         if let failure {
-          core.holdUpdate(record, failure, then)
+          core.holdUpdate(record, failure, disposition)
         } else {
-          then(core, record)
+          core.enter(disposition, record)
         }
         core.perform(job.commands, on: id)
       }
@@ -312,7 +301,7 @@ extension EngineCore {
   private func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration, _ attempt: Attempt) {
     job.record.wait = StoredWait(since: clock.now, length: delay.inNanoseconds)
     let until = clock.boot + delay
-    commitAndRetire(job, attempt: attempt) { core, record in core.hold(core.entry(of: record), reason, until: until) }
+    commitAndRetire(job, attempt: attempt, .held(reason, .at(until)))
   }
 
   // MARK: Files that fail

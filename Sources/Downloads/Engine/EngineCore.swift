@@ -65,6 +65,8 @@ final class EngineCore {
   var needsSchedule = true
   var nextYield: Duration = .zero
   var whenClosed: [@Sendable () -> Void] = []
+  /// Who waits for what comes of an update, by its number.
+  var replies: [UInt64: @Sendable (Result<AddResult, any Error>) -> Void] = [:]
   private var lastNumber: UInt64 = 0
 
   init(
@@ -182,7 +184,7 @@ final class EngineCore {
   /// Ends a hold: the job may be scheduled again.
   func release(_ id: JobID) {
     guard var hold = holds.removeValue(forKey: id) else { return }
-    if let update = pendingUpdates[id] { return take(update.record, update.record.state, update.then) }
+    if let update = pendingUpdates[id] { return take(update.record, update.record.state, update.disposition) }
     if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
     scheduler.enqueue(hold.entry, now: clock.boot)
     needsSchedule = true

@@ -1,7 +1,7 @@
 internal import AssetModel
 
 /// What the owner of the engine asks of one download.
-enum JobCommand {
+enum JobCommand: Equatable, Sendable {
   case pause
   case resume
   case cancel
@@ -20,10 +20,11 @@ enum JobCommand {
   }
 }
 
-/// Another specification for a job, and who waits for what comes of it.
-struct Supersession {
+/// Another specification for a job.
+struct Supersession: Equatable, Sendable {
   var specification: DownloadSpecification
-  var completion: @Sendable (EngineCore, Result<AddResult, any Error>) -> Void
+  /// By which whoever waits for what comes of it is found.
+  var request: UInt64
 }
 
 /// Commands for one job that can't be carried out yet, in order. A later one replaces what it makes pointless, so that
@@ -109,5 +110,6 @@ struct DeferredCommands {
 /// A change of a job that the journal couldn't take. It counts all the same, and is committed as soon as that works.
 struct PendingUpdate: Sendable {
   var record: JobRecord
-  var then: @Sendable (EngineCore, JobRecord) -> Void
+  /// What follows then.
+  var disposition: Disposition
 }
