@@ -9,8 +9,8 @@ import Testing
   private static let supersede = JobCommand.supersede(
     Supersession(
       specification: DownloadSpecification(
-        app: "app", identifier: "a", url: "https://a.test/", transferClass: .visible, directory: "/tmp", fileName: "a")
-    ) { _, _ in })
+        app: "app", identifier: "a", url: "https://a.test/", transferClass: .visible, directory: "/tmp", fileName: "a"),
+      request: 1))
 
   @Test(
     arguments: [

@@ -102,14 +102,13 @@ import Testing
     #expect(asked.map(\.path) == ["/a", "/a", "/b", "/c"])
     #expect(asked.dropFirst().allSatisfy { $0.header("If-Match") != nil && $0.header("If-Range") == nil })
     // A day is long enough for somebody to mend it.
-    var table = OriginTable()
+    var table = OriginRegistry()
     let number = table.number(of: "https://a.example:443")
-    table[number].rangeCondition = .ifMatch
-    table[number].rangeConditionUntil = .seconds(5)
-    _ = table.reopen(.seconds(4))
+    _ = table[number].heeds(.ifMatch, now: .zero)
+    _ = table.expire(OriginState.memory - .seconds(1))
     #expect(table[number].rangeCondition == .ifMatch)
-    _ = table.reopen(.seconds(5))
-    #expect(table[number].rangeCondition == nil && table[number].rangeConditionUntil == nil)
+    _ = table.expire(OriginState.memory)
+    #expect(table[number].rangeCondition == nil)
   }
 
   @Test("F-11 the origin that redirects lead to is the one that is remembered") func redirected() async throws {

@@ -24,6 +24,8 @@ enum Disposition: Equatable, Sendable {
   case reclassified(isUrgent: Bool, hold: Hold.Reason?, until: Duration?)
   case cancelled
   case failed(TransferFailure)
+  /// What is at its place is all that there is, of so many bytes.
+  case unchanged(size: Int64)
   /// The engine closes, and the next one takes the job up.
   case left
 }
@@ -64,6 +66,10 @@ extension EngineCore {
       }
     case .cancelled: events.send(.cancelled(record.id))
     case .failed(let failure): events.send(.failed(record.id, failure))
+    case .unchanged(let size):
+      let specification = record.specification
+      let path = "\(specification.directory)/\(specification.fileName)"
+      events.send(.finished(record.id, DownloadedFile(path: path, size: size, isUnchanged: true)))
     case .left: break
     }
   }

@@ -103,7 +103,7 @@ public final class DownloadEngine: Sendable {
   public func progress(of id: JobID) async -> DownloadProgress? {
     await withCheckedContinuation { continuation in
       let isOpen = mailbox.post { core in
-        continuation.resume(returning: core.active[id].map { core.progress($0, core.clock.boot) })
+        continuation.resume(returning: core.active[id]?.progress(core.clock.boot))
       }
       if !isOpen { continuation.resume(returning: nil) }
     }

@@ -40,7 +40,7 @@ extension EngineCore {
   func tellIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
     let now = clock.boot
     guard scheduler.isWaiting(id),
-      origins.isBlocked(origin, now: now) || conditions.gate(for: transferClass, now: now) != nil,
+      origins[origin].isBlocked(now: now) || conditions.gate(for: transferClass, now: now) != nil,
       let explanation = explain(id), explanation.code != .queued
     else { return }
     events.send(.waiting(id, explanation))

@@ -88,7 +88,9 @@ extension EngineCore {
         case .failure(let error): core.reply(to: supersession, .failure(error))
         case .success(let results):
           guard let first = results.first else { return core.reply(to: supersession, .failure(EngineClosed())) }
-          guard case .added(let id, let generation) = first else { return core.reply(to: supersession, .success(first)) }
+          guard case .added(let id, let generation) = first else {
+            return core.reply(to: supersession, .success(first))
+          }
           let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
           core.inherit(partial, record) { $0.reply(to: supersession, .success(first)) }
         }

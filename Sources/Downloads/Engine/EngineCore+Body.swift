@@ -23,7 +23,7 @@ extension EngineCore {
     if writer.skipped > skipped, let job { charge(job, writer.skipped - skipped) }
     switch verdict {
     case .taken:
-      if let job, let left = job.allowance { job.allowance = left - Int64(bytes.count) }
+      job?.allowance.charge(Int64(bytes.count))
       segment.received += Int64(bytes.count)
       segment.stall.received(bytes.count, at: now)
       if buckets.isLimited, let job {
@@ -58,14 +58,7 @@ extension EngineCore {
   // MARK: Digests
 
   func makeHasher(_ job: ActiveJob) {
-    guard job.chunks == nil, let file = job.file else { return }
-    // Everything that was ever said of the file has to hold, not only what is trusted most.
-    var expected = job.hasher?.expected ?? []
-    let before = expected.count
-    let known = ResumePolicy.knownDigest(job.record).map { [$0] } ?? []
-    for digest in job.toldDigests + known where !expected.contains(digest) { expected.append(digest) }
-    // What an older one has seen already is read from the file again.
-    if expected.count > before { job.hasher = FileHasher(expected: expected, file: file) }
+    job.file.expect(ResumePolicy.knownDigest(job.record))
   }
 
   /// Buffers that wait for their digest while their transfer goes on.
@@ -74,19 +67,19 @@ extension EngineCore {
   /// Whether the transfer has to wait until this buffer is hashed. Read from the file later it would take more of the
   /// processor than hashing it does; only what a resumed transfer is ahead of its old bytes' digest is read so.
   func hash(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) -> Bool {
-    guard let hasher = job.hasher else { return false }
-    let isBehind = job.hashBacklog >= Self.maxHashBacklog
+    guard let hasher = job.file.hashing.hasher else { return false }
+    let isBehind = job.file.hashing.buffers >= Self.maxHashBacklog
     // More than all buffers hold: the digest is still at what was there before.
-    if isBehind, buffer.offset - job.hashedOffset > Int64(BufferPool.budget) { return false }
-    job.hashBacklog += 1
+    if isBehind, buffer.offset - job.file.hashing.offset > Int64(BufferPool.budget) { return false }
+    job.file.hashing.buffers += 1
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    job.hashingLane.async {
+    job.file.hashingLane.async {
       // A file that can't be read is noticed by the check at the end.
       try? hasher.take(buffer)
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
-        job.hashBacklog -= 1
-        if job.hasher === hasher { job.hashedOffset = buffer.end }
+        job.file.hashing.buffers -= 1
+        if job.file.hashing.hasher === hasher { job.file.hashing.offset = buffer.end }
         guard isBehind else { return }
         core.giveRoom(number, job)
         core.continueSettling(job)
@@ -96,15 +89,15 @@ extension EngineCore {
   }
 
   func hashChunks(endingIn buffer: TransferBuffer, _ job: ActiveJob) {
-    guard let list = job.chunks?.list, let file = job.file else { return }
+    guard let list = job.file.chunks?.list, let file = job.file.staging else { return }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     for index in Int(buffer.offset / list.chunkSize)...Int((buffer.end - 1) / list.chunkSize) {
       let range = list.range(of: index)
       // A segment starts at a chunk's start and its buffers come in order: who reaches the end has all of it.
-      guard range.upperBound <= buffer.end, job.chunks?.states[index] == .claimed else { continue }
-      job.chunks?.written(index)
-      job.pendingChunkHashes += 1
-      hashing.async {
+      guard range.upperBound <= buffer.end, job.file.chunks?.states[index] == .claimed else { continue }
+      job.file.chunks?.written(index)
+      job.file.hashing.chunks += 1
+      lanes.hashes.async {
         var hash = RunningHash(.sha256)
         let result = Result { () throws(SystemCallError) in try file.read(range) { hash.update($0) } }
         let isRight = list.digest(of: index).elementsEqual(hash.digest)
@@ -121,17 +114,17 @@ extension EngineCore {
 
   /// That it can't be read is nobody's fault but the disk's.
   private func chunkUnread(_ index: Int, _ error: SystemCallError, _ job: ActiveJob) {
-    job.pendingChunkHashes -= 1
-    _ = job.chunks?.verified(index, isRight: false, isBlamed: true)
+    job.file.hashing.chunks -= 1
+    _ = job.file.chunks?.verified(index, isRight: false, isBlamed: true)
     fileFailed(job, error)
   }
 
   private func chunkHashed(_ index: Int, isRight: Bool, _ job: ActiveJob) {
-    job.pendingChunkHashes -= 1
+    job.file.hashing.chunks -= 1
     let isBlamed = !isRight && job.next == nil && bansSender(ofChunk: index, job)
-    let isWorthwhile = job.chunks?.verified(index, isRight: isRight, isBlamed: isBlamed) ?? true
+    let isWorthwhile = job.file.chunks?.verified(index, isRight: isRight, isBlamed: isBlamed) ?? true
     if !isRight {
-      job.hadBadChunk = job.hadBadChunk || !isBlamed
+      job.file.evidence.hadBadChunk = job.file.evidence.hadBadChunk || !isBlamed
       events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again"))
     }
     if !isWorthwhile, job.next == nil {
@@ -146,9 +139,11 @@ extension EngineCore {
   }
 
   func finishChunksIfDone(_ job: ActiveJob) {
-    guard job.next == nil, job.phase == .transferring, job.segments.isEmpty, job.pendingChunkHashes == 0 else { return }
-    guard job.writers.values.allSatisfy({ $0.inFlight == 0 }) else { return }
-    if job.chunks?.isComplete == true { return settle(job, .verify) }
+    guard job.next == nil, job.phase == .transferring, job.segments.isEmpty, job.file.hashing.chunks == 0 else {
+      return
+    }
+    guard job.file.writers.values.allSatisfy({ $0.inFlight == 0 }) else { return }
+    if job.file.chunks?.isComplete == true { return settle(job, .verify) }
     addSegment(job)
   }
 
@@ -156,13 +151,14 @@ extension EngineCore {
 
   /// Before a file grows beyond what a killed service may lose, the journal learns how to find it again.
   func journalIdentity(_ job: ActiveJob) {
-    guard !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.next == nil, let file = job.file else { return }
+    guard !job.file.identity.isJournalled, !job.file.identity.isOnItsWay, job.next == nil, let file = job.file.staging
+    else { return }
     // A size that is only a guess bounds nothing.
     let total = job.record.specification.exactSize ?? job.record.partial?.entity.total
     if let total, total <= Self.worthAnIdentity { return }
-    job.isIdentityOnItsWay = true
+    job.file.identity.isOnItsWay = true
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    job.lane.async {
+    job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (StagingFile.Preallocation, FileIdentity) in
         let preallocation =
           if let total { try file.preallocate(to: total) } else { StagingFile.Preallocation.unsupported }
@@ -172,14 +168,14 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         switch result {
         case .failure(let error):
-          job.isIdentityOnItsWay = false
+          job.file.identity.isOnItsWay = false
           core.fileFailed(job, error)
         case .success((.noRoom, _)):
-          job.isIdentityOnItsWay = false
-          core.settle(job, .hold(.disk(core.shortage(after: job)), nil))
+          job.file.identity.isOnItsWay = false
+          core.settle(job, .hold(.disk(core.shortage(after: job)), after: nil))
           core.continueSettling(job)
         case .success(let (preallocation, identity)):
-          job.isPreallocated = preallocation == .done
+          job.file.isPreallocated = preallocation == .done
           core.setIdentity(identity, job)
           core.journal.commit([.job(job.record)]) { failure in
             mailbox.post { core in core.identityJournalled(id, run, failure) }
@@ -190,15 +186,15 @@ extension EngineCore {
   }
 
   func setIdentity(_ identity: FileIdentity, _ job: ActiveJob) {
-    job.record.partial?.stagingName = job.file?.name ?? ""
+    job.record.partial?.stagingName = job.file.staging?.name ?? ""
     job.record.partial?.device = identity.device
     job.record.partial?.inode = identity.inode
-    if job.ioError == nil { job.record.partial?.bootIdentifier = clock.bootIdentifier } else { job.distrust("") }
+    if job.file.failure == nil { job.record.partial?.bootIdentifier = clock.bootIdentifier } else { job.distrust("") }
   }
 
   private func identityJournalled(_ id: JobID, _ run: UInt64, _ failure: (any Error)?) {
     guard let job = job(id, run) else { return }
-    job.isIdentityOnItsWay = false
+    job.file.identity.isOnItsWay = false
     if let failure { return journalFailed(job, failure) }
     journalKnowsFile(job)
     continueSettling(job)
@@ -206,8 +202,8 @@ extension EngineCore {
 
   /// Whatever happens, the file is found again: it may grow.
   private func journalKnowsFile(_ job: ActiveJob) {
-    job.isIdentityJournalled = true
-    for writer in job.writers.values {
+    job.file.identity.isJournalled = true
+    for writer in job.file.writers.values {
       writer.holdAt = nil
       if writer.takeResumption(), let segment = job.segments.first(where: { $0.writer === writer }) {
         resume(segment.transfer, clock.boot)
@@ -218,28 +214,23 @@ extension EngineCore {
   static let checkpointBytes: Int64 = 8 << 20
   static let checkpointInterval: Duration = .seconds(2)
 
-  /// Also of chunks that aren't whole yet: what the disk has of them is found by their digests.
-  private func unsynchronised(_ job: ActiveJob) -> Int64 {
-    job.chunks == nil ? job.writtenOffset - job.checkpointedBytes : job.writtenBytes - job.synchronisedBytes
-  }
-
   func checkpointIfDue(_ job: ActiveJob, _ now: Duration) {
-    guard !job.checkpointInFlight, job.next == nil, now - job.lastCheckpoint >= Self.checkpointInterval,
-      unsynchronised(job) >= Self.checkpointBytes
+    guard !job.file.checkpoint.isInFlight, job.next == nil, now - job.file.checkpoint.last >= Self.checkpointInterval,
+      job.file.unsynchronisedBytes >= Self.checkpointBytes
     else { return }
     checkpoint(job)
   }
 
   /// Data on the disk before the journal says so.
   func checkpoint(_ job: ActiveJob) {
-    guard let file = job.file else { return }
-    job.checkpointInFlight = true
-    job.lastCheckpoint = clock.boot
+    guard let file = job.file.staging else { return }
+    job.file.checkpoint.isInFlight = true
+    job.file.checkpoint.last = clock.boot
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    let offset = job.writtenOffset
-    let bits = job.chunks?.bits
-    job.synchronisedBytes = job.writtenBytes
-    job.lane.async {
+    let offset = job.file.written.offset
+    let bits = job.file.chunks?.bits
+    job.file.written.synchronised = job.file.written.bytes
+    job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
         if bits == nil { return (try file.checkpoint(at: offset), try file.identity()) }
         try file.synchronizeData()
@@ -249,7 +240,7 @@ extension EngineCore {
         guard let job = core.job(id, run) else { return }
         switch result {
         case .failure(let error):
-          job.checkpointInFlight = false
+          job.file.checkpoint.isInFlight = false
           core.synchronisationFailed(job, error)
         case .success(let (checkpoint, identity)):
           core.setIdentity(identity, job)
@@ -274,7 +265,7 @@ extension EngineCore {
     journal.commit([.job(committed)]) { failure in
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
-        job.checkpointInFlight = false
+        job.file.checkpoint.isInFlight = false
         if let failure { return core.journalFailed(job, failure) }
         core.journalKnowsFile(job)
         job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
@@ -283,8 +274,8 @@ extension EngineCore {
         job.record.history.serverFaults = committed.history.serverFaults
         job.record.history.highWater = committed.history.highWater
         job.record.lastProgress = committed.lastProgress
-        if let bits { job.chunks?.journalled(bits) }
-        job.checkpointedBytes = job.durableBytes
+        if let bits { job.file.chunks?.journalled(bits) }
+        job.file.written.checkpointed = job.durableBytes
         core.holdIfShort(job)
         core.continueSettling(job)
       }

@@ -19,7 +19,7 @@ extension EngineCore {
   func holdForClock(_ job: ActiveJob, _ problem: String) -> Bool {
     guard let doubt = clockDoubt else { return false }
     job.record.lastError = problem
-    settle(job, .hold(.clock(doubt, offset: wallOffset), Self.clockCheck))
+    settle(job, .hold(.clock(doubt, offset: wallOffset), after: Self.clockCheck))
     return true
   }
 

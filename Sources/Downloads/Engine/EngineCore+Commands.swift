@@ -11,17 +11,7 @@ extension EngineCore {
     rebase(moment)
     for record in try journal.journal.origins() {
       let number = origins.number(of: record.origin)
-      if let wait = record.retryAfter, case let rest = wait.remaining(at: moment), rest > 0 {
-        origins[number].retryAfter = now + .nanoseconds(rest)
-        origins[number].retryAfterValue = record.retryAfterValue
-      }
-      if let wait = record.rangeless, case let rest = wait.remaining(at: moment), rest > 0 {
-        origins[number].rangelessUntil = now + .nanoseconds(rest)
-      }
-      if let wait = record.rangeConditionWait, case let rest = wait.remaining(at: moment), rest > 0 {
-        origins[number].rangeCondition = record.rangeCondition
-        origins[number].rangeConditionUntil = now + .nanoseconds(rest)
-      }
+      origins[number].restore(record, now: now, moment: moment)
     }
     guard options.takesUpOpenJobs else { return }
     // Told of afterwards: an explanation reads the journal, which can't be read within a reading.
@@ -114,7 +104,7 @@ extension EngineCore {
     forget(record.id)
     committing[record.id] = CommandQueue()
     let (files, roots, mailbox, specification) = (files, options.containerRoots, mailbox, record.specification)
-    io.async {
+    lanes.files.async {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
@@ -137,7 +127,7 @@ extension EngineCore {
     let (files, roots, mailbox) = (files, options.containerRoots, mailbox)
     let names = stagingNames(specification, upTo: record.generation)
     outstanding += 1
-    io.async {
+    lanes.files.async {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       for name in names { destination?.removeStaging(name) }
@@ -162,7 +152,7 @@ extension EngineCore {
   private func resumeIdle(_ id: JobID) throws {
     if let hold = holds[id], pendingUpdates[id]?.record.state != .paused {
       guard case .paused = hold.reason else {
-        unblockVolume(of: hold)
+        space.unblock(for: hold.reason)
         return release(id)
       }
     } else if scheduler.isWaiting(id) {
@@ -270,7 +260,7 @@ extension EngineCore {
   func close(_ completion: @escaping @Sendable () -> Void) {
     isClosing = true
     whenClosed.append(completion)
-    for job in Array(active.values) where job.phase == .transferring || job.phase == .opening { settle(job, .rest) }
+    for job in Array(active.values) where job.phase == .transferring || job.phase == .opening { settle(job, .close) }
     // The last try of each: what the journal doesn't take now is told as lost.
     performDeferred(clock.boot, isLast: true)
     for id in pendingUpdates.keys.sorted() { release(id) }

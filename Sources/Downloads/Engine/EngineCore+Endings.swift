@@ -7,7 +7,7 @@ extension EngineCore {
     paced[id] = nil
     let besides = end.receivedBytes - segment.received
     charge(job, besides)
-    if let left = job.allowance { job.allowance = left - besides }
+    job.allowance.charge(besides)
     noteEdge(job, segment, end)
     guard job.next == nil else {
       job.segments.removeAll { $0 === segment }
@@ -20,10 +20,10 @@ extension EngineCore {
     bodyEnded(job, segment)
   }
 
-  private func carryOut(_ plan: Segment.Plan, _ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+  private func carryOut(_ plan: ResponsePlan, _ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
     switch plan {
     case .follow(let url, let drops, let becomesGet, let wait):
-      if drops, !segment.dropsCredentials, !job.record.specification.headers.isEmpty {
+      if drops, !segment.request.dropsCredentials, !job.record.specification.headers.isEmpty {
         events.send(.note(job.id, "custom headers were dropped on the way to \(url.origin)"))
       }
       // Wherever it was said: who asked to be left alone is, also by those whom others lead there.
@@ -32,10 +32,7 @@ extension EngineCore {
         if switchesSource(job, segment, "\(url.origin) asked to be left alone", nil) { return }
         return settle(job, rest(job, url, until: until))
       }
-      segment.visited.append(segment.url)
-      segment.dropsCredentials = segment.dropsCredentials || drops
-      segment.hasBecomeGet = segment.hasBecomeGet || becomesGet
-      segment.url = url
+      segment.request.follow(url, dropsCredentials: drops, becomesGet: becomesGet)
       requestAgain(job, segment)
     case .again(let ask, let fault):
       askAgain(job, segment, ask, fault)
@@ -43,11 +40,13 @@ extension EngineCore {
       isReachable(segment)
       conclude(job, segment, next)
     case .elsewhere(let why):
-      if !switchesSource(job, segment, why, nil, isFailure: false) { settle(job, .other(why)) }
+      if !switchesSource(job, segment, why, nil, isFailure: false) { settle(job, .askOtherwise(why)) }
     case .problem(let problem, let retryAfter):
       attemptFailed(job, segment, problem, retryAfter: retryAfter)
-    case .authenticate(let asked):
-      authenticate(job, segment, asked)
+    case .authenticate(let question):
+      authenticate(job, segment, question)
+    // Decided when the head came.
+    case .challenged: break
     case .complete:
       settle(job, .verify)
     case .unchanged(let known):
@@ -59,46 +58,48 @@ extension EngineCore {
 
   /// The road is free to where it was asked at last, and to where it was asked first: failures count there.
   private func isReachable(_ segment: Segment) {
-    origins[originNumber(segment.url)].breaker.succeeded()
-    if let first = segment.visited.first { origins[originNumber(first)].breaker.succeeded() }
+    origins[originNumber(segment.request.url)].breaker.succeeded()
+    if let first = segment.request.visited.first { origins[originNumber(first)].breaker.succeeded() }
   }
 
   private func askAgain(_ job: ActiveJob, _ segment: Segment, _ ask: ResumePolicy.Ask, _ fault: ResumePolicy.Fault) {
     switch fault {
     case .server(let what)
-    where segment.ask != .whole && switchesSource(job, segment, "\(segment.url.origin): \(what)", nil, isFailure: false):
+    where segment.request.ask != .whole
+      && switchesSource(job, segment, "\(segment.request.url.origin): \(what)", nil, isFailure: false):
       return
     case .server(let what):
       job.record.history.serverFaults += 1
-      events.send(.note(job.id, "\(segment.url.origin): \(what)"))
-      if job.record.history.serverFaults > Self.maxServerFaults || segment.ask == .whole {
+      events.send(.note(job.id, "\(segment.request.url.origin): \(what)"))
+      if job.record.history.serverFaults > ResponseInterpreter.maxServerFaults || segment.request.ask == .whole {
         return attemptFailed(job, segment, .protocolFault(what), retryAfter: nil)
       }
-      if job.chunks != nil {
+      if job.file.chunks != nil {
         // Once more as it was; whoever has no ranges may still have the whole.
-        if job.record.history.serverFaults > 1 { job.mayBeRangeless = true }
-        return settle(job, .other(what))
+        if job.record.history.serverFaults > 1 { job.planner.mayBeRangeless = true }
+        return settle(job, .askOtherwise(what))
       }
     case .bareRange: job.record.history.triedBareRange = true
     case .dropsRange:
-      segment.hasLostRange = true
-      events.send(.note(job.id, "\(segment.url.origin) heeds no range with this condition; it is asked otherwise"))
+      segment.request.hasLostRange = true
+      events.send(
+        .note(job.id, "\(segment.request.url.origin) heeds no range with this condition; it is asked otherwise"))
     case .severalParts:
       if gotParts(job, segment) { return }
     case .endless:
       // The older protocol shows where a body of unknown length ends.
       job.avoidsHTTP2 = true
-      events.send(.note(job.id, "\(segment.url.origin) gave no length over HTTP/2; it is asked over HTTP/1.1"))
-    case .elsewhere: events.send(.note(job.id, "the redirects lead elsewhere now: \(segment.url.origin)"))
+      events.send(.note(job.id, "\(segment.request.url.origin) gave no length over HTTP/2; it is asked over HTTP/1.1"))
+    case .elsewhere: events.send(.note(job.id, "the redirects lead elsewhere now: \(segment.request.url.origin)"))
     case .stale: job.record.history.digestMismatches += 1
     case .coded:
       job.record.history.triedNoTransform = true
     case .probe: break
     }
     // A part of a file in chunks stays that part.
-    if job.chunks == nil {
-      if ask == .whole, case .server(let what) = fault { segment.whyWhole = what }
-      segment.ask = ask
+    if job.file.chunks == nil {
+      if ask == .whole, case .server(let what) = fault { segment.request.whyWhole = what }
+      segment.request.ask = ask
     }
     requestAgain(job, segment)
   }
@@ -107,7 +108,7 @@ extension EngineCore {
     // Nothing said where its bytes belong.
     guard let writer = segment.writer else { return attemptFailed(job, segment, .truncated, retryAfter: nil) }
     isReachable(segment)
-    if job.chunks != nil, !writer.isShort {
+    if job.file.chunks != nil, !writer.isShort {
       writer.flush()
       return pieceEnded(job, segment)
     }
@@ -115,7 +116,9 @@ extension EngineCore {
       writer.flush()
       return attemptFailed(job, segment, .truncated, retryAfter: nil)
     }
-    if !job.isLengthProved, job.record.specification.exactSize == nil, ResumePolicy.knownDigest(job.record) == nil {
+    if !job.file.evidence.isLengthProved, job.record.specification.exactSize == nil,
+      ResumePolicy.knownDigest(job.record) == nil
+    {
       return settle(
         job,
         .fail(
@@ -126,19 +129,20 @@ extension EngineCore {
         ))
     }
     keepWhole(job, writer)
-    job.contentCheck = writer.check
+    job.file.evidence.check = writer.check
     settle(job, .verify)
   }
 
   /// A small file that arrived in one piece stays in memory until it is published.
   private func keepWhole(_ job: ActiveJob, _ writer: BodyWriter) {
-    guard job.writtenOffset == 0, !job.isIdentityJournalled, !job.isIdentityOnItsWay, job.ioError == nil,
+    guard job.file.written.offset == 0, !job.file.identity.isJournalled, !job.file.identity.isOnItsWay,
+      job.file.failure == nil,
       let content = writer.takeWhole(atMost: Self.small)
     else { return }
     charge(job, Int64(content.count))
-    job.content = content
-    job.writtenOffset = Int64(content.count)
-    job.writtenBytes += Int64(content.count)
+    job.file.content = content
+    job.file.written.offset = Int64(content.count)
+    job.file.written.bytes += Int64(content.count)
   }
 
   /// Bytes up to which handing a file from thread to thread costs more than hashing or writing it.
@@ -149,7 +153,7 @@ extension EngineCore {
     job.sources.succeeded(segment.source)
     release(segment, of: job)
     // Whoever sends everything is asked again when it is known what was wrong.
-    let goesOn = !job.mayBeRangeless && (job.segments.isEmpty || scheduler.permitsConnection(of: job.id))
+    let goesOn = !job.planner.mayBeRangeless && (job.segments.isEmpty || scheduler.permitsConnection(of: job.id))
     needsSchedule = true
     guard !goesOn || !addSegment(job), job.next == nil else { return }
     finishChunksIfDone(job)
@@ -164,39 +168,95 @@ extension EngineCore {
 
   func releaseChunks(_ segment: Segment, of job: ActiveJob) {
     guard let chunks = segment.chunks else { return }
-    job.chunks?.release(chunks, at: segment.writer?.offset ?? segment.start)
+    job.file.chunks?.release(chunks, at: segment.writer?.offset ?? segment.start)
     segment.chunks = nil
   }
 
   private func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let text = "\(problem == .proxy ? proxyName : segment.url.origin): \(Printable.text(end.message))"
+    let text = "\(problem == .proxy ? proxyName : segment.request.url.origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return conclude(
         job, segment,
         .fail(
           TransferFailure(
             .sizeMismatch,
-            detail: "\(segment.url.origin) sent more bytes than the file has; nothing of the surplus was taken")))
+            detail: "\(segment.request.url.origin) sent more bytes than the file has; nothing of the surplus was taken")
+        ))
     }
     if segment.writer?.differs == true {
-      return carryOut(changed(job, otherwise: "its file changes with every request"), job, segment, end)
+      let (plan, reason) = ResponseInterpreter.changed(
+        &job.record.history, otherwise: "its file changes with every request")
+      if let reason { startAfresh(job, reason: reason) }
+      return carryOut(plan, job, segment, end)
     }
     switch problem {
     case .refusedAddress(let why):
       conclude(
         job, segment,
-        .fail(TransferFailure(.notAllowed, hop: segment.visited.count, detail: "\(segment.url.host): \(why)")))
+        .fail(
+          TransferFailure(
+            .notAllowed, hop: segment.request.visited.count, detail: "\(segment.request.url.host): \(why)")))
     case .untrusted(let fault): untrusted(job, segment, end, fault)
-    case .clientCertificate(let demand): identityDemanded(job, segment, demand, text)
+    case .clientCertificate(let demand): certificateDemanded(job, segment, demand, text)
     case .aborted:
       attemptFailed(job, segment, .protocolFault(text), retryAfter: nil)
-    case .reset where end.cameTooLate && segment.timesTooLate < Self.maxTimesTooLate,
-      .http2 where end.cameTooLate && segment.timesTooLate < Self.maxTimesTooLate:
-      segment.timesTooLate += 1
+    case .reset where end.cameTooLate && segment.link.timesTooLate < Self.maxTimesTooLate,
+      .http2 where end.cameTooLate && segment.link.timesTooLate < Self.maxTimesTooLate:
+      segment.link.timesTooLate += 1
       requestAgain(job, segment)
     default:
-      concludeHTTP2(segment, problem, end, text)
+      noteHTTP2(segment, problem, end, text)
       attemptFailed(job, segment, Self.transient(problem, text), retryAfter: nil)
+    }
+  }
+
+  // MARK: HTTP/2
+
+  /// A broken stream is like a broken connection; a broken connection leaves a protocol that can be broken in fewer ways.
+  private func noteHTTP2(_ segment: Segment, _ problem: TransportEnd.Problem, _ end: TransportEnd, _ text: String) {
+    // A request fits into one packet. What can't be sent are answers to a flood: there is a limit to those that wait.
+    if end.brokeSending, !end.cameTooLate { distrustHTTP2(segment) }
+    guard case .http2(let isConnection) = problem else { return }
+    let number = originNumber(segment.request.url)
+    if Self.asksForCalm(text) {
+      origins[number].askedForCalm(now: clock.boot)
+      scheduler.halve(number)
+      events.send(.note(segment.job, "\(segment.request.url.origin) asks for fewer requests at once"))
+    } else if isConnection {
+      distrustHTTP2(segment)
+    }
+  }
+
+  private static func asksForCalm(_ text: String) -> Bool { text.contains("ENHANCE_YOUR_CALM") }
+
+  /// The next attempt is by HTTP/1.1.
+  func distrustHTTP2(_ segment: Segment) {
+    guard segment.link.mayBeHTTP2 else { return }
+    origins[originNumber(segment.request.url)].distrustHTTP2(now: clock.boot)
+  }
+
+  // MARK: Edges
+
+  /// The edges of a content network may tag the same bytes differently. A file that changed as often as is believed, and of
+  /// which nothing else tells what it is, stays with the address that served it last.
+  private func staysAtEdge(_ job: ActiveJob, _ url: ParsedURL) -> Bool {
+    job.record.history.validatorRestarts >= ResponseInterpreter.maxValidatorRestarts && job.file.chunks == nil
+      && ResumePolicy.knownDigest(job.record) == nil && !isProxied(url)
+  }
+
+  /// The address that its next request goes to; nil: any that the name has.
+  func edge(for job: ActiveJob, _ url: ParsedURL) -> String? {
+    staysAtEdge(job, url) ? origins[originNumber(url)].edge : nil
+  }
+
+  private func noteEdge(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd) {
+    guard staysAtEdge(job, segment.request.url) else { return }
+    let number = originNumber(segment.request.url)
+    if segment.writer != nil {
+      origins[number].edge = end.remoteAddress.isEmpty ? nil : end.remoteAddress
+    } else if end.problem != nil {
+      // It may be gone for good; the others have the file, too.
+      origins[number].edge = nil
     }
   }
 
@@ -210,7 +270,7 @@ extension EngineCore {
     case .connect: .connect(text)
     case .tls: .tls(text)
     case .proxy: .proxy(text)
-    case .http2: .http2(enhanceYourCalm: text.contains("ENHANCE_YOUR_CALM"))
+    case .http2: .http2(enhanceYourCalm: asksForCalm(text))
     case .truncated: .truncated
     case .protocolFault: .protocolFault(text)
     case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)

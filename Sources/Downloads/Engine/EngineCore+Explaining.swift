@@ -42,7 +42,7 @@ extension EngineCore {
     switch job.phase {
     case .verifying:
       return Explanation(
-        .verifying, data: ["hashed": "\(job.hashedOffset)", "total": job.total.map { "\($0)" } ?? "unknown"],
+        .verifying, data: ["hashed": "\(job.file.hashing.offset)", "total": job.total.map { "\($0)" } ?? "unknown"],
         remedy: "the digest is computed")
     case .publishing:
       return Explanation(
@@ -133,8 +133,8 @@ extension EngineCore {
   }
 
   private func originCode(_ origin: UInt32, _ now: Duration) -> Explanation.Code? {
-    guard origins.isBlocked(origin, now: now) else { return nil }
-    return origins[origin].retryAfter.map { $0 > now } ?? false ? .retryAfter : .originBackoff
+    guard origins[origin].isBlocked(now: now) else { return nil }
+    return origins[origin].asksToWait(now: now) ? .retryAfter : .originBackoff
   }
 
   private func explainQueued(_ id: JobID, _ now: Duration, _ place: Int, _ waiting: Int) -> Explanation {

@@ -30,9 +30,9 @@ extension EngineCore {
       end.receivedBytes = transport.cancel(segment.transfer)
       return transfer(segment.transfer, ended: end)
     }
-    guard !segment.isConnected else { return fail(segment, .headTimeout) }
-    let (text, isProxied) = ("no connection in time", isProxied(segment.url))
-    fail(segment, isProxied ? .proxy("\(proxyName): \(text)") : .connect("\(segment.url.origin): \(text)"))
+    guard !segment.link.isConnected else { return fail(segment, .headTimeout) }
+    let (text, isProxied) = ("no connection in time", isProxied(segment.request.url))
+    fail(segment, isProxied ? .proxy("\(proxyName): \(text)") : .connect("\(segment.request.url.origin): \(text)"))
   }
 
   /// Somebody wants to know soon that there is no network. What is verified needs none.
@@ -98,10 +98,10 @@ extension EngineCore {
 
   /// Nothing that came since the slot was given counts, neither bytes nor mistakes.
   private func waitForLogin(_ job: ActiveJob, _ failure: TransferFailure) {
-    if job.chunks == nil, job.writtenBytes > 0 || job.record.generation != job.firstGeneration {
+    if job.file.chunks == nil, job.file.written.bytes > 0 || job.record.generation != job.start.generation {
       startAfresh(job, reason: "a login page came instead of it")
     }
-    job.record.history = job.firstHistory
+    job.record.history = job.start.history
     job.record.lastError = failure.detail
     commitAndRetire(job, .queuedBehindPortal)
     portalCheckAt = clock.boot + Self.portalCheck

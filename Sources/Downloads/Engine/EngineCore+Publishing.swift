@@ -7,17 +7,17 @@ internal import LinuxSystem
 extension EngineCore {
   func verify(_ job: ActiveJob) {
     job.phase = .verifying
-    let size = job.chunks?.list.totalSize ?? job.writtenOffset
+    let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
     // Whatever led here: bytes that nobody has brought aren't there.
-    guard job.chunks?.isComplete != false, size == Self.knownSize(of: job) ?? size else {
+    guard job.file.chunks?.isComplete != false, size == Self.knownSize(of: job) ?? size else {
       return concludeAttempt(job, .truncated, nil)
     }
-    if let check = job.contentCheck, !isAsMeant(job, check) { return }
-    if job.chunks != nil, let digest = job.record.specification.digest, let file = job.file {
-      job.hasher = FileHasher(expected: [digest], file: file)
+    if let check = job.file.evidence.check, !isAsMeant(job, check) { return }
+    if job.file.chunks != nil, let digest = job.record.specification.digest, let file = job.file.staging {
+      job.file.hashing.hasher = FileHasher(expected: [digest], file: file)
     }
-    guard let hasher = job.hasher else { return publish(job, isReplay: false) }
-    if let content = job.content {
+    guard let hasher = job.file.hashing.hasher else { return publish(job, isReplay: false) }
+    if let content = job.file.content {
       return verified(
         job,
         Result {
@@ -26,7 +26,7 @@ extension EngineCore {
         })
     }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    job.hashingLane.async {
+    job.file.hashingLane.async {
       let result = Result { try hasher.matches(size: size) }
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
@@ -42,10 +42,10 @@ extension EngineCore {
 
   /// False after the job was sent elsewhere: what the last answer brought isn't what its server says it sent.
   private func isAsMeant(_ job: ActiveJob, _ check: ContentCheck) -> Bool {
-    job.contentCheck = nil
-    if let content = job.content { check.take(content.bytes) }
+    job.file.evidence.check = nil
+    if let content = job.file.content { check.take(content.bytes) }
     if check.isRight { return true }
-    if !job.isLengthProved {
+    if !job.file.evidence.isLengthProved {
       concludeAttempt(job, .truncated, nil)
     } else if !mismatched(job, "what the server sent isn't what it told (\(check.difference ?? ""))") {
       if check.start == 0 {
@@ -68,14 +68,14 @@ extension EngineCore {
 
   /// Forgets what the last answer brought; what was there before may be right.
   private func takeBack(_ job: ActiveJob, to offset: Int64) {
-    guard let file = job.file else { return }
+    guard let file = job.file.staging else { return }
     events.send(.note(job.id, "what came from byte \(offset) on isn't what the server says it sent; it is asked again"))
     job.record.partial?.checkpoints.removeAll { $0.offset > offset }
-    job.hasher = nil
-    job.toldDigests = []
-    job.writtenOffset = 0
+    job.file.hashing.hasher = nil
+    job.file.evidence.toldDigests = []
+    job.file.written.offset = 0
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    job.lane.async {
+    job.file.lane.async {
       // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
       let result = Result { () throws(SystemCallError) in try file.cutOpened(to: offset) }
       mailbox.post { core in
@@ -98,14 +98,14 @@ extension EngineCore {
       job.phase = .settling
       if case .verify = next { job.next = nil } else { return continueSettling(job) }
     }
-    let difference = job.hasher?.difference ?? ""
+    let difference = job.file.hashing.hasher?.difference ?? ""
     switch result {
     case .success(true): publish(job, isReplay: false)
-    case .success(false) where !job.isLengthProved:
+    case .success(false) where !job.file.evidence.isLengthProved:
       // No length was told: what is there may be a beginning, and the rest can be asked for.
       job.phase = .settling
       settle(job, .retry(.truncated, retryAfter: nil))
-    case .success(false) where job.chunks != nil:
+    case .success(false) where job.file.chunks != nil:
       fail(
         job,
         TransferFailure(
@@ -113,12 +113,13 @@ extension EngineCore {
           detail: "all its chunks are right, but not its digest (\(difference)): the chunk list is of another file"))
     case .success(false):
       if mismatched(job, "the file's digest is wrong (\(difference))") { return }
-      job.unfulfilled = Unfulfilled(job)
+      job.file.evidence.unfulfilled = Unfulfilled(job)
       startAfresh(job, reason: "its digest was wrong")
       reopen(job)
     case .failure(let error):
       job.phase = .settling
-      fileFailed(job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file?.name ?? ""))
+      fileFailed(
+        job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file.staging?.name ?? ""))
     }
   }
 
@@ -126,11 +127,11 @@ extension EngineCore {
   private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
     // Published a second time, it is known already as it was then.
     if job.record.state == .verified, job.record.partial != nil { return failAndKeep(job, failure) }
-    let size = job.chunks?.list.totalSize ?? job.writtenOffset
-    guard size > Self.small, job.record.partial != nil, let file = job.file else { return fail(job, failure) }
-    let hasChunks = job.chunks != nil
+    let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
+    guard size > Self.small, job.record.partial != nil, let file = job.file.staging else { return fail(job, failure) }
+    let hasChunks = job.file.chunks != nil
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    job.lane.async {
+    job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
         (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
       }
@@ -152,12 +153,12 @@ extension EngineCore {
   }
 
   func publish(_ job: ActiveJob, isReplay: Bool) {
-    guard let file = job.file else { return }
+    guard let file = job.file.staging else { return }
     job.phase = .publishing
     job.record.wait = nil
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    let content = job.content
-    job.content = nil
+    let content = job.file.content
+    job.file.content = nil
     if content != nil, active.count < Self.maxWaitingToBePublished, !pool.isCrowded { releaseSlot(of: job) }
     publisher.publish(
       Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in

@@ -6,7 +6,7 @@ internal import LinuxSystem
 extension EngineCore {
   /// Goes on with what is found under the job's staging name, or with nothing.
   func salvage(_ job: ActiveJob) {
-    guard let list = job.record.specification.chunks, let file = job.file else { return opened(job, nil) }
+    guard let list = job.record.specification.chunks, let file = job.file.staging else { return opened(job, nil) }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     // A journal that is younger than the file may count its generations anew. One that knows of received bytes isn't, and
     // what it gave up before stays given up.
@@ -16,7 +16,7 @@ extension EngineCore {
       stagingName(specification, $0)
     }
     let hasLostPages = job.record.partial?.bootIdentifier == Partial.lostPages
-    job.lane.async {
+    job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (found: ChunkMap.Found, identity: FileIdentity)? in
         if hasLostPages {
           file.discard()
@@ -43,7 +43,7 @@ extension EngineCore {
     var entity = Entity(total: list.totalSize, finalURL: job.record.specification.url)
     if let known = job.record.partial?.entity, known.total == list.totalSize { entity = known }
     job.record.partial = Partial(
-      stagingName: job.file?.name ?? "", entity: entity, verifiedChunks: found.verified,
+      stagingName: job.file.staging?.name ?? "", entity: entity, verifiedChunks: found.verified,
       bootIdentifier: clock.bootIdentifier,
       device: identity.device, inode: identity.inode)
     let bytes = ChunkMap(list, verified: found.verified).verifiedBytes

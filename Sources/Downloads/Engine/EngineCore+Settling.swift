@@ -7,10 +7,10 @@ internal import LinuxSystem
 extension EngineCore {
   /// Ends all transfers of a job. The first reason wins, but to pause or close comes before another try, and to cancel
   /// before everything but a failure.
-  func settle(_ job: ActiveJob, _ next: ActiveJob.Next) {
+  func settle(_ job: ActiveJob, _ next: NextStep) {
     guard accepts(job, next) else { return }
     job.next = next
-    let keepsBytes = Self.keepsBytes(next) && job.ioError == nil
+    let keepsBytes = next.keepsBytes && job.file.failure == nil
     for segment in job.segments {
       if keepsBytes {
         segment.writer?.flush()
@@ -25,53 +25,24 @@ extension EngineCore {
     continueSettling(job)
   }
 
-  func accepts(_ job: ActiveJob, _ next: ActiveJob.Next) -> Bool {
-    job.next.map { Self.gives(wayTo: next, $0) } ?? true
-  }
-
-  /// What goes on at once would go on against a command, or, with what is there, against a file that fails.
-  private static func gives(wayTo next: ActiveJob.Next, _ now: ActiveJob.Next) -> Bool {
-    switch (now, next) {
-    case (.cancel, _), (.fail, _): false
-    case (_, .cancel): true
-    case (.retry, .pause), (.hold, .pause), (.yield, .pause): true
-    case (.other, .pause), (.other, .rest), (.other, .hold), (.other, .fail): true
-    case (.restart, .pause), (.restart, .rest): true
-    default: false
-    }
-  }
-
-  private static func keepsBytes(_ next: ActiveJob.Next) -> Bool {
-    switch next {
-    case .fail(let failure): failure.isRefusedAccess
-    case .cancel, .restart: false
-    case .verify, .retry, .hold, .pause, .yield, .rest, .other: true
-    }
-  }
+  func accepts(_ job: ActiveJob, _ next: NextStep) -> Bool { job.next?.givesWay(to: next) ?? true }
 
   /// Goes on once no buffer, digest or commit of the job is on its way.
   func continueSettling(_ job: ActiveJob) {
-    guard let next = job.next, job.phase == .settling || job.phase == .opening,
-      job.writers.values.allSatisfy({ $0.inFlight == 0 }), !job.checkpointInFlight, job.pendingChunkHashes == 0,
-      !job.isIdentityOnItsWay, !job.isExtending
+    guard let next = job.next, job.phase == .settling || job.phase == .opening, job.file.isQuiet,
+      !job.allowance.isExtending
     else { return }
-    job.writers = [:]
-    if job.ioError == nil, Self.keepsBytes(next), needsCheckpoint(job, next) { return checkpoint(job) }
+    job.file.writers = [:]
+    if job.file.failure == nil, next.keepsBytes, needsCheckpoint(job, next) { return checkpoint(job) }
     conclude(job, next)
   }
 
-  private func needsCheckpoint(_ job: ActiveJob, _ next: ActiveJob.Next) -> Bool {
-    guard job.file != nil, job.record.partial != nil else { return false }
-    if let chunks = job.chunks {
-      return chunks.verifiedBytes > chunks.journalledBytes || job.writtenBytes > job.synchronisedBytes
-    }
-    let fresh = job.writtenOffset - job.checkpointedBytes
-    // Publishing synchronises by itself; only what takes long to verify is made safe before.
-    if case .verify = next { return fresh > Self.checkpointBytes }
-    return fresh > 0
+  private func needsCheckpoint(_ job: ActiveJob, _ next: NextStep) -> Bool {
+    job.file.staging != nil && job.record.partial != nil
+      && job.file.needsCheckpoint(before: next, worth: Self.checkpointBytes)
   }
 
-  private func conclude(_ job: ActiveJob, _ next: ActiveJob.Next) {
+  private func conclude(_ job: ActiveJob, _ next: NextStep) {
     job.next = nil
     switch next {
     case .verify: verify(job)
@@ -94,19 +65,19 @@ extension EngineCore {
       job.record.state = .cancelled
       discard(job) { core, job in core.commitAndRetire(job, .cancelled) }
     case .fail(let failure): fail(job, failure)
-    case .restart(let reason):
+    case .startAfresh(let reason):
       startAfresh(job, reason: reason, isAnother: true)
       reopen(job)
-    case .other(let reason):
+    case .askOtherwise(let reason):
       job.restarts += 1
       guard job.restarts <= Self.maxOtherwise else {
         return concludeAttempt(job, .protocolFault(reason), nil)
       }
       begin(job)
     // What was received since the last commit has been charged to nobody yet, or what was given up would be checked again.
-    case .rest where job.record.specification.budget != nil || job.record.generation != job.firstGeneration:
+    case .close where job.record.specification.budget != nil || job.record.generation != job.start.generation:
       commitAndRetire(job, .left)
-    case .rest:
+    case .close:
       retire(job)
       perform(job.commands, on: job.id)
     }
@@ -117,7 +88,8 @@ extension EngineCore {
   private func forgetWhatCannotBeContinued(
     _ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void
   ) {
-    guard job.record.state != .verified, job.record.partial != nil, job.durableBytes == 0, let file = job.file else {
+    guard job.record.state != .verified, job.record.partial != nil, job.durableBytes == 0, let file = job.file.staging
+    else {
       return then(self, job)
     }
     job.record.partial = nil
@@ -131,7 +103,7 @@ extension EngineCore {
   ) {
     job.phase = .retiring
     let (id, run, mailbox) = (job.id, job.run, mailbox)
-    job.lane.async {
+    job.file.lane.async {
       work()
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
@@ -157,7 +129,7 @@ extension EngineCore {
   /// Asks for the first byte, with nothing in the hand.
   func reopen(_ job: ActiveJob) {
     job.phase = .opening
-    if isClosing { return settle(job, .rest) }
+    if isClosing { return settle(job, .close) }
     open(job)
     // They waited for an end that isn't near any more.
     let commands = job.commands
@@ -168,13 +140,13 @@ extension EngineCore {
   /// A new generation with a new, empty file. The old one lies there until the new one is certain; those before it go.
   /// `isAnother`: of another version, for which nothing counts that was fetched of the old one.
   func startAfresh(_ job: ActiveJob, reason: String, isAnother: Bool = false) {
-    guard let destination = job.destination else { return }
-    let hadBytes = job.record.partial != nil || job.writtenOffset > 0
+    guard let destination = job.file.destination else { return }
+    let hadBytes = job.record.partial != nil || job.file.written.offset > 0
     if isAnother { job.record.history.highWater = 0 }
     if hadBytes {
       if job.record.generation > 1 {
         let outdated = stagingName(job.record.specification, job.record.generation - 1)
-        job.lane.async { destination.removeStaging(outdated) }
+        job.file.lane.async { destination.removeStaging(outdated) }
       }
       job.record.generation += 1
       events.send(.restarted(job.id, reason: reason))
@@ -182,27 +154,18 @@ extension EngineCore {
     let specification = job.record.specification
     job.record.partial = nil
     job.record.state = .open
-    if hadBytes || job.file == nil {
-      job.file?.end()
-      job.file = StagingFile(destination: destination, name: stagingName(specification, job.record.generation))
-    }
-    job.hasher = nil
-    job.toldDigests = []
-    job.contentCheck = nil
-    job.content = nil
-    job.writtenOffset = 0
-    job.tail = []
-    job.checkpointedBytes = 0
-    job.ioError = nil
-    job.isIdentityJournalled = specification.chunks != nil
-    job.chunks = specification.chunks.map { ChunkMap($0) }
+    let isNew = hadBytes || job.file.staging == nil
+    let staging =
+      isNew
+      ? StagingFile(destination: destination, name: stagingName(specification, job.record.generation)) : nil
+    job.file.empty(staging, specification.chunks)
     makeHasher(job)
   }
 
   func discard(_ job: ActiveJob, _ then: @escaping @Sendable (EngineCore, ActiveJob) -> Void) {
-    guard let destination = job.destination else { return then(self, job) }
+    guard let destination = job.file.destination else { return then(self, job) }
     let specification = job.record.specification
-    let file = job.file
+    let file = job.file.staging
     let names = stagingNames(specification, upTo: job.record.generation)
     let work = { @Sendable in
       file?.discard()
@@ -234,10 +197,11 @@ extension EngineCore {
   /// One segment of several is given up quietly; the last one ends the attempt.
   func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, retryAfter: Duration?) {
     guard job.next == nil else { return }
-    let failure = SourceTable.Failure(problem: problem, retryAfter: retryAfter, origin: originNumber(segment.url))
+    let failure = SourceTable.Failure(
+      problem: problem, retryAfter: retryAfter, origin: originNumber(segment.request.url))
     if switchesSource(job, segment, problem.description, failure) { return }
     job.sources.failed(segment.source, with: failure)
-    if job.chunks != nil, job.segments.count > 1 {
+    if job.file.chunks != nil, job.segments.count > 1 {
       segment.writer?.flush()
       return release(segment, of: job)
     }
@@ -309,10 +273,10 @@ extension EngineCore {
   func fileFailed(_ job: ActiveJob, _ error: SystemCallError) {
     if error.code == EWOULDBLOCK, error.call == "flock" {
       // Somebody else's, and nothing of it was touched.
-      settle(job, .hold(.held(error.subject), Self.volumeDelay))
+      settle(job, .hold(.held(error.subject), after: SpaceLedger.failureDelay))
       return continueSettling(job)
     }
-    job.ioError = job.ioError ?? error
+    job.file.failure = job.file.failure ?? error
     // Later writes may have gone through and left a hole: whoever opens it again trusts checkpoints alone.
     job.distrust("")
     // The body may have ended before its last buffer was refused: what isn't there can't be checked, let alone published.
@@ -322,10 +286,10 @@ extension EngineCore {
     }
     switch error.code {
     case ENOSPC, EDQUOT:
-      settle(job, .hold(.disk(shortage(after: job)), nil))
+      settle(job, .hold(.disk(shortage(after: job)), after: nil))
     case EIO, EROFS, ENODEV, ENXIO, ESTALE: volumeFailed(job, error.code)
     case EFBIG: settle(job, .fail(TransferFailure(.refused, errno: EFBIG, detail: Self.tooLarge(Self.fileSizeLimit))))
-    case EMFILE, ENFILE, ENOMEM: settle(job, .hold(.volume(error.code), Self.volumeDelay))
+    case EMFILE, ENFILE, ENOMEM: settle(job, .hold(.volume(error.code), after: SpaceLedger.failureDelay))
     default:
       settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: "\(error)")))
     }
@@ -348,16 +312,16 @@ extension EngineCore {
 
   /// The pages since the last checkpoint may be lost, and asking again would only hide it.
   func synchronisationFailed(_ job: ActiveJob, _ error: SystemCallError) {
-    let file = job.file
+    let file = job.file.staging
     let durable = job.record.partial?.durableOffset ?? 0
     job.distrust(Partial.lostPages)
-    if job.chunks == nil, let cut = file?.cuttingOpened(to: durable) { job.lane.async { try? cut() } }
+    if job.file.chunks == nil, let cut = file?.cuttingOpened(to: durable) { job.file.lane.async { try? cut() } }
     fileFailed(job, error)
   }
 
   func journalFailed(_ job: ActiveJob, _ error: any Error) {
-    job.ioError = job.ioError ?? SystemCallError("commit", code: EIO, subject: "the journal")
-    settle(job, .hold(.journal(error), Self.journalDelay))
+    job.file.failure = job.file.failure ?? SystemCallError("commit", code: EIO, subject: "the journal")
+    settle(job, .hold(.journal(error), after: Self.journalDelay))
     continueSettling(job)
   }
 }

@@ -10,7 +10,7 @@ extension EngineCore {
       guard urls.count > 1, let url = try? ParsedURL(urls[source]) else { return SourceTable.Load() }
       let origin = originNumber(url)
       return SourceTable.Load(
-        isResting: origins.asksToWait(origin, now: clock.boot), isRangeless: origins[origin].rangelessUntil != nil,
+        isResting: origins[origin].asksToWait(now: clock.boot), isRangeless: origins[origin].isRangeless,
         transfers: job.segments.count { $0.source == source })
     }
     return (try? ParsedURL(urls[source])).map { (source, $0) }
@@ -40,20 +40,19 @@ extension EngineCore {
     let now = clock.boot
     let waits = table.urls.indices.filter { !table.isBanned($0) }.map { source in
       let origin = origins.number(of: Self.origin(of: table.urls[source]))
-      let until = max(origins[origin].retryAfter ?? now, origins[origin].breaker.opensAt ?? now)
-      return (origin, wait: max(.zero, until - now))
+      return (origin, wait: max(.zero, origins[origin].opening(now: now) - now))
     }
     return waits.min { $0.wait < $1.wait }?.0 ?? origins.number(of: Self.origin(of: specification.url))
   }
 
   /// What follows when whoever might be asked wants to be left alone until then.
-  func rest(_ job: ActiveJob, _ url: ParsedURL, until: Duration) -> ActiveJob.Next {
+  func rest(_ job: ActiveJob, _ url: ParsedURL, until: Duration) -> NextStep {
     // Another one may be back sooner.
     if let failure = job.sources.failure, failure.isTransient {
       job.failedAt = failure.origin
       return .retry(failure.problem, retryAfter: failure.retryAfter)
     }
-    return .hold(.retry("\(url.origin) asked to be left alone"), max(.zero, until - clock.boot))
+    return .hold(.retry("\(url.origin) asked to be left alone"), after: max(.zero, until - clock.boot))
   }
 
   /// What this source did ends its part in the file, but not the file, if another one has it. Whether that is so.
@@ -61,7 +60,7 @@ extension EngineCore {
   func switchesSource(
     _ job: ActiveJob, _ segment: Segment, _ why: String, _ failure: SourceTable.Failure?, isFailure: Bool = true
   ) -> Bool {
-    guard job.next == nil, job.chunks != nil, job.sources.hasOther(than: segment.source) else { return false }
+    guard job.next == nil, job.file.chunks != nil, job.sources.hasOther(than: segment.source) else { return false }
     if isFailure {
       job.sources.failed(segment.source, with: failure)
     } else {
@@ -69,14 +68,14 @@ extension EngineCore {
     }
     events.send(.note(job.id, "another source is asked: \(why)"))
     // That this one has no ranges says nothing of the next.
-    job.mayBeRangeless = false
+    job.planner.mayBeRangeless = false
     giveUp(segment, of: job)
     if job.segments.isEmpty, !addSegment(job) { finishChunksIfDone(job) }
     return true
   }
 
   /// Ends the job with `next`, unless somebody else has the file, or had it a moment ago.
-  func conclude(_ job: ActiveJob, _ segment: Segment, _ next: ActiveJob.Next) {
+  func conclude(_ job: ActiveJob, _ segment: Segment, _ next: NextStep) {
     guard case .fail(let failure) = next else { return settle(job, next) }
     if switchesSource(job, segment, failure.detail, nil) { return }
     if job.sources.urls.count > 1, job.segments.count > 1, job.next == nil {
@@ -93,14 +92,14 @@ extension EngineCore {
 
   /// Who sent a wrong chunk sends no other of this file. Whether somebody was found out.
   func bansSender(ofChunk index: Int, _ job: ActiveJob) -> Bool {
-    guard let source = job.chunks?.sender(of: index) else { return false }
+    guard let source = job.file.chunks?.sender(of: index) else { return false }
     if job.sources.isBanned(source) { return true }
     guard job.sources.ban(source) else { return false }
     job.record.history.bannedSources = job.sources.banned
     let name = (try? ParsedURL(job.sources.urls[source]))?.redacted ?? ""
     events.send(.note(job.id, "\(Printable.text(name)) sent a wrong chunk (\(index)) and isn't asked any more"))
     for segment in job.segments where segment.source == source { giveUp(segment, of: job) }
-    job.chunks?.forgetBeginnings(from: source)
+    job.file.chunks?.forgetBeginnings(from: source)
     return true
   }
 

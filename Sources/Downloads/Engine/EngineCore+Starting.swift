@@ -24,15 +24,15 @@ extension EngineCore {
       default: return fileFailed(job, error)
       }
     }
-    job.destination = destination
+    job.file.destination = destination
     let name =
       job.record.partial?.stagingName
       ?? stagingName(specification, job.record.generation)
     let file = StagingFile(destination: destination, name: name)
-    job.file?.end()
-    job.file = file
+    job.file.staging?.end()
+    job.file.staging = file
     if job.record.state == .verified { return publish(job, isReplay: true) }
-    job.allowance = specification.budget == nil ? nil : job.record.reservedBytes
+    job.allowance = Allowance(left: specification.budget == nil ? nil : job.record.reservedBytes)
     let chunks = specification.chunks
     let compared = ResumePolicy.isIdentified(job.record) ? 0 : ResumePolicy.comparedLength
     // Bytes that came before there was a chunk list are checked by it.
@@ -40,7 +40,7 @@ extension EngineCore {
       return salvage(job)
     }
     let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
-    job.lane.async {
+    job.file.lane.async {
       let result = Result { () throws(SystemCallError) in
         try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
       }
@@ -83,24 +83,24 @@ extension EngineCore {
     if let certain = kept?.certain, job.record.partial != nil {
       if specification.chunks == nil {
         job.record.partial?.checkpoints.removeAll { $0.offset > certain }
-        job.writtenOffset = certain
-        job.tail = kept?.tail ?? []
-        job.isIdentityJournalled = true
+        job.file.written.offset = certain
+        job.file.written.tail = kept?.tail ?? []
+        job.file.identity.isJournalled = true
       }
     } else if job.record.partial != nil {
       // The journal knows a file that isn't there: nothing is left of it.
       job.record.partial = nil
-      job.file = job.destination.map {
+      job.file.staging = job.file.destination.map {
         StagingFile(destination: $0, name: stagingName(specification, job.record.generation))
       }
     }
     if let chunks = specification.chunks {
-      job.chunks = ChunkMap(
+      job.file.chunks = ChunkMap(
         chunks, verified: job.record.partial?.verifiedChunks ?? [], found: kept?.found ?? ChunkMap.Found())
-      job.isIdentityJournalled = true
+      job.file.identity.isJournalled = true
       segmented[job.id] = job
     }
-    job.checkpointedBytes = job.durableBytes
+    job.file.written.checkpointed = job.durableBytes
     makeHasher(job)
     admit(job)
   }
@@ -110,29 +110,31 @@ extension EngineCore {
     if job.next != nil { return continueSettling(job) }
     let need = job.total.map { max(0, $0 - job.arrivedBytes) }
     if need != 0, let shortage = shortageOfAll(of: job, starts: true) {
-      return settle(job, .hold(.disk(shortage), nil))
+      return settle(job, .hold(.disk(shortage), after: nil))
     }
-    note(job, admittedTo: job.total ?? 0)
+    space.admit(job.id, to: job.total ?? 0)
     // What is compared with what is there comes, too.
-    if need != 0, !isAllowed(need.map { $0 + Int64(job.tail.count) }, job) { return }
+    if need != 0, !isAllowed(need.map { $0 + Int64(job.file.written.tail.count) }, job) { return }
     begin(job)
   }
 
   func begin(_ job: ActiveJob) {
-    if isClosing { return settle(job, .rest) }
+    if isClosing { return settle(job, .close) }
     let specification = job.record.specification
     // A gate may have closed while the partial was looked at.
     if conditions.gate(for: job.record.transferClass, now: clock.boot) != nil { return settle(job, .yield) }
     events.send(.started(job.id))
     job.phase = .transferring
     scheduler.transfers(job.id)
-    if let chunks = job.chunks {
+    if let chunks = job.file.chunks {
       if chunks.isComplete { return settle(job, .verify) }
       addSegment(job)
       return
     }
     // At the known end there is nothing to ask: what is there is checked here.
-    if let total = specification.exactSize ?? job.record.partial?.entity.total, job.writtenOffset == total, total > 0 {
+    if let total = specification.exactSize ?? job.record.partial?.entity.total, job.file.written.offset == total,
+      total > 0
+    {
       return settle(job, .verify)
     }
     let url: ParsedURL
@@ -141,7 +143,7 @@ extension EngineCore {
     }
     let ask = firstAsk(job, url)
     let segment = Segment(
-      job: job.id, transfer: TransferID(number: number()), ask: ask, url: url, start: job.writtenOffset,
+      job: job.id, transfer: TransferID(number: number()), ask: ask, url: url, start: job.file.written.offset,
       stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
     job.segments = [segment]
     request(job, segment)
@@ -191,45 +193,45 @@ extension EngineCore {
     job.hasRequested = true
     let specification = job.record.specification
     var headers: [Download.Header] = []
-    let method = segment.method(of: job)
-    let answer = authorization(job, segment.url, method: method)
-    if !segment.dropsCredentials {
+    let (url, method) = (segment.request.url, segment.request.method(of: specification))
+    let answer = job.access.authorization(for: url, method: method, cnonce: cnonce)
+    if !segment.request.dropsCredentials {
       // A challenge that was answered since counts for more than what the client had said before.
       headers += specification.headers.filter { header in
-        Self.mayBeSent(header.name) && !(segment.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
+        Self.mayBeSent(header.name) && !(segment.request.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
           && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
       }
     }
-    headers = job.cookies.added(to: headers, for: segment.url)
-    headers += segment.ask.headers
+    headers = job.cookies.added(to: headers, for: segment.request.url)
+    headers += segment.request.ask.headers
     segment.known = knownVersion(job, segment)
     if let condition = segment.known?.condition { headers.append(condition) }
     headers.append(Download.Header(name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5"))
     if job.record.history.triedNoTransform {
       headers.append(Download.Header(name: "Cache-Control", value: "no-transform"))
     }
-    if job.record.history.digestMismatches > 0 || job.hadBadChunk {
+    if job.record.history.digestMismatches > 0 || job.file.evidence.hadBadChunk {
       headers.append(Download.Header(name: "Cache-Control", value: "no-cache"))
     }
     headers += answer
-    var request = TransportRequest(url: segment.url, headers: headers)
+    var request = TransportRequest(url: segment.request.url, headers: headers)
     request.method = method
-    request.body = segment.body(of: job)
-    request.proxyHeaders = proxyAuthorization(job, segment.url, method: method)
-    request.pins = options.transport.pins[segment.url.host] ?? []
-    if let key = job.trustedKeys[segment.url.host] { request.trust = .exactKey(key) }
-    request.clientCertificate = job.identities[segment.url.origin]
-    request.address = edge(for: job, segment.url)
+    request.body = segment.request.body(of: specification)
+    request.proxyHeaders = job.access.proxyAuthorization(for: url, method: method, cnonce: cnonce)
+    request.pins = options.transport.pins[segment.request.url.host] ?? []
+    if let key = job.access.trustedKeys[url.host] { request.trust = .exactKey(key) }
+    request.clientCertificate = job.access.certificates[url.origin]
+    request.address = edge(for: job, segment.request.url)
     let rest = job.total.map { $0 - job.arrivedBytes }
-    request.isLarge = (rest ?? 0) >= 8 << 20 || job.avoidsHTTP2 || avoidsHTTP2(segment.url)
-    request.needsFreshConnection = segment.timesTooLate > 0
-    segment.hasOwnConnection = request.isLarge
-    segment.window = ReceiveWindow()
-    segment.mayBeHTTP2 = !request.isLarge && segment.url.scheme == "https"
-    segment.isConnected = false
+    request.isLarge = (rest ?? 0) >= 8 << 20 || job.avoidsHTTP2 || origins[originNumber(url)].avoidsHTTP2
+    request.needsFreshConnection = segment.link.timesTooLate > 0
+    segment.link.hasOwnConnection = request.isLarge
+    segment.link.window = ReceiveWindow()
+    segment.link.mayBeHTTP2 = !request.isLarge && segment.request.url.scheme == "https"
+    segment.link.isConnected = false
     segments[segment.transfer] = segment
-    segment.asked = clock.boot
-    segment.headDeadline = clock.boot + options.transport.connectTimeout
+    segment.link.asked = clock.boot
+    segment.link.headDeadline = clock.boot + options.transport.connectTimeout
     transport.start(request, as: segment.transfer)
   }
 

@@ -5,13 +5,13 @@ internal import LinuxSystem
 /// Received bytes on their way to the file.
 extension EngineCore {
   func write(_ buffer: TransferBuffer, from writer: BodyWriter, of job: ActiveJob) {
-    guard let file = job.file else { return }
+    guard let file = job.file.staging else { return }
     charge(job, Int64(buffer.count))
     if mayWriteInPlace(job, writer) { return writeInPlace(buffer, to: file, from: writer, of: job) }
-    job.writesInLane += 1
+    job.file.writesInLane += 1
     let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
     let check = writer.check
-    job.lane.async {
+    job.file.lane.async {
       let result = Result { () throws(SystemCallError) in try file.write(buffer) }
       check?.take(buffer.bytes)
       mailbox.post { core in
@@ -24,12 +24,12 @@ extension EngineCore {
   private func wroteInLane(
     _ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob, _ result: Result<Void, SystemCallError>
   ) {
-    job.writesInLane -= 1
+    job.file.writesInLane -= 1
     if case .failure(let error) = result {
       giveRoom(number, job)
       return fileFailed(job, error)
     }
-    guard job.ioError == nil else {
+    guard job.file.failure == nil else {
       giveRoom(number, job)
       return continueSettling(job)
     }
@@ -42,8 +42,9 @@ extension EngineCore {
   /// A job that has the network thread for itself writes where it receives: its bytes stay in one processor's cache, and
   /// nobody else waits for its disk. Its lane has to be empty, and its disk quick.
   private func mayWriteInPlace(_ job: ActiveJob, _ writer: BodyWriter) -> Bool {
-    active.count == 1 && job.phase == .transferring && job.next == nil && !job.isSlowToWrite && job.writesInLane == 0
-      && !job.isIdentityOnItsWay && !job.checkpointInFlight && writer.check == nil
+    active.count == 1 && job.phase == .transferring && job.next == nil && !job.file.isSlowToWrite
+      && job.file.writesInLane == 0
+      && !job.file.identity.isOnItsWay && !job.file.checkpoint.isInFlight && writer.check == nil
   }
 
   /// Called by the transport, which can't be told anything meanwhile: what follows waits until it has returned.
@@ -57,7 +58,7 @@ extension EngineCore {
       writtenInPlace = job
       inPlace.bytes += Int64(buffer.count)
     } catch {
-      job.writesInLane += 1
+      job.file.writesInLane += 1
       let (id, run, number) = (job.id, job.run, writer.number)
       mailbox.post { core in
         guard let job = core.job(id, run) else { return }
@@ -66,10 +67,10 @@ extension EngineCore {
     }
     let took = clock.boot - began
     inPlace.time += took
-    if took >= Self.slowWrite { job.isSlowToWrite = true }
+    if took >= Self.slowWrite { job.file.isSlowToWrite = true }
     // One call of the transport may bring very much.
     if inPlace.time >= Self.turn
-      || inPlace.bytes >= Self.worthALook && !job.isPreallocated && shortage(of: job, starts: false) != nil
+      || inPlace.bytes >= Self.worthALook && !job.file.isPreallocated && shortage(of: job, starts: false) != nil
     {
       writer.waitsForTurn = true
     }
@@ -87,7 +88,7 @@ extension EngineCore {
     writtenInPlace = nil
     inPlace = (0, .zero)
     guard active[job.id] === job else { return }
-    for writer in job.writers.values { writer.waitsForTurn = false }
+    for writer in job.file.writers.values { writer.waitsForTurn = false }
     // Its body may have ended meanwhile; then all of that is done.
     if job.phase == .transferring { followWrites(of: job) }
     for segment in job.segments where segment.writer?.takeResumption() == true {
@@ -99,10 +100,10 @@ extension EngineCore {
 
   private func wrote(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) {
     var waitsForDigest = false
-    job.writtenBytes += Int64(buffer.count)
-    job.speed.add(Int64(buffer.count), at: clock.boot)
-    if job.chunks == nil {
-      job.writtenOffset = max(job.writtenOffset, buffer.end)
+    job.file.written.bytes += Int64(buffer.count)
+    job.meter.speed.add(Int64(buffer.count), at: clock.boot)
+    if job.file.chunks == nil {
+      job.file.written.offset = max(job.file.written.offset, buffer.end)
       waitsForDigest = hash(buffer, number, job)
     } else {
       hashChunks(endingIn: buffer, job)
@@ -112,37 +113,31 @@ extension EngineCore {
 
   private func followWrites(of job: ActiveJob) {
     // The last bytes of an answer may be of chunks that nobody waits for.
-    if job.chunks == nil { journalIdentity(job) } else { finishChunksIfDone(job) }
+    if job.file.chunks == nil { journalIdentity(job) } else { finishChunksIfDone(job) }
     let now = clock.boot
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
-    if !job.isPreallocated, job.phase == .transferring { holdIfShort(job) }
+    if !job.file.isPreallocated, job.phase == .transferring { holdIfShort(job) }
     tellProgress(job, now)
     continueSettling(job)
   }
 
   func holdIfShort(_ job: ActiveJob) {
-    if job.next == nil, let shortage = shortage(of: job, starts: false) { settle(job, .hold(.disk(shortage), nil)) }
+    if job.next == nil, let shortage = shortage(of: job, starts: false) {
+      settle(job, .hold(.disk(shortage), after: nil))
+    }
   }
 
   /// A buffer is done with: its transfer may receive another one.
   func giveRoom(_ number: UInt64, _ job: ActiveJob) {
-    guard let writer = job.writers[number] else { return }
+    guard let writer = job.file.writers[number] else { return }
     let goesOn = writer.written()
     let segment = job.segments.first { $0.writer === writer }
-    if writer.inFlight == 0, segment == nil { job.writers[number] = nil }
+    if writer.inFlight == 0, segment == nil { job.file.writers[number] = nil }
     if goesOn, let segment { resume(segment.transfer, clock.boot) }
   }
 
   private func tellProgress(_ job: ActiveJob, _ now: Duration) {
-    guard now - job.lastProgressEvent >= .milliseconds(250) else { return }
-    job.lastProgressEvent = now
-    events.send(.progress(job.id, progress(job, now)))
-  }
-
-  func progress(_ job: ActiveJob, _ now: Duration) -> DownloadProgress {
-    DownloadProgress(
-      received: job.arrivedBytes, durable: job.durableBytes, total: job.total,
-      bytesPerSecond: job.speed.bytesPerSecond(at: now), connections: job.segments.count)
+    if job.meter.isDue(now) { events.send(.progress(job.id, job.progress(now))) }
   }
 }

@@ -16,13 +16,10 @@ final class EngineCore {
   let mailbox: Mailbox
   let events: EventHub
   let pool = BufferPool()
-  let io = DispatchQueue(label: "outrider.io", attributes: .concurrent)
-  let hashing = DispatchQueue(label: "outrider.hashing", attributes: .concurrent)
+  let lanes = JobFile.Lanes()
 
   var scheduler = Scheduler()
   var active: [JobID: ActiveJob] = [:]
-  /// The sum of what they were admitted for: never less than what they have still to write.
-  var admittedBytes: Int64 = 0
   /// Those of them that have a chunk list, and so may have several connections.
   var segmented: [JobID: ActiveJob] = [:]
   var destinations: [DestinationKey: WeakDestination] = [:]
@@ -31,11 +28,10 @@ final class EngineCore {
   /// Jobs that were just added, as the journal has them: the first of them needn't be read again.
   var added: [JobID: JobRecord] = [:]
   var due = Heap<(until: Duration, job: JobID, serial: UInt64)> { $0.until < $1.until }
-  var origins = OriginTable()
+  var origins = OriginRegistry()
   var apps = NameTable()
   var conditions = MachineConditions()
-  /// By device number; those that have room and work aren't in it.
-  var volumes: [UInt64: Volume] = [:]
+  var space: SpaceLedger
   var buckets: RateBuckets
   /// It wrote without its lane; what follows of that waits until the transport has returned.
   var writtenInPlace: ActiveJob?
@@ -84,6 +80,7 @@ final class EngineCore {
     self.mailbox = mailbox
     self.events = events
     buckets = RateBuckets(options)
+    space = SpaceLedger(policy: options.freeSpace)
     lastSlept = clock.slept
     random = SeededGenerator(seed: options.seed ?? .random(in: .min ... .max))
     transport.client = self
@@ -143,13 +140,13 @@ final class EngineCore {
       if let moment, earliest.map({ moment < $0 }) ?? true { earliest = moment }
     }
     for segment in segments.values {
-      consider(segment.headDeadline)
-      if segment.headDeadline == nil, segment.writer?.isPaused == false, !segment.isWaitingForAllowance {
+      consider(segment.link.headDeadline)
+      if segment.link.headDeadline == nil, segment.writer?.isPaused == false, !segment.isWaitingForAllowance {
         consider(segment.stall.nextCheck)
       }
     }
     for moment in paced.values { consider(moment) }
-    for moment in origins.reopenings { consider(moment) }
+    for moment in origins.openings { consider(moment) }
     consider(portalCheckAt)
     consider(deferred.retryAt)
     consider(patienceEndsAt)
@@ -171,7 +168,7 @@ final class EngineCore {
     }
     performDeferred(now)
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
-    if origins.reopen(now) { needsSchedule = true }
+    if origins.expire(now) { needsSchedule = true }
     for origin in origins.takeCalmed() { scheduler.restore(origin) }
     checkPortal(now)
     if let end = patienceEndsAt, end <= now { needsSchedule = true }
@@ -206,9 +203,9 @@ final class EngineCore {
 
   private func enforceDeadlines(_ now: Duration) {
     for segment in Array(segments.values) {
-      if let deadline = segment.headDeadline, now >= deadline {
+      if let deadline = segment.link.headDeadline, now >= deadline {
         giveUp(segment)
-      } else if segment.headDeadline == nil, segment.writer != nil, segment.stall.isStalled(at: now) {
+      } else if segment.link.headDeadline == nil, segment.writer != nil, segment.stall.isStalled(at: now) {
         fail(segment, .stalled)
       }
     }
@@ -217,7 +214,7 @@ final class EngineCore {
   /// Drops a transfer and treats its job as one whose attempt failed.
   func fail(_ segment: Segment, _ problem: TransferProblem) {
     guard let job = active[segment.job] else { return }
-    if segment.isConnected { distrustHTTP2(segment) }
+    if segment.link.isConnected { distrustHTTP2(segment) }
     drop(segment)
     attemptFailed(job, segment, problem, retryAfter: nil)
   }
@@ -227,9 +224,9 @@ final class EngineCore {
     // Its head, and bodies that nobody wanted; what was wanted is charged as it goes to the file.
     if let job = active[segment.job], received > segment.received {
       // Never beyond what was reserved: it is given up because there is no more.
-      let besides = min(received - segment.received, job.allowance.map { max(0, $0) } ?? .max)
+      let besides = job.allowance.atMost(received - segment.received)
       charge(job, besides)
-      if let left = job.allowance { job.allowance = left - besides }
+      job.allowance.charge(besides)
     }
     segments[segment.transfer] = nil
     paced[segment.transfer] = nil
@@ -244,7 +241,7 @@ final class EngineCore {
     failWithoutNetwork(now)
     while let decision = scheduler.next(
       now: now, isClassBlocked: { conditions.gate(for: $0, now: now) != nil },
-      isOriginBlocked: { origin, _ in origins.isBlocked(origin, now: now) })
+      isOriginBlocked: { origin, _ in origins[origin].isBlocked(now: now) })
     {
       switch decision {
       case .start(let entry): start(entry, now)
@@ -266,7 +263,7 @@ final class EngineCore {
 
   /// Whether what it has isn't lost when it makes room: nobody would ever finish what takes longer than a turn.
   private func goesOnAfterYielding(_ job: ActiveJob) -> Bool {
-    job.writtenOffset == 0 || job.record.specification.hasRanges && origins[job.origin].rangelessUntil == nil
+    job.file.written.offset == 0 || job.record.specification.hasRanges && !origins[job.origin].isRangeless
   }
 
   private func start(_ entry: Scheduler.Entry, _ now: Duration) {
@@ -289,7 +286,10 @@ final class EngineCore {
       holdForJournal(entry, error)
       return
     }
-    if let standing = standingHold(record, rest: entry.rest, now) {
+    if let standing = space.standingHold(
+      directory: record.specification.directory, rest: entry.rest, isBackground: record.transferClass.isBackground,
+      now: now)
+    {
       scheduler.remove(entry.id)
       return hold(entry, standing.reason, until: standing.until)
     }
@@ -297,7 +297,7 @@ final class EngineCore {
     // It is over, also for whoever reads the journal next.
     record.wait = nil
     record.forgiveWaiting(entry.idle.inNanoseconds, now: clock.now)
-    let job = ActiveJob(record, origin: entry.origin, run: number(), io: io, hashing: hashing, now: now)
+    let job = ActiveJob(record, origin: entry.origin, run: number(), lanes: lanes, now: now)
     active[entry.id] = job
     open(job)
   }
@@ -343,12 +343,13 @@ final class EngineCore {
   func retire(_ job: ActiveJob) {
     for segment in job.segments { drop(segment) }
     job.segments = []
-    if active.removeValue(forKey: job.id) != nil { admittedBytes -= job.admittedTotal ?? 0 }
+    active[job.id] = nil
+    space.release(job.id)
     segmented[job.id] = nil
     origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
     needsSchedule = true
     // The next run may open it, and no other process is kept from it.
-    job.file?.end()
+    job.file.staging?.end()
   }
 }

@@ -30,7 +30,7 @@ extension EngineCore {
   /// Only where there is nothing yet of another version, and only of a GET: a 304 to anything else is no answer.
   func knownVersion(_ job: ActiveJob, _ segment: Segment) -> KnownVersion? {
     let specification = job.record.specification
-    guard segment.ask == .whole, job.record.partial == nil, job.writtenOffset == 0, job.chunks == nil,
+    guard segment.request.ask == .whole, job.record.partial == nil, job.file.written.offset == 0, job.file.chunks == nil,
       specification.hasRanges
     else { return nil }
     return options.knownVersion?(specification)
@@ -43,12 +43,6 @@ extension EngineCore {
     job.record.wait = nil
     job.record.partial = known.partial
     (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
-    discard(job) { core, job in
-      core.commitAndRetire(job) { core, record in
-        let specification = record.specification
-        let path = "\(specification.directory)/\(specification.fileName)"
-        core.events.send(.finished(record.id, DownloadedFile(path: path, size: known.size, isUnchanged: true)))
-      }
-    }
+    discard(job) { core, job in core.commitAndRetire(job, .unchanged(size: known.size)) }
   }
 }

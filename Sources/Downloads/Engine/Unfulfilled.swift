@@ -7,7 +7,7 @@ struct Unfulfilled {
   private let digests: [ContentDigest]
 
   init?(_ job: ActiveJob) {
-    guard let entity = job.record.partial?.entity, let hasher = job.hasher else { return nil }
+    guard let entity = job.record.partial?.entity, let hasher = job.file.hashing.hasher else { return nil }
     self.entity = entity
     digests = hasher.expected
   }

@@ -147,12 +147,12 @@ import Testing
   }
 
   @Test("F-28 calm lasts an hour") func calmEnds() {
-    var origins = OriginTable()
+    var origins = OriginRegistry()
     let number = origins.number(of: "https://a:443")
-    origins[number].calmUntil = .seconds(3600)
-    #expect(origins.reopenings == [.seconds(3600)])
-    #expect(!origins.reopen(.seconds(3599)) && origins.takeCalmed().isEmpty)
-    #expect(origins.reopen(.seconds(3600)) && origins.takeCalmed() == [number] && origins.takeCalmed().isEmpty)
+    origins[number].askedForCalm(now: .zero)
+    #expect(origins.openings == [.seconds(3600)])
+    #expect(!origins.expire(.seconds(3599)) && origins.takeCalmed().isEmpty)
+    #expect(origins.expire(.seconds(3600)) && origins.takeCalmed() == [number] && origins.takeCalmed().isEmpty)
   }
 
   // MARK: Floods

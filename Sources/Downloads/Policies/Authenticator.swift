@@ -1,0 +1,239 @@
+internal import AssetModel
+
+/// Who a download says it is, and whom it trusts: the credentials, client certificates and keys that were given for its
+/// origins, and what follows from another challenge. In memory only, for one activation of one job. A pure value.
+struct Authenticator {
+  /// What somebody is asked, and for what.
+  struct Question: Sendable, Equatable {
+    var challenge: AuthenticationChallenge
+    /// The scheme that an answer is used with; nil: it is about trust, or about a client certificate.
+    var scheme: Challenge?
+    /// The leaf key that would be trusted.
+    var key: String?
+    /// What follows if nobody has a client certificate.
+    var otherwise: NextStep?
+  }
+
+  enum Verdict: Equatable {
+    /// The request is made again: what it lacked is here.
+    case again
+    case ask(Question)
+    case end(NextStep)
+
+    static func fail(_ failure: TransferFailure) -> Verdict { .end(.fail(failure)) }
+  }
+
+  /// Of the request that was challenged.
+  struct Request {
+    var app: String
+    var identifier: String
+    /// Its number in the chain of redirects.
+    var hop: Int
+    /// `scheme://host:port`.
+    var origin: String
+    /// What the proxy is called in messages; nil: there is none on the way.
+    var proxyName: String?
+    /// Answers that were refused since somebody was let in.
+    var refusals: Int
+    /// Whether there is anybody who answers.
+    var canAsk: Bool
+  }
+
+  static let maxChallenges = 3
+  /// Nonces that a server may call old before somebody is asked again.
+  static let maxStaleNonces = 8
+  /// By which the proxy's credential is kept.
+  private static let proxy = "proxy"
+
+  private var sessions: [String: Authorization.Session] = [:]
+  private(set) var certificates: [String: ClientCertificate] = [:]
+  /// Leaf keys (`sha256//…`) that take the place of verification, by host.
+  private(set) var trustedKeys: [String: String] = [:]
+  private var staleNonces = 0
+  /// Questions asked, by origin.
+  private var rounds: [String: Int] = [:]
+  /// What one source refuses says nothing of another.
+  private let countsByOrigin: Bool
+
+  init(hasMirrors: Bool) { countsByOrigin = hasMirrors }
+
+  /// Whether anything was given to anybody.
+  var hasAnswered: Bool { !sessions.isEmpty || !certificates.isEmpty }
+
+  private func refusals(_ origin: String, _ request: Request) -> Int {
+    countsByOrigin ? rounds[origin] ?? 0 : request.refusals
+  }
+
+  /// One of the questions is put.
+  mutating func asked(_ question: Question) { rounds[question.challenge.origin, default: 0] += 1 }
+
+  // MARK: 401 and 407 (RFC 9110, 11)
+
+  /// `strongest`: what the peer offered before; a weaker scheme is never answered.
+  mutating func challenged(
+    _ head: ResponseHead, _ request: Request, strongest: inout Challenge.Strength?
+  ) -> Verdict {
+    let isProxy = head.status == 407
+    func fail(_ reason: TransferFailure.Reason, _ detail: String) -> Verdict {
+      .fail(TransferFailure(reason, status: head.status, hop: request.hop, detail: detail))
+    }
+    if isProxy, request.proxyName == nil {
+      return fail(
+        .hostileResponse,
+        "\(request.origin) answers as a proxy that asks for a credential, and there is none on the way")
+    }
+    let origin = isProxy ? Self.proxy : request.origin
+    let peer = name(of: origin, request)
+    let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
+    guard let best = offered.filter(Authorization.isSupported).max(by: { $0.strength < $1.strength }) else {
+      return fail(.challenge, "\(peer) asks for a credential by no scheme that is known")
+    }
+    if let strongest, best.strength < strongest {
+      return fail(
+        .challenge,
+        "\(peer) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
+    }
+    strongest = best.strength
+    // A credential was given for a realm: for another one it is asked for anew.
+    if staleNonces < Self.maxStaleNonces, let session = sessions[origin]?.renewed(by: best) {
+      // An old nonce isn't a refusal, and counts for itself.
+      staleNonces += 1
+      sessions[origin] = session
+      return .again
+    }
+    guard request.canAsk else {
+      let realm = "realm \"\(Printable.text(best.realm, limit: 60))\""
+      return fail(.challenge, "\(peer) asks for a credential (\(best.scheme.rawValue), \(realm)) and there is none")
+    }
+    let refusals = refusals(origin, request)
+    guard refusals < Self.maxChallenges else {
+      return fail(.challenge, "\(peer) refused \(Self.maxChallenges) credentials (\(best.scheme.rawValue))")
+    }
+    let kind = AuthenticationChallenge.Kind.credentials(
+      scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy)
+    return .ask(Question(challenge: challenge(kind, origin, request, refusals), scheme: best))
+  }
+
+  private func challenge(
+    _ kind: AuthenticationChallenge.Kind, _ origin: String, _ request: Request, _ refusals: Int
+  ) -> AuthenticationChallenge {
+    AuthenticationChallenge(
+      kind: kind, origin: origin, app: request.app, identifier: request.identifier, previousFailureCount: refusals)
+  }
+
+  private func name(of origin: String, _ request: Request) -> String {
+    origin == Self.proxy ? request.proxyName ?? "the proxy" : origin
+  }
+
+  /// `trustProblem`: why the certificate wasn't accepted.
+  mutating func answered(
+    _ question: Question, with answer: ChallengeAnswer, host: String, _ request: Request, trustProblem: String?
+  ) -> Verdict {
+    let origin = question.challenge.origin
+    if let otherwise = question.otherwise {
+      guard case .clientCertificate(let certificate) = answer else { return .end(otherwise) }
+      certificates[origin] = certificate
+      return .again
+    }
+    switch (answer, question.scheme, question.key) {
+    case (.credential(let user, let password), let scheme?, _):
+      sessions[origin] = Authorization.Session(scheme, .password(user: user, password: password))
+    case (.bearer(let token), let scheme?, _): sessions[origin] = Authorization.Session(scheme, .token(token))
+    case (.trustShownKey, nil, let key?):
+      trustedKeys[host] = key
+      return .again
+    default: return .fail(unanswered(question, request, trustProblem))
+    }
+    if sessions[origin] != nil { return .again }
+    return .fail(
+      TransferFailure(
+        .challenge,
+        detail:
+          "the answer doesn't fit what \(name(of: origin, request)) asks for (\(question.scheme?.scheme.rawValue ?? ""))"
+      ))
+  }
+
+  /// Nobody had an answer, or none but the one that was refused.
+  private func unanswered(_ question: Question, _ request: Request, _ trustProblem: String?) -> TransferFailure {
+    let origin = question.challenge.origin
+    let peer = name(of: origin, request)
+    guard let scheme = question.scheme?.scheme.rawValue else {
+      return TransferFailure(.trust, detail: "\(peer): \(trustProblem ?? "its certificate isn't trusted")")
+    }
+    return TransferFailure(
+      .challenge, status: origin == Self.proxy ? 407 : 401,
+      detail: sessions[origin] != nil
+        ? "\(peer) refused the credential that it was given (\(scheme))"
+        : "\(peer) asks for a credential (\(scheme)), and nobody gave it")
+  }
+
+  // MARK: Headers
+
+  mutating func authorization(for url: ParsedURL, method: String, cnonce: () -> String) -> [Download.Header] {
+    let target = url.path + (url.query.map { "?\($0)" } ?? "")
+    return header("Authorization", of: url.origin, method: method, target: target, cnonce)
+  }
+
+  /// What a proxy asked for: it sees another target, and for a tunnel another method (RFC 9112, 3.2).
+  mutating func proxyAuthorization(for url: ParsedURL, method: String, cnonce: () -> String) -> [Download.Header] {
+    let isTunnel = url.scheme == "https"
+    return header(
+      "Proxy-Authorization", of: Self.proxy, method: isTunnel ? "CONNECT" : method,
+      target: isTunnel ? "\(url.host):\(url.port)" : url.text, cnonce)
+  }
+
+  private mutating func header(
+    _ name: String, of origin: String, method: String, target: String, _ cnonce: () -> String
+  ) -> [Download.Header] {
+    guard let value = sessions[origin]?.header(method: method, target: target, cnonce: cnonce()) else { return [] }
+    return [Download.Header(name: name, value: value)]
+  }
+
+  // MARK: Certificates
+
+  /// Whether a chain that wasn't accepted may be looked at, and somebody asked about it: where revocation counts or a key is
+  /// pinned nothing is open to question, and old TLS isn't spoken whomever one trusts.
+  func mayAskForTrust(
+    in host: String, _ request: Request, fault: TLSDiagnosis.Fault, checksRevocation: Bool, isPinned: Bool
+  ) -> Bool {
+    fault != .oldTLS && !checksRevocation && !isPinned && request.canAsk && trustedKeys[host] == nil
+      && refusals(request.origin, request) < Self.maxChallenges
+  }
+
+  /// The chain that wasn't accepted, leaf first, as PEM.
+  func shown(_ chain: [String], problem: String?, _ request: Request) -> Verdict {
+    guard let problem, let leaf = chain.first, let key = PEMText(leaf).pin else {
+      return .fail(
+        TransferFailure(.trust, detail: "\(request.origin): its certificate isn't trusted, and it showed none"))
+    }
+    let refusals = refusals(request.origin, request)
+    return .ask(
+      Question(
+        challenge: challenge(.serverTrust(chain: chain, problem: problem), request.origin, request, refusals), key: key)
+    )
+  }
+
+  /// The server wants to know who asks. `text`: how the handshake failed.
+  func certificateDemanded(_ demand: TLSDiagnosis.Demand, _ request: Request, text: String) -> Verdict {
+    let origin = request.origin
+    func failure(_ detail: String) -> NextStep {
+      .fail(TransferFailure(.challenge, hop: request.hop, detail: detail))
+    }
+    let isCertain = demand != .perhaps || certificates[origin] != nil
+    // A handshake may fail without a word for other reasons, too: then it is tried again like any other.
+    let otherwise =
+      isCertain
+      ? failure("\(origin) asks for a client certificate, and nobody gave one that it takes")
+      : .retry(.tls(text), retryAfter: nil)
+    if demand == .unusable { return .end(failure("the client certificate for \(text)")) }
+    guard request.canAsk else { return .end(otherwise) }
+    let refusals = refusals(origin, request)
+    guard refusals < Self.maxChallenges else {
+      return .end(isCertain ? failure("\(origin) refused \(Self.maxChallenges) client certificates") : otherwise)
+    }
+    return .ask(
+      Question(
+        challenge: challenge(.clientCertificate(isCertain: isCertain), origin, request, refusals), otherwise: otherwise)
+    )
+  }
+}
