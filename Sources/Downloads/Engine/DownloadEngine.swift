@@ -34,7 +34,7 @@ public final class DownloadEngine: Sendable {
     self.mailbox = mailbox
     self.journal = journal
     self.clock = clock
-    let core = EngineCore(
+    let core = TransferEngine(
       options: options, clock: clock, files: files, journal: journal, transport: transport, mailbox: mailbox,
       events: hub)
     try core.restore()
@@ -50,51 +50,51 @@ public final class DownloadEngine: Sendable {
   public func add(_ specifications: [DownloadSpecification]) async throws -> [AddResult] {
     try await withCheckedThrowingContinuation { continuation in
       let isOpen = mailbox.post { core in
-        core.add(specifications) { continuation.resume(with: $0) }
+        core.additions.add(specifications) { continuation.resume(with: $0) }
       }
       if !isOpen { continuation.resume(throwing: EngineClosed()) }
     }
   }
 
   /// Stops a download and keeps every byte. Nothing happens to one that is settled.
-  public func pause(_ id: JobID) { mailbox.post { $0.perform(.pause, on: id) } }
+  public func pause(_ id: JobID) { mailbox.post { $0.commands.perform(.pause, on: id) } }
 
   /// Goes on after `pause`; also ends a wait before another try, but not one that a server asked for.
-  public func resume(_ id: JobID) { mailbox.post { $0.perform(.resume, on: id) } }
+  public func resume(_ id: JobID) { mailbox.post { $0.commands.perform(.resume, on: id) } }
 
   /// Ends a download and removes what is there of it.
-  public func cancel(_ id: JobID) { mailbox.post { $0.perform(.cancel, on: id) } }
+  public func cancel(_ id: JobID) { mailbox.post { $0.commands.perform(.cancel, on: id) } }
 
   /// Makes a download more or less urgent; bytes that are there stay.
   public func setClass(_ transferClass: TransferClass, of id: JobID) {
-    mailbox.post { $0.perform(.setClass(transferClass), on: id) }
+    mailbox.post { $0.commands.perform(.setClass(transferClass), on: id) }
   }
 
   /// Tells what the machine is like now; every gate is checked anew.
-  public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.setConditions(conditions) } }
+  public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.network.setConditions(conditions) } }
 
   /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
-  public func networkChanged() { mailbox.post { $0.networkChanged() } }
+  public func networkChanged() { mailbox.post { $0.network.networkChanged() } }
 
   /// The proxy's configuration changed, as `TransportOptions.proxy` and `noProxy` have it. What is under way goes on through
   /// the new one, from where it is.
   public func setProxy(_ proxy: String?, except noProxy: String = "") {
-    mailbox.post { $0.setProxy(proxy, except: noProxy) }
+    mailbox.post { $0.network.setProxy(proxy, except: noProxy) }
   }
 
   /// Other rate caps count from now on, for example because of the time of day: bytes per second in all and per class, as
   /// `EngineOptions` has them; nil: no limit.
   public func setRates(_ bytesPerSecond: Int64?, classes: [TransferClass: Int64] = [:]) {
-    mailbox.post { $0.setRates(bytesPerSecond, classes) }
+    mailbox.post { $0.bodies.setRates(bytesPerSecond, classes) }
   }
 
   /// An allowance was raised: downloads that wait for one are looked at again.
-  public func allowancesChanged() { mailbox.post { $0.allowancesChanged() } }
+  public func allowancesChanged() { mailbox.post { $0.room.allowancesChanged() } }
 
   /// Why a download isn't moving; nil when there is no such download.
   public func explain(_ id: JobID) async -> Explanation? {
     await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { core in continuation.resume(returning: core.explain(id)) }
+      let isOpen = mailbox.post { core in continuation.resume(returning: core.explainer.explain(id)) }
       if !isOpen { continuation.resume(returning: nil) }
     }
   }
@@ -128,9 +128,9 @@ public struct EngineClosed: Error, Sendable, CustomStringConvertible {
 ///
 /// @unchecked Sendable: the core is handed over once, to the thread that alone uses it from then on.
 private final class EngineThread: @unchecked Sendable {
-  private let core: EngineCore
+  private let core: TransferEngine
 
-  init(_ core: EngineCore) { self.core = core }
+  init(_ core: TransferEngine) { self.core = core }
 
   func start() throws(SystemCallError) {
     try Threads.detach("outrider.net") { [self] in

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Work for the network thread, from any other.
 final class Mailbox: Sendable {
-  typealias Message = @Sendable (EngineCore) -> Void
+  typealias Message = @Sendable (TransferEngine) -> Void
 
   /// nil: the network thread has ended.
   private let messages = Mutex<[Message]?>([])

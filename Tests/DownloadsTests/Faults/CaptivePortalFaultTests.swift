@@ -135,9 +135,9 @@ import Testing
         case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused, .notAllowed: true
         case .noProgress, .challenge, .volume, .allowance, .offline: false
         }
-      #expect(EngineCore.mayBePortals(TransferFailure(reason, detail: "")) == expected, "\(reason)")
+      #expect(NetworkWatch.mayBePortals(TransferFailure(reason, detail: "")) == expected, "\(reason)")
     }
-    #expect(!EngineCore.mayBePortals(TransferFailure(.refused, errno: EEXIST, detail: "")))
+    #expect(!NetworkWatch.mayBePortals(TransferFailure(.refused, errno: EEXIST, detail: "")))
   }
 
   // MARK: Gates

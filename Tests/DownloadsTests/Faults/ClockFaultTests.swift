@@ -166,7 +166,7 @@ import Testing
   @Test("F-61 what waited before a reboot goes before others by a day at most", arguments: jumps)
   func aging(jump: Int64) {
     let clock = clock("boot B", jump)
-    let since = EngineCore.sinceBoot(
+    let since = TransferEngine.sinceBoot(
       StoredMoment(bootIdentifier: "boot A", boot: 0, wall: 1_700_000_000_000_000_000), clock)
     #expect(since <= clock.boot && clock.boot - since <= .seconds(24 * 3600))
   }

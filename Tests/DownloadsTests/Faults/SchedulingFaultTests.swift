@@ -60,7 +60,7 @@ import Testing
   @Test("F-63 what was added together starts in the order in which it was named") func order() {
     let clock = SystemClock()
     let moment = clock.now
-    let times = (0..<1000).map { _ in EngineCore.sinceBoot(moment, clock) }
+    let times = (0..<1000).map { _ in TransferEngine.sinceBoot(moment, clock) }
     #expect(Set(times).count == 1, "whenever each is looked at")
     var scheduler = Scheduler(limits: Scheduler.Limits())
     for number in 1...40 {
@@ -72,7 +72,7 @@ import Testing
       scheduler.enqueue(
         Scheduler.Entry(
           id: record.id, app: 1, origin: 0, transferClass: .visible, priority: 0, rest: nil,
-          since: EngineCore.sinceBoot(record.enqueued, clock)), now: clock.boot)
+          since: TransferEngine.sinceBoot(record.enqueued, clock)), now: clock.boot)
     }
     let first = Self.start(&scheduler)
     #expect(!first.isEmpty && first == (1...Int64(first.count)).map { $0 })

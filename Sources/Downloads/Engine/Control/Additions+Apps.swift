@@ -1,0 +1,126 @@
+internal import AssetModel
+internal import Basics
+
+/// Updates of apps.
+extension Additions {
+  /// Open jobs of an app as the journal has them, those included whose addition was asked for before this.
+  func openJobs(of app: String, _ completion: @escaping @Sendable (Result<[JobRecord], any Error>) -> Void) {
+    guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
+    let mailbox = mailbox
+    engine.outstanding += 1
+    // Adding nothing waits its turn behind every other addition, and comes back after what follows from those.
+    journal.add([], now: clock.now) { _ in
+      mailbox.post { core in
+        core.outstanding -= 1
+        completion(
+          Result {
+            var ids: [JobID] = []
+            // Equal to the byte: canonically equivalent names are different apps.
+            try core.journal.journal.forEachOpenJob { if $0.app.utf8.elementsEqual(app.utf8) { ids.append($0.id) } }
+            return try ids.compactMap { try core.journal.journal.job($0) }
+          })
+      }
+    }
+  }
+
+  /// Puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
+  /// proves to be the same file's. A running job makes them durable first.
+  func supersede(
+    _ id: JobID, with specification: DownloadSpecification,
+    _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
+  ) {
+    engine.outstanding += 1
+    let request = engine.number()
+    replies[request] = completion
+    commands.perform(.supersede(Supersession(specification: specification, request: request)), on: id)
+  }
+
+  func reply(to supersession: Supersession, _ result: Result<AddResult, any Error>) {
+    engine.outstanding -= 1
+    replies.removeValue(forKey: supersession.request)?(result)
+  }
+
+  /// For a job without an activation.
+  func takeOver(_ id: JobID, _ supersession: Supersession) {
+    let specification = supersession.specification
+    guard !engine.isClosing else { return reply(to: supersession, .failure(EngineClosed())) }
+    let record: JobRecord
+    do {
+      guard let found = try commands.currentRecord(id), !found.state.isSettled, found.state != .verified else {
+        return add(supersession, inheriting: nil)
+      }
+      record = found
+    } catch {
+      return reply(to: supersession, .failure(error))
+    }
+    let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
+    let update = commands.pendingUpdates[id]
+    commands.forget(id)
+    commands.committing[id] = CommandQueue()
+    let cancelOld: @Sendable (TransferEngine) -> Void = { core in
+      let mailbox = core.mailbox
+      var changed = record
+      changed.state = .cancelled
+      core.journal.commit([.job(changed)]) { failure in
+        mailbox.post { core in
+          let commands = core.commands.committing.removeValue(forKey: id) ?? CommandQueue()
+          if let failure {
+            core.commands.holdForJournal(core.entry(of: record), failure)
+            core.commands.pendingUpdates[id] = update
+            core.additions.reply(to: supersession, .failure(failure))
+          } else {
+            core.events.send(.cancelled(id))
+            core.additions.add(supersession, inheriting: inherited)
+          }
+          core.commands.perform(commands, on: id)
+        }
+      }
+    }
+    if inherited == nil { commands.removeStaging(of: record, cancelOld) } else { cancelOld(engine) }
+  }
+
+  func add(_ supersession: Supersession, inheriting partial: Partial?) {
+    let mailbox = mailbox
+    let moment = clock.now
+    let specification = supersession.specification
+    journal.add([specification], now: moment) { result in
+      mailbox.post { core in
+        switch result {
+        case .failure(let error): core.additions.reply(to: supersession, .failure(error))
+        case .success(let results):
+          guard let first = results.first else {
+            return core.additions.reply(to: supersession, .failure(EngineClosed()))
+          }
+          guard case .added(let id, let generation) = first else {
+            return core.additions.reply(to: supersession, .success(first))
+          }
+          let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
+          core.additions.inherit(partial, record) { $0.additions.reply(to: supersession, .success(first)) }
+        }
+      }
+    }
+  }
+
+  private func inherit(
+    _ partial: Partial?, _ record: JobRecord, _ completion: @escaping @Sendable (TransferEngine) -> Void
+  ) {
+    var record = record
+    let mailbox = mailbox
+    if var partial {
+      // Validators belong to the old address; the digest is what identifies the file.
+      partial.entity = Entity(
+        total: partial.entity.total, coding: partial.entity.coding, finalURL: record.specification.url)
+      record.partial = partial
+    }
+    let inherited = record
+    journal.commit([.job(inherited)]) { failure in
+      mailbox.post { core in
+        // Without it the new job starts from the first byte, or finds chunks by their digests.
+        if let failure { core.events.send(.note(inherited.id, "nothing was taken over: \(failure)")) }
+        core.scheduler.enqueue(core.entry(of: inherited), now: core.clock.boot)
+        core.needsSchedule = true
+        completion(core)
+      }
+    }
+  }
+}

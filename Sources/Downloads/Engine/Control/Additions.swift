@@ -1,0 +1,92 @@
+internal import AssetModel
+internal import Basics
+
+/// New downloads, and apps that are removed or updated while theirs are under way. Network thread only.
+final class Additions: EnginePart {
+  unowned let engine: TransferEngine
+  /// Who waits for what comes of an update, by its number.
+  var replies: [UInt64: @Sendable (Result<AddResult, any Error>) -> Void] = [:]
+
+  init(_ engine: TransferEngine) { self.engine = engine }
+
+  func add(
+    _ specifications: [DownloadSpecification],
+    _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
+  ) {
+    guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
+    let mailbox = mailbox
+    let moment = clock.now
+    let refused = runningOtherwise(specifications)
+    let others = zip(specifications, refused).filter { $1 == nil }.map(\.0)
+    engine.outstanding += 1
+    journal.add(others, now: moment) { result in
+      mailbox.post { core in
+        core.outstanding -= 1
+        if case .success(let results) = result {
+          for (specification, result) in zip(others, results) {
+            core.additions.added(specification, result, moment)
+            // Of very many, each would be looked up for it.
+            guard results.count <= Self.maxTold, let id = result.job else { continue }
+            core.additions.tellIfBlocked(
+              id, specification.transferClass, core.origins.number(of: TransferEngine.origin(of: specification.url)))
+          }
+          core.needsSchedule = true
+        }
+        completion(
+          result.map { results in
+            var results = results[...]
+            return refused.compactMap { $0.map { .conflict($0) } ?? results.popFirst() }
+          })
+      }
+    }
+  }
+
+  private static let maxTold = 64
+
+  /// Of one that can't even begin, somebody is told why. Those that only wait for a slot aren't news.
+  func tellIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
+    let now = clock.boot
+    guard engine.scheduler.isWaiting(id),
+      engine.origins[origin].isBlocked(now: now) || network.conditions.gate(for: transferClass, now: now) != nil,
+      let explanation = explainer.explain(id), explanation.code != .queued
+    else { return }
+    events.send(.waiting(id, explanation))
+  }
+
+  /// Of each, the running job of that name which expects something else of its bytes: it has checked some by that.
+  private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {
+    if engine.active.isEmpty { return Array(repeating: nil, count: specifications.count) }
+    let running = Dictionary(grouping: engine.active.values) { $0.record.specification.identifier }
+    return specifications.map { specification in
+      running[specification.identifier]?.first {
+        let own = $0.record.specification
+        return own.app == specification.app
+          && !(own.expectsTheSame(as: specification) && own.mirrors == specification.mirrors)
+      }?.id
+    }
+  }
+
+  func added(_ specification: DownloadSpecification, _ result: AddResult, _ moment: StoredMoment) {
+    switch result {
+    case .added(let id, let generation):
+      let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
+      // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
+      if engine.added.count < TransferEngine.maxAdded, specification.budget == nil, generation == 1 {
+        engine.added[id] = record
+      }
+      let entry = engine.entry(of: record)
+      // A person waits: whether the road is free is found out now.
+      if entry.transferClass == .foreground { engine.origins[entry.origin].breaker.hurry(now: clock.boot) }
+      engine.scheduler.enqueue(entry, now: clock.boot)
+    case .alreadyScheduled(let id):
+      // It may be expected to have other bytes from now on; in the meantime it may have begun.
+      engine.added[id] = nil
+      if let own = engine.active[id]?.record.specification,
+        !own.expectsTheSame(as: specification) || own.mirrors != specification.mirrors, let job = engine.active[id]
+      {
+        endings.settle(job, .yield)
+      }
+    case .conflict, .tooMany, .allowance, .invalid: break
+    }
+  }
+}

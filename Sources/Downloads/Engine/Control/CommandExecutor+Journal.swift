@@ -1,0 +1,112 @@
+internal import AssetModel
+internal import Basics
+internal import LinuxSystem
+
+/// Changes of jobs that aren't running, and a journal that can't be read or written: nothing that is fetched meanwhile could be
+/// remembered, and what is asked for waits.
+extension CommandExecutor {
+  /// A job as it is by what was decided last, whether or not the journal has that yet.
+  func currentRecord(_ id: JobID) throws -> JobRecord? {
+    try pendingUpdates[id]?.record ?? journal.journal.job(id)
+  }
+
+  /// Changes a job that isn't running: out of every queue, into the journal, then on.
+  func take(
+    _ record: JobRecord, _ state: JobState, removesFiles: Bool = false, _ disposition: Disposition
+  ) {
+    var record = record
+    record.state = state
+    forget(record.id)
+    committing[record.id] = CommandQueue()
+    guard removesFiles else { return commit(record, disposition) }
+    let changed = record
+    removeStaging(of: record) { $0.commands.commit(changed, disposition) }
+  }
+
+  func commit(_ record: JobRecord, _ disposition: Disposition) {
+    let mailbox = mailbox
+    journal.commit([.job(record)]) { failure in
+      mailbox.post { core in
+        let commands = core.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
+        if let failure {
+          core.commands.holdUpdate(record, failure, disposition)
+        } else {
+          core.enter(disposition, record)
+        }
+        core.commands.perform(commands, on: record.id)
+        core.needsSchedule = true
+      }
+    }
+  }
+
+  /// Out of every queue.
+  func forget(_ id: JobID) {
+    engine.scheduler.remove(id)
+    engine.holds[id] = nil
+    engine.added[id] = nil
+    pendingUpdates[id] = nil
+    engine.needsSchedule = true
+  }
+
+  static let journalDelay: Duration = .seconds(30)
+
+  func holdForJournal(_ entry: Scheduler.Entry, _ error: any Error) {
+    engine.hold(entry, .journal(error), until: clock.boot + Self.journalDelay)
+  }
+
+  /// What was decided of a job counts: it is committed as soon as that works.
+  func holdUpdate(_ record: JobRecord, _ failure: any Error, _ disposition: Disposition) {
+    holdForJournal(engine.entry(of: record), failure)
+    pendingUpdates[record.id] = PendingUpdate(record: record, disposition: disposition)
+    guard engine.isClosing else { return }
+    events.send(.note(record.id, "the journal doesn't have what became of it last: \(Printable.text("\(failure)"))"))
+  }
+
+  /// Whether the job goes on waiting. A commit comes first: what is transferred before one works is transferred again.
+  /// One commit tries it for all that wait, and no other one is asked for before it came back: a journal that takes its
+  /// time would fall ever further behind.
+  func stillWaitsForJournal(_ hold: Hold) -> Bool {
+    guard hold.reason.isOfJournal else { return false }
+    engine.holds[hold.entry.id]?.until = nil
+    guard !isTryingJournal else { return true }
+    isTryingJournal = true
+    let mailbox = mailbox
+    journal.rewrite(hold.entry.id) { isWritten in mailbox.post { $0.commands.triedJournal(isWritten) } }
+    return true
+  }
+
+  private func triedJournal(_ isWritten: Bool) {
+    isTryingJournal = false
+    let now = clock.boot
+    if isWritten { deferred.retryNow(now) }
+    for (id, hold) in engine.holds.sorted(by: { $0.key < $1.key }) where hold.reason.isOfJournal {
+      if isWritten {
+        engine.release(id)
+      } else if hold.until == nil {
+        engine.holds[id]?.until = now + Self.journalDelay
+        engine.due.push((now + Self.journalDelay, id, hold.serial))
+      }
+    }
+  }
+
+  func deferCommand(_ command: JobCommand, on id: JobID, _ error: any Error) {
+    if case .supersede(let supersession) = command { return additions.reply(to: supersession, .failure(error)) }
+    let why = "the journal can't be read: \(Printable.text("\(error)"))"
+    guard !engine.isClosing else { return events.send(.note(id, "\(command.name): not carried out, because \(why)")) }
+    events.send(.note(id, "\(command.name): waits, because \(why)"))
+    deferred.append(command, for: id, because: .journal(error), retryAt: clock.boot + Self.journalDelay)
+  }
+
+  func performDeferred(_ now: Duration, isLast: Bool = false) {
+    guard let moment = deferred.retryAt, isLast || moment <= now else { return }
+    for (id, queue) in deferred.takeAll() {
+      // After the first that fails, the journal isn't asked again for each of the others.
+      guard deferred.retryAt == nil else {
+        deferred.put(queue, for: id)
+        continue
+      }
+      perform(queue, on: id)
+    }
+    engine.needsSchedule = true
+  }
+}

@@ -1,0 +1,143 @@
+internal import AssetModel
+internal import Basics
+internal import Dispatch
+internal import LinuxSystem
+
+/// What the owner of the engine asks of downloads, now or as soon as what hinders it is over. Network thread only.
+final class CommandExecutor: EnginePart {
+  unowned let engine: TransferEngine
+  /// Jobs that aren't running of which the journal is just told something, with what was asked for since.
+  var committing: [JobID: CommandQueue] = [:]
+  var pendingUpdates: [JobID: PendingUpdate] = [:]
+  var deferred = DeferredCommands()
+  /// A commit that tries the journal for those that wait for it is on its way.
+  var isTryingJournal = false
+
+  init(_ engine: TransferEngine) { self.engine = engine }
+
+  /// Carries a command out, now or as soon as what hinders it is over.
+  func perform(_ command: JobCommand, on id: JobID) {
+    if committing[id] != nil {
+      committing[id]?.append(command)
+    } else if let job = engine.active[id] {
+      endings.execute(job.machine.handle(.command(command, transferClass: job.record.transferClass)), job)
+    } else if deferred.contains(id) {
+      deferred.append(command, for: id)
+    } else {
+      do { try performIdle(command, on: id) } catch { deferCommand(command, on: id, error) }
+    }
+  }
+
+  func perform(_ queue: CommandQueue, on id: JobID) { for command in queue.commands { perform(command, on: id) } }
+
+  /// For a job without an activation.
+  private func performIdle(_ command: JobCommand, on id: JobID) throws {
+    switch command {
+    case .pause:
+      guard let record = try currentRecord(id), record.state == .open else { return }
+      take(record, .paused, .paused)
+    case .resume: try resumeIdle(id)
+    case .cancel:
+      guard let record = try currentRecord(id) else { return }
+      if record.state.isSettled {
+        if record.leftover != nil { removeStaging(of: record) }
+      } else if record.state == .verified {
+        cancelUnlessNamed(record)
+      } else {
+        cancel(record)
+      }
+    case .setClass(let transferClass): try setClassOfIdle(id, transferClass)
+    case .supersede(let supersession): additions.takeOver(id, supersession)
+    }
+  }
+
+  func cancel(_ record: JobRecord) {
+    network.proxyHealth.forget(record.id)
+    take(record, .cancelled, removesFiles: true, .cancelled)
+  }
+
+  /// Of a verified file only the name may be missing. Where an earlier run gave it that already, cancelling is too late.
+  private func cancelUnlessNamed(_ record: JobRecord) {
+    forget(record.id)
+    committing[record.id] = CommandQueue()
+    let (files, roots, mailbox, specification) = (files, engine.options.containerRoots, mailbox, record.specification)
+    lanes.files.async {
+      let destination = try? Destination(
+        specification.directory, app: specification.app, files: files, beneath: roots)
+      let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
+      mailbox.post { core in
+        let commands = core.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
+        if isNamed {
+          core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
+          core.needsSchedule = true
+        } else {
+          core.commands.cancel(record)
+        }
+        core.commands.perform(commands, on: record.id)
+      }
+    }
+  }
+
+  private func resumeIdle(_ id: JobID) throws {
+    if let hold = engine.holds[id], pendingUpdates[id]?.record.state != .paused {
+      guard case .paused = hold.reason else {
+        room.space.unblock(for: hold.reason)
+        return engine.release(id)
+      }
+    } else if engine.scheduler.isWaiting(id) {
+      return
+    }
+    guard var record = try currentRecord(id), !record.state.isSettled else { return }
+    if let hold = engine.holds[id] {
+      record.forgiveWaiting(max(.zero, clock.boot - hold.since).inNanoseconds, now: clock.now)
+    }
+    if record.state == .verified {
+      engine.scheduler.enqueue(engine.entry(of: record), now: clock.boot)
+      engine.needsSchedule = true
+      return
+    }
+    take(record, .open, .queued(isTold: true))
+  }
+
+  private func setClassOfIdle(_ id: JobID, _ transferClass: TransferClass) throws {
+    guard var record = try currentRecord(id), !record.state.isSettled, record.state != .verified,
+      record.transferClass != transferClass
+    else { return }
+    record.transferClass = transferClass
+    // After what comes first.
+    if let update = pendingUpdates[id] { return take(record, record.state, update.disposition) }
+    let hold = engine.holds[id].flatMap { $0.reason.isOfJournal ? nil : $0 }
+    // A person waits for a foreground download: its waits end, but for those that a server asked for.
+    take(
+      record, record.state,
+      .reclassified(isUrgent: transferClass == .foreground, hold: hold?.reason, until: hold?.until))
+  }
+
+  /// The engine isn't closed before it is done, or whoever looks then would find what nobody removes any more.
+  func removeStaging(of record: JobRecord, _ then: @escaping @Sendable (TransferEngine) -> Void = { _ in }) {
+    let specification = record.specification
+    let (files, roots, mailbox) = (files, engine.options.containerRoots, mailbox)
+    let names = stagingNames(specification, upTo: record.generation)
+    engine.outstanding += 1
+    lanes.files.async {
+      let destination = try? Destination(
+        specification.directory, app: specification.app, files: files, beneath: roots)
+      for name in names { destination?.removeStaging(name) }
+      mailbox.post { core in
+        core.outstanding -= 1
+        then(core)
+      }
+    }
+  }
+
+  func stagingName(_ specification: DownloadSpecification, _ generation: Int) -> String {
+    Destination.stagingName(
+      app: specification.app, identifier: specification.identifier, generation: generation,
+      owner: engine.options.stagingOwner)
+  }
+
+  /// Of those that may still lie there.
+  func stagingNames(_ specification: DownloadSpecification, upTo generation: Int) -> [String] {
+    (max(1, generation - 16)...generation).map { stagingName(specification, $0) }
+  }
+}

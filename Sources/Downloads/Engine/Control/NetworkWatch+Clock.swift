@@ -1,0 +1,35 @@
+internal import AssetModel
+internal import Basics
+internal import LinuxSystem
+
+/// Certificates that aren't valid yet by a clock that nobody believes: not a failure and not an attempt.
+extension NetworkWatch {
+  /// How often a clock in doubt is looked at; nothing is sent meanwhile.
+  static let clockCheck: Duration = .seconds(30)
+
+  var clockDoubt: ClockDoubt? {
+    ClockDoubt(
+      wall: clock.wall / 1_000_000_000, isSynchronised: clock.isSynchronised, release: engine.options.earliestWallTime)
+  }
+
+  /// How far wall time is ahead of boot time: it changes only when somebody sets the clock.
+  private var wallOffset: Int64 { clock.wall - clock.boot.inNanoseconds }
+
+  /// Whether the job waits for the clock from now on.
+  func holdForClock(_ job: ActiveJob, _ problem: String) -> Bool {
+    guard let doubt = clockDoubt else { return false }
+    job.record.lastError = problem
+    endings.settle(job, .hold(.clock(doubt, offset: wallOffset), after: Self.clockCheck))
+    return true
+  }
+
+  /// Whether a job that waits for the clock goes on waiting: nothing about the clock has changed.
+  func stillWaitsForClock(_ hold: Hold, _ now: Duration) -> Bool {
+    guard case .clock(_, let offset) = hold.reason, clockDoubt != nil else { return false }
+    // A second or more: slewing isn't setting.
+    guard abs(wallOffset - offset) < 1_000_000_000 else { return false }
+    engine.holds[hold.entry.id]?.until = now + Self.clockCheck
+    engine.due.push((now + Self.clockCheck, hold.entry.id, hold.serial))
+    return true
+  }
+}

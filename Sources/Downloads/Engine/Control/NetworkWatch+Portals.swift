@@ -1,0 +1,66 @@
+internal import AssetModel
+
+/// Login pages, which come instead of files, servers and certificates.
+extension NetworkWatch {
+  static let portalCheck: Duration = .seconds(30)
+
+  /// Whether the failure waits for an answer: a login page may have come instead of the file, its server or its certificate.
+  func suspectsPortal(_ job: ActiveJob, _ failure: TransferFailure) -> Bool {
+    guard let ask = engine.options.isBehindPortal, job.hasRequested, !job.hasLookedForPortal, Self.mayBePortals(failure)
+    else { return false }
+    job.hasLookedForPortal = true
+    // Commands wait until the slot is free.
+    _ = job.machine.handle(.retiring)
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        if isBehindPortal { core.network.waitForLogin(job, failure) } else { core.endings.fail(job, failure) }
+      }
+    }
+    return true
+  }
+
+  static func mayBePortals(_ failure: TransferFailure) -> Bool {
+    switch failure.reason {
+    // A redirect, or an address, may be the portal's.
+    case .trust, .sizeMismatch, .digestMismatch, .hostileResponse, .gone, .refused, .notAllowed: failure.errno == nil
+    case .noProgress, .challenge, .volume, .allowance, .offline: false
+    }
+  }
+
+  /// Nothing that came since the slot was given counts, neither bytes nor mistakes.
+  private func waitForLogin(_ job: ActiveJob, _ failure: TransferFailure) {
+    if job.file.chunks == nil, job.file.written.bytes > 0 || job.record.generation != job.start.generation {
+      endings.startAfresh(job, reason: "a login page came instead of it")
+    }
+    job.record.history = job.start.history
+    job.record.lastError = failure.detail
+    endings.commitAndRetire(job, .queuedBehindPortal)
+    portalCheckAt = clock.boot + Self.portalCheck
+    var conditions = conditions
+    conditions.isBehindPortal = true
+    setConditions(conditions)
+  }
+
+  /// Looks again whether the network leads somewhere by now.
+  func checkPortal(_ now: Duration) {
+    guard let moment = portalCheckAt, moment <= now, let ask = engine.options.isBehindPortal else { return }
+    portalCheckAt = nil
+    guard conditions.isBehindPortal, !engine.isClosing else { return }
+    let mailbox = mailbox
+    // Silence is no way out of a portal.
+    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: true, ask: ask).put { isBehindPortal in
+      mailbox.post { core in
+        guard core.network.conditions.isBehindPortal else { return }
+        if isBehindPortal {
+          core.network.portalCheckAt = core.clock.boot + Self.portalCheck
+        } else {
+          var conditions = core.network.conditions
+          conditions.isBehindPortal = false
+          core.network.setConditions(conditions)
+        }
+      }
+    }
+  }
+}

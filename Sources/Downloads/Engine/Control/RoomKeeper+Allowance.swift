@@ -1,0 +1,57 @@
+internal import AssetModel
+
+/// Allowances in flight: a job that needs more than it reserved reserves again first.
+extension RoomKeeper {
+  /// Whether so many bytes may arrive. Otherwise more is being asked for, and the transfers wait.
+  func mayReceive(_ bytes: Int64, _ job: ActiveJob) -> Bool {
+    guard let missing = job.allowance.missing(for: bytes) else { return true }
+    extend(job, by: missing)
+    return false
+  }
+
+  /// Reserves what is missing before a request is sent. Whether that is so already; if not, `admit` goes on later.
+  func isAllowed(_ need: Int64?, _ job: ActiveJob) -> Bool { mayReceive(max(1, need ?? 1), job) }
+
+  func extend(_ job: ActiveJob, by missing: Int64) {
+    let remaining = job.total.map { max(0, $0 - job.arrivedBytes) }
+    guard let (least, most) = job.allowance.extend(by: missing, remaining: remaining) else { return }
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    journal.reserve(atLeast: least, upTo: most, for: id) { result in
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.room.extended(job, result)
+      }
+    }
+  }
+
+  private func extended(_ job: ActiveJob, _ result: Result<JournalWriter.Grant, any Error>) {
+    switch result {
+    case .success(.granted(let bytes)):
+      job.allowance.extended(by: bytes)
+      if job.machine.next != nil { return endings.continueSettling(job) }
+      if job.machine.phase == .opening { return opening.admit(job) }
+      for segment in job.segments where segment.isWaitingForAllowance {
+        segment.isWaitingForAllowance = false
+        segment.stall.resumed(at: clock.boot)
+        transport.resume(segment.transfer)
+      }
+    case .success(.missing(let bytes)):
+      job.allowance.wasRefused()
+      let budget = job.record.specification.budget ?? ""
+      endings.settle(job, .hold(.allowance(budget: budget, missing: bytes), after: Self.allowanceDelay))
+      endings.continueSettling(job)
+    case .failure(let error):
+      job.allowance.wasRefused()
+      endings.journalFailed(job, error)
+    }
+  }
+
+  /// An allowance changes by someone's act, who says so; this is for those who forget it.
+  private static let allowanceDelay: Duration = .seconds(600)
+
+  func allowancesChanged() {
+    for (id, hold) in engine.holds {
+      if case .allowance = hold.reason { engine.release(id) }
+    }
+  }
+}

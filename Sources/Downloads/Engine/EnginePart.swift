@@ -1,0 +1,71 @@
+internal import AssetModel
+internal import LinuxSystem
+
+/// A part of the engine, which does one thing for it. Network thread only.
+protocol EnginePart: AnyObject {
+  var engine: TransferEngine { get }
+}
+
+/// What every part may use: the services, the state that all share, and the other parts.
+extension EnginePart {
+  var clock: any TransferClock { engine.services.clock }
+  var files: any FileOperations { engine.services.files }
+  var journal: JournalWriter { engine.services.journal }
+  var publisher: Publisher { engine.services.publisher }
+  var transport: any Transport { engine.services.transport }
+  var mailbox: Mailbox { engine.services.mailbox }
+  var events: EventHub { engine.services.events }
+  var lanes: JobFile.Lanes { engine.services.lanes }
+
+  var bodies: BodyReceiver { engine.parts.bodies }
+  var connections: Connections { engine.parts.connections }
+  var chunked: ChunkedTransfers { engine.parts.chunked }
+  var opening: JobOpening { engine.parts.opening }
+  var endings: JobEndings { engine.parts.endings }
+  var publishing: JobPublishing { engine.parts.publishing }
+  var room: RoomKeeper { engine.parts.room }
+  var commands: CommandExecutor { engine.parts.commands }
+  var additions: Additions { engine.parts.additions }
+  var network: NetworkWatch { engine.parts.network }
+  var explainer: Explainer { engine.parts.explainer }
+}
+
+/// What the engine was given to work with.
+struct EngineServices {
+  let clock: any TransferClock
+  let files: any FileOperations
+  let journal: JournalWriter
+  let publisher: Publisher
+  let transport: any Transport
+  let mailbox: Mailbox
+  let events: EventHub
+  let lanes = JobFile.Lanes()
+}
+
+final class EngineParts {
+  let bodies: BodyReceiver
+  let connections: Connections
+  let chunked: ChunkedTransfers
+  let opening: JobOpening
+  let endings: JobEndings
+  let publishing: JobPublishing
+  let room: RoomKeeper
+  let commands: CommandExecutor
+  let additions: Additions
+  let network: NetworkWatch
+  let explainer: Explainer
+
+  init(_ engine: TransferEngine) {
+    bodies = BodyReceiver(engine)
+    connections = Connections(engine)
+    chunked = ChunkedTransfers(engine)
+    opening = JobOpening(engine)
+    endings = JobEndings(engine)
+    publishing = JobPublishing(engine)
+    room = RoomKeeper(engine)
+    commands = CommandExecutor(engine)
+    additions = Additions(engine)
+    network = NetworkWatch(engine)
+    explainer = Explainer(engine)
+  }
+}

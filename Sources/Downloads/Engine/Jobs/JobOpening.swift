@@ -1,0 +1,164 @@
+internal import AssetModel
+internal import Basics
+internal import Dispatch
+internal import Glibc
+internal import LinuxSystem
+
+/// From a slot to a request: the partial is looked at, there has to be room, then the server is asked for the rest. Network thread only.
+final class JobOpening: EnginePart {
+  unowned let engine: TransferEngine
+  var destinations: [DestinationKey: WeakDestination] = [:]
+
+  init(_ engine: TransferEngine) { self.engine = engine }
+
+  func open(_ job: ActiveJob) {
+    let specification = job.record.specification
+    guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"),
+      !specification.directory.utf8.contains(0)
+    else {
+      let name = "\(specification.directory)/\(specification.fileName)"
+      return endings.settle(
+        job, .fail(TransferFailure(.notAllowed, detail: "\(Printable.text(name)) is no place for a file")))
+    }
+    let destination: Destination
+    do throws(SystemCallError) {
+      destination = try self.destination(specification)
+    } catch {
+      switch error.code {
+      case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EXDEV:
+        let detail = DestinationProblem.text(error, specification.directory)
+        return endings.settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: detail)))
+      default: return endings.fileFailed(job, error)
+      }
+    }
+    job.file.destination = destination
+    let name =
+      job.record.partial?.stagingName
+      ?? commands.stagingName(specification, job.record.generation)
+    let file = StagingFile(destination: destination, name: name)
+    job.file.staging?.end()
+    job.file.staging = file
+    if job.record.state == .verified { return publishing.publish(job, isReplay: true) }
+    job.allowance = Allowance(left: specification.budget == nil ? nil : job.record.reservedBytes)
+    let chunks = specification.chunks
+    let compared = ResumePolicy.isIdentified(job.record) ? 0 : ResumePolicy.comparedLength
+    // Bytes that came before there was a chunk list are checked by it.
+    guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
+      return salvage(job)
+    }
+    let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
+    job.file.lane.async {
+      let result = Result { () throws(SystemCallError) in
+        try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
+      }
+      mailbox.post { core in
+        guard let job = core.job(id, run), job.machine.phase == .opening else { return }
+        switch result {
+        case .success(nil): core.opening.salvage(job)
+        case .success(let kept?): core.opening.opened(job, kept)
+        case .failure(let error): core.endings.fileFailed(job, error)
+        }
+      }
+    }
+  }
+
+  /// One component, as rename(2) takes it.
+  private static func isFileName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && !StagingFolder.isReserved(name)
+      && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+  }
+
+  func destination(_ specification: DownloadSpecification) throws(SystemCallError) -> Destination {
+    let key = DestinationKey(app: specification.app, directory: specification.directory)
+    if let destination = destinations[key]?.destination, destination.isAtItsPath { return destination }
+    if destinations.count >= 64 { destinations = destinations.filter { $0.value.destination != nil } }
+    let destination = try Destination(
+      specification.directory, app: specification.app, files: files, beneath: engine.options.containerRoots)
+    destinations[key] = WeakDestination(destination: destination)
+    return destination
+  }
+
+  /// `kept`: what there is of the partial that the journal knows; nil: there is no file.
+  func opened(_ job: ActiveJob, _ kept: StagingFile.Kept?) {
+    let specification = job.record.specification
+    if let certain = kept?.certain, job.record.partial != nil {
+      if specification.chunks == nil {
+        job.record.partial?.checkpoints.removeAll { $0.offset > certain }
+        job.file.written.offset = certain
+        job.file.written.tail = kept?.tail ?? []
+        job.file.identity.isJournalled = true
+      }
+    } else if job.record.partial != nil {
+      // The journal knows a file that isn't there: nothing is left of it.
+      job.record.partial = nil
+      job.file.staging = job.file.destination.map {
+        StagingFile(destination: $0, name: commands.stagingName(specification, job.record.generation))
+      }
+    }
+    if let chunks = specification.chunks {
+      job.file.chunks = ChunkMap(
+        chunks, verified: job.record.partial?.verifiedChunks ?? [], found: kept?.found ?? ChunkMap.Found())
+      job.file.identity.isJournalled = true
+      chunked.segmented[job.id] = job
+    }
+    job.file.written.checkpointed = job.durableBytes
+    job.file.expect(ResumePolicy.knownDigest(job.record))
+    admit(job)
+  }
+
+  /// Room and allowance first, then the network.
+  func admit(_ job: ActiveJob) {
+    if job.machine.next != nil { return endings.continueSettling(job) }
+    let need = job.total.map { max(0, $0 - job.arrivedBytes) }
+    if need != 0, let shortage = room.shortageOfAll(of: job, starts: true) {
+      return endings.settle(job, .hold(.disk(shortage), after: nil))
+    }
+    room.space.admit(job.id, to: job.total ?? 0)
+    // What is compared with what is there comes, too.
+    if need != 0, !room.isAllowed(need.map { $0 + Int64(job.file.written.tail.count) }, job) { return }
+    begin(job)
+  }
+
+  func begin(_ job: ActiveJob) {
+    if engine.isClosing { return endings.settle(job, .close) }
+    let specification = job.record.specification
+    // A gate may have closed while the partial was looked at.
+    if network.conditions.gate(for: job.record.transferClass, now: clock.boot) != nil {
+      return endings.settle(job, .yield)
+    }
+    events.send(.started(job.id))
+    _ = job.machine.handle(.began)
+    engine.scheduler.transfers(job.id)
+    if let chunks = job.file.chunks {
+      if chunks.isComplete { return endings.settle(job, .verify) }
+      chunked.addSegment(job)
+      return
+    }
+    // At the known end there is nothing to ask: what is there is checked here.
+    if let total = specification.exactSize ?? job.record.partial?.entity.total, job.file.written.offset == total,
+      total > 0
+    {
+      return endings.settle(job, .verify)
+    }
+    let url: ParsedURL
+    do throws(NetworkWatch.RefusedURL) { url = try network.validatedURL(specification.url, specification) } catch {
+      return endings.settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
+    }
+    let ask = connections.firstAsk(job, url)
+    let segment = Segment(
+      job: job.id, transfer: TransferID(number: engine.number()), ask: ask, url: url, start: job.file.written.offset,
+      stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
+    job.segments = [segment]
+    connections.request(job, segment)
+  }
+}
+
+struct DestinationKey: Hashable {
+  var app: String
+  var directory: String
+}
+
+/// Kept open as long as a job goes there, and not longer.
+struct WeakDestination {
+  weak var destination: Destination?
+}

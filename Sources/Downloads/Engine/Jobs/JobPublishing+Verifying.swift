@@ -1,0 +1,123 @@
+internal import AssetModel
+internal import Dispatch
+internal import Glibc
+internal import Hashing
+internal import LinuxSystem
+
+/// The digest has the last word.
+extension JobPublishing {
+  func verify(_ job: ActiveJob) {
+    _ = job.machine.handle(.verifying)
+    let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
+    // Whatever led here: bytes that nobody has brought aren't there.
+    guard job.file.chunks?.isComplete != false, size == Self.knownSize(of: job) ?? size else {
+      return endings.concludeAttempt(job, .truncated, nil)
+    }
+    if let check = job.file.evidence.check, !isAsMeant(job, check) { return }
+    if job.file.chunks != nil, let digest = job.record.specification.digest, let file = job.file.staging {
+      job.file.hashing.hasher = FileHasher(expected: [digest], file: file)
+    }
+    guard let hasher = job.file.hashing.hasher else { return publish(job, isReplay: false) }
+    if let content = job.file.content {
+      return verified(
+        job,
+        Result {
+          try hasher.take(content)
+          return try hasher.matches(size: size)
+        })
+    }
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.file.hashingLane.async {
+      let result = Result { try hasher.matches(size: size) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        core.publishing.verified(job, result)
+      }
+    }
+  }
+
+  /// Bytes that the whole file has, as far as anybody says.
+  private static func knownSize(of job: ActiveJob) -> Int64? {
+    job.record.specification.exactSize ?? job.record.partial?.entity.total
+  }
+
+  /// False after the job was sent elsewhere: what the last answer brought isn't what its server says it sent.
+  private func isAsMeant(_ job: ActiveJob, _ check: ContentCheck) -> Bool {
+    job.file.evidence.check = nil
+    if let content = job.file.content { check.take(content.bytes) }
+    if check.isRight { return true }
+    if !job.file.evidence.isLengthProved {
+      endings.concludeAttempt(job, .truncated, nil)
+    } else if !mismatched(job, "what the server sent isn't what it told (\(check.difference ?? ""))") {
+      if check.start == 0 {
+        endings.startAfresh(job, reason: "what came isn't what the server says it sent")
+        endings.reopen(job)
+      } else {
+        takeBack(job, to: check.start)
+      }
+    }
+    return false
+  }
+
+  /// One more mismatch; true: it was one too many, and the job failed.
+  private func mismatched(_ job: ActiveJob, _ detail: String) -> Bool {
+    job.record.history.digestMismatches += 1
+    guard job.record.history.digestMismatches >= 2 else { return false }
+    endings.fail(job, TransferFailure(.digestMismatch, detail: "\(detail), also when it is fetched again"))
+    return true
+  }
+
+  /// Forgets what the last answer brought; what was there before may be right.
+  private func takeBack(_ job: ActiveJob, to offset: Int64) {
+    guard let file = job.file.staging else { return }
+    events.send(.note(job.id, "what came from byte \(offset) on isn't what the server says it sent; it is asked again"))
+    job.record.partial?.checkpoints.removeAll { $0.offset > offset }
+    job.file.hashing.hasher = nil
+    job.file.evidence.toldDigests = []
+    job.file.written.offset = 0
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.file.lane.async {
+      // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
+      let result = Result { () throws(SystemCallError) in try file.cutOpened(to: offset) }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        switch result {
+        case .success:
+          core.journal.commit([.job(job.record)]) { _ in }
+          core.endings.reopen(job)
+        case .failure(let error):
+          _ = job.machine.handle(.failedLate)
+          core.endings.fileFailed(job, error)
+        }
+      }
+    }
+  }
+
+  func verified(_ job: ActiveJob, _ result: Result<Bool, any Error>) {
+    // Paused, cancelled or closed meanwhile; what is there stays as it is.
+    if job.machine.verified() != nil { return endings.continueSettling(job) }
+    let difference = job.file.hashing.hasher?.difference ?? ""
+    switch result {
+    case .success(true): publish(job, isReplay: false)
+    case .success(false) where !job.file.evidence.isLengthProved:
+      // No length was told: what is there may be a beginning, and the rest can be asked for.
+      _ = job.machine.handle(.failedLate)
+      endings.settle(job, .retry(.truncated, retryAfter: nil))
+    case .success(false) where job.file.chunks != nil:
+      endings.fail(
+        job,
+        TransferFailure(
+          .digestMismatch,
+          detail: "all its chunks are right, but not its digest (\(difference)): the chunk list is of another file"))
+    case .success(false):
+      if mismatched(job, "the file's digest is wrong (\(difference))") { return }
+      job.file.evidence.unfulfilled = Unfulfilled(job)
+      endings.startAfresh(job, reason: "its digest was wrong")
+      endings.reopen(job)
+    case .failure(let error):
+      _ = job.machine.handle(.failedLate)
+      endings.fileFailed(
+        job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file.staging?.name ?? ""))
+    }
+  }
+}

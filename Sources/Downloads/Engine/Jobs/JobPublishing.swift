@@ -1,0 +1,116 @@
+internal import AssetModel
+internal import Basics
+internal import Dispatch
+internal import Glibc
+internal import LinuxSystem
+
+/// A file that is all there: checked, then published under its name, or taken back. Network thread only.
+final class JobPublishing: EnginePart {
+  unowned let engine: TransferEngine
+
+  init(_ engine: TransferEngine) { self.engine = engine }
+
+  func publish(_ job: ActiveJob, isReplay: Bool) {
+    guard let file = job.file.staging else { return }
+    _ = job.machine.handle(.publishing)
+    job.record.wait = nil
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let content = job.file.content
+    job.file.content = nil
+    if content != nil, engine.active.count < Self.maxWaitingToBePublished, !bodies.pool.isCrowded {
+      engine.releaseSlot(of: job)
+    }
+    publisher.publish(
+      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
+        mailbox.post { core in
+          guard let job = core.job(id, run) else { return }
+          core.publishing.published(job, result)
+        }
+      })
+  }
+
+  static let maxWaitingToBePublished = 256
+
+  func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
+    switch result {
+    case .success(let record):
+      engine.retire(job)
+      commands.perform(job.machine.commands, on: record.id)
+      let path = "\(record.specification.directory)/\(record.specification.fileName)"
+      let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : record.specification.digest
+      events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
+    case .failure(.occupied(let name)):
+      failForWantOfPlace(
+        job,
+        TransferFailure(
+          .refused, errno: EEXIST,
+          detail:
+            "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"
+        ))
+    case .failure(.displaced):
+      let specification = job.record.specification
+      let detail = DestinationProblem.displaced(specification.directory, specification.fileName)
+      endings.fail(job, TransferFailure(.refused, detail: detail))
+    case .failure(.lost):
+      endings.startAfresh(job, reason: "the verified file is gone")
+      endings.reopen(job)
+    case .failure(.unsynchronised(let error)):
+      _ = job.machine.handle(.failedLate)
+      endings.synchronisationFailed(job, error)
+    case .failure(.unnamed(let record, let error)):
+      keepVerified(job, record)
+      switch error.code {
+      case ENOSPC, EDQUOT, EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM, EWOULDBLOCK:
+        _ = job.machine.handle(.failedLate)
+        endings.fileFailed(job, error)
+      default: failForWantOfPlace(job, TransferFailure(.volume, errno: error.code, detail: "\(error)"))
+      }
+    case .failure(.journal(let error, let record)):
+      if let record { keepVerified(job, record) }
+      _ = job.machine.handle(.failedLate)
+      endings.journalFailed(job, error)
+    }
+  }
+
+  /// The journal has it so already: the next activation goes on with its name, and nobody touches its bytes any more.
+  private func keepVerified(_ job: ActiveJob, _ record: JobRecord) {
+    job.record.state = .verified
+    job.record.publishedInode = record.publishedInode
+    job.record.finalSize = record.finalSize
+  }
+
+  /// All bytes are there and right: they stay for whoever asks for them again.
+  private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
+    // Published a second time, it is known already as it was then.
+    if job.record.state == .verified, job.record.partial != nil { return endings.failAndKeep(job, failure) }
+    let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
+    guard size > Connections.small, job.record.partial != nil, let file = job.file.staging else {
+      return endings.fail(job, failure)
+    }
+    let hasChunks = job.file.chunks != nil
+    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    job.file.lane.async {
+      let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
+        (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
+      }
+      mailbox.post { core in
+        guard let job = core.job(id, run) else { return }
+        guard case .success(let (checkpoint, identity)) = result else { return core.endings.fail(job, failure) }
+        core.bodies.setIdentity(identity, job)
+        job.record.partial?.entity.total = size
+        if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
+        core.endings.failAndKeep(job, failure)
+      }
+    }
+  }
+
+  /// The file stays, and the newest download of it is one that finished with it.
+  func finishUnchanged(_ job: ActiveJob, _ known: KnownVersion) {
+    guard job.machine.next == nil else { return endings.continueSettling(job) }
+    job.record.state = .finished
+    job.record.wait = nil
+    job.record.partial = known.partial
+    (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
+    endings.discard(job) { core, job in core.endings.commitAndRetire(job, .unchanged(size: known.size)) }
+  }
+}

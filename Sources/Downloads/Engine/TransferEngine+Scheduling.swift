@@ -1,0 +1,150 @@
+internal import AssetModel
+internal import Basics
+internal import LinuxSystem
+
+/// Who gets a slot, and how it is given back.
+extension TransferEngine {
+  func schedule(_ now: Duration) {
+    needsSchedule = false
+    lastSchedule = now
+    guard !isClosing else { return }
+    network.failWithoutNetwork(now)
+    while let decision = scheduler.next(
+      now: now, isClassBlocked: { network.conditions.gate(for: $0, now: now) != nil },
+      isOriginBlocked: { origin, _ in origins[origin].isBlocked(now: now) })
+    {
+      switch decision {
+      case .start(let entry): start(entry, now)
+      case .yield(let id):
+        if let job = active[id], job.machine.phase == .transferring || job.machine.phase == .opening,
+          goesOnAfterYielding(job)
+        {
+          endings.settle(job, .yield)
+        } else {
+          // It is about to give its slot back, or looks at what it has, which may take long, or would begin again: others
+          // make room.
+          scheduler.keepsSlot(id)
+        }
+      }
+    }
+    for job in chunked.segmented.values {
+      chunked.considerSegment(job, now)
+      chunked.relieveSlowest(job, now)
+    }
+  }
+
+  /// Whether what it has isn't lost when it makes room: nobody would ever finish what takes longer than a turn.
+  private func goesOnAfterYielding(_ job: ActiveJob) -> Bool {
+    job.file.written.offset == 0 || job.record.specification.hasRanges && !origins[job.origin].isRangeless
+  }
+
+  func start(_ entry: Scheduler.Entry, _ now: Duration) {
+    var entry = entry
+    entry.idle += max(.zero, now - entry.enqueuedAt)
+    if commands.deferred.contains(entry.id) {
+      scheduler.remove(entry.id)
+      return hold(
+        entry, commands.deferred.reason ?? .journal("", isOfVolume: false), until: now + CommandExecutor.journalDelay)
+    }
+    var record: JobRecord
+    do {
+      if added[entry.id] == nil { try readAhead(of: entry) }
+      guard let found = added.removeValue(forKey: entry.id), !found.state.isSettled else {
+        scheduler.remove(entry.id)
+        return
+      }
+      record = found
+    } catch {
+      scheduler.remove(entry.id)
+      commands.holdForJournal(entry, error)
+      return
+    }
+    if let standing = room.space.standingHold(
+      directory: record.specification.directory, rest: entry.rest, isBackground: record.transferClass.isBackground,
+      now: now)
+    {
+      scheduler.remove(entry.id)
+      return hold(entry, standing.reason, until: standing.until)
+    }
+    origins.started(entry.origin, job: entry.id, now: now)
+    // It is over, also for whoever reads the journal next.
+    record.wait = nil
+    record.forgiveWaiting(entry.idle.inNanoseconds, now: clock.now)
+    let job = ActiveJob(record, origin: entry.origin, run: number(), lanes: lanes, now: now)
+    active[entry.id] = job
+    opening.open(job)
+  }
+
+  /// An entry for the queue, from a job's record.
+  func entry(of record: JobRecord) -> Scheduler.Entry {
+    let specification = record.specification
+    let total = specification.exactSize ?? record.partial?.entity.total ?? specification.declaredSize
+    return Scheduler.Entry(
+      id: record.id, app: apps.number(of: specification.app),
+      origin: queueOrigin(of: record),
+      transferClass: record.transferClass, priority: specification.priority,
+      rest: total.map { max(0, $0 - record.durableBytes) },
+      since: Self.sinceBoot(record.enqueued, clock))
+  }
+
+  static func origin(of url: String) -> String { (try? ParsedURL(url))?.origin ?? "" }
+
+  func originNumber(_ url: ParsedURL) -> UInt32 { origins.number(of: url.origin) }
+
+  /// Where the queue counts a job: with whoever may be asked first.
+  func queueOrigin(of record: JobRecord) -> UInt32 {
+    let specification = record.specification
+    guard !specification.mirrors.isEmpty else { return origins.number(of: Self.origin(of: specification.url)) }
+    let table = SourceTable(
+      url: specification.url, mirrors: specification.mirrors, banned: record.history.bannedSources)
+    let now = clock.boot
+    let waits = table.urls.indices.filter { !table.isBanned($0) }.map { source in
+      let origin = origins.number(of: Self.origin(of: table.urls[source]))
+      return (origin, wait: max(.zero, origins[origin].opening(now: now) - now))
+    }
+    return waits.min { $0.wait < $1.wait }?.0 ?? origins.number(of: Self.origin(of: specification.url))
+  }
+
+  /// When a job was enqueued, on this boot's clock: negative for one of an earlier boot.
+  static func sinceBoot(_ moment: StoredMoment, _ clock: any TransferClock) -> Duration {
+    let now = clock.now
+    // As it was written: those that came together are told apart by their numbers, not by when each was looked at.
+    if moment.bootIdentifier == now.bootIdentifier { return .nanoseconds(min(moment.boot, now.boot)) }
+    // Of an earlier boot only wall clocks tell, and those may be years off: it counts for a day at most.
+    return .nanoseconds(now.boot) - .nanoseconds(min(moment.elapsed(until: now), 24 * 3_600_000_000_000))
+  }
+
+  /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without
+  /// leaving `added` first.
+  private func readAhead(of entry: Scheduler.Entry) throws {
+    let next = added.count < Self.maxAdded ? scheduler.upcoming(like: entry, atMost: 64) : []
+    for record in try journal.journal.jobs([entry.id] + next.filter { added[$0] == nil }) { added[record.id] = record }
+  }
+
+  /// The active job of that run, unless it is gone.
+  func job(_ id: JobID, _ run: UInt64) -> ActiveJob? {
+    guard let job = active[id], job.run == run else { return nil }
+    return job
+  }
+
+  /// Its transfers are over, and the publisher takes as many as come: another job may transfer meanwhile.
+  func releaseSlot(of job: ActiveJob) {
+    origins.ended(job.origin, job: job.id)
+    scheduler.remove(job.id)
+    needsSchedule = true
+  }
+
+  /// Takes a job back from its slot, and tells the scheduler.
+  func retire(_ job: ActiveJob) {
+    for segment in job.segments { connections.drop(segment) }
+    job.segments = []
+    active[job.id] = nil
+    room.space.release(job.id)
+    chunked.segmented[job.id] = nil
+    origins.ended(job.origin, job: job.id)
+    scheduler.remove(job.id)
+    needsSchedule = true
+    // The next run may open it, and no other process is kept from it.
+    job.file.staging?.end()
+  }
+}

@@ -1,0 +1,75 @@
+internal import AssetModel
+internal import Basics
+
+/// Jobs that have no slot and aren't in the queue, and what becomes of a job when the journal has it.
+extension TransferEngine {
+  /// Ends a hold: the job may be scheduled again.
+  func release(_ id: JobID) {
+    guard var hold = holds.removeValue(forKey: id) else { return }
+    if let update = commands.pendingUpdates[id] {
+      return commands.take(update.record, update.record.state, update.disposition)
+    }
+    if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
+    scheduler.enqueue(hold.entry, now: clock.boot)
+    needsSchedule = true
+  }
+
+  func hold(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
+    keepWaiting(entry, reason, until: until)
+    tellWhyHeld(entry.id)
+  }
+
+  /// As `hold`, and nobody is told.
+  func keepWaiting(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
+    let serial = number()
+    holds[entry.id] = Hold(entry: entry, reason: reason, since: clock.boot, until: until, serial: serial)
+    if let until { due.push((until, entry.id, serial)) }
+  }
+
+  func tellWhyHeld(_ id: JobID) {
+    if let explanation = explainer.explain(id) { events.send(.waiting(id, explanation)) }
+  }
+
+  /// Carries out what was to follow; the journal has `record`.
+  func enter(_ disposition: Disposition, _ record: JobRecord) {
+    let now = clock.boot
+    switch disposition {
+    case .queued(let isTold):
+      let entry = entry(of: record)
+      scheduler.enqueue(entry, now: now)
+      if isTold { additions.tellIfBlocked(record.id, entry.transferClass, entry.origin) }
+    case .queuedBehindPortal:
+      scheduler.enqueue(entry(of: record), now: now)
+      tellWhyHeld(record.id)
+    case .held(let reason, let end):
+      let until: Duration? =
+        switch end {
+        case .at(let moment): moment
+        case .after(let delay): now + delay
+        case .never: nil
+        }
+      hold(entry(of: record), reason, until: until)
+    case .outOfSpace(let shortage): room.holdForSpace(entry(of: record), shortage)
+    case .paused:
+      hold(entry(of: record), .paused("user"), until: nil)
+      events.send(.paused(record.id))
+    case .reclassified(let isUrgent, let reason, let until):
+      let entry = entry(of: record)
+      if isUrgent { origins[entry.origin].breaker.hurry(now: now) }
+      if record.state == .paused {
+        hold(entry, .paused("user"), until: nil)
+      } else if let reason, !isUrgent {
+        hold(entry, reason, until: until)
+      } else {
+        scheduler.enqueue(entry, now: now)
+      }
+    case .cancelled: events.send(.cancelled(record.id))
+    case .failed(let failure): events.send(.failed(record.id, failure))
+    case .unchanged(let size):
+      let specification = record.specification
+      let path = "\(specification.directory)/\(specification.fileName)"
+      events.send(.finished(record.id, DownloadedFile(path: path, size: size, isUnchanged: true)))
+    case .left: break
+    }
+  }
+}

@@ -1,0 +1,139 @@
+internal import AssetModel
+internal import Basics
+internal import LinuxSystem
+
+/// What all parts of the engine share, and its loop: messages and deadlines in, slots and waits out. Slow work (files, hashes, the
+/// journal) goes to lanes and comes back through the mailbox. Network thread only.
+///
+/// Decisions are values (`Policies`, `JobMachine`); the parts carry them out: `JobOpening`, `JobEndings` and `JobPublishing` for a
+/// job, `Connections`, `ChunkedTransfers` and `BodyReceiver` for its transfers, `RoomKeeper`, `CommandExecutor`, `Additions`,
+/// `NetworkWatch` and `Explainer` for what comes from outside.
+final class TransferEngine: EnginePart {
+  let services: EngineServices
+  private(set) lazy var parts = EngineParts(self)
+  var engine: TransferEngine { self }
+  var options: EngineOptions
+  var scheduler = Scheduler()
+  var active: [JobID: ActiveJob] = [:]
+  var holds: [JobID: Hold] = [:]
+  /// Jobs that were just added, as the journal has them: the first of them needn't be read again.
+  var added: [JobID: JobRecord] = [:]
+  var due = Heap<(until: Duration, job: JobID, serial: UInt64)> { $0.until < $1.until }
+  var origins = OriginRegistry()
+  var apps = NameTable()
+  var random: SeededGenerator
+  var isClosing = false
+  /// What the journal or the disk has in hand besides: the engine isn't closed before each came back.
+  var outstanding = 0
+  var lastSchedule: Duration = .zero
+  var needsSchedule = true
+  var whenClosed: [@Sendable () -> Void] = []
+  var lastNumber: UInt64 = 0
+
+  init(
+    options: EngineOptions, clock: any TransferClock, files: any FileOperations, journal: any DownloadJournal,
+    transport: any Transport, mailbox: Mailbox, events: EventHub
+  ) {
+    self.options = options
+    let journal = JournalWriter(journal)
+    let publisher = Publisher(
+      journal: journal, mode: options.fileMode, stagingOwner: options.stagingOwner, mayReplace: options.mayReplace)
+    services = EngineServices(
+      clock: clock, files: files, journal: journal, publisher: publisher, transport: transport, mailbox: mailbox,
+      events: events)
+    random = SeededGenerator(seed: options.seed ?? .random(in: .min ... .max))
+    transport.client = connections
+  }
+
+  static let maxAdded = 512
+
+  /// Numbers that tell runs, transfers and waits apart.
+  func number() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Runs until the engine was closed and everything is safe.
+  func run() {
+    while true {
+      events.gather()
+      bodies.followWritesInPlace()
+      for message in mailbox.take() { message(self) }
+      let now = clock.boot
+      // After the time was read: what was under way isn't measured by time that was slept through.
+      network.noticeSleep()
+      releaseDue(now)
+      connections.enforceDeadlines(now)
+      bodies.resumePaced(now)
+      connections.yieldLink(now)
+      if origins.isCrowded { forgetOrigins() }
+      if needsSchedule { schedule(now) }
+      events.flush()
+      if isClosing, isIdle { return }
+      if isIdle, let deadline = nextDeadline() { clock.idles(until: deadline) }
+      transport.poll { needsSchedule || bodies.writtenInPlace != nil ? .zero : timeLeft() }
+    }
+  }
+
+  private func forgetOrigins() {
+    var used = scheduler.origins
+    for hold in holds.values { used.insert(hold.entry.origin) }
+    for job in active.values {
+      used.insert(job.origin)
+      if let origin = job.failedAt { used.insert(origin) }
+      if let origin = job.sources.failure?.origin { used.insert(origin) }
+    }
+    origins.forget(except: used)
+  }
+
+  /// Nothing is under way, on any lane.
+  private var isIdle: Bool {
+    active.isEmpty && outstanding == 0 && commands.committing.isEmpty && !commands.isTryingJournal
+  }
+
+  private func timeLeft() -> Duration { nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60) }
+
+  private func nextDeadline() -> Duration? {
+    var earliest = due.first?.until
+    func consider(_ moment: Duration?) {
+      if let moment, earliest.map({ moment < $0 }) ?? true { earliest = moment }
+    }
+    for segment in connections.segments.values {
+      consider(segment.link.headDeadline)
+      if segment.link.headDeadline == nil, segment.writer?.isPaused == false, !segment.isWaitingForAllowance {
+        consider(segment.stall.nextCheck)
+      }
+    }
+    for moment in bodies.paced.values { consider(moment) }
+    for moment in origins.openings { consider(moment) }
+    consider(network.portalCheckAt)
+    consider(commands.deferred.retryAt)
+    consider(network.patienceEndsAt)
+    consider(network.conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
+    // Turns end by time too, and segments are added by measurement.
+    if !active.isEmpty {
+      consider(lastSchedule + (!chunked.segmented.isEmpty ? SegmentGrowth.window : .seconds(5)))
+    }
+    return earliest
+  }
+
+  private func releaseDue(_ now: Duration) {
+    while let first = due.first, first.until <= now {
+      due.pop()
+      guard let hold = holds[first.job], hold.serial == first.serial, !network.stillWaitsForClock(hold, now),
+        !commands.stillWaitsForJournal(hold)
+      else { continue }
+      release(first.job)
+    }
+    commands.performDeferred(now)
+    if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
+    if origins.expire(now) { needsSchedule = true }
+    for origin in origins.takeCalmed() { scheduler.restore(origin) }
+    network.checkPortal(now)
+    if let end = network.patienceEndsAt, end <= now { needsSchedule = true }
+    if let opening = network.conditions.windowOpensAt, opening <= now {
+      network.conditions.windowOpensAt = nil
+      needsSchedule = true
+    }
+  }
+}
