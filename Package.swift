@@ -90,7 +90,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Downloads",
-      dependencies: ["AssetModel", "Basics", "CCrypto", "CCurl", "CLinux", "Hashing", "LinuxSystem", logging],
+      dependencies: ["AssetModel", "Basics", "CCrypto", "CCurl", "CLinux", "Hashing", "LinuxSystem"],
       swiftSettings: strict),
     // A scripted server on loopback, for tests and for `outrider serve`.
     .target(
