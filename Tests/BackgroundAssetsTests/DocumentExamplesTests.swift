@@ -26,14 +26,20 @@ import Testing
     return process.terminationStatus == 0 ? "" : text + " (status \(process.terminationStatus))"
   }
 
-  @Test func theExtensionInCCompiles() throws {
-    let problems = try Self.compile(
-      try Documents.block("c", containing: "background_assets_extension"), "intro.c",
-      [
-        "cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wno-missing-field-initializers", "-Werror",
-        "-fsyntax-only", "-I", Documents.root + "/Sources/CExtension/include",
-      ])
-    #expect(problems.isEmpty, "\(problems)")
+  /// As the strictest compilers of C and C++ have them; sanitizers and Go want the same header.
+  @Test(arguments: [("c", "-std=c99"), ("cpp", "-std=c++17")])
+  func everyExtensionCompiles(_ language: String, _ standard: String) throws {
+    let examples = try Documents.blocks(language).filter { $0.text.contains("background_assets_extension") }
+    #expect(examples.count >= (language == "c" ? 3 : 1))
+    for example in examples {
+      let problems = try Self.compile(
+        example.text, "intro.\(language)",
+        [
+          language == "c" ? "cc" : "c++", standard, "-pedantic", "-Wall", "-Wextra", "-Wno-missing-field-initializers",
+          "-Werror", "-fsyntax-only", "-I", Documents.root + "/Sources/CExtension/include",
+        ])
+      #expect(problems.isEmpty, "\(example.document): \(problems)")
+    }
   }
 
   /// With its own imports and no others.
@@ -54,7 +60,7 @@ import Testing
   }
 
   /// Of the C modules that Outrider's own are made with.
-  private static func moduleMaps() throws -> [String] {
+  static func moduleMaps() throws -> [String] {
     func maps(_ folder: String, _ path: (String) -> String) throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\(path($0))" }
         .filter(FileManager.default.fileExists)

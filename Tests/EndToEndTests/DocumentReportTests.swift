@@ -19,12 +19,75 @@ import Testing
     let lines = try Documents.block("console", containing: "evil.so").split(separator: "\n").map(String.init)
     let commands = lines.filter { $0.hasPrefix("$ ") }.map { $0.dropFirst(2) }
     let script = commands.joined(separator: "\n")
-      .replacingOccurrences(of: "outrider call evil.so", with: "'\(Workspace.outrider)' call \(folder)/evil.so")
+      .replacingOccurrences(of: "outrider call ./evil.so", with: "'\(Workspace.outrider)' call \(folder)/evil.so")
       .replacingOccurrences(of: "-o evil.so evil.c", with: "-w -o \(folder)/evil.so \(folder)/evil.c")
     let end = try Workspace.run(["-c", script], program: "/bin/bash")
     #expect(end.status == 12)
     #expect(
       Self.shape(end.output + end.errors) == Self.shape(lines.drop { $0.hasPrefix("$ ") }.joined(separator: "\n")))
+  }
+
+  @Test("docs/terminal.svg shows the commands and the report of README.md")
+  func recording() throws {
+    let picture = try Documents.text("docs/terminal.svg")
+    let shown = picture.split(separator: "\n").filter { $0.hasPrefix("<text") }.compactMap { line in
+      line.firstMatch(of: #/>(.*)<\/text>/#).map { String($0.1) }
+    }.map { $0.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&") }
+    let report = try Documents.block("console", containing: "evil.so")
+    // What was called before it is the recording's own.
+    let first = try #require(report.split(separator: "\n").first)
+    #expect(
+      Self.shape(shown.drop { $0 != first }.joined(separator: "\n")) == Self.shape(report),
+      "Examples/record-terminal makes it anew")
+    #expect(picture.utf8.count < 8192 && picture.contains("prefers-color-scheme: dark"))
+  }
+
+  @Test("docs/debugging.md shows what its commands print")
+  func debugging() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Documents.block("c", containing: "faulty.c").write(
+      toFile: "\(folder)/faulty.c", atomically: false, encoding: .utf8)
+    let page = try Documents.blocks("console").filter { $0.document == "docs/debugging.md" }
+    #expect(page.count == 2)
+    for (_, block) in page {
+      let lines = block.split(separator: "\n").map(String.init)
+      let script = lines.filter { $0.hasPrefix("$ ") }.map { $0.dropFirst(2) }.joined(separator: "\n")
+      let end = try Workspace.run(
+        ["-c", "exec 2>&1; cd '\(folder)'; outrider() { '\(Workspace.outrider)' \"$@\"; }\n\(script)"],
+        program: "/bin/bash")
+      // Where in the library a function is, the compiler decides. Both streams go one way, each in its order.
+      func report(_ lines: [String]) -> [String] {
+        Self.shape(lines.joined(separator: "\n")).map { $0.replacing(#/\+0x[0-9a-f]+/#, with: "+N") }.sorted()
+      }
+      let printed = report(end.output.split(separator: "\n").map(String.init))
+      #expect(printed == report(lines.filter { !$0.hasPrefix("$ ") }))
+    }
+  }
+
+  @Test("the debugger of docs/debugging.md stops in a plugin")
+  func debugger() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Documents.block("c", containing: "faulty.c").write(
+      toFile: "\(folder)/faulty.c", atomically: false, encoding: .utf8)
+    // A library's name that no other test's run has.
+    let name = "faulty-\(getpid()).so"
+    let products = (Workspace.outrider as NSString).deletingLastPathComponent
+    let script = try Documents.block("sh", containing: "gdb -iex").replacing("faulty.so", with: name)
+      .replacing("$(dirname \"$(command -v outrider)\")", with: products)
+      .replacing("gdb -iex", with: "gdb -q -batch -iex")
+    let end = try Workspace.run(
+      [
+        "-c",
+        """
+        exec 2>&1; cd '\(folder)'; outrider() { exec '\(Workspace.outrider)' "$@"; }
+        cc -g -O1 -fno-inline -shared -fPIC -o \(name) faulty.c
+        \(script) -ex 'info args' -ex kill; kill %1; wait
+        """,
+      ], program: "/bin/bash")
+    #expect(end.output.contains("Breakpoint 1, checksum"), "\(end.output)")
+    #expect(end.output.contains("\"hello\""), "\(end.output)")
   }
 
   @Test("the policy in docs/policies.md is one")

@@ -12,10 +12,13 @@ public enum Documents {
     ?? URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
 
-  /// From the package's folder, README.md first.
+  /// From the package's folder, README.md first; those of DocC last.
   public static func names() throws -> [String] {
-    let pages = try FileManager.default.contentsOfDirectory(atPath: root + "/docs").filter { $0.hasSuffix(".md") }
-    return ["README.md"] + pages.sorted().map { "docs/\($0)" }
+    let pages = try FileManager.default.subpathsOfDirectory(atPath: root + "/docs").filter { $0.hasSuffix(".md") }
+    let catalogs = try FileManager.default.subpathsOfDirectory(atPath: root + "/Sources").filter {
+      $0.hasSuffix(".md") && $0.contains(".docc/")
+    }
+    return ["README.md"] + pages.sorted().map { "docs/\($0)" } + catalogs.sorted().map { "Sources/\($0)" }
   }
 
   public static func text(_ name: String) throws -> String {
