@@ -134,11 +134,11 @@ final class StagingArea: Sendable {
 /// Everything below a folder onto the disk.
 enum DiskFlush {
   /// Beyond that many files one flush of the whole volume costs less than one for each, though others' data is in it.
-  private static let most = 64
+  private static let maxSingleSynchronizations = 64
 
   static func flush(_ path: String, entries: Int) throws(SystemCallError) {
     let folder = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    if entries > most { return try SystemFiles().synchronizeVolume(of: folder.number) }
+    if entries > maxSingleSynchronizations { return try SystemFiles().synchronizeVolume(of: folder.number) }
     try flush(folder.number)
   }
 

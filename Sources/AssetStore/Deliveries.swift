@@ -2,11 +2,11 @@ public import AssetModel
 internal import GRDB
 internal import Synchronization
 
-/// A settled job that someone has to hear of, exactly once.
+/// A settled job that someone has to be told of, exactly once.
 public struct Delivery: Sendable, Equatable {
   public enum State: Int64, Sendable {
     case due
-    /// Journalled before the call: the recipient may have heard of it.
+    /// Journalled before the call: the recipient may have been told.
     case begun
     case acknowledged
   }

@@ -61,7 +61,7 @@ extension AssetStore {
     return specification
   }
 
-  /// The app is gone: nobody hears of its downloads any more, and its finished files go, marked or not, but for those that
+  /// The app is gone: nobody is told of its downloads any more, and its finished files go, marked or not, but for those that
   /// somebody still has in use; those are `skipped`, and go when this is called again. Open jobs are the engine's to cancel.
   public func uninstall(app: String, files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     let name = Array(app.utf8)

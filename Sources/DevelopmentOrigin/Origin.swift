@@ -16,7 +16,7 @@ public final class Origin: Sendable {
   private let stopSignal: StopSignal
   private let threads: Threads
   private let tls: TLSServer?
-  private let acceptor = Threads(most: 1)
+  private let acceptor = Threads(max: 1)
 
   public convenience init(_ configure: (inout OriginConfiguration) -> Void) throws(OriginError) {
     var configuration = OriginConfiguration()
@@ -39,7 +39,7 @@ public final class Origin: Sendable {
     port = listener.port
     responder = Responder(configuration, tree: tree)
     recorder = Recorder(limit: configuration.maxRecords)
-    threads = Threads(most: max(configuration.maxConnections, 1))
+    threads = Threads(max: max(configuration.maxConnections, 1))
     do throws(SystemCallError) {
       stopSignal = try StopSignal()
       try run(listener)

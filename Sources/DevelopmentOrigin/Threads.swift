@@ -7,7 +7,7 @@ final class Threads: Sendable {
   private let group = DispatchGroup()
   private let places: DispatchSemaphore
 
-  init(most: Int) { places = DispatchSemaphore(value: most) }
+  init(max: Int) { places = DispatchSemaphore(value: max) }
 
   private final class Job {
     let body: () -> Void

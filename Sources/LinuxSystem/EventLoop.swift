@@ -120,7 +120,7 @@ package final class EventLoop: @unchecked Sendable {
     return key
   }
 
-  /// With no interest nothing is heard of the descriptor, not even that it was hung up. Loop thread only.
+  /// With no interest nothing is reported of the descriptor, not even that it was hung up. Loop thread only.
   package func change(_ key: UInt64, to interest: Interest) throws(SystemCallError) {
     guard let handler = handlers[key], handler.interest != interest else { return }
     let descriptor = handler.descriptor

@@ -63,7 +63,7 @@ final class DetachedMounts {
     defer { for argument in arguments { free(argument) } }
     var pid: pid_t = 0
     let code = ol_spawn(runner, arguments, &environment, theirs, &pid)
-    // Held here it would outlive the process, and nobody would hear of its end.
+    // Held here it would outlive the process, and nobody would notice its end.
     close(theirs)
     try check("posix_spawn", runner) { code }
     defer {

@@ -4,7 +4,7 @@ internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
 
-/// The host's end of one fork server: starts it, gives it an identity, asks it for runners, hears of their ends.
+/// The host's end of one fork server: starts it, gives it an identity, asks it for runners, and learns when they end.
 ///
 /// @unchecked Sendable: loop thread only, but for its start, which comes before the loop knows of it, and for `stop` once the
 /// loop has let go of it.
@@ -46,7 +46,7 @@ final class ForkServerClient: @unchecked Sendable {
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
       socket = OwnedDescriptor(taking: mine)
-      // Held here it would outlive the server, and nobody would hear of its end.
+      // Held here it would outlive the server, and nobody would notice its end.
       defer { close(theirs) }
       process = try Self.spawn(runner, preload: preload, isBare: isBare, without: without, channel: theirs)
     } catch {

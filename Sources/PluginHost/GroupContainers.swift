@@ -16,7 +16,7 @@ struct GroupContainers: Sendable, Equatable {
   }
 
   /// Each is a mount of its own.
-  static let most = 32
+  static let maxCount = 32
 
   /// At least one. The first is the plugin's home.
   let places: [Place]
@@ -64,7 +64,7 @@ struct GroupContainers: Sendable, Equatable {
 
   /// What is wrong with the groups that a caller names; nil if nothing is.
   static func rejectionReason(for groups: [String]) -> String? {
-    if groups.count > most { return "\(groups.count) containers; at most \(most) are possible" }
+    if groups.count > maxCount { return "\(groups.count) containers; at most \(maxCount) are possible" }
     var seen: Set<String> = []
     for group in groups where !seen.insert(group).inserted {
       return "the app group '\(group)' has two containers; each has one"

@@ -4,13 +4,13 @@ struct Observation {
   private var isKnown = false
   private var isUnderWay = false
 
-  /// What to tell the client now; nil: nothing, or not before it has heard the last.
+  /// What to tell the client now; nil: nothing, or not before it has received the last.
   mutating func wants(_ isWanted: Bool) -> Bool? {
     self.isWanted = isWanted
     return next()
   }
 
-  /// The client has heard what it was told.
+  /// The client has received what it was told.
   mutating func told() -> Bool? {
     isUnderWay = false
     return next()

@@ -14,7 +14,7 @@ struct ScheduledDownloads {
     static let isTooMuch: Int32 = 102
   }
 
-  static let most = 10_000
+  static let maxCount = 10_000
   static let maxBytes = 1 << 20
 
   /// What the plugin scheduled by itself, whatever has become of it.
@@ -38,7 +38,7 @@ struct ScheduledDownloads {
     let waiting = Self.waiting(download)
     let size = Self.size(of: waiting)
     let freed = earlier.map { Self.size(of: downloads[$0]) } ?? 0
-    guard downloads.count - (earlier == nil ? 0 : 1) < Self.most, bytes - freed + size <= Self.maxBytes else {
+    guard downloads.count - (earlier == nil ? 0 : 1) < Self.maxCount, bytes - freed + size <= Self.maxBytes else {
       return Refusal.isTooMuch
     }
     if let earlier {

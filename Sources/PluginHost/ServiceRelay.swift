@@ -62,7 +62,7 @@ final class ServiceRelay: @unchecked Sendable {
           // Begins here and now: nothing is asked any more once the client has been told of the end.
           group.addImmediateTask { [self] in
             let answer = await perform(request, id: id)
-            loop.submit { [self] in settle(answer) }
+            loop.submit { [self] in finish(answer) }
           }
         }
       }
@@ -106,7 +106,7 @@ final class ServiceRelay: @unchecked Sendable {
   }
 
   /// On the loop.
-  private func settle(_ answer: Answer) {
+  private func finish(_ answer: Answer) {
     if case .acquire = answer.request {
       control.answered(granted: answer.isDone)
       // Granted to nobody.

@@ -105,7 +105,7 @@ public struct ForkServer {
     Runner.warmUp()
     spares = isBare ? nil : library.map(SpareKeeper.init)
     let runtime = Runtime.paths()
-    self.namespaces.settle(runtime: runtime)
+    self.namespaces.leaveMachineRoot(runtime: runtime)
     var epoll: Int32 = -1
     guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Self.hostKey) == 0 else { ol_exit_now(71) }
     self.epoll = epoll

@@ -67,7 +67,7 @@ enum Runner {
     let walls = RunnerWalls(request: request, template: template, isApart: done.isApart)
     do {
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
-      try settle(
+      try arrangeDescriptors(
         control: descriptors[0], service: descriptors[1], output: descriptors[2], meters: done.meters,
         keepsOthers: request.keepsDescriptors)
     } catch {
@@ -112,7 +112,7 @@ enum Runner {
   }
 
   /// Descriptors 0 to 4 in their places, behind them the meters where there are any, and none beside them.
-  private static func settle(
+  private static func arrangeDescriptors(
     control: Int32, service: Int32, output: Int32, meters: [Int32], keepsOthers: Bool
   ) throws(SystemCallError) {
     let given = [control, service, output] + meters

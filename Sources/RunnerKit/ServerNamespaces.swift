@@ -64,7 +64,7 @@ struct ServerNamespaces {
   func lacks(_ name: String) -> Bool { missing.contains { $0.step == name } }
 
   /// In the server: remembers where it is and leaves the machine's root.
-  mutating func settle(runtime: [String]) {
+  mutating func leaveMachineRoot(runtime: [String]) {
     proc = open("/proc", ol_open_path | O_DIRECTORY | O_CLOEXEC)
     if !lacks("pid") {
       processes = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)

@@ -67,7 +67,7 @@ final class Conversation: Sendable {
       if let end = state.end { return (0, false, false, state.refusal ?? ServiceFailure(end)) }
       var (mayRead, wakes) = state.turns.beginCall(isHandedOver: !state.handedOver.isEmpty)
       if !mayRead { wakes = state.turns.expect() }
-      return (Self.add({ waiter.settle($0) }, to: &state), mayRead, wakes, nil)
+      return (Self.add({ waiter.complete($0) }, to: &state), mayRead, wakes, nil)
     }
     if let failure { throw failure }
     if wakes { pipe.wake() }
@@ -89,14 +89,14 @@ final class Conversation: Sendable {
 
   private func send(_ request: ClientRequest, _ id: UInt64) {
     do throws(ServiceConnectionError) { try connection.send(.request(id: id, request: request)) } catch {
-      // When the connection has ended, the thread that reads settles it: it knows the reason if the service gave one.
+      // When the connection has ended, the thread that reads completes it: it knows the reason if the service gave one.
       if case .closed = error.reason { return }
-      settle(id, .failure(ServiceFailure(error)))
+      complete(id, .failure(ServiceFailure(error)))
     }
   }
 
   /// Whoever takes the question out of the table is the one that answers it.
-  private func settle(_ id: UInt64, _ result: Result<Reply, ServiceFailure>) {
+  private func complete(_ id: UInt64, _ result: Result<Reply, ServiceFailure>) {
     guard let question = state.withLock({ $0.questions.removeValue(forKey: id) }) else { return }
     question.completion(result.map { $0.merged(after: question.parts) })
   }
@@ -107,7 +107,7 @@ final class Conversation: Sendable {
   /// who may hold what the handlers need.
   private func readAnswer(_ id: UInt64, _ waiter: Waiter, until deadline: ContinuousClock.Instant?) {
     var left: [Reading] = []
-    reading: while !waiter.isSettled {
+    reading: while !waiter.isComplete {
       let message: ServiceMessage?
       do throws(ServiceConnectionError) { message = try connection.receive(until: deadline) } catch {
         // Out of time: the thread goes on.
@@ -116,8 +116,8 @@ final class Conversation: Sendable {
         break
       }
       switch message {
-      case .reply(id, let reply)?: settle(id, .success(reply))
-      case .failure(id, let failure)? where id != 0: settle(id, .failure(failure))
+      case .reply(id, let reply)?: complete(id, .success(reply))
+      case .failure(id, let failure)? where id != 0: complete(id, .failure(failure))
       case .part(id, let reply)?:
         do throws(ServiceConnectionError) { try keep(reply, of: id) } catch {
           left = [.end(error)]
@@ -221,9 +221,9 @@ final class Conversation: Sendable {
     _ message: ServiceMessage, _ handlers: ServiceSession.Handlers
   ) throws(ServiceConnectionError) {
     switch message {
-    case .reply(let id, let reply): settle(id, .success(reply))
+    case .reply(let id, let reply): complete(id, .success(reply))
     case .failure(0, let failure): state.withLock { $0.refusal = failure }
-    case .failure(let id, let failure): settle(id, .failure(failure))
+    case .failure(let id, let failure): complete(id, .failure(failure))
     case .part(let id, let reply): try keep(reply, of: id)
     case .notify, .call, .withdraw, .event: handlers.onMessage(message)
     }

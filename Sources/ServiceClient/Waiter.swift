@@ -7,9 +7,9 @@ final class Waiter: Sendable {
   private let result = Mutex<Result<Reply, ServiceFailure>?>(nil)
   private let answered = DispatchSemaphore(value: 0)
 
-  var isSettled: Bool { result.withLock { $0 != nil } }
+  var isComplete: Bool { result.withLock { $0 != nil } }
 
-  func settle(_ result: Result<Reply, ServiceFailure>) {
+  func complete(_ result: Result<Reply, ServiceFailure>) {
     self.result.withLock { $0 = result }
     answered.signal()
   }

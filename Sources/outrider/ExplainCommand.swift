@@ -62,7 +62,7 @@ struct ExplainCommand: AsyncParsableCommand {
     if id.isEmpty { throw ValidationError("An empty text names nothing.") }
   }
 
-  /// The journal hears of a download that moves when some of it is on the disk, and of none before.
+  /// The journal shows that a download progresses only once some of it is on the disk.
   static func inHand(_ job: JobRecord, of holder: StoreHolder, _ explanation: Explanation) -> Explanation {
     if job.lastProgress.wall > max(holder.since, job.enqueued.wall) {
       return Explanation(

@@ -33,7 +33,7 @@ enum FetchOptions {
     // Somebody named the file: one that isn't there is told at once.
     options.retestsPublication = false
     // A person chose the volume, which may be small; a body without end must not take all of a large one.
-    options.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 3, most: 512 << 20)
+    options.freeSpace = FreeSpacePolicy(minimum: 1 << 20, percent: 3, maximum: 512 << 20)
     if let text = command.limitRate {
       guard let rate = Quantity.bytes(text) else {
         throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")

@@ -25,7 +25,7 @@ struct FetchPlan: Sendable {
   init(_ command: FetchCommand) throws {
     option = "--to \(command.to)"
     directory = try FetchPath.absolute(command.to, option)
-    transferClass = command.foreground ? .foreground : .visible
+    transferClass = command.foreground ? .foreground : .background
     if let there = try? Files.identity(of: directory), !there.isDirectory {
       throw Failure(66, "\(option): isn't a directory")
     }

@@ -9,7 +9,7 @@ import Testing
       (Int64.max, 512 << 20),
     ] as [(Int64, Int64)])
   func staysBetweenItsBounds(total: Int64, floor: Int64) {
-    #expect(FreeSpacePolicy(least: 1 << 20, percent: 3, most: 512 << 20).floor(total: total) == floor)
+    #expect(FreeSpacePolicy(minimum: 1 << 20, percent: 3, maximum: 512 << 20).floor(total: total) == floor)
   }
 
   @Test func withoutABoundItGrowsWithTheVolume() {

@@ -45,11 +45,11 @@ import Testing
   func journal() {
     var bounds = JournalBounds()
     // `#expect` can't call what changes its receiver.
-    let first = bounds.settle(wall: 0)
-    let early = (1..<JournalBounds.settlements).map { _ in bounds.settle(wall: 1) }
-    let counted = bounds.settle(wall: 1)
-    let tooSoon = bounds.settle(wall: JournalBounds.interval)
-    let daily = bounds.settle(wall: JournalBounds.interval + 1)
+    let first = bounds.count(wall: 0)
+    let early = (1..<JournalBounds.settlements).map { _ in bounds.count(wall: 1) }
+    let counted = bounds.count(wall: 1)
+    let tooSoon = bounds.count(wall: JournalBounds.interval)
+    let daily = bounds.count(wall: JournalBounds.interval + 1)
     #expect(first && !early.contains(true) && counted && !tooSoon && daily)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LinuxSystem
+import ServiceMachines
 import ServiceProtocol
 import Synchronization
 import TestSupport
@@ -239,7 +240,7 @@ private final class Told: Sendable {
     // What was so last is taken to be so until the machine has been read.
     configuration.machine?.systemBus = "unix:path=\(folder)/none"
     let next = try AssetService(configuration)
-    #expect(await next.core.conditions.isMetered)
+    #expect(await next.conditions.isMetered)
     await next.start()
     try await Self.wait("nobody says it any more", next) { !$0.isMetered && !$0.isLowPower }
     await next.stop()
@@ -261,4 +262,8 @@ private final class Told: Sendable {
     }
     throw Told.Late(description: "not within 30 s: \(what); it is \(String(describing: last))")
   }
+}
+
+extension AssetService {
+  fileprivate var conditions: Conditions { parts.decider.core.conditions }
 }

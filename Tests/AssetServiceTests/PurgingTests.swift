@@ -143,10 +143,10 @@ extension AssetService {
   /// As it is after the third end of its recipient.
   fileprivate func keepUndelivered(_ value: DownloadValue, of app: String) throws -> String {
     _ = try Containers(root: configuration.paths.groups).open(value.applicationGroupIdentifier)
-    let path = plan.path(of: value)
+    let path = parts.catalog.plan.path(of: value)
     try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: path))
-    downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
-    downloads[app]?[value.uniqueIdentifier]?.isUndelivered = true
+    parts.downloads.insert(value, of: app)
+    parts.downloads[app]?[value.uniqueIdentifier]?.isUndelivered = true
     return path
   }
 }

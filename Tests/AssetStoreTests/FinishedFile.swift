@@ -33,7 +33,7 @@ struct FinishedFile {
     _ proof: Proof, app: String = "app", name: String = "file", in directory: String
   ) -> DownloadSpecification {
     var specification = DownloadSpecification(
-      app: app, identifier: name, url: "https://a.example/\(name)", transferClass: .visible, directory: directory,
+      app: app, identifier: name, url: "https://a.example/\(name)", transferClass: .background, directory: directory,
       fileName: name)
     switch proof {
     case .sha256: specification.digest = ContentDigest(.sha256, bytes: RunningHash.digest(.sha256, of: bytes))

@@ -95,7 +95,7 @@ final class FailingFiles: FileOperations {
       let path = "\(folder.path)/files/\(number)"
       _ = FileManager.default.createFile(atPath: path, contents: Data(count: 1024))
       let specification = DownloadSpecification(
-        app: "app", identifier: "\(number)", url: "https://a.example/", transferClass: .visible,
+        app: "app", identifier: "\(number)", url: "https://a.example/", transferClass: .background,
         directory: "\(folder.path)/files", fileName: "\(number)")
       let id = try #require(try store.add([specification], now: AssetStoreTests.moment())[0].job)
       var job = try #require(try store.job(id))
@@ -199,7 +199,7 @@ final class FailingFiles: FileOperations {
   }
 
   @Test func reservationsCountAsWritten() {
-    let policy = FreeSpacePolicy(least: 100, percent: 0)
+    let policy = FreeSpacePolicy(minimum: 100, percent: 0)
     #expect(policy.allows(need: 50, free: 250, reserved: .init(bytes: 100), total: 1000, freeInodes: nil))
     #expect(!policy.allows(need: 51, free: 250, reserved: .init(bytes: 100), total: 1000, freeInodes: nil))
     #expect(!policy.allows(need: 0, free: 250, reserved: .init(inodes: 3), total: 1000, freeInodes: 3))

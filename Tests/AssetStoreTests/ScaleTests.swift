@@ -14,7 +14,7 @@ import Testing
     let specifications = (0..<number).map { number in
       DownloadSpecification(
         app: "com.example.app\(number % 200)", identifier: "asset-\(number)",
-        url: "https://cdn\(number % 50).example.com/assets/\(number).bin", transferClass: .visible,
+        url: "https://cdn\(number % 50).example.com/assets/\(number).bin", transferClass: .background,
         declaredSize: 1 << 20, directory: "/tmp", fileName: "asset-\(number)", budget: "app")
     }
     var results: [AddResult] = []

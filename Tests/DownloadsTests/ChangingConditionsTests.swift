@@ -9,11 +9,11 @@ import Testing
   /// The clock stands still: by a cap alone nothing would ever go on.
   @Test(arguments: [true, false]) func changed(perClass: Bool) async throws {
     let scene = try await Scene(
-      .visible, clock: TestClock(jumpsWhenIdle: false),
-      options: { if perClass { $0.classBytesPerSecond = [.visible: 1000] } else { $0.bytesPerSecond = 1000 } },
+      .background, clock: TestClock(jumpsWhenIdle: false),
+      options: { if perClass { $0.classBytesPerSecond = [.background: 1000] } else { $0.bytesPerSecond = 1000 } },
       reply: { _, _ in nil })
     try await scene.engine.received(scene.id, 1)
-    scene.engine.setRates(nil, classes: [.visible: 2000, .foreground: 1])
+    scene.engine.setRates(nil, classes: [.background: 2000, .foreground: 1])
     scene.engine.setRates(3000)
     let before = try #require(await scene.engine.progress(of: scene.id)).received
     #expect(before < Trial.size, "it is held")
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test func othersWait() async throws {
-    let scene = try await Self.scene(.visible, isOnline: false)
+    let scene = try await Self.scene(.background, isOnline: false)
     try await scene.engine.isHeld(scene.id, by: .offline)
     await scene.advance(by: .seconds(13 * 24 * 3600))
     #expect(await scene.engine.explain(scene.id)?.code == .offline)

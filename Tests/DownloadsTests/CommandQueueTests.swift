@@ -9,17 +9,18 @@ import Testing
   private static let supersede = JobCommand.supersede(
     Supersession(
       specification: DownloadSpecification(
-        app: "app", identifier: "a", url: "https://a.test/", transferClass: .visible, directory: "/tmp", fileName: "a"),
+        app: "app", identifier: "a", url: "https://a.test/", transferClass: .background, directory: "/tmp",
+        fileName: "a"),
       request: 1))
 
   @Test(
     arguments: [
       ([.pause, .resume], ["resume"]),
       ([.pause, .resume, .pause], ["pause"]),
-      ([.setClass(.prefetch), .pause, .setClass(.visible)], ["pause", "change to class background"]),
-      ([.resume, .setClass(.visible), .pause], ["change to class background", "pause"]),
-      ([.pause, .setClass(.visible), .cancel], ["cancel"]),
-      ([.cancel, .resume, .setClass(.visible), .cancel], ["cancel"]),
+      ([.setClass(.prefetch), .pause, .setClass(.background)], ["pause", "change to class background"]),
+      ([.resume, .setClass(.background), .pause], ["change to class background", "pause"]),
+      ([.pause, .setClass(.background), .cancel], ["cancel"]),
+      ([.cancel, .resume, .setClass(.background), .cancel], ["cancel"]),
       // Somebody waits for each of these, and what follows is for whatever it left.
       ([.pause, supersede, .resume, supersede], ["pause", "update", "resume", "update"]),
       ([.cancel, supersede, .pause, .cancel], ["cancel", "update", "cancel"]),
@@ -34,7 +35,7 @@ import Testing
     var random = SeededGenerator(seed: seed)
     var queue = CommandQueue()
     var last: String?
-    let kinds: [JobCommand] = [.pause, .resume, .setClass(.visible), .setClass(.foreground)]
+    let kinds: [JobCommand] = [.pause, .resume, .setClass(.background), .setClass(.foreground)]
     for _ in 0..<200 {
       let command = try #require(kinds.randomElement(using: &random))
       queue.append(command)
@@ -53,7 +54,7 @@ import Testing
     #expect(deferred.retryAt == nil && !deferred.contains(JobID(1)))
     let reason = Hold.Reason.journal("it fails", isOfVolume: false)
     deferred.append(.pause, for: JobID(2), because: reason, retryAt: .seconds(30))
-    deferred.append(.setClass(.visible), for: JobID(2))
+    deferred.append(.setClass(.background), for: JobID(2))
     deferred.append(.cancel, for: JobID(1), because: reason, retryAt: .seconds(31))
     #expect(deferred.names(of: JobID(2)) == "pause, change to class background")
     #expect(deferred.retryAt == .seconds(31) && deferred.reason == reason)

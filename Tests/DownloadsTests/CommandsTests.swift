@@ -37,7 +37,7 @@ import Testing
       let events = harness.engine.events
       let engine = harness.engine
       let id = try #require(
-        try await engine.add([harness.specification(origin.url(Trial.path), .visible, digest: Trial.digest)])[0].job)
+        try await engine.add([harness.specification(origin.url(Trial.path), .background, digest: Trial.digest)])[0].job)
       var (isCancelled, isPaused) = (false, false)
       var commands: [String] = []
       for _ in 0..<Int(1 + random.next() % 8) {
@@ -106,7 +106,7 @@ import Testing
     let harness = try Harness(journal: Self.journal(UInt64(run), fails: false, Latch()))
     harness.engine.setConditions(offline)
     let results = try await harness.engine.add(
-      (0..<3).map { harness.specification("https://a.test/\($0)", name: "\($0)", .visible) })
+      (0..<3).map { harness.specification("https://a.test/\($0)", name: "\($0)", .background) })
     let ids = results.compactMap(\.job)
     let events = harness.engine.events
     harness.engine.cancel(ids[0])

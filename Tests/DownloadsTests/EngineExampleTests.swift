@@ -33,7 +33,7 @@ import Testing
     options.transport.addresses.allowsLoopback = true
     options.transport.hosts.allowsPlainHTTPToLoopback = true
     options.transport.hosts.allowsAnyPort = true
-    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
+    options.freeSpace = FreeSpacePolicy(minimum: 0, percent: 0)
 
     let store = try AssetStore(opening: state)
     let engine = try DownloadEngine(journal: store, options: options)

@@ -50,7 +50,7 @@ import Testing
     var conditions = MachineConditions()
     conditions.isOnline = false
     conditions.interface = "wlan0\u{1b}[2J"
-    let scene = try await Scene(.visible, size: 7, clock: TestClock(jumpsWhenIdle: false), conditions: conditions) {
+    let scene = try await Scene(.background, size: 7, clock: TestClock(jumpsWhenIdle: false), conditions: conditions) {
       _, _ in nil
     }
     try await scene.engine.isHeld(scene.id, by: .offline)

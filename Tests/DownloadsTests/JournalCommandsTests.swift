@@ -29,7 +29,7 @@ import Testing
     let harness = try Harness(journal: Self.unreadable(until: readable), clock: clock)
     harness.engine.setConditions(Self.offline)
     let events = harness.engine.events
-    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .visible)])[0].job)
+    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .background)])[0].job)
     try await harness.engine.isHeld(id, by: .offline)
     if asked == .resume {
       harness.engine.pause(id)
@@ -73,7 +73,7 @@ import Testing
     let harness = try Harness(journal: Self.unreadable(until: readable), clock: clock)
     harness.engine.setConditions(Self.offline)
     let id = try #require(
-      try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible)])[0].job)
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .background)])[0].job)
     try await harness.engine.isHeld(id, by: .offline)
     readable.close()
     harness.engine.pause(id)
@@ -97,7 +97,7 @@ import Testing
       journal: Self.unreadable(until: readable), clock: TestClock(jumpsWhenIdle: false))
     harness.engine.setConditions(Self.offline)
     let events = harness.engine.events
-    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .visible)])[0].job)
+    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .background)])[0].job)
     readable.close()
     harness.engine.cancel(id)
     await harness.engine.close()
@@ -115,7 +115,7 @@ import Testing
     let clock = TestClock(jumpsWhenIdle: false)
     let harness = try Harness(journal: journal, clock: clock)
     harness.engine.setConditions(Self.offline)
-    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .visible)])[0].job)
+    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .background)])[0].job)
     harness.engine.pause(id)
     try await harness.engine.isHeld(id, by: .paused)
     writable.close()
@@ -127,7 +127,7 @@ import Testing
     await harness.engine.close()
     let record = try #require(try journal.job(id))
     #expect(record.state == (resumes ? .open : .paused))
-    #expect(record.transferClass == (resumes ? .visible : .foreground))
+    #expect(record.transferClass == (resumes ? .background : .foreground))
   }
 
   @Test("a slow journal is tried once at a time, however many downloads wait for it") func oneAtATime() async throws {
@@ -144,7 +144,7 @@ import Testing
     let harness = try Harness(journal: journal, clock: clock)
     harness.engine.setConditions(Self.offline)
     let ids = try await harness.engine.add(
-      (0..<4).map { harness.specification("https://a.test/\($0)", name: "\($0)", .visible) }
+      (0..<4).map { harness.specification("https://a.test/\($0)", name: "\($0)", .background) }
     ).compactMap(\.job)
     isBroken.open()
     for id in ids { harness.engine.pause(id) }
@@ -188,7 +188,7 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: files)
     let id = try #require(
-      try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible)])[0].job)
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .background)])[0].job)
     try await harness.engine.received(id, 1 << 20)
     synchronises.close()
     harness.engine.pause(id)

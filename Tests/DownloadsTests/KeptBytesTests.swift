@@ -75,7 +75,7 @@ import Testing
       harnesses.append(harness)
       let events = harness.engine.events
       let id = JobID(1)
-      let wanted = expectation.applied(to: harness.specification(origin.url(Trial.path), .visible))
+      let wanted = expectation.applied(to: harness.specification(origin.url(Trial.path), .background))
       let result = try await harness.engine.add([wanted])[0]
       #expect(result == (round == 0 ? .added(id, generation: 1) : .alreadyScheduled(id)))
       harness.engine.resume(id)

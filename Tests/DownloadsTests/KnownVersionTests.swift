@@ -119,7 +119,7 @@ import Testing
   @Test func aRecordWithoutAValidatorIsNoVersion() throws {
     let moment = StoredMoment(bootIdentifier: "", boot: 0, wall: 0)
     let specification = DownloadSpecification(
-      app: "a", identifier: "a", url: "https://a/b", transferClass: .visible, directory: "/", fileName: "b")
+      app: "a", identifier: "a", url: "https://a/b", transferClass: .background, directory: "/", fileName: "b")
     var record = JobRecord(id: JobID(1), specification: specification, enqueued: moment)
     for (entity, condition) in [
       (Entity(finalURL: ""), nil),

@@ -16,7 +16,7 @@ import Testing
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-downloads-")
     defer { Files.removeTree(folder) }
     var options = EngineOptions(transport: TransportOptions(addresses: AddressPolicy(), hosts: HostRules()))
-    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
+    options.freeSpace = FreeSpacePolicy(minimum: 0, percent: 0)
     change(&options)
     let engine = try DownloadEngine(
       journal: MemoryJournal(), options: options, clock: clock, files: SystemFiles(), transport: transport)

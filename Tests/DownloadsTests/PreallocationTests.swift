@@ -20,7 +20,7 @@ import Testing
     -> Harness
   {
     try Harness(folder: folder, journal: journal, clock: TestClock(jumpsWhenIdle: false), files: files) {
-      $0.freeSpace = FreeSpacePolicy(least: floor, percent: 0)
+      $0.freeSpace = FreeSpacePolicy(minimum: floor, percent: 0)
       $0.takesUpOpenJobs = false
     }
   }

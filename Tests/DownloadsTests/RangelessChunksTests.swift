@@ -66,8 +66,10 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: TestClock(jumpsWhenIdle: false))
     let id = try #require(
-      try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)])[0]
-        .job)
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .background, chunks: Trial.chunks)])[
+        0
+      ]
+      .job)
     try await harness.engine.received(id, 2 << 20)
     // All of it is checked in a moment.
     try await Task.sleep(for: .milliseconds(300))

@@ -17,7 +17,7 @@ import Testing
     bare: Bool = false, noTransform: Bool = false
   ) -> JobRecord {
     let specification = DownloadSpecification(
-      app: "app", identifier: "file", url: "https://a.example/file", transferClass: .visible, isEssential: exact,
+      app: "app", identifier: "file", url: "https://a.example/file", transferClass: .background, isEssential: exact,
       declaredSize: exact ? total : nil, digest: digest, directory: "/tmp", fileName: "file")
     var history = JobHistory()
     history.triedBareRange = bare

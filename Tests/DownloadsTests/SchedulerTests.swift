@@ -6,7 +6,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SchedulerTests {
   static func entry(
-    _ number: Int64, app: UInt32 = 0, origin: UInt32 = 0, _ transferClass: TransferClass = .visible, priority: Int = 0,
+    _ number: Int64, app: UInt32 = 0, origin: UInt32 = 0, _ transferClass: TransferClass = .background,
+    priority: Int = 0,
     rest: Int64? = 1 << 30, since: Duration = .zero
   ) -> Scheduler.Entry {
     Scheduler.Entry(
@@ -104,7 +105,7 @@ import Testing
       Issue.record("not started")
       return
     }
-    #expect(entry.transferClass == .visible)
+    #expect(entry.transferClass == .background)
   }
 
   @Test func aBlockedOriginHoldsOnlyItself() {
@@ -164,7 +165,8 @@ import Testing
           scheduler.enqueue(
             Self.entry(
               number, app: UInt32(random.next() % 3), origin: UInt32(random.next() % 3),
-              TransferClass(rawValue: Int(random.next() % 4) + 1) ?? .visible, rest: Int64(random.next() % 10_000_000)),
+              TransferClass(rawValue: Int(random.next() % 4) + 1) ?? .background,
+              rest: Int64(random.next() % 10_000_000)),
             now: .zero)
           waiting.insert(number)
         }

@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  private static let policy = FreeSpacePolicy(least: 1 << 30, percent: 0)
+  private static let policy = FreeSpacePolicy(minimum: 1 << 30, percent: 0)
   private static let size = Int64(Trial.size)
 
   private func scene(
@@ -78,7 +78,7 @@ import Testing
     return (origin, harness, results.compactMap(\.job), events)
   }
 
-  @Test("F-44 the floor stays free, whoever asks", arguments: [TransferClass.foreground, .essential, .visible])
+  @Test("F-44 the floor stays free, whoever asks", arguments: [TransferClass.foreground, .essential, .background])
   func floor(transferClass: TransferClass) async throws {
     let volume = Volume(free: (1 << 30) + Self.size - 1)
     let (origin, harness, ids, events) = try await scene(volume, transferClass, makeRoom: nil)
@@ -278,7 +278,7 @@ import Testing
     let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), files: files)
     let events = harness.engine.events
     _ = try await harness.engine.add(
-      (0..<200).map { harness.specification(origin.url(Trial.path), name: "\($0)", .visible) })
+      (0..<200).map { harness.specification(origin.url(Trial.path), name: "\($0)", .background) })
     var waiting = 0
     var reports = 0
     for await event in events {

@@ -106,7 +106,7 @@ import Testing
     let disk = Explanation(.disk, data: ["need": "5", "volume": "/v"], endsIn: 5, remedy: "")
     let moment = StoredMoment(bootIdentifier: "", boot: 0, wall: 50)
     let specification = DownloadSpecification(
-      app: "fetch", identifier: "a", url: "https://a/b", transferClass: .visible, directory: "/", fileName: "b")
+      app: "fetch", identifier: "a", url: "https://a/b", transferClass: .background, directory: "/", fileName: "b")
     let job = JobRecord(id: JobID(7), specification: specification, enqueued: moment)
     let event = try #require(FetchHold.event(job.id, disk, at: 100))
     #expect(event.job == job.id)

@@ -244,7 +244,7 @@ import Testing
     try Files.makeDirectories("\(place.folder)/state", mode: 0o700)
     let store = try AssetStore(opening: "\(place.folder)/state")
     let specification = DownloadSpecification(
-      app: "fetch", identifier: path, url: url, transferClass: .visible, directory: place.folder, fileName: "b.bin")
+      app: "fetch", identifier: path, url: url, transferClass: .background, directory: place.folder, fileName: "b.bin")
     let id = try #require(
       try store.add([specification], now: StoredMoment(bootIdentifier: "", boot: 0, wall: 0))[0].job)
     var job = try #require(try store.job(id))

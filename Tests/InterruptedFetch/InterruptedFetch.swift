@@ -19,7 +19,7 @@ enum InterruptedFetch {
     var hosts = HostRules()
     hosts.allowsPlainHTTPToLoopback = true
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
-    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
+    options.freeSpace = FreeSpacePolicy(minimum: 0, percent: 0)
     // Otherwise what an earlier run left could be settled before it is asked for.
     options.takesUpOpenJobs = false
     let engine = try DownloadEngine(
@@ -27,7 +27,7 @@ enum InterruptedFetch {
       files: InterruptedFiles(fuse: fuse))
     let events = engine.events
     let specification = DownloadSpecification(
-      app: "app", identifier: "file", url: arguments[2], transferClass: .visible, directory: folder, fileName: "file"
+      app: "app", identifier: "file", url: arguments[2], transferClass: .background, directory: folder, fileName: "file"
     )
     if try store.job(app: "app", identifier: "file")?.state != .finished {
       if case .alreadyScheduled(let id) = try await engine.add([specification])[0] { engine.resume(id) }

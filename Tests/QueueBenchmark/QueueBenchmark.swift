@@ -24,7 +24,7 @@ enum QueueBenchmark {
       specifications.append(
         DownloadSpecification(
           app: "com.example.app\(number % 200)", identifier: "asset-\(number)", url: origin.url("/file?\(number)"),
-          transferClass: .visible, declaredSize: Int64(number), directory: folder, fileName: "file-\(number)"))
+          transferClass: .background, declaredSize: Int64(number), directory: folder, fileName: "file-\(number)"))
     }
     var storeOptions = AssetStore.Options()
     storeOptions.maxOpenJobsPerApp = count
@@ -71,7 +71,7 @@ enum QueueBenchmark {
       scheduler.enqueue(
         Scheduler.Entry(
           id: JobID(Int64(number)), app: UInt32(number % 200), origin: UInt32(number % origins),
-          transferClass: .visible, priority: 0, rest: Int64(number), since: .seconds(number / 1000)),
+          transferClass: .background, priority: 0, rest: Int64(number), since: .seconds(number / 1000)),
         now: .seconds(100))
     }
     var running: [JobID] = []

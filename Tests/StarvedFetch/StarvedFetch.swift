@@ -18,12 +18,12 @@ enum StarvedFetch {
     hosts.allowsPlainHTTPToLoopback = true
     hosts.allowsAnyPort = true
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
-    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
+    options.freeSpace = FreeSpacePolicy(minimum: 0, percent: 0)
     let engine = try DownloadEngine(journal: store, options: options)
     let events = engine.events
     let specifications = urls.enumerated().map { number, url in
       DownloadSpecification(
-        app: "app", identifier: "\(number)", url: url, transferClass: .visible, directory: "\(folder)/files",
+        app: "app", identifier: "\(number)", url: url, transferClass: .background, directory: "\(folder)/files",
         fileName: "\(number)")
     }
     // The staging directory and a few sockets have room; not a file for each of those.

@@ -9,7 +9,7 @@ import AssetStore
     var number = Int64(CommandLine.arguments[2]) ?? 0
     while true {
       let specification = DownloadSpecification(
-        app: "app", identifier: "\(number)", url: "https://a.example/", transferClass: .visible, directory: "/",
+        app: "app", identifier: "\(number)", url: "https://a.example/", transferClass: .background, directory: "/",
         fileName: "f")
       guard let id = try store.add([specification], now: now)[0].job, var job = try store.job(id) else { return }
       job.state = number % 3 == 0 ? .finished : .cancelled

@@ -8,16 +8,16 @@ public struct FreeSpacePolicy: Sendable, Equatable {
     case short(purgeUntil: Int64)
   }
 
-  public var least: Int64
+  public var minimum: Int64
   /// Hundredths of the volume.
   public var percent: Int64
   /// However large the volume is.
-  public var most: Int64
+  public var maximum: Int64
 
-  public init(least: Int64 = 512 << 20, percent: Int64 = 3, most: Int64 = .max) {
-    self.least = least
+  public init(minimum: Int64 = 512 << 20, percent: Int64 = 3, maximum: Int64 = .max) {
+    self.minimum = minimum
     self.percent = percent
-    self.most = most
+    self.maximum = maximum
   }
 
   /// Bytes that a volume has still to find for a file of `total`: neither what has arrived nor what was allocated for it,
@@ -28,7 +28,7 @@ public struct FreeSpacePolicy: Sendable, Equatable {
 
   /// What stays free, always.
   public func floor(total: Int64) -> Int64 {
-    max(least, min(most, total / 100 * percent + total % 100 * percent / 100))
+    max(minimum, min(maximum, total / 100 * percent + total % 100 * percent / 100))
   }
 
   public func verdict(free: Int64, total: Int64, need: Int64 = 0) -> Verdict {

@@ -4,21 +4,21 @@ public enum TransferClass: Int, Sendable, Comparable, CaseIterable {
   case foreground = 1
   /// Part of an installation or update: the launch gate waits for it.
   case essential = 2
-  /// In the background, scheduled by the app.
-  case visible = 3
+  /// Scheduled by the app, which waits for none of it.
+  case background = 3
   /// From an extension's wake, and repairs.
   case prefetch = 4
 
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   /// Whether pacing, gates for metered lines and the shed of descriptors apply.
-  public var isBackground: Bool { self >= .visible }
+  public var isBackground: Bool { self >= .background }
 
   public var name: String {
     switch self {
     case .foreground: "foreground"
     case .essential: "essential"
-    case .visible: "background"
+    case .background: "background"
     case .prefetch: "prefetch"
     }
   }

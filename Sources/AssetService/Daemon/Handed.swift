@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import LinuxSystem
 
-/// What whoever starts the service hands it and wants to hear of it: systemd, or a command that needs a service.
+/// What the starter of the service, systemd or a command that needs one, hands over and wants to be told.
 struct Handed {
   private let environment: [String: String]
   private let readyDescriptor: Int32?

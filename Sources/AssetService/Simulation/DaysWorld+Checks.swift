@@ -3,7 +3,7 @@ internal import ServiceMachines
 // What must hold at every moment, and what is counted at the end.
 extension DaysWorld {
   mutating func checkWake(_ app: String) {
-    if isLowPower { violated("\(app) was woken in low power [B10]") }
+    if machine.isLowPower { violated("\(app) was woken in low power [B10]") }
     guard let record = core.planner.apps[app] else { return violated("\(app) was woken and isn't installed") }
     let limit = core.planner.dailyRuntime(of: app, now: now)
     // Use may have fallen since the runtime was granted: the base is what nobody goes beyond.
@@ -19,14 +19,12 @@ extension DaysWorld {
       guard let machines = core.apps[app] else { continue }
       let fraction = machines.progress.report.fraction
       if machines.lifecycle.gate.isClosed {
-        if gateClosed[app] == nil {
-          gateClosed[app] = now
-          fractions[app] = 0
-        }
-        if fraction < fractions[app] ?? 0 { violated("the progress of \(app) ran backwards [B53]") }
-        fractions[app] = fraction
-      } else if let since = gateClosed.removeValue(forKey: app) {
-        let seconds = (now - since).inSeconds
+        var gate = gates[app] ?? Gate(since: now)
+        if fraction < gate.fraction { violated("the progress of \(app) ran backwards [B53]") }
+        gate.fraction = fraction
+        gates[app] = gate
+      } else if let gate = gates.removeValue(forKey: app) {
+        let seconds = (now - gate.since).inSeconds
         report.apps[index].longestGateSeconds = max(report.apps[index].longestGateSeconds, seconds)
         note(app, "gate opened", "\(machines.lifecycle.gate.reason)")
         if seconds > 24 * 3600 { violated("the gate of \(app) was closed for \(Int(seconds)) s") }
@@ -36,16 +34,16 @@ extension DaysWorld {
 
   mutating func finish() {
     now = end
-    if let offlineSince { report.hoursOffline += (now - offlineSince).inSeconds / 3600 }
-    if let fullSince { report.hoursWithFullDisk += (now - fullSince).inSeconds / 3600 }
-    for (key, since) in untold.sorted(by: { $0.key < $1.key }) {
+    if let offlineSince = machine.offlineSince { report.hoursOffline += (now - offlineSince).inSeconds / 3600 }
+    if let fullSince = machine.fullSince { report.hoursWithFullDisk += (now - fullSince).inSeconds / 3600 }
+    for (key, since) in deliveries.untold.sorted(by: { $0.key < $1.key }) {
       if let index = index(of: key.app) { report.apps[index].open += 1 }
       // Known to somebody: the engine has it, or the ledger waits for the extension.
       let isThere = transfers[key] != nil || core.apps[key.app]?.ledger.entries[key.download] != nil
       if !isThere { violated("\(key.download) is lost since \(DaysReport.text(of: since.seconds))") }
       if now - since > .days(21) { violated("\(key.download) has waited since \(DaysReport.text(of: since.seconds))") }
     }
-    for (app, since) in gateClosed where now - since > .hours(24) { violated("the gate of \(app) is stuck") }
+    for (app, gate) in gates where now - gate.since > .hours(24) { violated("the gate of \(app) is stuck") }
     report.fairnessSpread = spread
   }
 

@@ -29,7 +29,7 @@ extension DaysWorld {
       }
     case .withdrawDownload(let app, let download):
       transfers[.init(app: app, download: download)] = nil
-      untold[.init(app: app, download: download)] = nil
+      deliveries.untold[.init(app: app, download: download)] = nil
     case .placeVersion(let app, let version): tell(app, .lifecycle(.versionPlaced(version: version)))
     case .removeApp(let app): tell(app, .lifecycle(.removed))
     case .inspect(let app, let download, let then): inspect(.init(app: app, download: download), then)
@@ -49,13 +49,13 @@ extension DaysWorld {
     _ key: SimulatedTransfers.Key, _ download: PlannedDownload, _ urgency: DownloadRegistry.Urgency, _ isPaused: Bool,
     _ isManifest: Bool
   ) {
-    if told.contains(key) { violated("\(key.download) was scheduled after it was told of") }
+    if deliveries.told.contains(key) { violated("\(key.download) was scheduled after it was told of") }
     if transfers[key] == nil {
       transfers[key] = .init(
         size: download.size ?? 50_000, urgency: urgency, isManifest: isManifest, isPaused: isPaused)
       if !isManifest, let index = index(of: key.app) {
         report.apps[index].scheduled += 1
-        untold[key] = now
+        deliveries.untold[key] = now
       }
     }
     tell(key.app, .registry(.engineAdded(uniqueIdentifier: key.download)))
@@ -65,12 +65,12 @@ extension DaysWorld {
   private mutating func settled(_ key: SimulatedTransfers.Key, _ outcome: DeliveryLedger.Outcome) {
     guard let index = index(of: key.app) else { return }
     // Manifests and rejected downloads that failed are told of as well.
-    guard untold.removeValue(forKey: key) != nil else {
+    guard deliveries.untold.removeValue(forKey: key) != nil else {
       report.apps[index].failuresTold += 1
-      if told.contains(key) { violated("\(key.download) was settled twice") }
+      if deliveries.told.contains(key) { violated("\(key.download) was settled twice") }
       return
     }
-    told.insert(key)
+    deliveries.told.insert(key)
     switch outcome {
     case .delivered: report.apps[index].delivered += 1
     case .left: report.apps[index].left += 1
@@ -80,7 +80,7 @@ extension DaysWorld {
   }
 
   private mutating func inspect(_ key: SimulatedTransfers.Key, _ then: Action.Inspection) {
-    let isMoved = moved.contains(key)
+    let isMoved = deliveries.moved.contains(key)
     switch then {
     case .acknowledged: tell(key.app, .ledger(.acknowledged(uniqueIdentifier: key.download, isMoved: isMoved)))
     case .recipientGone: tell(key.app, .ledger(.recipientGone(uniqueIdentifier: key.download, isMoved: isMoved)))
@@ -174,6 +174,6 @@ extension DaysWorld {
   private mutating func take(_ app: String, _ number: Int64) {
     guard let occurrence = core.apps[app]?.occurrences[number], occurrence.kind == .finished, random.fraction() < 0.95
     else { return }
-    moved.insert(.init(app: app, download: occurrence.uniqueIdentifier))
+    deliveries.moved.insert(.init(app: app, download: occurrence.uniqueIdentifier))
   }
 }

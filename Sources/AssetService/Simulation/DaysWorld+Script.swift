@@ -55,14 +55,14 @@ extension DaysWorld {
   }
 
   private mutating func conditionsChanged() {
-    tell(.conditions(Conditions(isLowPower: isLowPower, isOnline: isOnline)))
+    tell(.conditions(Conditions(isLowPower: machine.isLowPower, isOnline: machine.isOnline)))
   }
 
   mutating func setNetwork(_ isOnline: Bool) {
-    self.isOnline = isOnline
+    machine.isOnline = isOnline
     note(nil, isOnline ? "online" : "offline")
-    if let offlineSince { report.hoursOffline += (now - offlineSince).inSeconds / 3600 }
-    offlineSince = isOnline ? nil : now
+    if let offlineSince = machine.offlineSince { report.hoursOffline += (now - offlineSince).inSeconds / 3600 }
+    machine.offlineSince = isOnline ? nil : now
     conditionsChanged()
     if isOnline { restartTransfers() }
     let length: Duration = isOnline ? .hours(40) : .hours(5)
@@ -70,17 +70,17 @@ extension DaysWorld {
   }
 
   mutating func setDisk(_ isFull: Bool) {
-    isDiskFull = isFull
+    machine.isDiskFull = isFull
     note(nil, isFull ? "disk full" : "disk has room")
-    if let fullSince { report.hoursWithFullDisk += (now - fullSince).inSeconds / 3600 }
-    fullSince = isFull ? now : nil
+    if let fullSince = machine.fullSince { report.hoursWithFullDisk += (now - fullSince).inSeconds / 3600 }
+    machine.fullSince = isFull ? now : nil
     if !isFull { restartTransfers() }
     let length: Duration = isFull ? .hours(12) : .days(12)
     queue.add(.disk(isFull: !isFull), at: now + length * random.fraction())
   }
 
   mutating func setPower(_ isLow: Bool) {
-    isLowPower = isLow
+    machine.isLowPower = isLow
     note(nil, isLow ? "low power" : "power")
     conditionsChanged()
     queue.add(.power(isLow: !isLow), at: now + (isLow ? .hours(6) : .days(2)) * random.fraction())
@@ -89,7 +89,7 @@ extension DaysWorld {
   mutating func sleep(_ hours: Double) {
     report.hoursAsleep += hours
     note(nil, "sleep", "\(Int(hours * 60)) minutes")
-    asleepUntil = now + .seconds(hours * 3600)
+    machine.asleepUntil = now + .seconds(hours * 3600)
     queue.add(.sleep(hours: 4 + 6 * random.fraction()), at: now + .hours(24) + .minutes(60) * random.fraction())
   }
 
@@ -126,7 +126,7 @@ extension DaysWorld {
 
   mutating func attempt(_ key: SimulatedTransfers.Key, _ number: Int) {
     guard let job = transfers[key], job.attempt == number, !job.isPaused, !job.isRunning else { return }
-    guard isOnline, !isDiskFull || job.isManifest else { return hold(key, job) }
+    guard machine.isOnline, !machine.isDiskFull || job.isManifest else { return hold(key, job) }
     report.transfersBegun += 1
     transfers[key]?.isRunning = true
     tell(key.app, .registry(.engineStarted(uniqueIdentifier: key.download)))
@@ -144,7 +144,9 @@ extension DaysWorld {
   mutating func arrived(_ key: SimulatedTransfers.Key, _ number: Int) {
     guard let job = transfers[key], job.attempt == number, job.isRunning else { return }
     transfers[key]?.isRunning = false
-    guard isOnline, !isDiskFull || job.isManifest, random.fraction() > 0.05 else { return failed(key, job) }
+    guard machine.isOnline, !machine.isDiskFull || job.isManifest, random.fraction() > 0.05 else {
+      return failed(key, job)
+    }
     transfers[key] = nil
     if job.isManifest {
       tell(key.app, .registry(.engineSettled(uniqueIdentifier: key.download, settlement: .finished(size: job.size))))

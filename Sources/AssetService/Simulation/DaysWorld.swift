@@ -31,6 +31,29 @@ struct DaysWorld {
     var calls: Set<Int64> = []
   }
 
+  struct Deliveries {
+    /// Scheduled and not told yet.
+    var untold: [SimulatedTransfers.Key: Instant] = [:]
+    var told: Set<SimulatedTransfers.Key> = []
+    /// Files that somebody has moved away.
+    var moved: Set<SimulatedTransfers.Key> = []
+  }
+
+  struct Machine {
+    var asleepUntil = Instant.start
+    var isOnline = true
+    var isDiskFull = false
+    var isLowPower = false
+    var offlineSince: Instant?
+    var fullSince: Instant?
+  }
+
+  struct Gate {
+    let since: Instant
+    /// Of the progress that was shown last.
+    var fraction = 0.0
+  }
+
   var core: ServiceCore
   var queue = EventQueue<Event>()
   var now = Instant.start
@@ -40,20 +63,11 @@ struct DaysWorld {
   var runs: [Int64: Run] = [:]
   var connections: [String: Int64] = [:]
   var lastConnection: Int64 = 0
-  /// Files that somebody has moved away.
-  var moved: Set<SimulatedTransfers.Key> = []
-  /// Scheduled and not told yet.
-  var untold: [SimulatedTransfers.Key: Instant] = [:]
-  var told: Set<SimulatedTransfers.Key> = []
-  var asleepUntil = Instant.start
-  var isOnline = true
-  var isDiskFull = false
-  var isLowPower = false
-  var offlineSince: Instant?
-  var fullSince: Instant?
+  var deliveries = Deliveries()
+  var machine = Machine()
   var nextTick: Instant?
-  var gateClosed: [String: Instant] = [:]
-  var fractions: [String: Double] = [:]
+  /// Gates that are closed, by app.
+  var gates: [String: Gate] = [:]
   let end: Instant
 
   init(days: Int, apps: Int, seed: UInt64) {
@@ -78,8 +92,8 @@ struct DaysWorld {
   mutating func run() -> DaysReport {
     while let next = queue.next(until: end) {
       // A machine that sleeps does nothing; what was due is due when it wakes.
-      if next.moment < asleepUntil {
-        queue.add(next.event, at: asleepUntil)
+      if next.moment < machine.asleepUntil {
+        queue.add(next.event, at: machine.asleepUntil)
         continue
       }
       now = max(now, next.moment)

@@ -35,7 +35,7 @@ struct SimulatedTransfers {
       switch job.urgency {
       case .foreground: .foreground
       case .essential: .essential
-      case .background: .visible
+      case .background: .background
       }
     let policy = RetryPolicy(transferClass: transferClass, appIdleForWeek: false)
     if let limit = policy.attemptLimit, job.fruitless >= limit { return nil }

@@ -196,7 +196,7 @@ final class ServiceLink: Sendable {
       return true
     }
     delivery.withdrawAll(of: number)
-    // Whoever was being connected by this one hears of its end, and tries again in its time or not at all.
+    // Callers that waited for this connection are told that it ended; each tries again within its time, or not at all.
     guard wasEstablished else { return }
     queue.asyncAfter(deadline: .now() + .milliseconds(Int.random(in: 10...50))) { [weak self] in self?.keepUp() }
   }

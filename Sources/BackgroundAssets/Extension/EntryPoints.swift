@@ -69,9 +69,9 @@ enum EntryPoints {
     return (target, host)
   }
 
-  /// Before the host hears that the entry point has returned, since it may then end the process.
+  /// Before the host is told that the entry point has returned, since it may then end the process.
   static func finish() {
-    OutstandingWork.settle()
+    OutstandingWork.waitForAll()
     Preferences.save()
   }
 

@@ -23,7 +23,7 @@ enum OutstandingWork {
   /// call.
   ///
   /// On the first thread only: elsewhere the caller may itself be a job that is counted.
-  static func settle() {
+  static func waitForAll() {
     guard ba_is_first_thread() != 0, isAtWork else { return }
     isAwaited.store(true, ordering: .sequentiallyConsistent)
     defer { isAwaited.store(false, ordering: .sequentiallyConsistent) }

@@ -51,7 +51,7 @@ struct ConnectionPlanner {
     switch transferClass {
     case .foreground: return limits.foreground
     case .essential: return limits.essential
-    case .visible, .prefetch: return 1
+    case .background, .prefetch: return 1
     }
   }
 

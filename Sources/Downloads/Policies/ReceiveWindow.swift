@@ -18,9 +18,9 @@ struct ReceiveWindow {
   /// Delay that a queue may have because of us (LEDBAT++ takes 60 ms, RFC 6817 at most 100).
   static let target: Duration = .milliseconds(60)
   /// Two segments of an Ethernet: less would stop the transfer.
-  static let least = 2 * 1460
+  static let minBytes = 2 * 1460
   /// From here on there is no limit but the kernel's own.
-  static let most = 16 << 20
+  static let maxBytes = 16 << 20
   /// Between two looks at a socket, at least; and at least one round trip.
   static let interval: Duration = .milliseconds(200)
   /// The smallest round trip counts for so long: routes change.
@@ -35,7 +35,7 @@ struct ReceiveWindow {
 
   init() {}
 
-  /// Takes a sample and says whether there is a new limit to set. With no limit any more, `most` is to be set.
+  /// Takes a sample and says whether there is a new limit to set. With no limit any more, `maxBytes` is to be set.
   mutating func look(_ sample: Sample, at now: Duration) -> Int? {
     guard now >= nextLook else { return nil }
     nextLook = now + max(Self.interval, sample.roundTrip)
@@ -45,14 +45,14 @@ struct ReceiveWindow {
     let queue = (sample.roundTrip - base).inSeconds
     let target = Self.target.inSeconds
     let spare = (target - queue) / target
-    let old = limit ?? max(Self.least, min(sample.bytesPerRoundTrip, Self.most))
+    let old = limit ?? max(Self.minBytes, min(sample.bytesPerRoundTrip, Self.maxBytes))
     if limit == nil, spare >= 0 { return nil }
     // A window that isn't used up says nothing about room for a wider one.
     if spare > 0, sample.bytesPerRoundTrip < old / 2 { return nil }
     let fitting = Double(sample.bytesPerRoundTrip) * (base.inSeconds + target) / sample.roundTrip.inSeconds
     let wanted = spare >= 0 ? Double(old) * (1 + 0.25 * spare) : min(Double(old), fitting)
-    let new = max(Self.least, Int(min(wanted, Double(Self.most))))
-    limit = new >= Self.most ? nil : new
+    let new = max(Self.minBytes, Int(min(wanted, Double(Self.maxBytes))))
+    limit = new >= Self.maxBytes ? nil : new
     return new == old ? nil : new
   }
 

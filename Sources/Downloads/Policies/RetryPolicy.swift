@@ -15,7 +15,7 @@ package struct RetryPolicy: Sendable, Equatable {
     switch transferClass {
     case .foreground: (limit, base, cap) = (6, .seconds(1), .seconds(60))
     case .essential: (limit, base, cap) = (10, .seconds(1), .seconds(60))
-    case .visible, .prefetch: (limit, base, cap) = (nil, .seconds(30), .seconds(appIdleForWeek ? 5 * 3600 : 3600))
+    case .background, .prefetch: (limit, base, cap) = (nil, .seconds(30), .seconds(appIdleForWeek ? 5 * 3600 : 3600))
     }
     self.attemptLimit = attemptLimit ?? limit
   }

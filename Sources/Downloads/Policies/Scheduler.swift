@@ -148,7 +148,7 @@ package struct Scheduler {
   /// Adds a job that could run now. `now` is boot time.
   package mutating func enqueue(_ entry: Entry, now: Duration) {
     var entry = entry
-    if entry.transferClass == .prefetch, now - entry.since >= limits.promotion { entry.transferClass = .visible }
+    if entry.transferClass == .prefetch, now - entry.since >= limits.promotion { entry.transferClass = .background }
     entry.rank = Int64(entry.priority) - Int64(entry.since / limits.agingStep)
     let key = AppClass(app: entry.app, transferClass: entry.transferClass)
     guard waiting[entry.id] == nil, running[entry.id] == nil else { return }

@@ -40,7 +40,7 @@ final class StagingFile: @unchecked Sendable {
       return try make()
     } catch {
       guard error.code == EEXIST else { throw error }
-      // Left by a run whose journal never heard of it: its bytes belong to nobody, unless that run still writes.
+      // Left by a run that never wrote it into its journal: its bytes belong to nobody, unless that run still writes.
       try FileLock.with(name, in: destination.staging.number) { () throws(SystemCallError) in
         try files.remove(name, in: destination.staging.number)
       }

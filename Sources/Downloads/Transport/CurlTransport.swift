@@ -78,7 +78,7 @@ final class CurlTransport: Transport {
 
   func limitWindow(of id: TransferID, to bytes: Int) {
     guard let transfer = transfers[id], let socket = transfer.connection else { return }
-    transfer.hasLimitedWindow = bytes < ReceiveWindow.most
+    transfer.hasLimitedWindow = bytes < ReceiveWindow.maxBytes
     ReceiveSocket.limit(socket, to: bytes)
   }
 
@@ -106,7 +106,7 @@ final class CurlTransport: Transport {
       let end = transfer.end(result)
       // Whoever gets the connection next may be in a hurry.
       if transfer.hasLimitedWindow, let socket = transfer.connection {
-        ReceiveSocket.limit(socket, to: ReceiveWindow.most)
+        ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes)
       }
       curl_multi_remove_handle(multi.handle, easy)
       if transfer.handle.isConfigured, idle.count < Self.maxIdle { idle.append(transfer.handle) }

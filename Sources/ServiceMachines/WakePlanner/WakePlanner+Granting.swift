@@ -76,7 +76,7 @@ extension WakePlanner {
     guard let index = runs.firstIndex(where: { $0.number == number }) else { return [] }
     let run = runs.remove(at: index)
     let app = run.request.app
-    apps[app]?.runtime.settle(reserved: run.granted, used: runtime)
+    apps[app]?.runtime.charge(runtime, ofReserved: run.granted)
     if end.isFaultOfExtension {
       quarantine(app, run.request, end, now)
     } else if end == .returned {

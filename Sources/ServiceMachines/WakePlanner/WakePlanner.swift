@@ -135,7 +135,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
 
   private mutating func restarted(_ now: Instant) -> [Effect] {
     queue.removeAll()
-    for run in runs { apps[run.request.app]?.runtime.settle(reserved: run.granted, used: run.granted) }
+    for run in runs { apps[run.request.app]?.runtime.charge(run.granted, ofReserved: run.granted) }
     runs.removeAll()
     for app in apps.keys { apps[app]?.running = 0 }
     return tick(now)

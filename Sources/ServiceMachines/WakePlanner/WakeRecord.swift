@@ -50,7 +50,7 @@ public struct WakeRecord: Sendable, Equatable, Codable {
       reserved += slice
     }
 
-    mutating func settle(reserved slice: Duration, used: Duration) {
+    mutating func charge(_ used: Duration, ofReserved slice: Duration) {
       reserved = max(.zero, reserved - slice)
       charged += max(.zero, used)
     }

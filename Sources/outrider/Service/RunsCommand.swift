@@ -69,7 +69,7 @@ enum RunText {
   }
 
   /// A hostile extension has as many rejections and lines as it may.
-  private static let most = 20
+  private static let maxShown = 20
 
   static func details(_ run: RunSummary) -> [String] {
     var lines: [String] = []
@@ -88,6 +88,7 @@ enum RunText {
   }
 
   private static func cut<Element>(_ all: [Element], _ name: String, _ text: (Element) -> String) -> [String] {
-    all.prefix(most).map(text) + (all.count > most ? ["… and \(all.count - most) other \(name) (--json has all)"] : [])
+    all.prefix(maxShown).map(text)
+      + (all.count > maxShown ? ["… and \(all.count - maxShown) other \(name) (--json has all)"] : [])
   }
 }

@@ -145,7 +145,7 @@ import Testing
   @Test func gatesByClass() {
     typealias Change = (inout MachineConditions) -> Void
     let all = Set(TransferClass.allCases)
-    let background: Set<TransferClass> = [.visible, .prefetch]
+    let background: Set<TransferClass> = [.background, .prefetch]
     let table: [(Explanation.Code, Set<TransferClass>, Change)] = [
       (.upgrading, all, { $0.upgradeStep = "journal 3" }), (.offline, all, { $0.isOnline = false }),
       (.captivePortal, all, { $0.isBehindPortal = true }), (.metered, background, { $0.isMetered = true }),
@@ -183,7 +183,7 @@ import Testing
     }
     harness.engine.setConditions(conditions)
     let events = harness.engine.events
-    let specification = harness.specification(origin.url(Trial.path), .visible)
+    let specification = harness.specification(origin.url(Trial.path), .background)
     guard case .added(let id, _) = try await harness.engine.add([specification])[0] else {
       throw Unexpected("not added")
     }

@@ -125,7 +125,7 @@ import Testing
     "one odd answer costs nothing that is there",
     arguments: [200, 206, 412, 416])
   func odd(status: Int) async throws {
-    let outcome = try await Self.fetch(Self.largeData, Self.largeChunks, .visible) { _, nth in
+    let outcome = try await Self.fetch(Self.largeData, Self.largeChunks, .background) { _, nth in
       switch nth {
       case 1: .with { $0.ending = .init(.close, after: .byte(12 << 20)) }
       case 2 where status == 200: .with { $0.range = .ignored }
@@ -141,7 +141,7 @@ import Testing
 
   @Test("F-13 chunks larger than what a server sends at a time come in parts") func cutWithinChunks() async throws {
     let chunks = Trial.chunks(of: Self.largeData, size: 4 << 20)
-    let outcome = try await Self.fetch(Self.largeData, chunks, .visible) { _, _ in
+    let outcome = try await Self.fetch(Self.largeData, chunks, .background) { _, _ in
       .with { $0.ending = .init(.close, after: .byte(3 << 20)) }
     }
     #expect(outcome.isWhole && outcome.requests.count == 7, "\(outcome.end) \(outcome.ranges)")
@@ -152,7 +152,7 @@ import Testing
     var wrong = Self.largeData
     wrong[100] ^= 1
     let bad = Array(wrong)
-    let outcome = try await Self.fetch(Self.largeData, chunks, .visible) { _, nth in
+    let outcome = try await Self.fetch(Self.largeData, chunks, .background) { _, nth in
       nth > 1
         ? nil
         : .with {
@@ -197,7 +197,7 @@ import Testing
     let harness = try Harness()
     let events = harness.engine.events
     let ids = try await harness.engine.add(
-      (1...3).map { harness.specification(origin.url(Trial.path), name: "\($0)", .visible, chunks: Trial.chunks) }
+      (1...3).map { harness.specification(origin.url(Trial.path), name: "\($0)", .background, chunks: Trial.chunks) }
     ).compactMap(\.job)
     var finished = 0
     for await event in events {
@@ -242,7 +242,7 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(clock: clock, files: files)
     let end = try await harness.fetch(
-      harness.specification(origin.url(Trial.path), .visible, chunks: Self.largeChunks))
+      harness.specification(origin.url(Trial.path), .background, chunks: Self.largeChunks))
     await harness.engine.close()
     #expect(end.isFinished && harness.contents() == Self.largeData, "\(end)")
   }
@@ -258,7 +258,7 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(files: files)
     let end = try await harness.fetch(
-      harness.specification(origin.url(Trial.path), .visible, chunks: Self.largeChunks))
+      harness.specification(origin.url(Trial.path), .background, chunks: Self.largeChunks))
     await harness.engine.close()
     #expect(end.isFinished && harness.contents() == Self.largeData, "\(end)")
     let after = origin.requests.map { $0.header("Range") ?? "" }

@@ -27,7 +27,7 @@ import Testing
     defer { origin.stop() }
     let first = try Harness(clock: clock("boot A"))
     let events = first.engine.events
-    let id = try #require(try await first.engine.add([first.specification(origin.url(Trial.path), .visible)])[0].job)
+    let id = try #require(try await first.engine.add([first.specification(origin.url(Trial.path), .background)])[0].job)
     let whole = try #require(try await events.waiting(id).endsIn)
     await first.engine.close()
     #expect(whole > 10, "there is something to wait for: \(whole)")
@@ -67,7 +67,7 @@ import Testing
     defer { origin.stop() }
     let first = try Harness(clock: clock("boot A"))
     let events = first.engine.events
-    let id = try #require(try await first.engine.add([first.specification(origin.url(Trial.path), .visible)])[0].job)
+    let id = try #require(try await first.engine.add([first.specification(origin.url(Trial.path), .background)])[0].job)
     _ = try await events.waiting(id)
     // Thirteen days of running time count, whatever follows.
     first.clock.advance(by: .seconds(13 * 24 * 3600))
@@ -106,7 +106,7 @@ import Testing
   @Test("F-61 Retry-After as a date is converted once: local clocks have no say", arguments: [0] + jumps)
   func retryAfterDate(jump: Int64) async throws {
     let clock = clock("boot", jump)
-    let scene = try await Scene(.visible, clock: clock) { _, nth in
+    let scene = try await Scene(.background, clock: clock) { _, nth in
       nth == 1
         ? .with {
           $0.status = 503
@@ -127,7 +127,7 @@ import Testing
 
   @Test("F-61 suspended for a week in mid-transfer: one more request, and nothing lost") func suspended() async throws {
     let clock = TestClock(jumpsWhenIdle: false)
-    let scene = try await Scene(.visible, digest: Trial.digest, clock: clock) { _, nth in
+    let scene = try await Scene(.background, digest: Trial.digest, clock: clock) { _, nth in
       nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil
     }
     try await scene.engine.received(scene.id, 2 << 20)

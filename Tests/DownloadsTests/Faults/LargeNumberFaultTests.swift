@@ -32,7 +32,7 @@ import Testing
 
     deinit { Files.removeTree(state) }
 
-    func specification(_ name: String = "file", _ transferClass: TransferClass = .visible) -> DownloadSpecification {
+    func specification(_ name: String = "file", _ transferClass: TransferClass = .background) -> DownloadSpecification {
       harness.specification(origin.url(Trial.path), name: name, transferClass)
     }
 
@@ -141,7 +141,7 @@ import Testing
     "F-57 sizes and priorities that can't be meant are refused, one by one",
     arguments: [Int64.min, -1, DownloadSpecification.largestSize + 1, .max])
   func impossible(number: Int64) async throws {
-    let bench = try Bench(options: { $0.freeSpace = FreeSpacePolicy(least: 1 << 20, percent: 1) })
+    let bench = try Bench(options: { $0.freeSpace = FreeSpacePolicy(minimum: 1 << 20, percent: 1) })
     let events = bench.harness.engine.events
     try bench.store.setBudget("app", allows: .max)
     let (good, size, exact, urgent) = (
@@ -223,7 +223,7 @@ import Testing
       "bytes 9223372036854775806-9223372036854775806/9223372036854775807",
     ])
   func madeUpRanges(range: String) async throws {
-    let policy = FreeSpacePolicy(least: 1 << 20, percent: 0)
+    let policy = FreeSpacePolicy(minimum: 1 << 20, percent: 0)
     let status = range.hasPrefix("bytes *") ? "416 Range Not Satisfiable" : "206 Partial Content"
     let answer = "HTTP/1.1 \(status)\r\nContent-Range: \(range)\r\nContent-Length: 3\r\n\r\nabc"
     let trial = try await Trial.run(

@@ -71,7 +71,7 @@ import Testing
 
   @Test(
     "F-71 who serves the right size and wrong bytes is found out, and not asked again",
-    arguments: [TransferClass.foreground, .visible])
+    arguments: [TransferClass.foreground, .background])
   func wrongBytes(transferClass: TransferClass) async throws {
     let outcome = try await Self.fetch(
       transferClass: transferClass,
@@ -98,7 +98,7 @@ import Testing
 
   @Test("F-71 a chunk that two have sent is nobody's fault until one has sent it alone") func mixed() async throws {
     let outcome = try await Self.fetch(
-      transferClass: .visible,
+      transferClass: .background,
       from: [
         // Ends in the middle of its wrong chunk, so that the other one completes it.
         { request, nth in
@@ -152,7 +152,7 @@ import Testing
   // MARK: Other bad days
 
   @Test(
-    "F-71 whatever the first one does, the second has the file", arguments: [TransferClass.foreground, .visible])
+    "F-71 whatever the first one does, the second has the file", arguments: [TransferClass.foreground, .background])
   func otherwise(transferClass: TransferClass) async throws {
     let days: [(String, Handler?)] = [
       ("gone", { _, _ in .status(410) }), ("not there", { _, _ in .status(404) }),
@@ -410,7 +410,7 @@ import Testing
       var all = handlers
       all.insert(Self.ordinary, at: place)
       let outcome = try await Self.fetch(
-        transferClass: random.next() % 2 == 0 ? .foreground : .visible, from: all)
+        transferClass: random.next() % 2 == 0 ? .foreground : .background, from: all)
       #expect(outcome.end.isFinished, "seed \(9000 + batch * 20 + script): \(outcome.end)")
       #expect(outcome.record.history.bannedSources & 1 << UInt64(place) == 0, "the good one isn't blamed")
     }

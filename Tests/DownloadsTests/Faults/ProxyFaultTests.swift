@@ -107,7 +107,7 @@ import Testing
     defer { proxy.stop() }
     let address = proxy.url
     let trial = try await Trial.run(
-      .visible, configure: { Self.secure(&$0) },
+      .background, configure: { Self.secure(&$0) },
       options: {
         $0.transport.authorityFile = Authority.shared.path
         $0.transport.proxy = address

@@ -322,7 +322,7 @@ import Testing
     #expect(never.failure == .gone && never.requests.count == 3)
   }
 
-  @Test("F-24 404 where nobody looks again", arguments: [TransferClass.foreground, .visible]) func notFound(
+  @Test("F-24 404 where nobody looks again", arguments: [TransferClass.foreground, .background]) func notFound(
     transferClass: TransferClass
   ) async throws {
     let trial = try await Trial.run(

@@ -22,10 +22,10 @@ import Testing
     let store = try AssetStore(opening: state)
     let harness = try Harness(clock: clock, store: store)
     let events = harness.engine.events
-    let id = try #require(try await harness.engine.add([harness.specification(origin.url("/a"), .visible)])[0].job)
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url("/a"), .background)])[0].job)
     #expect(try await events.waiting(id).code == .retrying)
     let paused = try #require(
-      try await harness.engine.add([harness.specification(origin.url("/b"), name: "b", .visible)])[0].job)
+      try await harness.engine.add([harness.specification(origin.url("/b"), name: "b", .background)])[0].job)
     harness.engine.pause(paused)
     while try store.job(paused)?.state != .paused { await Task.yield() }
     await harness.engine.close()
@@ -61,7 +61,7 @@ import Testing
       ) { $0.takesUpOpenJobs = false }
       all.append(harness)
       let events = harness.engine.events
-      let specification = harness.specification(origin.url(Trial.path), .visible, digest: Trial.digest)
+      let specification = harness.specification(origin.url(Trial.path), .background, digest: Trial.digest)
       let id = JobID(1)
       let result = try await harness.engine.add([specification])[0]
       #expect(result == (round == 1 ? .added(id, generation: 1) : .alreadyScheduled(id)))

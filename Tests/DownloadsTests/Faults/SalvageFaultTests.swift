@@ -43,7 +43,7 @@ import Testing
       if backup == .older { try store.backUpIfDue() }
       let harness = try Harness(clock: TestClock(jumpsWhenIdle: false), store: store)
       first = harness
-      let wanted = harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)
+      let wanted = harness.specification(origin.url(Trial.path), .background, chunks: Trial.chunks)
       specification = wanted
       let events = harness.engine.events
       let id = try #require(try await harness.engine.add([wanted])[0].job)
@@ -105,7 +105,7 @@ import Testing
     defer { origin.stop() }
     let harness = try Harness(folder: folder, files: files)
     let end = try await harness.fetch(
-      harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks))
+      harness.specification(origin.url(Trial.path), .background, chunks: Trial.chunks))
     #expect(end == .finished("\(folder)/file", Int64(Trial.size)), "\(end)")
     await harness.engine.close()
     #expect(harness.contents() == Trial.bytes)
@@ -203,8 +203,10 @@ import Testing
     let harness = try Harness(folder: folder, clock: TestClock(jumpsWhenIdle: false), files: files)
     let events = harness.engine.events
     let id = try #require(
-      try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)])[0]
-        .job)
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .background, chunks: Trial.chunks)])[
+        0
+      ]
+      .job)
     #expect(try await events.waiting(id).code == .volume)
     #expect(try harness.journal.job(id)?.partial == nil, "nothing is durable that wasn't synchronised")
     #expect(origin.requests.isEmpty)
@@ -226,7 +228,8 @@ import Testing
     let first = try Harness(clock: TestClock(jumpsWhenIdle: false))
     let events = first.engine.events
     let id = try #require(
-      try await first.engine.add([first.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)])[0].job)
+      try await first.engine.add([first.specification(origin.url(Trial.path), .background, chunks: Trial.chunks)])[0]
+        .job)
     _ = try await events.waiting(id)
     await first.engine.close()
     let place = Harness.staging(first.folder)

@@ -19,7 +19,7 @@ import Testing
   @Test(
     "F-63 large prefetches that fill an origin make room for a small essential file",
     arguments: [
-      TransferClass.essential, .visible,
+      TransferClass.essential, .background,
     ])
   func fullOrigin(transferClass: TransferClass) {
     var scheduler = Scheduler()
@@ -50,7 +50,7 @@ import Testing
       scheduler.enqueue(SchedulerTests.entry(Int64(number), origin: UInt32(number), .prefetch), now: .zero)
     }
     #expect(Self.start(&scheduler).count == 7)
-    scheduler.enqueue(SchedulerTests.entry(99, origin: 99, .visible), now: .zero)
+    scheduler.enqueue(SchedulerTests.entry(99, origin: 99, .background), now: .zero)
     guard case .yield? = Self.next(&scheduler) else {
       Issue.record("it waits for a prefetch to end")
       return
@@ -67,11 +67,12 @@ import Testing
       let record = JobRecord(
         id: JobID(Int64(number)),
         specification: DownloadSpecification(
-          app: "app", identifier: "\(number)", url: "https://a.example/f", transferClass: .visible, directory: "/tmp",
+          app: "app", identifier: "\(number)", url: "https://a.example/f", transferClass: .background,
+          directory: "/tmp",
           fileName: "f"), enqueued: moment)
       scheduler.enqueue(
         Scheduler.Entry(
-          id: record.id, app: 1, origin: 0, transferClass: .visible, priority: 0, rest: nil,
+          id: record.id, app: 1, origin: 0, transferClass: .background, priority: 0, rest: nil,
           since: TransferEngine.sinceBoot(record.enqueued, clock)), now: clock.boot)
     }
     let first = Self.start(&scheduler)
@@ -149,7 +150,7 @@ import Testing
     conditions.isSavingPower = isSavingPower
     let isSilent = Mutex(true)
     // Held from the start: a request that was out already would have some of the bytes.
-    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false), conditions: conditions) {
+    let scene = try await Scene(.background, clock: TestClock(jumpsWhenIdle: false), conditions: conditions) {
       request, _ in
       isSilent.withLock { $0 } ? .cut(after: .byte(request.header("Range") == nil ? 2 << 20 : 0), .silence) : nil
     }
@@ -158,10 +159,10 @@ import Testing
     // The app comes to the foreground: it starts regardless.
     scene.engine.setClass(.foreground, of: scene.id)
     try await scene.engine.received(scene.id, 2 << 20)
-    scene.engine.setClass(.visible, of: scene.id)
+    scene.engine.setClass(.background, of: scene.id)
     try await scene.engine.isHeld(scene.id, by: gate)
     let record = try #require(try scene.harness.journal.job(scene.id))
-    #expect(record.state == .open && record.transferClass == .visible)
+    #expect(record.state == .open && record.transferClass == .background)
     #expect(record.partial?.durableOffset ?? 0 >= 2 << 20, "every byte was kept")
     #expect(record.history.fruitlessAttempts == 0)
     let requests = scene.origin.requests.count
@@ -196,7 +197,7 @@ import Testing
 
   @Test("F-65 a gate closes in mid-transfer, and opens again", arguments: Gate.allCases)
   func closesAndOpens(gate: Gate) async throws {
-    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
+    let scene = try await Scene(.background, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
     try await scene.engine.received(scene.id, 2 << 20)
     let (conditions, code) = Self.conditions(gate, scene.clock)
     scene.engine.setConditions(conditions)
@@ -218,7 +219,7 @@ import Testing
 
   @Test("F-65 a gate closes while the service is away: what waits goes on when it opens", arguments: Gate.allCases)
   func closedAtStart(gate: Gate) async throws {
-    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
+    let scene = try await Scene(.background, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
     try await scene.engine.received(scene.id, 2 << 20)
     await scene.engine.close()
     let second = try Harness(
@@ -254,8 +255,10 @@ import Testing
     let harness = try Harness(folder: folder, clock: TestClock(jumpsWhenIdle: false), files: files)
     let events = harness.engine.events
     let id = try #require(
-      try await harness.engine.add([harness.specification(origin.url(Trial.path), .visible, chunks: Trial.chunks)])[0]
-        .job)
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .background, chunks: Trial.chunks)])[
+        0
+      ]
+      .job)
     try await until { files.count(.open) >= 3 }
     var conditions = MachineConditions()
     conditions.isMetered = true
@@ -272,7 +275,7 @@ import Testing
 
   @Test("a job is paused while its partial file is looked at: nothing is asked for while the journal takes its time")
   func pausedWhileOpening() async throws {
-    let scene = try await Scene(.visible, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
+    let scene = try await Scene(.background, clock: TestClock(jumpsWhenIdle: false), reply: Self.silentAtHalf)
     try await scene.engine.received(scene.id, 2 << 20)
     await scene.engine.close()
     let (disk, commit) = (Latch(), Latch())

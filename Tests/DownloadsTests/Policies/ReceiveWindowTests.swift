@@ -67,7 +67,7 @@ import Testing
     _ = run(&window, &link, seconds: 20, others: 0, from: &now)
     // Somebody in the foreground fills 250 ms of queue.
     let beside = run(&window, &link, seconds: 20, others: 1_250_000 * 0.25, from: &now)
-    #expect(window.limit == ReceiveWindow.least, "down to the least: \(beside)")
+    #expect(window.limit == ReceiveWindow.minBytes, "down to the least: \(beside)")
     let after = run(&window, &link, seconds: 30, others: 0, from: &now)
     #expect(after.rate > 1_000_000, "\(after)")
   }
@@ -88,7 +88,7 @@ import Testing
         roundTrip: .microseconds(Int.random(in: 0...3_000_000, using: &random)),
         bytesPerRoundTrip: Int.random(in: 0...1 << 30, using: &random))
       if let new = window.look(sample, at: .milliseconds(look * 3500)) {
-        #expect((ReceiveWindow.least...ReceiveWindow.most).contains(new))
+        #expect((ReceiveWindow.minBytes...ReceiveWindow.maxBytes).contains(new))
       }
     }
   }
@@ -104,7 +104,7 @@ import Testing
       _ = window.look(.init(roundTrip: .milliseconds(200), bytesPerRoundTrip: bytes), at: now)
     }
     let low = window.limit ?? .max
-    #expect(low == ReceiveWindow.least)
+    #expect(low == ReceiveWindow.minBytes)
     for _ in 0..<(3 * 60) {
       now += .seconds(1)
       _ = window.look(.init(roundTrip: .milliseconds(200), bytesPerRoundTrip: window.limit ?? 0), at: now)
@@ -134,7 +134,7 @@ import Testing
     var size = socklen_t(4)
     getsockopt(client, Int32(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, &size)
     #expect(value > 0 && value <= 65_536, "\(value)")
-    ReceiveSocket.limit(client, to: ReceiveWindow.most)
+    ReceiveSocket.limit(client, to: ReceiveWindow.maxBytes)
     getsockopt(client, Int32(IPPROTO_TCP), TCP_WINDOW_CLAMP, &value, &size)
     #expect(value > 65_536, "\(value)")
     #expect(ReceiveSocket.sample(-1) == nil)

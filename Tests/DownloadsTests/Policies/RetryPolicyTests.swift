@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RetryPolicyTests {
   @Test(
     arguments: [
-      (.foreground, false, 6, 1, 60), (.essential, true, 10, 1, 60), (.visible, false, nil, 30, 3600),
+      (.foreground, false, 6, 1, 60), (.essential, true, 10, 1, 60), (.background, false, nil, 30, 3600),
       (.prefetch, true, nil, 30, 18000),
     ] as [(TransferClass, Bool, Int?, Int64, Int64)])
   func classes(transferClass: TransferClass, isIdle: Bool, limit: Int?, base: Int64, cap: Int64) {

@@ -20,7 +20,7 @@ final class HTTP2Peer: Sendable {
   let port: UInt16
   private let listener: Listener
   private let stop: StopSignal
-  private let threads = Threads(most: 64)
+  private let threads = Threads(max: 64)
   private let server: TLSServer
   private let state = Mutex<[Record]>([])
   private let content: Content

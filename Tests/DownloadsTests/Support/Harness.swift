@@ -28,7 +28,7 @@ final class Harness: Sendable {
     hosts.allowsPlainHTTPToLoopback = true
     hosts.allowsAnyPort = true
     var options = EngineOptions(transport: TransportOptions(addresses: addresses, hosts: hosts))
-    options.freeSpace = FreeSpacePolicy(least: 0, percent: 0)
+    options.freeSpace = FreeSpacePolicy(minimum: 0, percent: 0)
     options.seed = 1
     // libcurl goes by real time, which a loaded machine has little of.
     options.transport.connectTimeout = .seconds(600)

@@ -158,7 +158,7 @@ final class Connections: EnginePart, TransportClient {
         // Promoted, or on a connection that a background transfer had before.
         if segment.link.window.limit != nil {
           segment.link.window = ReceiveWindow()
-          transport.limitWindow(of: segment.transfer, to: ReceiveWindow.most)
+          transport.limitWindow(of: segment.transfer, to: ReceiveWindow.maxBytes)
         }
         continue
       }

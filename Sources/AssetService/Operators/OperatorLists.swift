@@ -5,27 +5,23 @@ internal import ServiceProtocol
 
 /// Lists that may have thousands of elements. What they are made of is taken at once, and they are made of it where the
 /// service isn't held up by that.
-extension AssetService {
+enum OperatorLists {
   typealias List = @Sendable () -> Result<Reply, ServiceFailure>
 
   private static let maxElements = 10_000
 
-  /// nil: it asks for no list.
-  func list(_ request: ClientRequest) -> List? {
-    let store = store
-    switch request {
-    case .downloads(let app):
-      do throws(ServiceFailure) { if let app { try known(app) } } catch { return { [error] in .failure(error) } }
-      let all = downloads.filter { app == nil || $0.key == app }
-      return { .success(.downloadList(Self.summaries(of: all))) }
-    case .runs(let app, let limit):
-      let count = min(max(limit, 1), Self.maxElements)
-      return { .success(.runs(ServiceJournal.wakes(in: store, of: app, last: count))) }
-    case .log(let app, let limit):
-      let count = min(max(limit, 1), Self.maxElements)
-      return { Self.lines(in: store, of: app, last: count).map { .log($0) } }
-    default: return nil
-    }
+  static func downloads(_ all: [String: [String: ScheduledDownload]]) -> List {
+    { .success(.downloadList(summaries(of: all))) }
+  }
+
+  static func runs(in store: AssetStore, of app: String?, _ limit: Int) -> List {
+    let count = min(max(limit, 1), maxElements)
+    return { .success(.runs(ServiceJournal.wakes(in: store, of: app, last: count))) }
+  }
+
+  static func log(in store: AssetStore, of app: String?, _ limit: Int) -> List {
+    let count = min(max(limit, 1), maxElements)
+    return { lines(in: store, of: app, last: count).map { .log($0) } }
   }
 
   private static func summaries(of all: [String: [String: ScheduledDownload]]) -> [DownloadSummary] {

@@ -35,7 +35,7 @@ final class Transfers: Sendable {
 
   /// What was asked for lately; of the others the journal knows.
   private struct Known {
-    static let most = 8192
+    static let maxCount = 8192
     var keys: [JobID: Key] = [:]
     var jobs: [Key: JobID] = [:]
   }
@@ -120,7 +120,7 @@ final class Transfers: Sendable {
 
   private func remember(_ id: JobID, _ key: Key) {
     known.withLock { known in
-      if known.keys.count >= Known.most { known = Known() }
+      if known.keys.count >= Known.maxCount { known = Known() }
       known.keys[id] = key
       known.jobs[key] = id
     }

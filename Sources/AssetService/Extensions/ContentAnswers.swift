@@ -4,26 +4,42 @@ internal import ServiceMachines
 internal import ServiceProtocol
 
 /// What extensions answer to content requests.
-extension AssetService {
+final class ContentAnswers {
   /// Of one answer; the rest is counted in the log.
   private static let maxRejected = 1000
 
-  func answered(_ app: String, _ number: Int64, _ verdict: DownloadRules.Verdict) {
+  private let runs: RunTable
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let freshAnswers: AccessRenewal
+  private let news: ServiceNews
+
+  init(
+    runs: RunTable, decider: Decider, downloads: DownloadTable, freshAnswers: AccessRenewal, news: ServiceNews
+  ) {
+    self.runs = runs
+    self.decider = decider
+    self.downloads = downloads
+    self.freshAnswers = freshAnswers
+    self.news = news
+  }
+
+  func take(_ verdict: DownloadRules.Verdict, of app: String, run number: Int64) {
     var accepted: [PlannedDownload] = []
     var renewed = 0
     for download in verdict.accepted {
       var value = DownloadValue(download)
-      value.applicationGroupIdentifier = shared.names.shared(value.applicationGroupIdentifier)
-      if takeFreshAnswer(value, of: app) {
+      value.applicationGroupIdentifier = downloads.shared.names.shared(value.applicationGroupIdentifier)
+      if freshAnswers.take(value, of: app) {
         renewed += 1
         continue
       }
-      value.uniqueIdentifier = unused(value.uniqueIdentifier, of: app)
-      downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
+      value.uniqueIdentifier = downloads.unused(value.uniqueIdentifier, of: app)
+      downloads.insert(value, of: app)
       accepted.append(value.planned)
     }
     for download in verdict.rejectedDownloads.prefix(Self.maxRejected) {
-      rejected[app, default: [:]][download.identifier] = DownloadValue(download)
+      downloads.rejected[app, default: [:]][download.identifier] = DownloadValue(download)
     }
     let told = Array(verdict.rejected.prefix(Self.maxRejected))
     runs[number]?.summary.downloads = .init(
@@ -33,24 +49,24 @@ extension AssetService {
       })
     if verdict.rejected.count > told.count {
       runs[number]?.summary.downloads.furtherRejected = verdict.rejected.count - told.count
-      log(
+      news.log(
         app, "rejected",
         "run \(number): \(verdict.rejected.count) downloads; the extension is told of the first \(told.count)")
     }
     // Without a gate the run goes on to its callbacks, beginning with those of what was rejected just now.
-    if core.apps[app]?.lifecycle.gate.isClosed == false {
+    if decider.core.apps[app]?.lifecycle.gate.isClosed == false {
       runs[number]?.isReady = true
-      process(.app(app, .router(.extensionReady(run: number))))
+      decider.process(.app(app, .router(.extensionReady(run: number))))
     }
-    process(.app(app, .answered(run: number, accepted: accepted, rejected: told)))
-    rejected[app] = nil
-    giveUpFreshAnswers(of: app)
+    decider.process(.app(app, .answered(run: number, accepted: accepted, rejected: told)))
+    downloads.rejected[app] = nil
+    freshAnswers.giveUp(of: app)
   }
 
   /// Rejected downloads get names, and the extension is told of each.
-  func stage(_ app: String, _ all: [RejectedDownload]) -> [CoreEvent] {
+  func name(_ all: [RejectedDownload], of app: String) -> [CoreEvent] {
     // What the machines took on, or have refused by name, isn't meant.
-    let machines = core.apps[app]
+    let machines = decider.core.apps[app]
     var unplanned: [String: DownloadValue] = [:]
     for (unique, download) in downloads[app] ?? [:]
     where download.entry == nil && machines?.registry.entries[unique] == nil
@@ -61,9 +77,9 @@ extension AssetService {
     report(all, of: app)
     return all.map { one in
       var value: DownloadValue
-      if let download = rejected[app]?.removeValue(forKey: one.identifier) {
+      if let download = downloads.rejected[app]?.removeValue(forKey: one.identifier) {
         value = download
-        value.uniqueIdentifier = unused(value.uniqueIdentifier, of: app)
+        value.uniqueIdentifier = downloads.unused(value.uniqueIdentifier, of: app)
       } else {
         // It was given a name when it was accepted.
         value =
@@ -73,24 +89,15 @@ extension AssetService {
             fileSize: nil)
       }
       value.state = -1
-      downloads[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
+      downloads.insert(value, of: app)
       return .app(
         app, .rejected(download: value.uniqueIdentifier, failure: .framework(Int(one.code), one.reason)))
     }
   }
 
-  /// The unique identifier that an extension gave, where it is one and nothing had it before: it names a file, and what the
-  /// engine once made of another download under it would be taken for the result. Otherwise a new one.
-  func unused(_ uniqueIdentifier: String, of app: String) -> String {
-    guard UUID(uuidString: uniqueIdentifier) != nil, downloads[app]?[uniqueIdentifier] == nil,
-      transfers.record(.init(app: app, download: uniqueIdentifier)) == nil
-    else { return UUID().uuidString }
-    return uniqueIdentifier
-  }
-
   /// In the summary of the run that answered it: what isn't wrong in itself may still have no place before the first launch.
   private func report(_ rejected: [RejectedDownload], of app: String) {
-    guard let number = runs.first(where: { $0.value.app == app && $0.value.generation != nil })?.key,
+    guard let number = runs.runs.first(where: { $0.value.app == app && $0.value.generation != nil })?.key,
       let downloads = runs[number]?.summary.downloads
     else { return }
     let known = Set(downloads.rejected.map(\.identifier))

@@ -1,24 +1,38 @@
 internal import AppBundles
-internal import AssetModel
 internal import AssetStore
 internal import Downloads
-internal import Foundation
-internal import Glibc
 internal import LinuxSystem
-internal import Logging
-internal import ServiceMachines
-internal import ServiceProtocol
 
 /// Room for downloads: what carries the mark goes, the oldest first (B56, B57, B59).
-extension AssetService {
+final class SpaceReclaimer {
+  private let clients: ClientRegistry
+  private let runs: RunTable
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let files: DownloadFiles
+  private let news: ServiceNews
+  private let plan: TransferPlan
+
+  init(
+    clients: ClientRegistry, runs: RunTable, decider: Decider, downloads: DownloadTable, files: DownloadFiles,
+    news: ServiceNews, plan: TransferPlan
+  ) {
+    self.clients = clients
+    self.runs = runs
+    self.decider = decider
+    self.downloads = downloads
+    self.files = files
+    self.news = news
+    self.plan = plan
+  }
+
   /// Without inodes it isn't bytes that count: so many files go at once.
   private static let filesAtOnce = 16
 
   /// A volume is short. Returns when what can go has gone: whether something has.
-  @discardableResult
   func makeRoom(_ shortage: SpaceShortage) async -> Bool {
-    let groups = (try? Files.names(in: configuration.paths.groups))?.filter(Containers.isValid) ?? []
-    let containers = groups.map { plan.container(of: $0) }.filter {
+    let groups = (try? Files.names(in: plan.groups))?.filter(Containers.isValid) ?? []
+    let containers = groups.map(plan.container).filter {
       (try? Files.identity(of: $0))?.device == shortage.device
     }
     let found = await Task.detached {
@@ -44,7 +58,8 @@ extension AssetService {
     }
     guard removed > 0 else { return false }
     let missing = max(0, shortage.purgeUntil - shortage.free - freed)
-    log(nil, "purged", "\(removed) files, \(freed) bytes" + (missing > 0 ? "; \(missing) bytes are still missing" : ""))
+    news.log(
+      nil, "purged", "\(removed) files, \(freed) bytes" + (missing > 0 ? "; \(missing) bytes are still missing" : ""))
     return true
   }
 
@@ -54,11 +69,8 @@ extension AssetService {
 
   /// Of apps that are connected, or whose extension is at work: both may have a file open, or are about to look whether it is there.
   private var containersInUse: Set<String> {
-    let connected = clients.clients.values.compactMap { client -> String? in
-      if case .app(let app) = client.identity { app } else { nil }
-    }
-    let apps = Set(connected + runs.values.filter(\.isAtWork).map(\.app))
-    return Set(apps.flatMap { description(of: $0)?.appGroups ?? [] }.map { plan.container(of: $0) })
+    let apps = Set(clients.apps + runs.appsAtWork)
+    return Set(apps.flatMap { decider.description(of: $0)?.appGroups ?? [] }.map(plan.container))
   }
 
   private struct Undelivered {
@@ -70,7 +82,7 @@ extension AssetService {
   /// Files that three recipients in a row ended over: nobody else waits for them.
   private func undelivered(on device: UInt64) -> [Undelivered] {
     var found: [Undelivered] = []
-    for (app, all) in downloads {
+    for (app, all) in downloads.byApp {
       for (unique, download) in all where download.isUndelivered && !download.isDiscarded {
         guard let file = try? Files.identity(of: plan.path(of: download.value)), file.device == device else { continue }
         let candidate = PurgeCandidate(
@@ -84,20 +96,7 @@ extension AssetService {
 
   private func purge(_ app: String, _ unique: String) {
     downloads[app]?[unique]?.isDiscarded = true
-    discard(app, unique)
-    log(app, "purged", "the undelivered download \(unique)")
-  }
-
-  /// From now on the file may be purged, wherever it is moved (B56). Before anybody is told of it, so that there is no moment
-  /// at which it is somebody's without the mark.
-  func mark(_ path: String) {
-    guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return }
-    do throws(SystemCallError) {
-      if try !PurgeMark.set(on: file) {
-        configuration.logger.debug("\(path) can't be purged: its volume keeps no attributes of users")
-      }
-    } catch {
-      configuration.logger.warning("\(path) isn't marked as purgeable: \(error)")
-    }
+    files.discard(app, unique)
+    news.log(app, "purged", "the undelivered download \(unique)")
   }
 }

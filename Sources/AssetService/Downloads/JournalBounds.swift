@@ -11,8 +11,8 @@ struct JournalBounds {
   private var settled = 0
   private var lastLook: Int64?
 
-  /// A download is over; `wall`: nanoseconds since 1970. Returns whether it is time to look.
-  mutating func settle(wall: Int64) -> Bool {
+  /// Counts a download that is over; `wall`: nanoseconds since 1970. Returns whether it is time to look.
+  mutating func count(wall: Int64) -> Bool {
     settled += 1
     guard settled < Self.settlements, let lastLook, abs(wall - lastLook) < Self.interval else {
       (settled, self.lastLook) = (0, wall)

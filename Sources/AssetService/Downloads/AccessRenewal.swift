@@ -6,15 +6,37 @@ internal import ServiceProtocol
 
 /// An access that expired in the middle of a download (401 or 403 at a resume): the extension is asked once for another
 /// request of the same identifier, and the download goes on from the bytes that are there.
-extension AssetService {
+final class AccessRenewal {
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let transfers: Transfers
+  private let plan: TransferPlan
+  private let news: ServiceNews
+  private let thread: ServiceThread
+  private let logger: Logger
+  private var awaited = FreshAnswers()
+
+  init(
+    decider: Decider, downloads: DownloadTable, transfers: Transfers, plan: TransferPlan, news: ServiceNews,
+    thread: ServiceThread, logger: Logger
+  ) {
+    self.decider = decider
+    self.downloads = downloads
+    self.transfers = transfers
+    self.plan = plan
+    self.news = news
+    self.thread = thread
+    self.logger = logger
+  }
+
   /// Whether `failure` isn't told to anybody for now, because another request is asked for or is there already.
-  func asksAfresh(_ app: String, _ unique: String, _ record: JobRecord, _ failure: TransferFailure) -> Bool {
+  func asks(_ app: String, _ unique: String, _ record: JobRecord, _ failure: TransferFailure) -> Bool {
     guard failure.isRefusedAccess, let download = downloads[app]?[unique], let entry = download.entry, !entry.isManifest
     else { return false }
     if download.isDiscarded { return false }
     if download.hasFreshAnswer, !entry.isCancelling, differs(record.specification, from: download.value) {
       // The service died between the answer and the engine's journal.
-      Task { await self.resumeDownload(app, unique) }
+      resumeLater(app, unique)
       return true
     }
     guard !download.hasFreshAnswer, !entry.isCancelling, record.leftover != nil else {
@@ -22,28 +44,28 @@ extension AssetService {
       transfers.cancel(.init(app: app, download: unique))
       return false
     }
-    guard freshAnswers.insert(unique, of: app, failure) else { return true }
-    log(app, "expired", "\(Printable.text(download.value.identifier)): \(failure.detail)")
-    change(app, unique) {
+    guard awaited.insert(unique, of: app, failure) else { return true }
+    news.log(app, "expired", "\(Printable.text(download.value.identifier)): \(failure.detail)")
+    downloads.change(app, unique) {
       $0.waiting = .init(
         code: Explanation.Code.challenge.rawValue, data: ["lastError": failure.detail],
         remedy: "the extension's next answer, which is asked for")
     }
-    process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
-    process(.app(app, .lifecycle(.accessExpired)))
+    decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
+    decider.process(.app(app, .lifecycle(.accessExpired)))
     // Whatever becomes of that request has its own time; this is for one that is never answered.
-    Task { [weak self] in
-      guard (try? await Task.sleep(for: Self.longestWaitForAnswer)) != nil else { return }
-      await self?.giveUpFreshAnswer(unique, of: app)
+    Task { [thread] in
+      guard (try? await Task.sleep(for: AccessRenewal.longestWait)) != nil else { return }
+      await thread.service?.giveUpFreshAnswer(unique, of: app)
     }
     return true
   }
 
-  private static let longestWaitForAnswer: Duration = .minutes(30)
+  private static let longestWait: Duration = .minutes(30)
 
   /// Whether `value`, which the extension answered, is another request for a download that waits for one.
-  func takeFreshAnswer(_ value: DownloadValue, of app: String) -> Bool {
-    for unique in freshAnswers.uniqueIdentifiers(of: app) {
+  func take(_ value: DownloadValue, of app: String) -> Bool {
+    for unique in awaited.uniqueIdentifiers(of: app) {
       guard var download = downloads[app]?[unique], download.entry != nil,
         download.value.identifier == value.identifier,
         download.value.applicationGroupIdentifier == value.applicationGroupIdentifier,
@@ -53,50 +75,49 @@ extension AssetService {
       download.value.url = value.url
       download.value.httpHeaders = value.httpHeaders
       download.hasFreshAnswer = true
-      do { try write(download, of: app) } catch {
-        configuration.logger.error("a fresh answer can't be written down: \(error)", metadata: ["app": "\(app)"])
+      do { try decider.write(download, of: app) } catch {
+        logger.error("a fresh answer can't be written down: \(error)", metadata: ["app": "\(app)"])
         return false
       }
       downloads[app]?[unique] = download
-      freshAnswers.remove(unique, of: app)
-      Task { await self.resumeDownload(app, unique) }
+      awaited.remove(unique, of: app)
+      resumeLater(app, unique)
       return true
     }
     return false
   }
 
+  private func resumeLater(_ app: String, _ unique: String) {
+    thread.later { await $0.parts.freshAnswers.resume(app, unique) }
+  }
+
   /// The engine takes the new request over from what the old one left.
-  private func resumeDownload(_ app: String, _ unique: String) async {
+  func resume(_ app: String, _ unique: String) async {
     guard let download = downloads[app]?[unique], let entry = download.entry, !entry.isCancelling else { return }
     do {
       let result = try await transfers.add([request(app, download.value, entry)])[0]
       if entry.isPaused { transfers.pause(.init(app: app, download: unique)) }
-      process(.app(app, .registry(event(unique, result))))
+      decider.process(.app(app, .registry(result.event(unique))))
     } catch is EngineClosed {
       // The service stops: the next one finds it.
     } catch {
       let failure = Failure.framework(102, "the journal can't take it: \(error)")
-      process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
+      decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
     }
   }
 
   /// No answer comes: everybody is told what the download failed with.
-  func giveUpFreshAnswers(of app: String) {
-    for (unique, failure) in freshAnswers.takeAll(of: app) { giveUp(unique, of: app, failure) }
+  func giveUp(of app: String) {
+    for (unique, failure) in awaited.takeAll(of: app) {
+      transfers.cancel(.init(app: app, download: unique))
+      let settlement = Settlement.failed(Failure(failure, isRestricted: false))
+      decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
+    }
   }
 
-  private func giveUpFreshAnswer(_ unique: String, of app: String) {
-    guard freshAnswers.uniqueIdentifiers(of: app).contains(unique) else { return }
-    giveUpFreshAnswers(of: app)
-  }
-
-  private func giveUp(_ unique: String, of app: String, _ failure: TransferFailure) {
-    transfers.cancel(.init(app: app, download: unique))
-    process(
-      .app(
-        app,
-        .registry(
-          .engineSettled(uniqueIdentifier: unique, settlement: .failed(Failure(failure, isRestricted: false))))))
+  /// The same, if one of them still waits.
+  func giveUp(_ unique: String, of app: String) {
+    if awaited.uniqueIdentifiers(of: app).contains(unique) { giveUp(of: app) }
   }
 
   private func differs(_ specification: DownloadSpecification, from value: DownloadValue) -> Bool {
@@ -107,7 +128,7 @@ extension AssetService {
   private func request(
     _ app: String, _ value: DownloadValue, _ entry: DownloadRegistry.Entry
   ) -> DownloadSpecification {
-    let machines = core.apps[app]
+    let machines = decider.core.apps[app]
     return plan.specification(
       app, value, urgency: entry.urgency, owner: entry.owner, budget: machines?.budgets[value.uniqueIdentifier],
       domains: machines?.restrictions.isActive == true ? machines?.facts.limits.domains : nil)

@@ -33,19 +33,24 @@ struct TransferPlan {
     _ app: String, _ value: DownloadValue, urgency: DownloadRegistry.Urgency, owner: DownloadRegistry.Owner,
     budget: Restrictions.Budget?, domains: [String]?
   ) -> DownloadSpecification {
-    let transferClass: TransferClass =
-      switch urgency {
-      case .foreground: .foreground
-      case .essential: .essential
-      case .background: owner == .app ? .visible : .prefetch
-      }
     return DownloadSpecification(
       app: app, identifier: value.uniqueIdentifier, url: value.url,
       method: value.httpMethod.isEmpty ? "GET" : value.httpMethod, body: value.httpBody.map(Array.init) ?? [],
       headers: value.httpHeaders.sorted { $0.key < $1.key }.map { Download.Header(name: $0.key, value: $0.value) },
-      transferClass: transferClass, isEssential: value.isEssential, priority: value.priority,
+      transferClass: Self.transferClass(urgency, owner), isEssential: value.isEssential, priority: value.priority,
       declaredSize: value.fileSize, directory: directory(of: value), fileName: fileName(of: value),
       allowedDomains: domains, budget: budget.map { Self.name(of: $0, app) }, isManifest: value.isManifest)
+  }
+
+  /// `owner`: nil where that isn't known any more.
+  static func transferClass(
+    _ urgency: DownloadRegistry.Urgency, _ owner: DownloadRegistry.Owner?
+  ) -> TransferClass {
+    switch urgency {
+    case .foreground: .foreground
+    case .essential: .essential
+    case .background: owner == .app ? .background : .prefetch
+    }
   }
 
   static func name(of budget: Restrictions.Budget, _ app: String) -> String { "\(app)/\(budget.rawValue)" }

@@ -3,8 +3,31 @@ internal import HostProtocol
 internal import ServiceMachines
 internal import ServiceProtocol
 
-/// Telling delegates and extensions of what happens to downloads.
-extension AssetService {
+/// Tells delegates and extensions what happens to downloads.
+final class DelegateCalls {
+  private let clients: ClientRegistry
+  private let runs: RunTable
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let challenges: PendingChallenges
+  private let files: DownloadFiles
+  private let plan: TransferPlan
+
+  init(
+    clients: ClientRegistry, runs: RunTable, decider: Decider, downloads: DownloadTable, challenges: PendingChallenges,
+    files: DownloadFiles, plan: TransferPlan
+  ) {
+    self.clients = clients
+    self.runs = runs
+    self.decider = decider
+    self.downloads = downloads
+    self.challenges = challenges
+    self.files = files
+    self.plan = plan
+  }
+
+  // MARK: What nobody answers
+
   func notify(_ app: String, _ recipients: [Recipient], _ occurrence: EventRouter.Occurrence) {
     guard let scheduled = downloads[app]?[occurrence.uniqueIdentifier] else { return }
     for recipient in recipients {
@@ -27,7 +50,6 @@ extension AssetService {
     }
   }
 
-  /// Of each kind and download, one is on its way at most: the extension may be at work with something else.
   private func notify(_ run: Int64, _ scheduled: ScheduledDownload, _ kind: EventRouter.Kind) {
     guard let active = runs[run], !active.isEnding else { return }
     var value = scheduled.value
@@ -41,36 +63,30 @@ extension AssetService {
       call = .progress(download, totalWritten: scheduled.received, totalExpected: scheduled.expected)
     case .challenge, .failed, .finished: return
     }
-    let notice = ActiveRun.Notice(kind: kind, uniqueIdentifier: value.uniqueIdentifier)
-    if runs[run]?.notices.insert(notice).inserted == true { active.run.send(.notice(kind, call)) }
+    runs.send(.init(kind: kind, uniqueIdentifier: value.uniqueIdentifier), .notice(kind, call), to: run)
   }
 
-  /// An extension has set a delegate, or taken it away (B31).
-  func observe(_ isObserving: Bool, app: String, run: Int64) {
-    guard let active = runs[run], !active.isEnding else { return }
-    process(.app(app, .router(.observing(recipient: .delegate(run: run), isObserving: isObserving))))
-  }
+  // MARK: What is answered
 
   func call(_ app: String, _ recipient: Recipient, _ occurrence: EventRouter.Occurrence) {
     let number = occurrence.number
     guard let scheduled = downloads[app]?[occurrence.uniqueIdentifier] else {
       // Nobody knows it any more.
-      return process(.app(app, .router(.dropped(number: number))))
+      return decider.process(.app(app, .router(.dropped(number: number))))
     }
-    if occurrence.kind == .finished { mark(plan.path(of: scheduled.value)) }
+    if occurrence.kind == .finished { files.mark(plan.path(of: scheduled.value)) }
     switch recipient {
     case .connection(let connection):
       guard let event = delegateEvent(scheduled, occurrence) else { return }
       clients.send(.call(id: UInt64(number), event: event), to: ConnectionID(number: connection))
     case .entryPoint(let run), .delegate(let run):
-      guard let command = command(scheduled, occurrence, for: recipient), runs[run] != nil else {
-        return process(.app(app, .router(.left(recipient: recipient))))
+      guard let command = command(scheduled, occurrence, for: recipient), let isEnding = runs[run]?.isEnding else {
+        return decider.process(.app(app, .router(.left(recipient: recipient))))
       }
-      if runs[run]?.isEnding == true {
-        return process(.app(app, .router(.notCalled(number: number, recipient: recipient))))
+      if isEnding {
+        return decider.process(.app(app, .router(.notCalled(number: number, recipient: recipient))))
       }
-      runs[run]?.calls.insert(number)
-      runs[run]?.run.send(command)
+      runs.send(command, number: number, to: run)
     }
   }
 
@@ -91,7 +107,7 @@ extension AssetService {
     case .finished:
       value.state = 3
       return .finished(value, path: plan.path(of: value))
-    case .challenge: return challengeValues[occurrence.number].map { .challenge(value, $0) }
+    case .challenge: return challenges[occurrence.number].map { .challenge(value, $0) }
     case .began, .paused, .progress: return nil
     }
   }
@@ -113,7 +129,7 @@ extension AssetService {
       value.state = 3
       call = .finished(Download(value), path: plan.path(of: value))
     case .challenge:
-      guard let asked = challengeValues[number] else { return nil }
+      guard let asked = challenges[number] else { return nil }
       call = .challenge(
         Download(value),
         ChallengeDescription(

@@ -1,0 +1,125 @@
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// Has carried out what was decided, each action by the part that it concerns. Each can be done twice without harm.
+final class ActionExecutor {
+  private let decider: Decider
+  private let transfers: Transfers
+  private let store: AssetStore
+  private let orders: TransferOrders
+  private let files: DownloadFiles
+  private let runs: ExtensionRuns
+  private let delegates: DelegateCalls
+  private let challenges: PendingChallenges
+  private let calls: OpenCalls
+  private let clients: ClientRegistry
+  private let simulations: SimulationWaiters
+  private let catalog: AppCatalog
+  private let news: ServiceNews
+  /// Actions are being carried out; those that are decided meanwhile will be, too.
+  private(set) var isAtWork = false
+
+  init(
+    decider: Decider, transfers: Transfers, store: AssetStore, orders: TransferOrders, files: DownloadFiles,
+    runs: ExtensionRuns, delegates: DelegateCalls, challenges: PendingChallenges, calls: OpenCalls,
+    clients: ClientRegistry, simulations: SimulationWaiters, catalog: AppCatalog, news: ServiceNews
+  ) {
+    self.decider = decider
+    self.transfers = transfers
+    self.store = store
+    self.orders = orders
+    self.files = files
+    self.runs = runs
+    self.delegates = delegates
+    self.challenges = challenges
+    self.calls = calls
+    self.clients = clients
+    self.simulations = simulations
+    self.catalog = catalog
+    self.news = news
+  }
+
+  /// Carries out whatever is decided, until nothing is left.
+  func act() async {
+    guard !isAtWork else { return }
+    isAtWork = true
+    defer { isAtWork = false }
+    repeat {
+      while decider.hasActions, !decider.isClosed { await perform(decider.takeActions()) }
+      runs.endIdle()
+    } while decider.hasActions && !decider.isClosed
+  }
+
+  private func perform(_ actions: [Action]) async {
+    var adding: [Action] = []
+    for action in actions {
+      if case .addTransfer = action {
+        adding.append(action)
+        continue
+      }
+      if !adding.isEmpty {
+        await orders.add(adding)
+        adding = []
+      }
+      await perform(action)
+    }
+    if !adding.isEmpty { await orders.add(adding) }
+  }
+
+  private func perform(_ action: Action) async {
+    switch action {
+    case .addTransfer: break
+    case .setUrgency(let app, let download, let urgency): orders.setUrgency(urgency, of: app, download)
+    case .pauseTransfer(let app, let download): orders.pause(app, download)
+    case .resumeTransfer(let app, let download): orders.resume(app, download)
+    case .cancelTransfer(let app, let download): orders.cancel(app, download)
+    case .setBudget(let app, let budget, let allowed):
+      try? store.setBudget(TransferPlan.name(of: budget, app), allows: allowed)
+      transfers.engine.allowancesChanged()
+    case .startContentRun(let app, let run, let generation, let request, let version):
+      runs.start(app, run, generation: generation, request: request, version: version)
+    case .startCallbackRun(let app, let run): runs.start(app, run)
+    case .endRun(let run): runs.end(run)
+    case .discardManifests(let app, _): files.discardManifests(app)
+    case .placeVersion(let app, let version):
+      decider.process(.app(app, .lifecycle(await catalog.place(app, version))))
+    case .keepVersions(let app, let versions):
+      await catalog.keep(app, versions) { decider.core.apps[app]?.lifecycle.names($0) == true }
+    case .removeApp(let app): await remove(app)
+    case .inspect(let app, let download, let then): files.inspect(app, download, then)
+    case .deleteFile(let app, let download), .withdrawDownload(let app, let download): files.discard(app, download)
+    case .settleDelivery(let app, let download, let outcome):
+      files.endDelivery(app, download)
+      if outcome == .undelivered {
+        news.log(app, "undelivered", "\(download): three recipients ended while they were told")
+      }
+    case .reply(let call, let result): calls.reply(call, result)
+    case .notify(let app, let recipients, let occurrence): delegates.notify(app, recipients, occurrence)
+    case .call(let app, let recipient, let occurrence): delegates.call(app, recipient, occurrence)
+    case .withdraw(_, let recipient, let number): delegates.withdraw(recipient, number)
+    case .endChallenge(let number): challenges.take(.performDefaultHandling, to: number)
+    case .controlGranted(_, let claim): calls.reply(claim, nil)
+    case .controlRefused(_, let claim, let refusal): calls.reply(claim, refusal)
+    case .simulationEnded(let app, let request, let reason): simulations.end(app, request, reason)
+    case .refusedWake(let app, let request, let refusal): runs.refused(app, request, refusal)
+    // Written down already.
+    case .store, .remove, .recordFailure, .forget, .reportRejected: break
+    }
+  }
+
+  private func remove(_ app: String) async {
+    runs.endAll(of: app)
+    for budget in Restrictions.Budget.allCases { try? store.setBudget(TransferPlan.name(of: budget, app), allows: nil) }
+    files.deleteAll(of: app)
+    await catalog.remove(app)
+    // What is still being cancelled stays until the next removal; an installation knows its own by name.
+    _ = try? store.forgetSettled(app: app, keeping: 0)
+    decider.process(.app(app, .lifecycle(.removed)))
+    simulations.end(app)
+    clients.publish(.appRemoved(identifier: app), of: app)
+    news.log(app, "removed", "")
+  }
+}

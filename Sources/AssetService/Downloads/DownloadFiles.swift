@@ -1,0 +1,126 @@
+internal import AssetModel
+internal import AssetStore
+internal import Glibc
+internal import LinuxSystem
+internal import Logging
+internal import PluginHost
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// Files and rows of downloads that are delivered, deleted or over.
+final class DownloadFiles {
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let transfers: Transfers
+  private let plan: TransferPlan
+  private let store: AssetStore
+  private let thread: ServiceThread
+  private let logger: Logger
+  private var bounds = JournalBounds()
+
+  init(
+    decider: Decider, downloads: DownloadTable, transfers: Transfers, plan: TransferPlan, store: AssetStore,
+    thread: ServiceThread, logger: Logger
+  ) {
+    self.decider = decider
+    self.downloads = downloads
+    self.transfers = transfers
+    self.plan = plan
+    self.store = store
+    self.thread = thread
+    self.logger = logger
+  }
+
+  /// Ends the transfer if there is one, deletes the file, and only then forgets the download.
+  func discard(_ app: String, _ unique: String) {
+    guard let value = downloads[app]?[unique]?.value else { return }
+    let key = Transfers.Key(app: app, download: unique)
+    // Until the engine has let go of it, it may still publish the file.
+    if let record = transfers.record(key), !record.state.isSettled { return transfers.cancel(key) }
+    unlink(plan.path(of: value))
+    endDelivery(app, unique)
+    downloads[app]?[unique] = nil
+    try? store.commit([ServiceChange.scheduled(app: app, identifier: unique, value: nil)])
+  }
+
+  /// The manifests that no content request reads any more.
+  func discardManifests(_ app: String) {
+    let kept = Set(decider.core.apps[app]?.manifests.values ?? [:].values)
+    for (unique, download) in downloads[app] ?? [:] where download.value.isManifest && !kept.contains(unique) {
+      // A failed one is still to be told of.
+      if decider.core.apps[app]?.failed.contains(unique) == true {
+        unlink(plan.path(of: download.value))
+      } else {
+        downloads[app]?[unique]?.isDiscarded = true
+        discard(app, unique)
+      }
+    }
+  }
+
+  func deleteAll(of app: String) {
+    for download in (downloads[app] ?? [:]).values { unlink(plan.path(of: download.value)) }
+  }
+
+  /// Its delivery went with its row; an undelivered one has kept that.
+  func endDelivery(_ app: String, _ unique: String) {
+    if downloads[app]?[unique]?.isUndelivered == true { acknowledge(app, unique) }
+    transfers.forget(.init(app: app, download: unique))
+    if bounds.count(wall: WallClock.now()) { boundJournal() }
+  }
+
+  /// Nobody is told any more of what the engine has of it.
+  func acknowledge(_ app: String, _ unique: String) {
+    do { try store.acknowledgeDeliveries(app: app, identifier: unique) } catch {
+      logger.error("the delivery of \(unique) can't be ended: \(error)", metadata: ["app": "\(app)"])
+    }
+  }
+
+  /// Looks whether the recipient has taken the file, and says so to the machines.
+  func inspect(_ app: String, _ unique: String, _ then: Action.Inspection) {
+    // What a service that was killed had put into the extension's container.
+    if then == .inspected, let value = downloads[app]?[unique]?.value,
+      let inode = transfers.record(.init(app: app, download: unique))?.publishedInode
+    {
+      _ = try? PluginHost.takeBack(
+        inode: inode, from: plan.container(of: value.applicationGroupIdentifier), to: plan.path(of: value))
+    }
+    let isMoved = downloads[app]?[unique].map { !Files.exists(plan.path(of: $0.value)) } ?? true
+    let event: DeliveryLedger.Event =
+      switch then {
+      case .acknowledged: .acknowledged(uniqueIdentifier: unique, isMoved: isMoved)
+      case .recipientGone: .recipientGone(uniqueIdentifier: unique, isMoved: isMoved)
+      case .inspected: .inspected(uniqueIdentifier: unique, isMoved: isMoved)
+      }
+    decider.process(.app(app, .ledger(event)))
+  }
+
+  /// From now on the file may be purged, wherever it is moved (B56). Before anybody is told of it, so that there is no moment
+  /// at which it is somebody's without the mark.
+  func mark(_ path: String) {
+    guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return }
+    do throws(SystemCallError) {
+      if try !PurgeMark.set(on: file) {
+        logger.debug("\(path) can't be purged: its volume keeps no attributes of users")
+      }
+    } catch {
+      logger.warning("\(path) isn't marked as purgeable: \(error)")
+    }
+  }
+
+  /// Forgets what is over for long, or beyond the number that is kept, and that no app has any more.
+  /// One app after the other, and whoever asks something in between: nobody waits for all of them.
+  func boundJournal() {
+    thread.later { await $0.parts.files.forgetUnscheduled(before: WallClock.now() - JournalBounds.longestAge) }
+  }
+
+  func forgetUnscheduled(before oldest: Int64) async {
+    for app in decider.core.apps.keys.sorted() where !decider.isClosed {
+      do {
+        try store.forgetUnscheduled(app: app, keeping: JournalBounds.keptPerApp, before: oldest)
+      } catch {
+        logger.error("what is over can't be forgotten: \(error)", metadata: ["app": "\(app)"])
+      }
+      await Task.yield()
+    }
+  }
+}

@@ -1,0 +1,173 @@
+internal import AssetModel
+internal import AssetStore
+internal import Basics
+internal import Downloads
+internal import Glibc
+internal import Hashing
+internal import LinuxSystem
+internal import Logging
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// What the engine says of downloads, told to the machines.
+final class TransferEvents {
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let transfers: Transfers
+  private let files: DownloadFiles
+  private let freshAnswers: AccessRenewal
+  private let news: ServiceNews
+  private let store: AssetStore
+  private let logger: Logger
+
+  init(
+    decider: Decider, downloads: DownloadTable, transfers: Transfers, files: DownloadFiles,
+    freshAnswers: AccessRenewal, news: ServiceNews, store: AssetStore, logger: Logger
+  ) {
+    self.decider = decider
+    self.downloads = downloads
+    self.transfers = transfers
+    self.files = files
+    self.freshAnswers = freshAnswers
+    self.news = news
+    self.store = store
+    self.logger = logger
+  }
+
+  /// What the engine ended before the service that is gone could be told: nobody says it again.
+  func reconcile() async {
+    for app in decider.core.apps.keys { files.discardManifests(app) }
+    for (app, all) in downloads.byApp {
+      for (unique, download) in all {
+        if download.isDiscarded { files.discard(app, unique) }
+        if download.isUndelivered { files.acknowledge(app, unique) }
+      }
+    }
+    do {
+      let open = try await Task.detached { [store] in try store.endUnscheduled() }.value
+      for job in open { transfers.engine.cancel(job) }
+    } catch {
+      logger.error("what is left of downloads that nobody has can't be ended: \(error)")
+    }
+    // One question to the journal: there may be 100,000 that go on.
+    for (app, unique) in (try? store.settledScheduled()) ?? [] {
+      guard downloads[app]?[unique]?.entry?.isKnownToEngine == true,
+        let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled
+      else { continue }
+      await ended(app, unique, record)
+    }
+  }
+
+  func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
+    let (app, unique) = (key.app, key.download)
+    guard let scheduled = downloads[app]?[unique] else {
+      // It ended for the service before the engine had let go of it.
+      if event.isEnd { files.acknowledge(app, unique) }
+      return
+    }
+    if scheduled.isDiscarded {
+      if transfers.record(key)?.state.isSettled ?? true { files.discard(app, unique) }
+      return
+    }
+    switch event {
+    case .began: decider.process(.app(app, .registry(.engineStarted(uniqueIdentifier: unique))))
+    case .progress(let progress):
+      let added = progress.received - (downloads[app]?[unique]?.transfer.received ?? 0)
+      downloads.change(app, unique) {
+        $0.received = progress.received
+        $0.total = progress.total
+        $0.bytesPerSecond = progress.bytesPerSecond
+        $0.waiting = nil
+      }
+      decider.process(
+        .app(app, .received(download: unique, bytes: progress.received, added: max(0, added), total: progress.total)))
+    case .waiting(let explanation):
+      if explanation.code == .allowance, exceedsAllowance(app, unique) { return }
+      downloads.change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
+      downloads[app]?[unique]?.share(&downloads.shared)
+      decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
+      leaveToPlanner(app, unique, explanation)
+    case .paused: news.publish(app, unique)
+    case .finished, .failed, .cancelled:
+      if let record = transfers.record(key), record.state.isSettled { await ended(app, unique, record) }
+    }
+  }
+
+  /// What has no size was let in before the first launch on condition that it keeps to the allowance (B63): it fails where
+  /// that ends. Returns whether it did.
+  private func exceedsAllowance(_ app: String, _ unique: String) -> Bool {
+    guard let value = downloads[app]?[unique]?.value, value.fileSize == nil, !value.isManifest,
+      decider.core.apps[app]?.restrictions.isActive == true
+    else { return false }
+    let failure = Failure.framework(
+      204, "\(Printable.text(value.identifier)) goes beyond what is left of the allowance before the first launch")
+    transfers.cancel(.init(app: app, download: unique))
+    decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
+    return true
+  }
+
+  /// Where nobody waits at a gate, the planner says when a manifest is asked for again: its times are further apart than
+  /// the engine's, so that a whole fleet doesn't stand before an origin that comes back.
+  private func leaveToPlanner(_ app: String, _ unique: String, _ explanation: Explanation) {
+    guard downloads[app]?[unique]?.value.isManifest == true,
+      decider.core.apps[app]?.lifecycle.gate.isClosed == false,
+      [.retrying, .originBackoff, .retryAfter].contains(explanation.code)
+    else { return }
+    let failure = Failure(
+      domain: Failure.networkDomain, code: -1004,
+      message: "the manifest can't be had now (\(explanation.code.rawValue)); it is asked for again later")
+    decider.process(.app(app, .manifestLost(download: unique, failure: failure)))
+    freshAnswers.giveUp(of: app)
+  }
+
+  /// The engine is done with a download.
+  func ended(_ app: String, _ unique: String, _ record: JobRecord) async {
+    let settlement: Settlement
+    switch record.state {
+    case .finished:
+      let size = record.finalSize ?? 0
+      if downloads[app]?[unique]?.value.isManifest == true { return await manifestEnded(app, unique, record, size) }
+      downloads.change(app, unique) { ($0.received, $0.total, $0.waiting) = (size, size, nil) }
+      decider.process(.app(app, .received(download: unique, bytes: size, added: 0, total: size)))
+      settlement = .finished(size: size)
+    case .failed(let failure):
+      if freshAnswers.asks(app, unique, record, failure) { return }
+      settlement = .failed(Failure(failure, isRestricted: record.specification.allowedDomains != nil))
+      if downloads[app]?[unique]?.value.isManifest == true { freshAnswers.giveUp(of: app) }
+    case .cancelled: settlement = .cancelled
+    case .open, .paused, .verified: return
+    }
+    log(app, unique, settlement)
+    decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
+  }
+
+  private func manifestEnded(_ app: String, _ unique: String, _ record: JobRecord, _ size: Int64) async {
+    let path = "\(record.specification.directory)/\(record.specification.fileName)"
+    let digest = await Task.detached { TransferEvents.digest(of: path) }.value
+    decider.process(
+      .app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .finished(size: size)))))
+    if let digest {
+      decider.process(.app(app, .manifestFinished(download: unique, digest: digest, size: size)))
+    } else {
+      let failure = Failure(domain: Failure.networkDomain, code: -1100, message: "the manifest's file is gone")
+      decider.process(.app(app, .manifestLost(download: unique, failure: failure)))
+    }
+  }
+
+  private func log(_ app: String, _ unique: String, _ settlement: Settlement) {
+    guard let value = downloads[app]?[unique]?.value else { return }
+    let name = Printable.text(value.identifier)
+    switch settlement {
+    case .finished(let size): news.logWithNext(app, "downloaded", "\(name), \(size) bytes")
+    case .failed(let failure): news.logWithNext(app, "failed", "\(name): \(failure.message)")
+    case .cancelled: news.logWithNext(app, "cancelled", name)
+    }
+  }
+
+  private static func digest(of path: String) -> String? {
+    guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return nil }
+    var hash = RunningHash(.sha256)
+    while let part = try? file.readAll(limit: 1 << 20), !part.isEmpty { part.withUnsafeBytes { hash.update($0) } }
+    return Hexadecimal.text(hash.digest)
+  }
+}

@@ -1,0 +1,115 @@
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// What the engine is told to do with downloads.
+final class TransferOrders {
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let transfers: Transfers
+  private let events: TransferEvents
+  private let plan: TransferPlan
+
+  init(
+    decider: Decider, downloads: DownloadTable, transfers: Transfers, events: TransferEvents, plan: TransferPlan
+  ) {
+    self.decider = decider
+    self.downloads = downloads
+    self.transfers = transfers
+    self.events = events
+    self.plan = plan
+  }
+
+  /// Adds all that `actions` name, in one transaction of the engine's.
+  func add(_ actions: [Action]) async {
+    var specifications: [DownloadSpecification] = []
+    var paused: Set<String> = []
+    for case .addTransfer(let app, let planned, let urgency, let isPaused, let isManifest, let budget) in actions {
+      let unique = planned.uniqueIdentifier
+      guard let scheduled = downloads[app]?[unique], !scheduled.isDiscarded else { continue }
+      if let record = transfers.record(.init(app: app, download: unique)) {
+        if record.state.isSettled {
+          await events.ended(app, unique, record)
+        } else {
+          // Added by a service that was killed before it could say so. Asked again, the engine could have finished it by
+          // then, and take it for another one.
+          if isPaused { transfers.pause(.init(app: app, download: unique)) }
+          decider.process(.app(app, .registry(.engineAdded(uniqueIdentifier: unique))))
+        }
+        continue
+      }
+      if !isManifest,
+        (try? Containers(root: plan.groups).open(scheduled.value.applicationGroupIdentifier)) == nil
+      {
+        let failure = Failure(
+          domain: Failure.networkDomain, code: -3000,
+          message: "the container of \(scheduled.value.applicationGroupIdentifier) can't be opened")
+        fail(app, unique, failure)
+        continue
+      }
+      if isPaused { paused.insert(unique) }
+      let machines = decider.core.apps[app]
+      specifications.append(
+        plan.specification(
+          app, scheduled.value, urgency: urgency, owner: scheduled.entry?.owner ?? .service, budget: budget,
+          domains: machines?.restrictions.isActive == true ? machines?.facts.limits.domains : nil))
+    }
+    if !specifications.isEmpty { await add(specifications, paused: paused) }
+  }
+
+  private func add(_ specifications: [DownloadSpecification], paused: Set<String>) async {
+    do {
+      let results = try await transfers.add(specifications)
+      var events: [CoreEvent] = []
+      for (specification, result) in zip(specifications, results) {
+        if paused.contains(specification.identifier) {
+          transfers.pause(.init(app: specification.app, download: specification.identifier))
+        }
+        events.append(.app(specification.app, .registry(result.event(specification.identifier))))
+      }
+      decider.process(events)
+    } catch is EngineClosed {
+      // The service stops: they are added by the next one.
+    } catch {
+      for specification in specifications {
+        fail(
+          specification.app, specification.identifier, .framework(102, "the journal can't take it: \(error)"))
+      }
+    }
+  }
+
+  private func fail(_ app: String, _ unique: String, _ failure: Failure) {
+    decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
+  }
+
+  func setUrgency(_ urgency: DownloadRegistry.Urgency, of app: String, _ unique: String) {
+    let owner = downloads[app]?[unique]?.entry?.owner
+    transfers.setClass(TransferPlan.transferClass(urgency, owner), of: .init(app: app, download: unique))
+  }
+
+  func pause(_ app: String, _ unique: String) { transfers.pause(.init(app: app, download: unique)) }
+  func resume(_ app: String, _ unique: String) { transfers.resume(.init(app: app, download: unique)) }
+
+  func cancel(_ app: String, _ unique: String) {
+    let key = Transfers.Key(app: app, download: unique)
+    if let record = transfers.record(key), !record.state.isSettled { return transfers.cancel(key) }
+    // The engine has nothing to cancel, and so nothing to say of it.
+    decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .cancelled))))
+  }
+}
+
+extension AddResult {
+  /// What it means for the download of that name.
+  func event(_ unique: String) -> DownloadRegistry.Event {
+    let failure: Failure
+    switch self {
+    case .added, .alreadyScheduled, .conflict: return .engineAdded(uniqueIdentifier: unique)
+    case .tooMany(let limit): failure = .framework(102, "the app has \(limit) downloads already")
+    case .allowance(let missing): failure = .framework(112, "its allowance lacks \(missing) bytes")
+    case .invalid(let why): failure = .framework(102, why)
+    }
+    return .engineSettled(uniqueIdentifier: unique, settlement: .failed(failure))
+  }
+}

@@ -1,0 +1,30 @@
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// A run of an extension that is under way.
+struct ActiveRun {
+  let run: ExtensionRun
+  let app: String
+  /// The generation of the content request; nil: callbacks.
+  let generation: Int?
+  /// Calls that it hasn't answered.
+  var calls: Set<Int64> = []
+  /// Those of them that it has begun with.
+  var begun: Set<Int64> = []
+  /// What its delegate hasn't been told yet, and nobody answers.
+  var notices: Set<Notice> = []
+  var isReady = false
+  var hasAnswered = false
+  /// It was told to end: it does what it was called for before, and nothing more.
+  var isEnding = false
+  var summary: RunSummary
+
+  struct Notice: Hashable {
+    var kind: EventRouter.Kind
+    var uniqueIdentifier: String
+  }
+
+  /// What it has found in its containers counts for it now. One that has answered and stands by, for challenges, until the
+  /// gate opens isn't at work: it would keep away the room that its own essentials need.
+  var isAtWork: Bool { !hasAnswered || isReady || !calls.isEmpty }
+}

@@ -1,0 +1,74 @@
+internal import AssetModel
+internal import Downloads
+internal import Foundation
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// Why an app or a download is as it is, for operators.
+final class Explanations {
+  private let decider: Decider
+  private let downloads: DownloadTable
+  private let transfers: Transfers
+  private let plan: TransferPlan
+
+  init(decider: Decider, downloads: DownloadTable, transfers: Transfers, plan: TransferPlan) {
+    self.decider = decider
+    self.downloads = downloads
+    self.transfers = transfers
+    self.plan = plan
+  }
+
+  /// `subject`: an app, or a download.
+  func explain(_ subject: String) async throws(ServiceFailure) -> ExplanationSummary {
+    if let machines = decider.core.apps[subject] { return explain(subject, machines) }
+    let (app, unique) = try downloads.find(subject)
+    guard let scheduled = downloads[app]?[unique] else { throw .command(66, "there is no download \(subject)") }
+    if let failure = scheduled.failure {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: "failed",
+        data: ["domain": failure.domain, "code": "\(failure.code)"],
+        message: failure.message, remedy: failure.remedy ?? "schedule it again")
+    }
+    if scheduled.isUndelivered {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: "undelivered", data: ["path": plan.path(of: scheduled.value)],
+        message: "three recipients in a row ended while they were told of its file, which is kept until space is short",
+        remedy: "outrider runs \(app) shows how the extension ended; mend it, and have it schedule the download again")
+    }
+    guard let explanation = await transfers.explain(.init(app: app, download: unique)) else {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: "queued", data: [:], message: "it waits for its turn",
+        remedy: "nothing has to be done")
+    }
+    func moment(_ seconds: Double?) -> String? { seconds.map { Timestamp.text(Date(timeIntervalSinceNow: $0)) } }
+    return ExplanationSummary(
+      kind: "download", subject: subject, code: explanation.code.rawValue, data: explanation.data,
+      message: explanation.code.rawValue, since: moment(explanation.since.map { -$0 }),
+      until: moment(explanation.endsIn),
+      remedy: explanation.remedy)
+  }
+
+  private func explain(_ app: String, _ machines: AppMachines) -> ExplanationSummary {
+    func time(_ instant: Instant?) -> String? { instant.map { Timestamp.text(wall: decider.clock.wall(of: $0)) } }
+    let gate = machines.lifecycle.gate
+    if gate.isClosed {
+      let stage = machines.lifecycle.active?.stage
+      return ExplanationSummary(
+        kind: "app", subject: app, code: machines.lifecycle.isPaused ? "paused" : stage?.rawValue ?? "installing",
+        data: ["essentials": "\(machines.lifecycle.active?.essentials.count ?? 0)"],
+        message: machines.lifecycle.isPaused ? "its installation is paused" : Words.stage(stage),
+        since: time(gate.since),
+        until: time(machines.lifecycle.active?.deadline),
+        remedy: machines.lifecycle.isPaused
+          ? "outrider installation resume \(app)" : "nothing has to be done: the gate opens at the latest then")
+    }
+    if let refusal = decider.core.planner.apps[app]?.lastRefusal {
+      return ExplanationSummary(
+        kind: "wake", subject: app, code: refusal.reason.rawValue, data: [:], message: Words.refusal(refusal.reason),
+        until: time(refusal.until), remedy: Words.remedy(refusal.reason))
+    }
+    return ExplanationSummary(
+      kind: "app", subject: app, code: machines.lifecycle.phase.rawValue, data: [:], message: Words.gate(gate.reason),
+      since: time(gate.since), remedy: "outrider launch \(app)")
+  }
+}

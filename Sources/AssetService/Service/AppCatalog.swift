@@ -1,0 +1,124 @@
+internal import AppBundles
+internal import AssetModel
+internal import AssetStore
+internal import Logging
+internal import ServiceMachines
+internal import ServiceProtocol
+
+/// The bundles of apps: which versions there are, and which of them counts.
+final class AppCatalog {
+  let bundles: BundleShelf
+  let plan: TransferPlan
+  private let logger: Logger
+  private var placed: [String: [String: PlacedApp]] = [:]
+
+  init(_ bundles: BundleShelf, plan: TransferPlan, logger: Logger) {
+    self.bundles = bundles
+    self.plan = plan
+    self.logger = logger
+  }
+
+  subscript(app: String, version: String) -> PlacedApp? { placed[app]?[version] }
+
+  func remember(_ app: PlacedApp) {
+    bundles.keep(app)
+    placed[app.description.identifier, default: [:]][app.label] = app
+  }
+
+  /// What counts for decisions and summaries: the version that is coming, or the one that is there.
+  func current(_ app: String, _ lifecycle: AppLifecycle?) -> PlacedApp? {
+    let versions = placed[app] ?? [:]
+    return lifecycle?.incoming.flatMap { versions[$0] } ?? lifecycle?.version.flatMap { versions[$0] }
+      ?? versions.values.first
+  }
+
+  /// Where the groups of an app are, made where they aren't yet.
+  func containers(of groups: [String]) -> [String: String] {
+    var found: [String: String] = [:]
+    for group in groups {
+      guard (try? Containers(root: plan.groups).open(group)) != nil else { continue }
+      found[group] = plan.container(of: group)
+    }
+    return found
+  }
+
+  // MARK: Actions
+
+  func place(_ app: String, _ version: String) async -> AppLifecycle.Event {
+    do {
+      try await Task.detached { [bundles] in try bundles.activate(app, version: version) }.value
+      return .versionPlaced(version: version)
+    } catch {
+      let reason = (error as? BundleError)?.reason ?? "\(error)"
+      logger.error("\(error)", metadata: ["app": "\(app)"])
+      return .versionFailed(version: version, reason: reason)
+    }
+  }
+
+  /// Removes what is neither among `versions` nor named by the lifecycle, which may have got new ones since.
+  func keep(_ app: String, _ versions: [String], isNamed: (String) -> Bool) async {
+    let dropped = (placed[app] ?? [:]).filter { name, _ in !versions.contains(name) && !isNamed(name) }
+    for name in dropped.keys { placed[app]?[name] = nil }
+    bundles.drop(Array(dropped.values))
+    await Task.detached { [bundles] in bundles.sweep(app) }.value
+  }
+
+  func remove(_ app: String) async {
+    do {
+      try await Task.detached { [bundles] in try bundles.remove(app) }.value
+    } catch {
+      logger.error("\(error)", metadata: ["app": "\(app)"])
+    }
+    bundles.drop(Array((placed.removeValue(forKey: app) ?? [:]).values))
+  }
+
+  /// A bundle that is to be installed, checked, beside the version that counts.
+  func prepare(_ installation: Installation, installed: Set<String>) async throws(ServiceFailure) -> PlacedApp {
+    do {
+      let installed = installation.mustExist ? installed : nil
+      return try await Task.detached { [bundles] in
+        let staged = try bundles.stage(installation.path)
+        let identifier = staged.description.identifier
+        if let installed, !installed.contains(identifier) {
+          throw ServiceFailure.command(
+            66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
+        }
+        return try bundles.prepare(staged, sharing: Set(installation.sharedGroups))
+      }.value
+    } catch let error as BundleError {
+      throw ServiceFailure(error)
+    } catch let error as ServiceFailure {
+      throw error
+    } catch {
+      throw .command(70, "\(error)")
+    }
+  }
+}
+
+extension PlacedApp {
+  /// Tells this version from all others of the app: the name of its folder.
+  var label: String {
+    let parts = path.split(separator: "/")
+    return parts.count > 1 ? String(parts[parts.count - 2]) : description.version
+  }
+}
+
+extension ServiceFailure {
+  init(_ error: BundleError) {
+    let status =
+      switch error.code {
+      case .unreadable: 66
+      case .notABundle, .invalid, .unsafeContent, .tooLarge, .damagedArchive: 65
+      case .groupTaken: 77
+      case .noSpace, .systemRefused: 73
+      case .notInstalled: 66
+      }
+    // All of them at once (3.3), on one line: who prints it escapes others.
+    let findings = error.findings.filter { $0.severity == .error }
+    let reason =
+      findings.isEmpty
+      ? error.reason : "isn't an app that can be installed: " + findings.prefix(50).map(\.text).joined(separator: "; ")
+    let remedy = findings.count == 1 ? findings[0].remedy ?? error.remedy : error.remedy
+    self = .command(status, "\(error.subject): \(reason)", remedy: remedy)
+  }
+}

@@ -1,0 +1,15 @@
+internal import LinuxSystem
+
+/// The one timer of the service.
+final class ServiceTimer {
+  private let loop: EventLoop
+  private let key: UInt64
+
+  init(_ loop: EventLoop) {
+    self.loop = loop
+    key = loop.newKey()
+  }
+
+  /// nil: it doesn't fire.
+  func set(at due: Duration?, _ body: @escaping () -> Void) { loop.setTimer(key, at: due, body) }
+}
