@@ -32,7 +32,7 @@ extension AssetStore: DownloadJournal {
   private static func store(_ job: JobRecord, _ database: Database, _ now: Int64) throws {
     guard try Budgets.charge(database, job) else { return }
     try JobRow.update(database, job)
-    guard job.state.isSettled else { return }
+    guard job.state.isTerminal else { return }
     if job.state == .cancelled { return }
     try database.query("INSERT OR IGNORE INTO deliveries (job, generation) VALUES (?, ?)").bind(job.id.number)
       .bind(job.generation).run()
@@ -102,7 +102,7 @@ extension AssetStore: DownloadJournal {
           }
         body(
           JobSummary(
-            id: id, app: app, origin: origin, transferClass: transferClass, priority: priority, rest: rest,
+            id: id, app: app, origin: origin, transferClass: transferClass, priority: priority, remaining: rest,
             enqueued: enqueued, wait: wait, state: state))
       }
     }

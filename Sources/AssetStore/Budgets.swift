@@ -77,7 +77,7 @@ enum Budgets {
     guard let name = row.optionalText() else { return true }
     let isManifest = row.bool()
     let fresh = max(0, job.receivedBytes - received)
-    let used = job.state.isSettled ? reserved : min(reserved, fresh)
+    let used = job.state.isTerminal ? reserved : min(reserved, fresh)
     guard fresh > 0 || used > 0 else { return true }
     try book(database, name, isManifest, reserve: -used, charge: fresh)
     try database.query("UPDATE jobs SET reserved = reserved - ? WHERE id = ?").bind(used).bind(job.id.number).run()

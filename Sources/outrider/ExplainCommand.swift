@@ -110,7 +110,7 @@ struct ExplainCommand: AsyncParsableCommand {
     let store = try AssetStore(opening: directory, options: options)
     guard let job = try store.job(JobID(id)) else { throw nothing }
     let attempts = try store.attempts(of: job.id)
-    let holder = job.state.isSettled ? nil : AssetStore.holder(of: directory)
+    let holder = job.state.isTerminal ? nil : AssetStore.holder(of: directory)
     var explanation = Explanation(of: job, now: SystemClock().now)
     if explanation.code == .queued, holder == nil {
       let event = try store.lastEvent(of: job.id)

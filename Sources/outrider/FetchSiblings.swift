@@ -66,7 +66,7 @@ struct FetchSiblings {
     try sibling.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
       let isOfTheSameURL = record.specification.url.utf8.elementsEqual(plan.targets[index].url.utf8)
       if record.state == .finished, isOfTheSameURL { finished.append((index, record)) }
-      if !record.state.isSettled { open.append(index) }
+      if !record.state.isTerminal { open.append(index) }
     }
     return (finished, open)
   }
@@ -76,7 +76,7 @@ struct FetchSiblings {
     let sibling = try AssetStore(opening: directory)
     var open: [JobRecord] = []
     try sibling.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { _, record in
-      if !record.state.isSettled { open.append(record) }
+      if !record.state.isTerminal { open.append(record) }
     }
     for var record in open {
       if case .added(let id, let generation) = try store.add([record.specification], now: record.enqueued).first {

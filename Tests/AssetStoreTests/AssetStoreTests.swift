@@ -291,7 +291,7 @@ import Testing
       switch random(6) {
       case 0, 1:
         let specification = Self.specification("\(random(20))", app: "app\(random(3))")
-        let open = model.values.first { $0.specification == specification && !$0.state.isSettled }
+        let open = model.values.first { $0.specification == specification && !$0.state.isTerminal }
         let result = try store.add([specification], now: Self.moment(Int64(step)))[0]
         if let open {
           #expect(result == .alreadyScheduled(open.id), "seed \(seed), step \(step)")
@@ -314,7 +314,7 @@ import Testing
         job.receivedBytes = Int64(random(1000))
         job.state = [.open, .paused, .verified, .finished, .cancelled][Int(random(5))]
         try store.commit([.job(job)])
-        if !old.state.isSettled, job.generation >= old.generation { model[job.id] = job }
+        if !old.state.isTerminal, job.generation >= old.generation { model[job.id] = job }
       }
     }
     for (id, job) in model { #expect(try store.job(id) == job, "seed \(seed)") }

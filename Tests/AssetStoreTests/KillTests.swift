@@ -38,7 +38,7 @@ import Testing
       #expect(store.recovery.diedBefore == process.processIdentifier && store.recovery.wasChecked)
       for id in lines {
         let job = try #require(try store.job(JobID(id)), "seed \(seed), round \(round), job \(id)")
-        #expect(job.state.isSettled)
+        #expect(job.state.isTerminal)
         #expect(try (store.delivery(of: job.id) != nil) == (job.state == .finished), "seed \(seed)")
       }
       acknowledged = last

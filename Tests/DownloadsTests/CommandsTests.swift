@@ -83,7 +83,7 @@ import Testing
         #expect(await engine.explain(id)?.code == .finished, what)
       }
       await engine.close()
-      #expect(try harness.journal.job(id)?.state.isSettled == !(isPaused && !isCancelled), what)
+      #expect(try harness.journal.job(id)?.state.isTerminal == !(isPaused && !isCancelled), what)
       #expect(isPaused && !isCancelled || harness.staged.isEmpty, what)
     }
   }
@@ -91,7 +91,7 @@ import Testing
   /// With what is known when it doesn't come to that.
   private func settled(_ id: JobID, _ harness: Harness, _ what: Comment) async throws {
     do {
-      try await until(within: .seconds(15)) { try harness.journal.job(id)?.state.isSettled == true }
+      try await until(within: .seconds(15)) { try harness.journal.job(id)?.state.isTerminal == true }
     } catch {
       let record = try harness.journal.job(id)
       Issue.record("\(what): \(String(describing: await harness.engine.explain(id))), \(String(describing: record))")

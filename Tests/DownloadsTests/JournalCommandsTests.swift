@@ -235,6 +235,6 @@ import Testing
     _ = await harness.engine.explain(id)
     await harness.engine.close()
     #expect(harness.staged.isEmpty)
-    #expect(try harness.journal.job(id)?.state.isSettled == true)
+    #expect(try harness.journal.job(id)?.state.isTerminal == true)
   }
 }

@@ -8,10 +8,11 @@ import Testing
   static func entry(
     _ number: Int64, app: UInt32 = 0, origin: UInt32 = 0, _ transferClass: TransferClass = .background,
     priority: Int = 0,
-    rest: Int64? = 1 << 30, since: Duration = .zero
+    remaining: Int64? = 1 << 30, since: Duration = .zero
   ) -> Scheduler.Entry {
     Scheduler.Entry(
-      id: JobID(number), app: app, origin: origin, transferClass: transferClass, priority: priority, rest: rest,
+      id: JobID(number), app: app, origin: origin, transferClass: transferClass, priority: priority,
+      remaining: remaining,
       since: since)
   }
 
@@ -32,8 +33,8 @@ import Testing
     var scheduler = Scheduler()
     scheduler.limits.perOrigin = 16
     scheduler.enqueue(Self.entry(1, .prefetch), now: .zero)
-    scheduler.enqueue(Self.entry(2, rest: 500), now: .zero)
-    scheduler.enqueue(Self.entry(3, rest: 100), now: .zero)
+    scheduler.enqueue(Self.entry(2, remaining: 500), now: .zero)
+    scheduler.enqueue(Self.entry(3, remaining: 100), now: .zero)
     scheduler.enqueue(Self.entry(4, priority: 5), now: .zero)
     scheduler.enqueue(Self.entry(5, .essential), now: .zero)
     scheduler.enqueue(Self.entry(6, .foreground), now: .zero)
@@ -44,7 +45,7 @@ import Testing
     var scheduler = Scheduler()
     for number in 1...40 {
       scheduler.enqueue(
-        Self.entry(Int64(number), app: UInt32(number), origin: UInt32(number % 10), rest: 1000), now: .zero)
+        Self.entry(Int64(number), app: UInt32(number), origin: UInt32(number % 10), remaining: 1000), now: .zero)
     }
     #expect(Self.started(&scheduler).count == scheduler.limits.background)
     for number in 101...140 { scheduler.enqueue(Self.entry(Int64(number), origin: 3, .foreground), now: .zero) }
@@ -58,7 +59,7 @@ import Testing
     var scheduler = Scheduler()
     for number in 1...20 { scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number)), now: .zero) }
     #expect(Self.started(&scheduler).count == scheduler.limits.background - 1)
-    scheduler.enqueue(Self.entry(99, origin: 99, rest: 1 << 20), now: .zero)
+    scheduler.enqueue(Self.entry(99, origin: 99, remaining: 1 << 20), now: .zero)
     #expect(Self.started(&scheduler) == [99])
   }
 
@@ -67,9 +68,9 @@ import Testing
     scheduler.limits.background = 2
     scheduler.enqueue(Self.entry(1, origin: 1), now: .zero)
     #expect(Self.started(&scheduler) == [1])
-    scheduler.enqueue(Self.entry(2, origin: 2, rest: 1000), now: .zero)
+    scheduler.enqueue(Self.entry(2, origin: 2, remaining: 1000), now: .zero)
     #expect(Self.started(&scheduler) == [2])
-    scheduler.enqueue(Self.entry(3, origin: 3, rest: 1000), now: .zero)
+    scheduler.enqueue(Self.entry(3, origin: 3, remaining: 1000), now: .zero)
     #expect(Self.next(&scheduler) == nil)
     scheduler.received(65 << 20, by: JobID(1))
     #expect(Self.next(&scheduler) == .yield(JobID(1)))
@@ -83,7 +84,7 @@ import Testing
     var scheduler = Scheduler()
     scheduler.limits.transfers = 2
     scheduler.enqueue(Self.entry(1, origin: 1, .essential), now: .zero)
-    scheduler.enqueue(Self.entry(2, origin: 2, .prefetch, rest: 1000), now: .zero)
+    scheduler.enqueue(Self.entry(2, origin: 2, .prefetch, remaining: 1000), now: .zero)
     #expect(Self.started(&scheduler) == [1, 2])
     scheduler.enqueue(Self.entry(3, origin: 3, .foreground), now: .zero)
     #expect(Self.next(&scheduler) == .yield(JobID(2)))
@@ -93,8 +94,8 @@ import Testing
     var scheduler = Scheduler()
     scheduler.limits.background = 1
     // Four steps of ten minutes beat a priority of three.
-    scheduler.enqueue(Self.entry(1, rest: 10, since: .zero), now: .seconds(2400))
-    scheduler.enqueue(Self.entry(2, priority: 3, rest: 10, since: .seconds(2400)), now: .seconds(2400))
+    scheduler.enqueue(Self.entry(1, remaining: 10, since: .zero), now: .seconds(2400))
+    scheduler.enqueue(Self.entry(2, priority: 3, remaining: 10, since: .seconds(2400)), now: .seconds(2400))
     #expect(Self.started(&scheduler, now: .seconds(2400)) == [1])
   }
 
@@ -135,7 +136,7 @@ import Testing
         while waiting[app, default: 0] < count {
           number += 1
           waiting[app, default: 0] += 1
-          scheduler.enqueue(Self.entry(number, app: app, rest: Int64(random.next() % most) + 1), now: .zero)
+          scheduler.enqueue(Self.entry(number, app: app, remaining: Int64(random.next() % most) + 1), now: .zero)
         }
       }
     }
@@ -143,8 +144,8 @@ import Testing
       refill()
       while case .start(let entry)? = Self.next(&scheduler) { waiting[entry.app, default: 0] -= 1 }
       guard let (id, job) = scheduler.running.min(by: { $0.key < $1.key }) else { continue }
-      scheduler.received(job.entry.rest, by: id)
-      received[job.entry.app, default: 0] += job.entry.rest
+      scheduler.received(job.entry.remaining, by: id)
+      received[job.entry.app, default: 0] += job.entry.remaining
       scheduler.remove(id)
     }
     let share = Double(received[0] ?? 0) / Double((received[0] ?? 0) + (received[1] ?? 1))
@@ -166,7 +167,7 @@ import Testing
             Self.entry(
               number, app: UInt32(random.next() % 3), origin: UInt32(random.next() % 3),
               TransferClass(rawValue: Int(random.next() % 4) + 1) ?? .background,
-              rest: Int64(random.next() % 10_000_000)),
+              remaining: Int64(random.next() % 10_000_000)),
             now: .zero)
           waiting.insert(number)
         }
@@ -190,11 +191,11 @@ import Testing
     var scheduler = Scheduler()
     scheduler.limits.background = 1
     scheduler.limits.small = 0
-    scheduler.enqueue(Self.entry(1, rest: 0), now: .zero)
+    scheduler.enqueue(Self.entry(1, remaining: 0), now: .zero)
     #expect(Self.started(&scheduler) == [1])
-    scheduler.enqueue(Self.entry(2, .prefetch, rest: 0), now: .zero)
+    scheduler.enqueue(Self.entry(2, .prefetch, remaining: 0), now: .zero)
     let day: Duration = .seconds(25 * 3600)
-    scheduler.enqueue(Self.entry(3, rest: 0, since: day), now: day)
+    scheduler.enqueue(Self.entry(3, remaining: 0, since: day), now: day)
     scheduler.remove(JobID(1))
     // Of one class now, the older one goes first.
     #expect(Self.started(&scheduler, now: day) == [2])
@@ -203,9 +204,11 @@ import Testing
   @Test func whoCannotMakeRoomIsPassedOver() {
     var scheduler = Scheduler()
     scheduler.limits.transfers = 2
-    for number in 1...2 { scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number), rest: 1), now: .zero) }
+    for number in 1...2 {
+      scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number), remaining: 1), now: .zero)
+    }
     #expect(Self.started(&scheduler).count == 2)
-    scheduler.enqueue(Self.entry(9, origin: 9, .foreground, rest: 1), now: .zero)
+    scheduler.enqueue(Self.entry(9, origin: 9, .foreground, remaining: 1), now: .zero)
     guard case .yield(let first)? = Self.next(&scheduler) else { return #expect(Bool(false)) }
     #expect(Self.next(&scheduler) == nil, "one at a time")
     scheduler.keepsSlot(first)
@@ -241,7 +244,7 @@ import Testing
       scheduler.setConnections(connections, of: JobID(1))
     }
     #expect(connections == scheduler.limits.perOriginSegmented)
-    scheduler.enqueue(Self.entry(2, .essential, rest: 1000), now: .zero)
+    scheduler.enqueue(Self.entry(2, .essential, remaining: 1000), now: .zero)
     #expect(Self.started(&scheduler).isEmpty && !scheduler.permitsConnection(of: JobID(1)))
     // Each piece that ends isn't followed by another.
     while Self.started(&scheduler).isEmpty {
@@ -271,7 +274,7 @@ import Testing
         scheduler.setConnections(connections, of: JobID(number))
       }
     }
-    scheduler.enqueue(Self.entry(99, origin: 99, .foreground, rest: 1000), now: .zero)
+    scheduler.enqueue(Self.entry(99, origin: 99, .foreground, remaining: 1000), now: .zero)
     #expect(Self.started(&scheduler) == [99])
   }
 
@@ -280,11 +283,15 @@ import Testing
     var scheduler = Scheduler()
     scheduler.limits.background = 1
     scheduler.limits.perOrigin = 16
-    scheduler.enqueue(Self.entry(1, app: 0, rest: 1000), now: .zero)
+    scheduler.enqueue(Self.entry(1, app: 0, remaining: 1000), now: .zero)
     #expect(Self.started(&scheduler) == [1])
     scheduler.received(1 << 30, by: JobID(1))
-    for number in 100..<140 as Range<Int64> { scheduler.enqueue(Self.entry(number, app: 1, rest: 1000), now: .zero) }
-    for number in 200..<240 as Range<Int64> { scheduler.enqueue(Self.entry(number, app: 0, rest: 1000), now: .zero) }
+    for number in 100..<140 as Range<Int64> {
+      scheduler.enqueue(Self.entry(number, app: 1, remaining: 1000), now: .zero)
+    }
+    for number in 200..<240 as Range<Int64> {
+      scheduler.enqueue(Self.entry(number, app: 0, remaining: 1000), now: .zero)
+    }
     scheduler.remove(JobID(1))
     var served: [UInt32: Int] = [:]
     for _ in 0..<40 {
@@ -302,7 +309,7 @@ import Testing
       scheduler.enqueue(Self.entry(Int64(number), origin: UInt32(number), transferClass), now: .zero)
     }
     #expect(Self.started(&scheduler).count == scheduler.limits.transfers - 1)
-    scheduler.enqueue(Self.entry(99, origin: 99, transferClass, rest: 1 << 20), now: .zero)
+    scheduler.enqueue(Self.entry(99, origin: 99, transferClass, remaining: 1 << 20), now: .zero)
     #expect(Self.started(&scheduler) == [99])
   }
 

@@ -71,7 +71,7 @@ enum QueueBenchmark {
       scheduler.enqueue(
         Scheduler.Entry(
           id: JobID(Int64(number)), app: UInt32(number % 200), origin: UInt32(number % origins),
-          transferClass: .background, priority: 0, rest: Int64(number), since: .seconds(number / 1000)),
+          transferClass: .background, priority: 0, remaining: Int64(number), since: .seconds(number / 1000)),
         now: .seconds(100))
     }
     var running: [JobID] = []

@@ -20,7 +20,7 @@ public enum JobState: Sendable, Equatable {
   case failed(TransferFailure)
   case cancelled
 
-  public var isSettled: Bool {
+  public var isTerminal: Bool {
     switch self {
     case .open, .paused, .verified: false
     case .finished, .failed, .cancelled: true
@@ -173,13 +173,13 @@ public struct JobSummary: Sendable, Equatable {
   public var transferClass: TransferClass
   public var priority: Int
   /// Bytes still to come as far as known, else nil.
-  public var rest: Int64?
+  public var remaining: Int64?
   public var enqueued: StoredMoment
   public var wait: StoredWait?
   public var state: JobState
 
   public init(
-    id: JobID, app: String, origin: String, transferClass: TransferClass, priority: Int, rest: Int64?,
+    id: JobID, app: String, origin: String, transferClass: TransferClass, priority: Int, remaining: Int64?,
     enqueued: StoredMoment, wait: StoredWait?, state: JobState
   ) {
     self.id = id
@@ -187,7 +187,7 @@ public struct JobSummary: Sendable, Equatable {
     self.origin = origin
     self.transferClass = transferClass
     self.priority = priority
-    self.rest = rest
+    self.remaining = remaining
     self.enqueued = enqueued
     self.wait = wait
     self.state = state

@@ -78,7 +78,7 @@ final class AppRequests {
   private func renewed(_ value: DownloadValue, of app: String) -> DownloadValue {
     let entry = downloads[app]?[value.uniqueIdentifier]?.entry
     guard entry == nil || entry?.state == .failed,
-      transfers.record(.init(app: app, download: value.uniqueIdentifier))?.state.isSettled == true
+      transfers.record(.init(app: app, download: value.uniqueIdentifier))?.state.isTerminal == true
     else { return value }
     var value = value
     value.uniqueIdentifier = UUID().uuidString

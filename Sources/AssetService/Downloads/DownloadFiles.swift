@@ -36,7 +36,7 @@ final class DownloadFiles {
     guard let value = downloads[app]?[unique]?.value else { return }
     let key = Transfers.Key(app: app, download: unique)
     // Until the engine has let go of it, it may still publish the file.
-    if let record = transfers.record(key), !record.state.isSettled { return transfers.cancel(key) }
+    if let record = transfers.record(key), !record.state.isTerminal { return transfers.cancel(key) }
     unlink(plan.path(of: value))
     endDelivery(app, unique)
     downloads[app]?[unique] = nil

@@ -52,7 +52,7 @@ final class TransferEvents {
     // One question to the journal: there may be 100,000 that go on.
     for (app, unique) in (try? store.settledScheduled()) ?? [] {
       guard downloads[app]?[unique]?.entry?.isKnownToEngine == true,
-        let record = transfers.record(.init(app: app, download: unique)), record.state.isSettled
+        let record = transfers.record(.init(app: app, download: unique)), record.state.isTerminal
       else { continue }
       await ended(app, unique, record)
     }
@@ -66,7 +66,7 @@ final class TransferEvents {
       return
     }
     if scheduled.isDiscarded {
-      if transfers.record(key)?.state.isSettled ?? true { files.discard(app, unique) }
+      if transfers.record(key)?.state.isTerminal ?? true { files.discard(app, unique) }
       return
     }
     switch event {
@@ -89,7 +89,7 @@ final class TransferEvents {
       leaveToPlanner(app, unique, explanation)
     case .paused: news.publish(app, unique)
     case .finished, .failed, .cancelled:
-      if let record = transfers.record(key), record.state.isSettled { await ended(app, unique, record) }
+      if let record = transfers.record(key), record.state.isTerminal { await ended(app, unique, record) }
     }
   }
 

@@ -30,7 +30,7 @@ final class TransferOrders {
       let unique = planned.uniqueIdentifier
       guard let scheduled = downloads[app]?[unique], !scheduled.isDiscarded else { continue }
       if let record = transfers.record(.init(app: app, download: unique)) {
-        if record.state.isSettled {
+        if record.state.isTerminal {
           await events.ended(app, unique, record)
         } else {
           // Added by a service that was killed before it could say so. Asked again, the engine could have finished it by
@@ -94,7 +94,7 @@ final class TransferOrders {
 
   func cancel(_ app: String, _ unique: String) {
     let key = Transfers.Key(app: app, download: unique)
-    if let record = transfers.record(key), !record.state.isSettled { return transfers.cancel(key) }
+    if let record = transfers.record(key), !record.state.isTerminal { return transfers.cancel(key) }
     // The engine has nothing to cancel, and so nothing to say of it.
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .cancelled))))
   }

@@ -106,11 +106,11 @@ public struct MachineConditions: Sendable, Equatable {
   }
 
   /// What `explain` tells beside the code.
-  func data(of gate: Explanation.Code, rest: Int64?) -> [String: String] {
+  func data(of gate: Explanation.Code, remaining: Int64?) -> [String: String] {
     switch gate {
     case .offline, .captivePortal: interface.map { ["interface": Printable.text($0, limit: 60)] } ?? [:]
     case .metered:
-      ["essentialMayBeMetered": "\(essentialMayBeMetered)"].merging(rest.map { ["bytes": "\($0)"] } ?? [:]) { $1 }
+      ["essentialMayBeMetered": "\(essentialMayBeMetered)"].merging(remaining.map { ["bytes": "\($0)"] } ?? [:]) { $1 }
     case .battery: battery.map { ["level": "\($0.level)", "threshold": "\($0.threshold)"] } ?? [:]
     case .upgrading: upgradeStep.map { ["step": Printable.text($0, limit: 60)] } ?? [:]
     default: [:]

@@ -19,7 +19,7 @@ extension TransferEngine {
       let entry = Scheduler.Entry(
         id: job.id, app: apps.number(of: job.app), origin: origins.number(of: job.origin),
         transferClass: job.transferClass,
-        priority: job.priority, rest: job.rest, since: Self.sinceBoot(job.enqueued, clock))
+        priority: job.priority, remaining: job.remaining, since: Self.sinceBoot(job.enqueued, clock))
       if job.state == .paused {
         keepWaiting(entry, .paused("user"), until: nil)
         held.append(job.id)
@@ -75,7 +75,7 @@ extension TransferEngine {
     isClosing = true
     whenClosed.append(completion)
     for job in Array(active.values) where job.machine.phase == .transferring || job.machine.phase == .opening {
-      endings.settle(job, .close)
+      endings.stop(job, then: .close)
     }
     // The last try of each: what the journal doesn't take now is told as lost.
     commands.performDeferred(clock.boot, isLast: true)

@@ -17,9 +17,9 @@ extension TransferEngine {
       case .start(let entry): start(entry, now)
       case .yield(let id):
         if let job = active[id], job.machine.phase == .transferring || job.machine.phase == .opening,
-          goesOnAfterYielding(job)
+          continuesAfterYielding(job)
         {
-          endings.settle(job, .yield)
+          endings.stop(job, then: .yield)
         } else {
           // It is about to give its slot back, or looks at what it has, which may take long, or would begin again: others
           // make room.
@@ -34,7 +34,7 @@ extension TransferEngine {
   }
 
   /// Whether what it has isn't lost when it makes room: nobody would ever finish what takes longer than a turn.
-  private func goesOnAfterYielding(_ job: ActiveJob) -> Bool {
+  private func continuesAfterYielding(_ job: ActiveJob) -> Bool {
     job.file.written.offset == 0 || job.record.specification.hasRanges && !origins[job.origin].isRangeless
   }
 
@@ -49,7 +49,7 @@ extension TransferEngine {
     var record: JobRecord
     do {
       if added[entry.id] == nil { try readAhead(of: entry) }
-      guard let found = added.removeValue(forKey: entry.id), !found.state.isSettled else {
+      guard let found = added.removeValue(forKey: entry.id), !found.state.isTerminal else {
         scheduler.remove(entry.id)
         return
       }
@@ -60,7 +60,8 @@ extension TransferEngine {
       return
     }
     if let standing = room.space.standingHold(
-      directory: record.specification.directory, rest: entry.rest, isBackground: record.transferClass.isBackground,
+      directory: record.specification.directory, remaining: entry.remaining,
+      isBackground: record.transferClass.isBackground,
       now: now)
     {
       scheduler.remove(entry.id)
@@ -83,7 +84,7 @@ extension TransferEngine {
       id: record.id, app: apps.number(of: specification.app),
       origin: queueOrigin(of: record),
       transferClass: record.transferClass, priority: specification.priority,
-      rest: total.map { max(0, $0 - record.durableBytes) },
+      remaining: total.map { max(0, $0 - record.durableBytes) },
       since: Self.sinceBoot(record.enqueued, clock))
   }
 

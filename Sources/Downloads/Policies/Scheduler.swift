@@ -35,7 +35,7 @@ package struct Scheduler {
     var transferClass: TransferClass
     var priority: Int8
     /// Bytes still to come; unknown counts as large.
-    var rest: Int64
+    var remaining: Int64
     /// Boot time of its enqueueing.
     var since: Duration { .nanoseconds(times.since) }
     /// Boot time at which it was enqueued last.
@@ -56,24 +56,25 @@ package struct Scheduler {
     fileprivate var serial: UInt64 = 0
 
     package init(
-      id: JobID, app: UInt32, origin: UInt32, transferClass: TransferClass, priority: Int, rest: Int64?, since: Duration
+      id: JobID, app: UInt32, origin: UInt32, transferClass: TransferClass, priority: Int, remaining: Int64?,
+      since: Duration
     ) {
       self.id = id
       self.app = app
       self.origin = origin
       self.transferClass = transferClass
       self.priority = Int8(clamping: priority)
-      self.rest = rest ?? .max
+      self.remaining = remaining ?? .max
       times = (since.inNanoseconds, 0, 0)
     }
 
     fileprivate func goesBefore(_ other: Entry) -> Bool {
-      (-rank, rest, times.since, id) < (-other.rank, other.rest, other.times.since, other.id)
+      (-rank, remaining, times.since, id) < (-other.rank, other.remaining, other.times.since, other.id)
     }
 
     package static func == (left: Self, right: Self) -> Bool {
-      (left.id, left.app, left.origin, left.transferClass, left.priority, left.rest)
-        == (right.id, right.app, right.origin, right.transferClass, right.priority, right.rest)
+      (left.id, left.app, left.origin, left.transferClass, left.priority, left.remaining)
+        == (right.id, right.app, right.origin, right.transferClass, right.priority, right.remaining)
         && left.times == right.times && (left.rank, left.serial) == (right.rank, right.serial)
     }
   }
@@ -294,11 +295,11 @@ package struct Scheduler {
       for (origin, heap) in queues[key]?.byOrigin ?? [:] {
         guard let top = heap.first, !isStale(top), !isOriginBlocked(origin, transferClass) else { continue }
         let isFull = connections(origin) >= originLimit(origin, transferClass)
-        guard isFull || isCramped && top.rest > limits.small else { continue }
+        guard isFull || isCramped && top.remaining > limits.small else { continue }
         let found = victim(for: transferClass, now: now) { entry in
           let owner = AppClass(app: entry.app, transferClass: entry.transferClass)
           guard entry.transferClass > transferClass || quanta(key) < quanta(owner) else { return false }
-          return isFull ? entry.origin == origin : entry.transferClass.isBackground && entry.rest > limits.small
+          return isFull ? entry.origin == origin : entry.transferClass.isBackground && entry.remaining > limits.small
         }
         if let found { return found }
       }
@@ -322,12 +323,12 @@ package struct Scheduler {
     let all = connections(nil)
     guard all < limits.transfers else { return .none }
     guard transferClass.isBackground else {
-      let large = running.values.reduce(0) { $1.entry.rest > limits.small ? $0 + $1.connections : $0 }
+      let large = running.values.reduce(0) { $1.entry.remaining > limits.small ? $0 + $1.connections : $0 }
       return large < limits.transfers - 1 ? .any : .small
     }
     let background = running.values.filter { $0.entry.transferClass.isBackground }
     guard background.count < limits.background else { return .none }
-    let large = background.filter { $0.entry.rest > limits.small }.count
+    let large = background.filter { $0.entry.remaining > limits.small }.count
     return large < limits.background - 1 ? .any : .small
   }
 
@@ -374,7 +375,7 @@ package struct Scheduler {
         queue.byOrigin[origin] = nil
         continue
       }
-      if onlySmall, top.rest > limits.small { continue }
+      if onlySmall, top.remaining > limits.small { continue }
       if let found = best, !top.goesBefore(found.entry) { continue }
       if !isFree(origin) { continue }
       best = (origin, top)

@@ -139,9 +139,9 @@ struct SpaceLedger {
   }
 
   /// Why a job need not even be opened: its volume is broken, or refused a smaller one a moment ago. A queue of thousands
-  /// doesn't look at a full disk one by one. `rest`: bytes that it has still to write; `.max` where that isn't known.
+  /// doesn't look at a full disk one by one. `remaining`: bytes that it has still to write; `.max` where that isn't known.
   mutating func standingHold(
-    directory: String, rest: Int64, isBackground: Bool, now: Duration
+    directory: String, remaining: Int64, isBackground: Bool, now: Duration
   ) -> (reason: Hold.Reason, until: Duration)? {
     guard let (device, volume) = volumes.first(where: { $0.value.directories.contains(directory) }) else { return nil }
     guard volume.blockedUntil > now else {
@@ -149,10 +149,10 @@ struct SpaceLedger {
       return nil
     }
     if let code = volume.failure { return (.volume(code), volume.blockedUntil) }
-    guard volume.state == .short, rest != .max, rest >= volume.leastRefused, isBackground else { return nil }
+    guard volume.state == .short, remaining != .max, remaining >= volume.leastRefused, isBackground else { return nil }
     let shortage = SpaceShortage(
-      directory: directory, device: device, need: rest, free: volume.lastFree, floor: volume.lastFloor,
-      purgeUntil: rest + volume.lastFloor)
+      directory: directory, device: device, need: remaining, free: volume.lastFree, floor: volume.lastFloor,
+      purgeUntil: remaining + volume.lastFloor)
     return (.disk(shortage), volume.blockedUntil)
   }
 

@@ -123,7 +123,7 @@ import Testing
     func fill(_ origin: UInt32) -> Int {
       for id in 1...20 {
         let entry = Scheduler.Entry(
-          id: JobID(Int64(id)), app: 1, origin: origin, transferClass: .foreground, priority: 0, rest: 1 << 20,
+          id: JobID(Int64(id)), app: 1, origin: origin, transferClass: .foreground, priority: 0, remaining: 1 << 20,
           since: .zero)
         scheduler.enqueue(entry, now: .zero)
       }

@@ -24,22 +24,22 @@ import Testing
   func fullOrigin(transferClass: TransferClass) {
     var scheduler = Scheduler()
     for number in 1...5 {
-      scheduler.enqueue(SchedulerTests.entry(Int64(number), .prefetch, rest: 50 << 30), now: .zero)
+      scheduler.enqueue(SchedulerTests.entry(Int64(number), .prefetch, remaining: 50 << 30), now: .zero)
     }
     #expect(Self.start(&scheduler).count == 4, "as many as one origin may have")
-    scheduler.enqueue(SchedulerTests.entry(99, transferClass, rest: 1 << 20), now: .zero)
+    scheduler.enqueue(SchedulerTests.entry(99, transferClass, remaining: 1 << 20), now: .zero)
     guard case .yield(let victim)? = Self.next(&scheduler) else {
       Issue.record("it waits behind fifty gigabytes")
       return
     }
     #expect(Self.next(&scheduler) == nil, "one of them is enough")
     scheduler.remove(victim)
-    scheduler.enqueue(SchedulerTests.entry(victim.number, .prefetch, rest: 50 << 30), now: .zero)
+    scheduler.enqueue(SchedulerTests.entry(victim.number, .prefetch, remaining: 50 << 30), now: .zero)
     #expect(Self.start(&scheduler) == [99])
     // An origin that is to be left alone needs no room.
-    scheduler.enqueue(SchedulerTests.entry(100, .foreground, rest: 1 << 20), now: .zero)
-    scheduler.enqueue(SchedulerTests.entry(101, .foreground, rest: 1 << 20), now: .zero)
-    scheduler.enqueue(SchedulerTests.entry(102, .foreground, rest: 1 << 20), now: .zero)
+    scheduler.enqueue(SchedulerTests.entry(100, .foreground, remaining: 1 << 20), now: .zero)
+    scheduler.enqueue(SchedulerTests.entry(101, .foreground, remaining: 1 << 20), now: .zero)
+    scheduler.enqueue(SchedulerTests.entry(102, .foreground, remaining: 1 << 20), now: .zero)
     #expect(SchedulerTests.next(&scheduler, blocked: [0]) == nil)
   }
 
@@ -72,7 +72,7 @@ import Testing
           fileName: "f"), enqueued: moment)
       scheduler.enqueue(
         Scheduler.Entry(
-          id: record.id, app: 1, origin: 0, transferClass: .background, priority: 0, rest: nil,
+          id: record.id, app: 1, origin: 0, transferClass: .background, priority: 0, remaining: nil,
           since: TransferEngine.sinceBoot(record.enqueued, clock)), now: clock.boot)
     }
     let first = Self.start(&scheduler)

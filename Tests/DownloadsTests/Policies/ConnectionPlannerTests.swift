@@ -10,7 +10,7 @@ import Testing
 
   @Test func theClassSaysHowManyThereMayBe() {
     var planner = ConnectionPlanner()
-    let counts = [TransferClass.foreground, .essential, .visible, .prefetch].map {
+    let counts = [TransferClass.foreground, .essential, .background, .prefetch].map {
       planner.maxConnections($0, Self.limits)
     }
     #expect(counts == [8, 4, 1, 1])

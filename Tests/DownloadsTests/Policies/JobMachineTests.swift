@@ -29,7 +29,7 @@ import Testing
       _ = machine.handle(.decided(first))
       let effects = machine.handle(.decided(second))
       #expect(machine.next == (wins ? second : first), "\(first), then \(second)")
-      #expect(effects == (wins ? [.endTransfers(keepsBytes: second.keepsBytes), .settle] : []))
+      #expect(effects == (wins ? [.endTransfers(keepsBytes: second.keepsBytes), .stopIfQuiet] : []))
     }
   }
 
@@ -50,7 +50,7 @@ import Testing
     var machine = JobMachine()
     _ = machine.handle(.began)
     _ = machine.handle(.decided(.pause))
-    #expect(machine.phase == .settling)
+    #expect(machine.phase == .stopping)
     #expect(machine.handle(.quiet(needsCheckpoint: true)) == [.checkpoint])
     #expect(machine.next == .pause, "it still waits")
     #expect(machine.handle(.quiet(needsCheckpoint: false)) == [.conclude(.pause)] && machine.next == nil)
@@ -69,7 +69,7 @@ import Testing
       var machine = JobMachine()
       _ = machine.handle(end)
       for command: JobCommand in [.resume, .setClass(.foreground), .pause, .cancel] {
-        #expect(machine.handle(.command(command, transferClass: .visible)).isEmpty, "\(end), \(command)")
+        #expect(machine.handle(.command(command, transferClass: .background)).isEmpty, "\(end), \(command)")
       }
       #expect(machine.commands.commands == [.cancel], "the last word")
       #expect(machine.handle(.reopened) == [.perform(machineQueue(.cancel))] && machine.commands.isEmpty)
@@ -101,7 +101,7 @@ import Testing
     _ = machine.handle(.verifying)
     #expect(machine.verified() == nil && machine.phase == .verifying)
     _ = machine.handle(.decided(.pause))
-    #expect(machine.verified() == .pause && machine.phase == .settling)
+    #expect(machine.verified() == .pause && machine.phase == .stopping)
     #expect(machine.handle(.quiet(needsCheckpoint: false)) == [.conclude(.pause)])
   }
 
@@ -110,12 +110,12 @@ import Testing
   @Test(arguments: 0..<200) func randomEvents(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var machine = JobMachine()
-    let commands: [JobCommand] = [.pause, .resume, .cancel, .setClass(.foreground), .setClass(.visible)]
+    let commands: [JobCommand] = [.pause, .resume, .cancel, .setClass(.foreground), .setClass(.background)]
     for round in 0..<200 {
       let before = machine
       let event: Event =
         switch Int.random(in: 0..<10, using: &random) {
-        case 0, 1: .command(try #require(commands.randomElement(using: &random)), transferClass: .visible)
+        case 0, 1: .command(try #require(commands.randomElement(using: &random)), transferClass: .background)
         case 2, 3: .decided(try #require(Self.steps.randomElement(using: &random)))
         case 4, 5: .quiet(needsCheckpoint: .random(using: &random))
         case 6: .began
@@ -130,9 +130,9 @@ import Testing
         case .endTransfers(let keepsBytes): #expect(machine.next.map { $0.keepsBytes == keepsBytes } ?? false, context)
         case .conclude(let step):
           #expect(before.next == step && machine.next == nil, context)
-          #expect(before.phase == .settling || before.phase == .opening, context)
+          #expect(before.phase == .stopping || before.phase == .opening, context)
         case .checkpoint: #expect(before.next?.keepsBytes == true && machine == before, context)
-        case .settle: #expect(machine.next != nil, context)
+        case .stopIfQuiet: #expect(machine.next != nil, context)
         case .setClass: #expect(!before.phase.isEnding, context)
         case .perform(let queue): #expect(queue == before.commands && machine.commands.isEmpty, context)
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SpaceLedgerTests {
   private static let place = SpaceLedger.Place(device: 7, directory: "/v/d")
   private static func ledger(floor: Int64 = 100) -> SpaceLedger {
-    SpaceLedger(policy: FreeSpacePolicy(least: floor, percent: 0, most: floor))
+    SpaceLedger(policy: FreeSpacePolicy(minimum: floor, percent: 0, maximum: floor))
   }
   private static func space(_ free: Int64) -> VolumeSpace {
     VolumeSpace(free: free, total: 1_000_000, freeInodes: nil)
@@ -61,8 +61,8 @@ import Testing
     var ledger = Self.ledger()
     let shortage = ledger.refusal(need: 50, at: Self.place, space: Self.space(10), lacksInodes: false)
     _ = ledger.refused(shortage, now: .zero, canAsk: false)
-    func standing(_ rest: Int64, background: Bool = true, _ now: Duration = .seconds(1)) -> Hold.Reason? {
-      ledger.standingHold(directory: "/v/d", rest: rest, isBackground: background, now: now)?.reason
+    func standing(_ remaining: Int64, background: Bool = true, _ now: Duration = .seconds(1)) -> Hold.Reason? {
+      ledger.standingHold(directory: "/v/d", remaining: remaining, isBackground: background, now: now)?.reason
     }
     guard case .disk(let held)? = standing(60) else { throw Unexpected("not held") }
     #expect(held.need == 60 && held.free == 10)

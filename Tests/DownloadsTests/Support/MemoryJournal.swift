@@ -41,7 +41,7 @@ final class MemoryJournal: DownloadJournal {
         if let rejectionReason = specification.rejectionReason { return .invalid(rejectionReason) }
         let same = state.jobs.values.first {
           $0.specification.app == specification.app && $0.specification.identifier == specification.identifier
-            && !$0.state.isSettled
+            && !$0.state.isTerminal
         }
         if let same {
           guard same.specification.asksForTheSame(as: specification) else { return .conflict(same.id) }
@@ -68,10 +68,10 @@ final class MemoryJournal: DownloadJournal {
         case .attempt(let attempt, let id): state.attempts[id, default: []].append(attempt)
         case .origin(let record): state.origins[record.origin] = record
         case .job(let record):
-          guard let old = state.jobs[record.id], old.generation <= record.generation, !old.state.isSettled else {
+          guard let old = state.jobs[record.id], old.generation <= record.generation, !old.state.isTerminal else {
             continue
           }
-          if record.state.isSettled { state.deliveries.append(record.id) }
+          if record.state.isTerminal { state.deliveries.append(record.id) }
           state.jobs[record.id] = record
         }
       }
@@ -94,12 +94,13 @@ final class MemoryJournal: DownloadJournal {
   }
 
   func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
-    for record in state.withLock({ $0.jobs.values.sorted { $0.id < $1.id } }) where !record.state.isSettled {
+    for record in state.withLock({ $0.jobs.values.sorted { $0.id < $1.id } }) where !record.state.isTerminal {
       body(
         JobSummary(
           id: record.id, app: record.specification.app, origin: Self.origin(record.specification.url),
           transferClass: record.transferClass, priority: record.specification.priority,
-          rest: record.specification.declaredSize, enqueued: record.enqueued, wait: record.wait, state: record.state))
+          remaining: record.specification.declaredSize, enqueued: record.enqueued, wait: record.wait,
+          state: record.state))
     }
   }
 

@@ -46,7 +46,7 @@ extension Additions {
     guard !engine.isClosing else { return reply(to: supersession, .failure(EngineClosed())) }
     let record: JobRecord
     do {
-      guard let found = try commands.currentRecord(id), !found.state.isSettled, found.state != .verified else {
+      guard let found = try commands.currentRecord(id), !found.state.isTerminal, found.state != .verified else {
         return add(supersession, inheriting: nil)
       }
       record = found

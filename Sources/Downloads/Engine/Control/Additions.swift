@@ -84,7 +84,7 @@ final class Additions: EnginePart {
       if let own = engine.active[id]?.record.specification,
         !own.expectsTheSame(as: specification) || own.mirrors != specification.mirrors, let job = engine.active[id]
       {
-        endings.settle(job, .yield)
+        endings.stop(job, then: .yield)
       }
     case .conflict, .tooMany, .allowance, .invalid: break
     }

@@ -39,7 +39,7 @@ final class CommandExecutor: EnginePart {
     case .resume: try resumeIdle(id)
     case .cancel:
       guard let record = try currentRecord(id) else { return }
-      if record.state.isSettled {
+      if record.state.isTerminal {
         if record.leftover != nil { removeStaging(of: record) }
       } else if record.state == .verified {
         cancelUnlessNamed(record)
@@ -87,7 +87,7 @@ final class CommandExecutor: EnginePart {
     } else if engine.scheduler.isWaiting(id) {
       return
     }
-    guard var record = try currentRecord(id), !record.state.isSettled else { return }
+    guard var record = try currentRecord(id), !record.state.isTerminal else { return }
     if let hold = engine.holds[id] {
       record.forgiveWaiting(max(.zero, clock.boot - hold.since).inNanoseconds, now: clock.now)
     }
@@ -100,7 +100,7 @@ final class CommandExecutor: EnginePart {
   }
 
   private func setClassOfIdle(_ id: JobID, _ transferClass: TransferClass) throws {
-    guard var record = try currentRecord(id), !record.state.isSettled, record.state != .verified,
+    guard var record = try currentRecord(id), !record.state.isTerminal, record.state != .verified,
       record.transferClass != transferClass
     else { return }
     record.transferClass = transferClass

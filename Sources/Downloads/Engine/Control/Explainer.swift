@@ -13,8 +13,8 @@ final class Explainer: EnginePart {
     if let job = engine.active[id] { return explain(active: job) }
     if let names = commands.deferred.names(of: id), case .journal(let what, let isOfVolume)? = commands.deferred.reason
     {
-      let rest = commands.deferred.retryAt.map { max(0, ($0 - now).inSeconds) }
-      var explanation = Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: rest)
+      let endsIn = commands.deferred.retryAt.map { max(0, ($0 - now).inSeconds) }
+      var explanation = Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: endsIn)
       explanation.data["commands"] = names
       return explanation
     }
@@ -54,7 +54,7 @@ final class Explainer: EnginePart {
       return Explanation(
         .delivering, data: ["generation": "\(job.record.generation)"],
         remedy: "the disk has to say that everything is on it")
-    case .opening, .settling, .transferring, .retiring:
+    case .opening, .stopping, .transferring, .retiring:
       if let question = job.segments.compactMap(\.question).first, !job.segments.contains(where: { $0.writer != nil }) {
         return Explanation(
           .challenge, data: ["origin": question.challenge.origin, "kind": question.challenge.kind.name],
@@ -68,11 +68,11 @@ final class Explainer: EnginePart {
   }
 
   func explain(_ hold: Hold, _ now: Duration) -> Explanation {
-    let rest = hold.until.map { max(0, ($0 - now).inSeconds) }
+    let endsIn = hold.until.map { max(0, ($0 - now).inSeconds) }
     switch hold.reason {
     case .retry(let error):
       return Explanation(
-        .retrying, data: attempts(hold, error), endsIn: rest,
+        .retrying, data: attempts(hold, error), endsIn: endsIn,
         remedy: "time, or resume it",
         others: otherCodes(hold.entry, now))
     case .clock(let doubt, _):
@@ -81,10 +81,10 @@ final class Explainer: EnginePart {
         others: otherCodes(hold.entry, now))
     case .publication(let count):
       return Explanation(
-        .publication, data: ["retest": "\(count) of 2"], endsIn: rest, remedy: "the server publishes the file")
+        .publication, data: ["retest": "\(count) of 2"], endsIn: endsIn, remedy: "the server publishes the file")
     case .disk(let shortage) where shortage.lacksInodes:
       return Explanation(
-        .disk, data: ["volume": Printable.text(shortage.directory), "inodes": "none left"], endsIn: rest,
+        .disk, data: ["volume": Printable.text(shortage.directory), "inodes": "none left"], endsIn: endsIn,
         remedy: "delete some files of the volume, however small")
     case .disk(let shortage):
       return Explanation(
@@ -92,12 +92,12 @@ final class Explainer: EnginePart {
         data: [
           "volume": Printable.text(shortage.directory), "need": "\(shortage.need)", "free": "\(shortage.free)",
           "floor": "\(shortage.floor)",
-        ], endsIn: rest,
+        ], endsIn: endsIn,
         remedy: shortage.missing > 0
           ? "free \(shortage.missing) bytes on the volume" : "a larger quota, or less of it in use")
     case .allowance(let budget, let missing):
       return Explanation(
-        .allowance, data: ["budget": Printable.text(budget), "missing": "\(missing)"], endsIn: rest,
+        .allowance, data: ["budget": Printable.text(budget), "missing": "\(missing)"], endsIn: endsIn,
         remedy: "a larger allowance, or other downloads of it end")
     case .volume(let code):
       let directory = (try? journal.journal.job(hold.entry.id))?.specification.directory ?? ""
@@ -106,19 +106,19 @@ final class Explainer: EnginePart {
         data: [
           "errno": "\(code)", "message": SystemCallError.message(code),
           "mount": Printable.text(Files.mountPoint(of: directory) ?? directory),
-        ], endsIn: rest,
+        ], endsIn: endsIn,
         remedy: "the volume works again")
     case .held(let what):
-      return Explanation(.lock, data: ["file": Printable.text(what)], endsIn: rest, remedy: "that process ends")
+      return Explanation(.lock, data: ["file": Printable.text(what)], endsIn: endsIn, remedy: "that process ends")
     case .paused(let by): return Explanation(.paused, data: ["by": by], remedy: "resume it")
     case .journal(let what, let isOfVolume):
-      return Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: rest)
+      return Self.explanation(ofJournal: what, isOfVolume: isOfVolume, endsIn: endsIn)
     }
   }
 
-  static func explanation(ofJournal what: String, isOfVolume: Bool, endsIn rest: Double?) -> Explanation {
+  static func explanation(ofJournal what: String, isOfVolume: Bool, endsIn: Double?) -> Explanation {
     Explanation(
-      isOfVolume ? .volume : .lock, data: ["journal": Printable.text(what)], endsIn: rest,
+      isOfVolume ? .volume : .lock, data: ["journal": Printable.text(what)], endsIn: endsIn,
       remedy: isOfVolume
         ? "room on the volume of the journal, or that it works again" : "the journal can be used again")
   }
@@ -153,7 +153,7 @@ final class Explainer: EnginePart {
       return Explanation(
         gate,
         data: ["class": entry.transferClass.name].merging(
-          network.conditions.data(of: gate, rest: entry.rest == .max ? nil : entry.rest)
+          network.conditions.data(of: gate, remaining: entry.remaining == .max ? nil : entry.remaining)
         ) { $1 },
         endsIn: gate == .window ? network.conditions.windowOpensAt.map { ($0 - now).inSeconds } : nil,
         remedy: Self.remedy(gate),

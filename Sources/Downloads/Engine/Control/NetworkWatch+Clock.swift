@@ -19,7 +19,7 @@ extension NetworkWatch {
   func holdForClock(_ job: ActiveJob, _ problem: String) -> Bool {
     guard let doubt = clockDoubt else { return false }
     job.record.lastError = problem
-    endings.settle(job, .hold(.clock(doubt, offset: wallOffset), after: Self.clockCheck))
+    endings.stop(job, then: .hold(.clock(doubt, offset: wallOffset), after: Self.clockCheck))
     return true
   }
 

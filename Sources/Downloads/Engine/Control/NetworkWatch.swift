@@ -27,13 +27,13 @@ final class NetworkWatch: EnginePart {
     offlineSince = conditions.isOnline ? nil : offlineSince ?? now
     for job in Array(engine.active.values)
     where job.machine.phase == .transferring && conditions.gate(for: job.record.transferClass, now: now) != nil {
-      endings.settle(job, .yield)
+      endings.stop(job, then: .yield)
     }
     engine.needsSchedule = true
   }
 
   func networkChanged() {
-    for job in Array(engine.active.values) where job.machine.phase == .transferring { endings.settle(job, .yield) }
+    for job in Array(engine.active.values) where job.machine.phase == .transferring { endings.stop(job, then: .yield) }
     transport.forgetConnections()
     if portalCheckAt != nil { portalCheckAt = clock.boot }
     for (id, hold) in engine.holds {

@@ -28,7 +28,7 @@ extension RoomKeeper {
     switch result {
     case .success(.granted(let bytes)):
       job.allowance.extended(by: bytes)
-      if job.machine.next != nil { return endings.continueSettling(job) }
+      if job.machine.next != nil { return endings.continueStopping(job) }
       if job.machine.phase == .opening { return opening.admit(job) }
       for segment in job.segments where segment.isWaitingForAllowance {
         segment.isWaitingForAllowance = false
@@ -38,8 +38,8 @@ extension RoomKeeper {
     case .success(.missing(let bytes)):
       job.allowance.wasRefused()
       let budget = job.record.specification.budget ?? ""
-      endings.settle(job, .hold(.allowance(budget: budget, missing: bytes), after: Self.allowanceDelay))
-      endings.continueSettling(job)
+      endings.stop(job, then: .hold(.allowance(budget: budget, missing: bytes), after: Self.allowanceDelay))
+      endings.continueStopping(job)
     case .failure(let error):
       job.allowance.wasRefused()
       endings.journalFailed(job, error)

@@ -17,7 +17,7 @@ extension JobEndings {
     }
     let best = job.sources.failure ?? failure
     job.failedAt = best.origin
-    settle(job, .retry(best.problem, retryAfter: best.retryAfter))
+    stop(job, then: .retry(best.problem, retryAfter: best.retryAfter))
   }
 
   func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ retryAfter: Duration?) {

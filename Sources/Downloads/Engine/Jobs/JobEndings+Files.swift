@@ -8,8 +8,8 @@ extension JobEndings {
   func fileFailed(_ job: ActiveJob, _ error: SystemCallError) {
     if error.code == EWOULDBLOCK, error.call == "flock" {
       // Somebody else's, and nothing of it was touched.
-      settle(job, .hold(.held(error.subject), after: SpaceLedger.failureDelay))
-      return continueSettling(job)
+      stop(job, then: .hold(.held(error.subject), after: SpaceLedger.failureDelay))
+      return continueStopping(job)
     }
     job.file.failure = job.file.failure ?? error
     // Later writes may have gone through and left a hole: whoever opens it again trusts checkpoints alone.
@@ -18,14 +18,15 @@ extension JobEndings {
     _ = job.machine.handle(.writeFailed)
     switch error.code {
     case ENOSPC, EDQUOT:
-      settle(job, .hold(.disk(room.shortage(after: job)), after: nil))
+      stop(job, then: .hold(.disk(room.shortage(after: job)), after: nil))
     case EIO, EROFS, ENODEV, ENXIO, ESTALE: volumeFailed(job, error.code)
-    case EFBIG: settle(job, .fail(TransferFailure(.refused, errno: EFBIG, detail: Self.tooLarge(Self.fileSizeLimit))))
-    case EMFILE, ENFILE, ENOMEM: settle(job, .hold(.volume(error.code), after: SpaceLedger.failureDelay))
+    case EFBIG:
+      stop(job, then: .fail(TransferFailure(.refused, errno: EFBIG, detail: Self.tooLarge(Self.fileSizeLimit))))
+    case EMFILE, ENFILE, ENOMEM: stop(job, then: .hold(.volume(error.code), after: SpaceLedger.failureDelay))
     default:
-      settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: "\(error)")))
+      stop(job, then: .fail(TransferFailure(.volume, errno: error.code, detail: "\(error)")))
     }
-    continueSettling(job)
+    continueStopping(job)
   }
 
   /// `limit`: bytes that this process may write to one file (setrlimit(2)).
@@ -53,19 +54,19 @@ extension JobEndings {
 
   func journalFailed(_ job: ActiveJob, _ error: any Error) {
     job.file.failure = job.file.failure ?? SystemCallError("commit", code: EIO, subject: "the journal")
-    settle(job, .hold(.journal(error), after: CommandExecutor.journalDelay))
-    continueSettling(job)
+    stop(job, then: .hold(.journal(error), after: CommandExecutor.journalDelay))
+    continueStopping(job)
   }
 
   /// A read-only or dying volume: all its jobs stop, one event tells it, and it is looked at again later.
   func volumeFailed(_ job: ActiveJob, _ code: Int32) {
-    settle(job, .hold(.volume(code), after: SpaceLedger.failureDelay))
+    stop(job, then: .hold(.volume(code), after: SpaceLedger.failureDelay))
     guard let device = job.file.destination?.device else { return }
     let place = SpaceLedger.Place(device: device, directory: job.record.specification.directory)
     if let report = room.space.failed(at: place, code: code, now: clock.boot) { events.send(.volume(report)) }
     for other in Array(engine.active.values) where other.id != job.id && other.file.destination?.device == device {
       if other.machine.phase == .transferring || other.machine.phase == .opening {
-        settle(other, .hold(.volume(code), after: SpaceLedger.failureDelay))
+        stop(other, then: .hold(.volume(code), after: SpaceLedger.failureDelay))
       }
     }
   }

@@ -9,13 +9,13 @@ final class JobEndings: EnginePart {
   init(_ engine: TransferEngine) { self.engine = engine }
 
   /// Ends all transfers of a job, unless what was decided before comes first.
-  func settle(_ job: ActiveJob, _ next: NextStep) { execute(job.machine.handle(.decided(next)), job) }
+  func stop(_ job: ActiveJob, then next: NextStep) { execute(job.machine.handle(.decided(next)), job) }
 
   func execute(_ effects: [JobMachine.Effect], _ job: ActiveJob) {
     for effect in effects {
       switch effect {
       case .endTransfers(let keepsBytes): endTransfers(job, keepsBytes: keepsBytes && job.file.failure == nil)
-      case .settle: continueSettling(job)
+      case .stopIfQuiet: continueStopping(job)
       case .checkpoint: bodies.checkpoint(job)
       case .conclude(let next): conclude(job, next)
       case .setClass(let transferClass): job.record.transferClass = transferClass
@@ -38,9 +38,9 @@ final class JobEndings: EnginePart {
   }
 
   /// Goes on once no buffer, digest or commit of the job is on its way.
-  func continueSettling(_ job: ActiveJob) {
+  func continueStopping(_ job: ActiveJob) {
     let phase = job.machine.phase
-    guard let next = job.machine.next, phase == .settling || phase == .opening, job.file.isQuiet,
+    guard let next = job.machine.next, phase == .stopping || phase == .opening, job.file.isQuiet,
       !job.allowance.isExtending
     else { return }
     job.file.writers = [:]
@@ -111,7 +111,7 @@ final class JobEndings: EnginePart {
   /// Asks for the first byte, with nothing in the hand.
   func reopen(_ job: ActiveJob) {
     let effects = job.machine.handle(.reopened)
-    if engine.isClosing { settle(job, .close) } else { opening.open(job) }
+    if engine.isClosing { stop(job, then: .close) } else { opening.open(job) }
     execute(effects, job)
   }
 

@@ -5,7 +5,7 @@ internal import AssetModel
 ///
 /// ```
 ///            began            a step was decided      quiet
-///  opening ───────► transferring ───────► settling ───────► verifying ──► publishing
+///  opening ───────► transferring ───────► stopping ───────► verifying ──► publishing
 ///     ▲                                      │  ▲               │             │
 ///     └──────────── reopened ────────────────┘  └── failedLate ─┴─────────────┤
 ///                                            └────────── retiring ◄───────────┘
@@ -16,7 +16,7 @@ struct JobMachine: Equatable {
     case opening
     case transferring
     /// Its transfers are over; buffers and a last checkpoint are on their way.
-    case settling
+    case stopping
     case verifying
     case publishing
     /// How it ended is on its way to the journal.
@@ -48,7 +48,7 @@ struct JobMachine: Equatable {
   enum Effect: Equatable {
     case endTransfers(keepsBytes: Bool)
     /// Whether everything is quiet is looked at.
-    case settle
+    case stopIfQuiet
     case checkpoint
     case conclude(NextStep)
     case setClass(TransferClass)
@@ -71,10 +71,10 @@ struct JobMachine: Equatable {
     case .decided(let step):
       guard accepts(step) else { return [] }
       next = step
-      if phase == .transferring { phase = .settling }
-      return [.endTransfers(keepsBytes: step.keepsBytes), .settle]
+      if phase == .transferring { phase = .stopping }
+      return [.endTransfers(keepsBytes: step.keepsBytes), .stopIfQuiet]
     case .quiet(let needsCheckpoint):
-      guard let next, phase == .settling || phase == .opening else { return [] }
+      guard let next, phase == .stopping || phase == .opening else { return [] }
       if needsCheckpoint, next.keepsBytes { return [.checkpoint] }
       self.next = nil
       return [.conclude(next)]
@@ -82,7 +82,7 @@ struct JobMachine: Equatable {
     case .verifying: phase = .verifying
     case .publishing: phase = .publishing
     case .retiring: phase = .retiring
-    case .failedLate: phase = .settling
+    case .failedLate: phase = .stopping
     case .writeFailed:
       switch next {
       case .verify, .retry: next = nil
@@ -121,7 +121,7 @@ struct JobMachine: Equatable {
   /// Checking came to its end while something else was decided. What that is; nil: nothing was, or only that it is checked.
   mutating func verified() -> NextStep? {
     guard let next else { return nil }
-    phase = .settling
+    phase = .stopping
     if case .verify = next {
       self.next = nil
       return nil

@@ -17,8 +17,8 @@ final class JobOpening: EnginePart {
       !specification.directory.utf8.contains(0)
     else {
       let name = "\(specification.directory)/\(specification.fileName)"
-      return endings.settle(
-        job, .fail(TransferFailure(.notAllowed, detail: "\(Printable.text(name)) is no place for a file")))
+      return endings.stop(
+        job, then: .fail(TransferFailure(.notAllowed, detail: "\(Printable.text(name)) is no place for a file")))
     }
     let destination: Destination
     do throws(SystemCallError) {
@@ -27,7 +27,7 @@ final class JobOpening: EnginePart {
       switch error.code {
       case EACCES, EPERM, ENOENT, ENOTDIR, ELOOP, EXDEV:
         let detail = DestinationProblem.text(error, specification.directory)
-        return endings.settle(job, .fail(TransferFailure(.volume, errno: error.code, detail: detail)))
+        return endings.stop(job, then: .fail(TransferFailure(.volume, errno: error.code, detail: detail)))
       default: return endings.fileFailed(job, error)
       }
     }
@@ -108,10 +108,10 @@ final class JobOpening: EnginePart {
 
   /// Room and allowance first, then the network.
   func admit(_ job: ActiveJob) {
-    if job.machine.next != nil { return endings.continueSettling(job) }
+    if job.machine.next != nil { return endings.continueStopping(job) }
     let need = job.total.map { max(0, $0 - job.arrivedBytes) }
     if need != 0, let shortage = room.shortageOfAll(of: job, starts: true) {
-      return endings.settle(job, .hold(.disk(shortage), after: nil))
+      return endings.stop(job, then: .hold(.disk(shortage), after: nil))
     }
     room.space.admit(job.id, to: job.total ?? 0)
     // What is compared with what is there comes, too.
@@ -120,17 +120,17 @@ final class JobOpening: EnginePart {
   }
 
   func begin(_ job: ActiveJob) {
-    if engine.isClosing { return endings.settle(job, .close) }
+    if engine.isClosing { return endings.stop(job, then: .close) }
     let specification = job.record.specification
     // A gate may have closed while the partial was looked at.
     if network.conditions.gate(for: job.record.transferClass, now: clock.boot) != nil {
-      return endings.settle(job, .yield)
+      return endings.stop(job, then: .yield)
     }
     events.send(.started(job.id))
     _ = job.machine.handle(.began)
     engine.scheduler.transfers(job.id)
     if let chunks = job.file.chunks {
-      if chunks.isComplete { return endings.settle(job, .verify) }
+      if chunks.isComplete { return endings.stop(job, then: .verify) }
       chunked.addSegment(job)
       return
     }
@@ -138,11 +138,11 @@ final class JobOpening: EnginePart {
     if let total = specification.exactSize ?? job.record.partial?.entity.total, job.file.written.offset == total,
       total > 0
     {
-      return endings.settle(job, .verify)
+      return endings.stop(job, then: .verify)
     }
     let url: ParsedURL
     do throws(NetworkWatch.RefusedURL) { url = try network.validatedURL(specification.url, specification) } catch {
-      return endings.settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
+      return endings.stop(job, then: .fail(TransferFailure(.notAllowed, detail: error.text)))
     }
     let ask = connections.firstAsk(job, url)
     let segment = Segment(

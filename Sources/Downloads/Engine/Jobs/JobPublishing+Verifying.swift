@@ -95,14 +95,14 @@ extension JobPublishing {
 
   func verified(_ job: ActiveJob, _ result: Result<Bool, any Error>) {
     // Paused, cancelled or closed meanwhile; what is there stays as it is.
-    if job.machine.verified() != nil { return endings.continueSettling(job) }
+    if job.machine.verified() != nil { return endings.continueStopping(job) }
     let difference = job.file.hashing.hasher?.difference ?? ""
     switch result {
     case .success(true): publish(job, isReplay: false)
     case .success(false) where !job.file.evidence.isLengthProved:
       // No length was told: what is there may be a beginning, and the rest can be asked for.
       _ = job.machine.handle(.failedLate)
-      endings.settle(job, .retry(.truncated, retryAfter: nil))
+      endings.stop(job, then: .retry(.truncated, retryAfter: nil))
     case .success(false) where job.file.chunks != nil:
       endings.fail(
         job,

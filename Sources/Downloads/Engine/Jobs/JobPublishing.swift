@@ -106,7 +106,7 @@ final class JobPublishing: EnginePart {
 
   /// The file stays, and the newest download of it is one that finished with it.
   func finishUnchanged(_ job: ActiveJob, _ known: KnownVersion) {
-    guard job.machine.next == nil else { return endings.continueSettling(job) }
+    guard job.machine.next == nil else { return endings.continueStopping(job) }
     job.record.state = .finished
     job.record.wait = nil
     job.record.partial = known.partial

@@ -28,8 +28,8 @@ extension BodyReceiver {
           core.endings.fileFailed(job, error)
         case .success((.noRoom, _)):
           job.file.identity.isOnItsWay = false
-          core.endings.settle(job, .hold(.disk(core.room.shortage(after: job)), after: nil))
-          core.endings.continueSettling(job)
+          core.endings.stop(job, then: .hold(.disk(core.room.shortage(after: job)), after: nil))
+          core.endings.continueStopping(job)
         case .success(let (preallocation, identity)):
           job.file.isPreallocated = preallocation == .done
           core.bodies.setIdentity(identity, job)
@@ -53,7 +53,7 @@ extension BodyReceiver {
     job.file.identity.isOnItsWay = false
     if let failure { return endings.journalFailed(job, failure) }
     journalKnowsFile(job)
-    endings.continueSettling(job)
+    endings.continueStopping(job)
   }
 
   /// Whatever happens, the file is found again: it may grow.
@@ -135,7 +135,7 @@ extension BodyReceiver {
         if let bits { job.file.chunks?.journalled(bits) }
         job.file.written.checkpointed = job.durableBytes
         core.bodies.holdIfShort(job)
-        core.endings.continueSettling(job)
+        core.endings.continueStopping(job)
       }
     }
   }

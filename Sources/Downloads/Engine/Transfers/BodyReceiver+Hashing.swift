@@ -26,7 +26,7 @@ extension BodyReceiver {
         if job.file.hashing.hasher === hasher { job.file.hashing.offset = buffer.end }
         guard isBehind else { return }
         core.bodies.giveRoom(number, job)
-        core.endings.continueSettling(job)
+        core.endings.continueStopping(job)
       }
     }
     return isBehind
@@ -72,14 +72,14 @@ extension BodyReceiver {
       events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again"))
     }
     if !isWorthwhile, job.machine.next == nil {
-      return endings.settle(
+      return endings.stop(
         job,
-        .fail(
+        then: .fail(
           TransferFailure(.digestMismatch, detail: "chunk \(index) has the wrong digest, also when it is fetched again")
         ))
     }
     finishChunksIfDone(job)
-    endings.continueSettling(job)
+    endings.continueStopping(job)
   }
 
   func finishChunksIfDone(_ job: ActiveJob) {
@@ -89,7 +89,7 @@ extension BodyReceiver {
       return
     }
     guard job.file.writers.values.allSatisfy({ $0.inFlight == 0 }) else { return }
-    if job.file.chunks?.isComplete == true { return endings.settle(job, .verify) }
+    if job.file.chunks?.isComplete == true { return endings.stop(job, then: .verify) }
     chunked.addSegment(job)
   }
 }

@@ -31,7 +31,7 @@ extension BodyReceiver {
     }
     guard job.file.failure == nil else {
       giveRoom(number, job)
-      return endings.continueSettling(job)
+      return endings.continueStopping(job)
     }
     wrote(buffer, number, job)
     followWrites(of: job)
@@ -117,12 +117,12 @@ extension BodyReceiver {
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
     if !job.file.isPreallocated, job.machine.phase == .transferring { holdIfShort(job) }
     tellProgress(job, now)
-    endings.continueSettling(job)
+    endings.continueStopping(job)
   }
 
   func holdIfShort(_ job: ActiveJob) {
     if job.machine.next == nil, let shortage = room.shortage(of: job, starts: false) {
-      endings.settle(job, .hold(.disk(shortage), after: nil))
+      endings.stop(job, then: .hold(.disk(shortage), after: nil))
     }
   }
 }

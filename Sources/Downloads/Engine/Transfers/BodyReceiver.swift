@@ -79,10 +79,10 @@ final class BodyReceiver: EnginePart {
   /// A buffer is done with: its transfer may receive another one.
   func giveRoom(_ number: UInt64, _ job: ActiveJob) {
     guard let writer = job.file.writers[number] else { return }
-    let goesOn = writer.written()
+    let continues = writer.written()
     let segment = job.segments.first { $0.writer === writer }
     if writer.inFlight == 0, segment == nil { job.file.writers[number] = nil }
-    if goesOn, let segment { resume(segment.transfer, clock.boot) }
+    if continues, let segment { resume(segment.transfer, clock.boot) }
   }
 
   func tellProgress(_ job: ActiveJob, _ now: Duration) {

@@ -23,7 +23,7 @@ extension ChunkedTransfers {
     for (source, text) in job.sources.urls.enumerated() {
       do throws(NetworkWatch.RefusedURL) { _ = try network.validatedURL(text, job.record.specification) } catch {
         guard job.sources.forbid(source) else {
-          endings.settle(job, .fail(TransferFailure(.notAllowed, detail: error.text)))
+          endings.stop(job, then: .fail(TransferFailure(.notAllowed, detail: error.text)))
           return false
         }
         events.send(.note(job.id, "one of its sources isn't asked: \(error.text)"))
@@ -33,7 +33,7 @@ extension ChunkedTransfers {
   }
 
   /// What follows when whoever might be asked wants to be left alone until then.
-  func rest(_ job: ActiveJob, _ url: ParsedURL, until: Duration) -> NextStep {
+  func deferral(of job: ActiveJob, to url: ParsedURL, until: Duration) -> NextStep {
     // Another one may be back sooner.
     if let failure = job.sources.failure, failure.isTransient {
       job.failedAt = failure.origin
@@ -65,7 +65,7 @@ extension ChunkedTransfers {
 
   /// Ends the job with `next`, unless somebody else has the file, or had it a moment ago.
   func endTransfer(_ job: ActiveJob, _ segment: Segment, _ next: NextStep) {
-    guard case .fail(let failure) = next else { return endings.settle(job, next) }
+    guard case .fail(let failure) = next else { return endings.stop(job, then: next) }
     if switchesSource(job, segment, failure.detail, nil) { return }
     if job.sources.urls.count > 1, job.segments.count > 1, job.machine.next == nil {
       // Others still bring something of it.
@@ -74,9 +74,9 @@ extension ChunkedTransfers {
     }
     if let failure = job.sources.failure, failure.isTransient {
       job.failedAt = failure.origin
-      return endings.settle(job, .retry(failure.problem, retryAfter: failure.retryAfter))
+      return endings.stop(job, then: .retry(failure.problem, retryAfter: failure.retryAfter))
     }
-    endings.settle(job, next)
+    endings.stop(job, then: next)
   }
 
   /// Who sent a wrong chunk sends no other of this file. Whether somebody was found out.

@@ -25,7 +25,7 @@ final class ChunkedTransfers: EnginePart {
       guard job.segments.isEmpty else { return false }
       let until = engine.origins[origin].retryAfter ?? clock.boot
       // The queue knows of one origin only.
-      endings.settle(job, job.sources.urls.count == 1 ? .yield : rest(job, url, until: until))
+      endings.stop(job, then: job.sources.urls.count == 1 ? .yield : deferral(of: job, to: url, until: until))
       return false
     }
     if job.segments.isEmpty, engine.origins[origin].isRangeless || job.sources.isRangeless(source) {
@@ -106,9 +106,10 @@ final class ChunkedTransfers: EnginePart {
     job.sources.succeeded(segment.source)
     detach(segment, of: job)
     // Whoever sends everything is asked again when it is known what was wrong.
-    let goesOn = !job.planner.mayBeRangeless && (job.segments.isEmpty || engine.scheduler.permitsConnection(of: job.id))
+    let continues =
+      !job.planner.mayBeRangeless && (job.segments.isEmpty || engine.scheduler.permitsConnection(of: job.id))
     engine.needsSchedule = true
-    guard !goesOn || !addSegment(job), job.machine.next == nil else { return }
+    guard !continues || !addSegment(job), job.machine.next == nil else { return }
     bodies.finishChunksIfDone(job)
   }
 

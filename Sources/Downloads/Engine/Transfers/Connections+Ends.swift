@@ -32,7 +32,7 @@ extension Connections {
       let until = max(engine.origins[engine.originNumber(url)].retryAfter ?? .zero, clock.boot + wait)
       if until > clock.boot {
         if chunked.switchesSource(job, segment, "\(url.origin) asked to be left alone", nil) { return }
-        return endings.settle(job, chunked.rest(job, url, until: until))
+        return endings.stop(job, then: chunked.deferral(of: job, to: url, until: until))
       }
       segment.request.follow(url, dropsCredentials: drops, becomesGet: becomesGet)
       requestAgain(job, segment)
@@ -42,7 +42,9 @@ extension Connections {
       isReachable(segment)
       chunked.endTransfer(job, segment, next)
     case .elsewhere(let why):
-      if !chunked.switchesSource(job, segment, why, nil, isFailure: false) { endings.settle(job, .askOtherwise(why)) }
+      if !chunked.switchesSource(job, segment, why, nil, isFailure: false) {
+        endings.stop(job, then: .askOtherwise(why))
+      }
     case .problem(let problem, let retryAfter):
       endings.attemptFailed(job, segment, problem, retryAfter: retryAfter)
     case .authenticate(let question):
@@ -50,7 +52,7 @@ extension Connections {
     // Decided when the head came.
     case .challenged: break
     case .complete:
-      endings.settle(job, .verify)
+      endings.stop(job, then: .verify)
     case .unchanged(let known):
       isReachable(segment)
       job.segments.removeAll { $0 === segment }
@@ -79,7 +81,7 @@ extension Connections {
       if job.file.chunks != nil {
         // Once more as it was; whoever has no ranges may still have the whole.
         if job.record.history.serverFaults > 1 { job.planner.mayBeRangeless = true }
-        return endings.settle(job, .askOtherwise(what))
+        return endings.stop(job, then: .askOtherwise(what))
       }
     case .bareRange: job.record.history.triedBareRange = true
     case .dropsRange:
@@ -119,7 +121,7 @@ extension Connections {
     guard job.file.chunks != nil else { return false }
     if !chunked.switchesSource(job, segment, what, nil, isFailure: false) {
       job.planner.mayBeRangeless = true
-      endings.settle(job, .askOtherwise(what))
+      endings.stop(job, then: .askOtherwise(what))
     }
     return true
   }
@@ -139,9 +141,9 @@ extension Connections {
     if !job.file.evidence.isLengthProved, job.record.specification.exactSize == nil,
       ResumePolicy.knownDigest(job.record) == nil
     {
-      return endings.settle(
+      return endings.stop(
         job,
-        .fail(
+        then: .fail(
           TransferFailure(
             .refused,
             detail:
@@ -150,7 +152,7 @@ extension Connections {
     }
     keepWhole(job, writer)
     job.file.evidence.check = writer.check
-    endings.settle(job, .verify)
+    endings.stop(job, then: .verify)
   }
 
   /// A small file that arrived in one piece stays in memory until it is published.
