@@ -33,17 +33,11 @@ public struct EngineOptions: Sendable {
   public var attemptLimit: Int?
   /// Tells what servers call the files that they send (`DownloadEvent.disposition`).
   public var tellsDisposition = false
-  /// Bytes per second in all, and per class; nil: no limit.
-  public var bytesPerSecond: Int64?
-  public var classBytesPerSecond: [TransferClass: Int64] = [:]
-  /// Connections of one job that has a chunk list.
-  public var maxSegments = 8
-  public var maxEssentialSegments = 4
+  var rates = Rates()
+  var connections = ConnectionPlanner.Limits(foreground: 8, essential: 4)
   /// How long downloads of a class wait for a network before they fail; one that isn't named waits as long as it takes.
   public var connectivityPatience: [TransferClass: Duration] = [:]
-  /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.
-  public var answerChallenge: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)?
-  public var challengeTimeout: Duration = .seconds(10)
+  var challenges = Challenges()
   /// Asked before a download fails for what a login page might have caused: whether the network leads to one. As long as it
   /// does, everything waits. No answer within `challengeTimeout` means no; nil: nobody is asked.
   public var isBehindPortal: (@Sendable () async -> Bool)?
@@ -55,65 +49,54 @@ public struct EngineOptions: Sendable {
   public init(transport: TransportOptions = TransportOptions()) { self.transport = transport }
 }
 
-/// What the machine is like at the moment; the service tells it at every change.
-public struct MachineConditions: Sendable, Equatable {
-  public var isOnline = true
-  /// The network interface in use, or the one that should be, for those who ask why nothing moves.
-  public var interface: String?
-  /// Every byte costs.
-  public var isMetered = false
-  public var isSavingPower = false
-  /// The user's setting: essential downloads may use a metered line.
-  public var essentialMayBeMetered = true
-  /// The network leads to a login page and nowhere else.
-  public var isBehindPortal = false
-  /// nil: there is none, or it is being charged.
-  public var battery: Battery?
-  /// What the service is being changed by at the moment, for example a migration; nothing is transferred meanwhile.
-  public var upgradeStep: String?
-  /// Settings: how long an essential download waits for a network, and how long one goes on trying without a byte of
-  /// progress. nil: as the options say, and 14 days.
-  public var essentialPatience: Duration?
-  public var patienceWithoutProgress: Duration?
-  /// Boot time at which background transfers may run again; nil: now.
-  public var windowOpensAt: Duration?
-
-  public struct Battery: Sendable, Equatable {
-    /// Percent, and those below which background transfers wait.
-    public var level: Int
-    public var threshold: Int
-
-    public init(level: Int, threshold: Int) {
-      self.level = level
-      self.threshold = threshold
-    }
+/// What a transfer may use of the network.
+extension EngineOptions {
+  struct Rates: Sendable {
+    var all: Int64?
+    var classes: [TransferClass: Int64] = [:]
   }
 
-  public init() {}
-
-  /// The gate that holds a class, or nil.
-  func gate(for transferClass: TransferClass, now: Duration) -> Explanation.Code? {
-    if upgradeStep != nil { return .upgrading }
-    if !isOnline { return .offline }
-    if isBehindPortal { return .captivePortal }
-    if isMetered, transferClass.isBackground || transferClass == .essential && !essentialMayBeMetered {
-      return .metered
-    }
-    if isSavingPower, transferClass.isBackground { return .powerSaver }
-    if let battery, battery.level < battery.threshold, transferClass.isBackground { return .battery }
-    if let windowOpensAt, windowOpensAt > now, transferClass.isBackground { return .window }
-    return nil
+  /// Bytes per second in all; nil: no limit.
+  public var bytesPerSecond: Int64? {
+    get { rates.all }
+    set { rates.all = newValue }
   }
 
-  /// What `explain` tells beside the code.
-  func data(of gate: Explanation.Code, remaining: Int64?) -> [String: String] {
-    switch gate {
-    case .offline, .captivePortal: interface.map { ["interface": Printable.text($0, limit: 60)] } ?? [:]
-    case .metered:
-      ["essentialMayBeMetered": "\(essentialMayBeMetered)"].merging(remaining.map { ["bytes": "\($0)"] } ?? [:]) { $1 }
-    case .battery: battery.map { ["level": "\($0.level)", "threshold": "\($0.threshold)"] } ?? [:]
-    case .upgrading: upgradeStep.map { ["step": Printable.text($0, limit: 60)] } ?? [:]
-    default: [:]
-    }
+  /// Bytes per second for all downloads of a class; one that isn't named has no limit of its own.
+  public var classBytesPerSecond: [TransferClass: Int64] {
+    get { rates.classes }
+    set { rates.classes = newValue }
+  }
+
+  /// Connections of one foreground download that has a chunk list.
+  public var maxSegments: Int {
+    get { connections.foreground }
+    set { connections.foreground = newValue }
+  }
+
+  /// Connections of one essential download that has a chunk list. Others have one.
+  public var maxEssentialSegments: Int {
+    get { connections.essential }
+    set { connections.essential = newValue }
+  }
+}
+
+/// Who answers for a download.
+extension EngineOptions {
+  struct Challenges: Sendable {
+    var answer: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)?
+    var timeout: Duration = .seconds(10)
+  }
+
+  /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.
+  public var answerChallenge: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)? {
+    get { challenges.answer }
+    set { challenges.answer = newValue }
+  }
+
+  /// How long is waited for an answer; then there is none.
+  public var challengeTimeout: Duration {
+    get { challenges.timeout }
+    set { challenges.timeout = newValue }
   }
 }

@@ -19,7 +19,7 @@ struct ConnectionPlanner {
   }
 
   /// Connections beside each other, at most.
-  struct Limits {
+  struct Limits: Sendable {
     var foreground: Int
     var essential: Int
   }

@@ -19,9 +19,7 @@ final class CurlTransfer {
   private let addresses: AddressPolicy
   private let usesProxy: Bool
   private let client: () -> (any TransportClient)?
-  private let headers: CurlList
-  private let proxyHeaders: CurlList
-  private let address: CurlList
+  private let lists: Lists
   /// nil: no tunnel is needed.
   private var tunnel: CurlTunnel?
   private var reader: ResponseHeadReader
@@ -33,6 +31,13 @@ final class CurlTransfer {
   private var bodyBytes: Int64 = 0
   private var refusal: String?
   private var abortedByClient = false
+
+  /// What libcurl reads as long as the transfer lasts: it copies none of it.
+  private struct Lists {
+    let headers: CurlList
+    let proxyHeaders: CurlList
+    let address: CurlList
+  }
 
   /// Bytes of a body that nobody wants which are still read, so that the connection can serve again.
   static let drainLimit = 64 << 10
@@ -55,11 +60,12 @@ final class CurlTransfer {
     usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
     tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
     // An empty line removes libcurl's own.
-    headers = CurlList(
+    let headers = CurlList(
       ["Accept:", "Accept-Encoding: identity"] + Self.removedFields(of: request)
         + (request.headers + (usesProxy && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
-    proxyHeaders = CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line))
-    address = CurlList(request.address.map { ["::\($0.contains(":") ? "[\($0)]" : $0):"] } ?? [])
+    lists = Lists(
+      headers: headers, proxyHeaders: CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line)),
+      address: CurlList(request.address.map { ["::\($0.contains(":") ? "[\($0)]" : $0):"] } ?? []))
     if !handle.isConfigured { configure(options, resolve) }
     configureRequest()
   }
@@ -72,7 +78,7 @@ final class CurlTransfer {
     oc_set_string(easy, CURLOPT_URL, nil)
     oc_set_url(easy, url.handle)
     oc_set_string(easy, CURLOPT_PROTOCOLS_STR, request.url.scheme == "http" ? "http" : "https")
-    oc_set_list(easy, CURLOPT_HTTPHEADER, headers.head)
+    oc_set_list(easy, CURLOPT_HTTPHEADER, lists.headers.head)
     oc_set_long(
       easy, CURLOPT_HTTP_VERSION, request.mayBeHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
     oc_set_long(easy, CURLOPT_FRESH_CONNECT, request.needsFreshConnection ? 1 : 0)
@@ -81,7 +87,7 @@ final class CurlTransfer {
     oc_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
     oc_set_pointer(easy, CURLOPT_PREREQDATA, context)
     oc_set_pointer(easy, CURLOPT_DEBUGDATA, context)
-    if address.head != nil { oc_set_list(easy, CURLOPT_CONNECT_TO, address.head) }
+    if lists.address.head != nil { oc_set_list(easy, CURLOPT_CONNECT_TO, lists.address.head) }
     if !request.isPlainGet { configureMethod() }
   }
 
@@ -117,7 +123,7 @@ final class CurlTransfer {
     oc_set_string(easy, CURLOPT_NOPROXY, "")
     if tunnel != nil {
       oc_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 0)
-      oc_set_list(easy, CURLOPT_PROXYHEADER, proxyHeaders.head)
+      oc_set_list(easy, CURLOPT_PROXYHEADER, lists.proxyHeaders.head)
     }
     if CurlNames.isUnknown(request.url, options.resolve) { CurlNames.refuse(easy) }
     oc_set_pointer(easy, CURLOPT_ERRORBUFFER, handle.errorText)
@@ -306,7 +312,7 @@ final class CurlTransfer {
       client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10), overHTTP2: reader.isHTTP2)
       end.problem = .aborted
     } else {
-      end.problem = diagnosis(result, end.message) ?? Self.problem(result)
+      end.problem = diagnosis(result, end.message) ?? Self.problem(result, end.message)
       // Behind a proxy only the proxy is connected to.
       if usesProxy, tunnel == nil, end.problem == .connect { end.problem = .proxy }
       end.problem = end.problem.map { tunnel?.problem($0) ?? $0 }
@@ -317,7 +323,7 @@ final class CurlTransfer {
   private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
     guard request.url.scheme == "https" else { return nil }
     // What the library below refuses (floods, bombs) comes as an error of receiving.
-    if message.contains("nghttp2") { return .http2(isConnection: true) }
+    if message.contains("nghttp2") { return .http2(Self.asksForCalm(message) ? .calm : .connection) }
     var verification = 0
     oc_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
     return TLSDiagnosis.problem(
@@ -338,7 +344,10 @@ final class CurlTransfer {
     }
   }
 
-  private static func problem(_ code: CURLcode) -> TransportEnd.Problem {
+  /// libcurl has no code for it, and says it in its message alone.
+  private static func asksForCalm(_ message: String) -> Bool { message.contains("ENHANCE_YOUR_CALM") }
+
+  private static func problem(_ code: CURLcode, _ message: String) -> TransportEnd.Problem {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST: .resolve
     case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
@@ -349,8 +358,8 @@ final class CurlTransfer {
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
       CURLE_USE_SSL_FAILED:
       .tls
-    case CURLE_HTTP2: .http2(isConnection: true)
-    case CURLE_HTTP2_STREAM: .http2(isConnection: false)
+    case CURLE_HTTP2: .http2(asksForCalm(message) ? .calm : .connection)
+    case CURLE_HTTP2_STREAM: .http2(asksForCalm(message) ? .calm : .stream)
     case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: .reset
     case CURLE_PARTIAL_FILE: .truncated
     case CURLE_OPERATION_TIMEDOUT: .timeout

@@ -49,9 +49,15 @@ struct TransportRequest {
 
 /// How the transport ended a request.
 struct TransportEnd {
+  enum HTTP2Fault: Equatable {
+    case connection, stream
+    /// The server asks for fewer requests (ENHANCE_YOUR_CALM of RFC 9113, 7).
+    case calm
+  }
+
   enum Problem: Equatable {
     /// Of HTTP/2: the connection is of no use any more, or just the one stream.
-    case http2(isConnection: Bool)
+    case http2(HTTP2Fault)
     case resolve, connect, tls, proxy, reset, truncated, timeout, protocolFault, other
     /// The peer's certificate wasn't accepted.
     case untrusted(TLSDiagnosis.Fault)

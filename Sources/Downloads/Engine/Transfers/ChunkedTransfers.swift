@@ -10,9 +10,7 @@ final class ChunkedTransfers: EnginePart {
   init(_ engine: TransferEngine) { self.engine = engine }
 
   private func maxConnections(_ job: ActiveJob) -> Int {
-    job.planner.maxConnections(
-      job.record.transferClass,
-      ConnectionPlanner.Limits(foreground: engine.options.maxSegments, essential: engine.options.maxEssentialSegments))
+    job.planner.maxConnections(job.record.transferClass, engine.options.connections)
   }
 
   /// Starts a connection on the next missing chunks. Whether there was anything to start.

@@ -203,27 +203,25 @@ extension Connections {
       segment.link.timesTooLate += 1
       requestAgain(job, segment)
     default:
-      noteHTTP2(segment, problem, end, text)
+      noteHTTP2(segment, problem, end)
       endings.attemptFailed(job, segment, Self.transient(problem, text), retryAfter: nil)
     }
   }
 
   /// A broken stream is like a broken connection; a broken connection leaves a protocol that can be broken in fewer ways.
-  private func noteHTTP2(_ segment: Segment, _ problem: TransportEnd.Problem, _ end: TransportEnd, _ text: String) {
+  private func noteHTTP2(_ segment: Segment, _ problem: TransportEnd.Problem, _ end: TransportEnd) {
     // A request fits into one packet. What can't be sent are answers to a flood: there is a limit to those that wait.
     if end.brokeSending, !end.cameTooLate { distrustHTTP2(segment) }
-    guard case .http2(let isConnection) = problem else { return }
-    let number = engine.originNumber(segment.request.url)
-    if Self.asksForCalm(text) {
+    switch problem {
+    case .http2(.calm):
+      let number = engine.originNumber(segment.request.url)
       engine.origins[number].askedForCalm(now: clock.boot)
       engine.scheduler.halve(number)
       events.send(.note(segment.job, "\(segment.request.url.origin) asks for fewer requests at once"))
-    } else if isConnection {
-      distrustHTTP2(segment)
+    case .http2(.connection): distrustHTTP2(segment)
+    default: break
     }
   }
-
-  private static func asksForCalm(_ text: String) -> Bool { text.contains("ENHANCE_YOUR_CALM") }
 
   /// The next attempt is by HTTP/1.1.
   func distrustHTTP2(_ segment: Segment) {
@@ -264,7 +262,7 @@ extension Connections {
     case .connect: .connect(text)
     case .tls: .tls(text)
     case .proxy: .proxy(text)
-    case .http2: .http2(enhanceYourCalm: asksForCalm(text))
+    case .http2(let fault): .http2(enhanceYourCalm: fault == .calm)
     case .truncated: .truncated
     case .protocolFault: .protocolFault(text)
     case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)

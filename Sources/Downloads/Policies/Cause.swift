@@ -1,0 +1,136 @@
+internal import AssetModel
+internal import LinuxSystem
+
+/// Why a download isn't moving, or that it is, with what belongs to that. Bytes, and texts as they came: `Explanation` makes of
+/// it what people and tools read.
+enum Cause: Equatable {
+  case finished, cancelled
+  case failed(TransferFailure)
+  case transferring(received: Int64, total: Int64?)
+  case verifying(hashed: Int64, total: Int64?)
+  case delivering(generation: Int)
+  case challenge(origin: String, kind: String)
+  /// The journal can't be used. `commands`: what waits for that.
+  case journal(String, isOfVolume: Bool, commands: String?)
+  /// `limit`: attempts without anything new after which it fails.
+  case retrying(lastError: String, attempts: Int, limit: Int?)
+  case clock(ClockDoubt)
+  case publication(retest: Int)
+  case disk(SpaceShortage)
+  case allowance(budget: String, missing: Int64)
+  /// `code`: errno.
+  case volume(code: Int32, mount: String)
+  case lock(file: String)
+  case paused(by: String)
+  case gate(Gate)
+  case retryAfter(origin: String, value: String)
+  case originBackoff(origin: String, failures: Int)
+  /// `place`: nil where nobody knows.
+  case queued(Place?)
+
+  /// What the machine is like keeps a class from running.
+  struct Gate: Equatable {
+    var code: Explanation.Code
+    var transferClass: TransferClass
+    var conditions: MachineConditions
+    /// Bytes that are still to come; nil: unknown.
+    var remaining: Int64?
+  }
+
+  struct Place: Equatable {
+    var transferClass: TransferClass
+    var number: Int
+    var waiting: Int
+  }
+}
+
+extension Explanation {
+  /// Everything that people and tools read of a cause. `since` and `endsIn`: seconds.
+  init(_ cause: Cause, since: Double? = nil, endsIn: Double? = nil, others: [Code] = []) {
+    let (code, data, remedy) = Self.rendered(cause)
+    self.init(code, data: data, since: since, endsIn: endsIn, remedy: remedy, others: others)
+  }
+
+  private static func rendered(_ cause: Cause) -> (Code, [String: String], String) {
+    switch cause {
+    case .finished: return (.finished, [:], "nothing: the file is at its place")
+    case .cancelled: return (.cancelled, [:], "add it again")
+    case .failed(let failure):
+      let explanation = Explanation(of: failure)
+      return (explanation.code, explanation.data, explanation.remedy)
+    case .transferring(let received, let total):
+      return (.transferring, ["received": "\(received)", "total": text(total)], "it moves")
+    case .verifying(let hashed, let total):
+      return (.verifying, ["hashed": "\(hashed)", "total": text(total)], "the digest is computed")
+    case .delivering(let generation):
+      return (.delivering, ["generation": "\(generation)"], "the disk has to say that everything is on it")
+    case .challenge(let origin, let kind):
+      return (.challenge, ["origin": origin, "kind": kind], "whoever answers for the app does")
+    case .journal(let what, let isOfVolume, let commands):
+      var data = ["journal": Printable.text(what)]
+      data["commands"] = commands
+      return (
+        isOfVolume ? .volume : .lock, data,
+        isOfVolume ? "room on the volume of the journal, or that it works again" : "the journal can be used again"
+      )
+    case .retrying(let lastError, let attempts, let limit):
+      var data = ["lastError": Printable.text(lastError)]
+      if attempts > 0 { data["attempt"] = limit.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
+      return (.retrying, data, "time, or resume it")
+    case .clock(let doubt): return (.clockUnset, doubt.data, "the clock is set, or something keeps it right")
+    case .publication(let retest):
+      return (.publication, ["retest": "\(retest) of \(AttemptPolicy.maxRetests)"], "the server publishes the file")
+    case .disk(let shortage): return rendered(shortage)
+    case .allowance(let budget, let missing):
+      return (
+        .allowance, ["budget": Printable.text(budget), "missing": "\(missing)"],
+        "a larger allowance, or other downloads of it end"
+      )
+    case .volume(let code, let mount):
+      let data = ["errno": "\(code)", "message": SystemCallError.message(code), "mount": Printable.text(mount)]
+      return (.volume, data, "the volume works again")
+    case .lock(let file): return (.lock, ["file": Printable.text(file)], "that process ends")
+    case .paused(let by): return (.paused, ["by": by], "resume it")
+    case .gate(let gate):
+      let data = gate.conditions.data(of: gate.code, remaining: gate.remaining)
+      return (gate.code, ["class": gate.transferClass.name].merging(data) { $1 }, remedy(gate.code))
+    case .retryAfter(let origin, let value):
+      return (.retryAfter, ["origin": origin, "value": value], "the time that the server asked for")
+    case .originBackoff(let origin, let failures):
+      return (.originBackoff, ["origin": origin, "failures": "\(failures)"], "one download to it succeeds")
+    case .queued(nil): return (.queued, [:], "a slot")
+    case .queued(let place?):
+      return (
+        .queued,
+        ["class": place.transferClass.name, "place": "\(place.number)", "waiting": "\(place.waiting)"],
+        "the downloads before it end"
+      )
+    }
+  }
+
+  private static func text(_ total: Int64?) -> String { total.map { "\($0)" } ?? "unknown" }
+
+  private static func rendered(_ shortage: SpaceShortage) -> (Code, [String: String], String) {
+    let volume = Printable.text(shortage.directory)
+    if shortage.lacksInodes {
+      return (.disk, ["volume": volume, "inodes": "none left"], "delete some files of the volume, however small")
+    }
+    let data = [
+      "volume": volume, "need": "\(shortage.need)", "free": "\(shortage.free)", "floor": "\(shortage.floor)",
+    ]
+    let missing = shortage.missing
+    return (.disk, data, missing > 0 ? "free \(missing) bytes on the volume" : "a larger quota, or less of it in use")
+  }
+
+  private static func remedy(_ gate: Code) -> String {
+    switch gate {
+    case .offline: "a network"
+    case .captivePortal: "somebody logs in at the network's page"
+    case .battery: "the battery is charged, or start it in the foreground"
+    case .upgrading: "the upgrade is done"
+    case .metered: "a network that isn't metered, or start it in the foreground"
+    case .powerSaver: "power saving ends, or start it in the foreground"
+    default: "time"
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import AssetModel
+import Testing
+
+@testable import Downloads
+
+/// What people and tools read of each cause.
+@Suite(.timeLimit(.minutes(1))) struct CauseTests {
+  private static let shortage = SpaceShortage(
+    directory: "/v", device: 1, need: 50, free: 10, floor: 5, purgeUntil: 60)
+  private static let inodes = SpaceShortage(
+    directory: "/v", device: 1, need: 50, free: 10, floor: 5, purgeUntil: 60, lacksInodes: true)
+
+  private static let rows: [(Cause, Explanation.Code, [String: String])] = [
+    (.finished, .finished, [:]), (.cancelled, .cancelled, [:]),
+    (.failed(TransferFailure(.gone, status: 410, detail: "x")), .gone, ["detail": "x", "status": "410"]),
+    (.transferring(received: 5, total: nil), .transferring, ["received": "5", "total": "unknown"]),
+    (.verifying(hashed: 5, total: 9), .verifying, ["hashed": "5", "total": "9"]),
+    (.delivering(generation: 2), .delivering, ["generation": "2"]),
+    (.challenge(origin: "https://a", kind: "basic"), .challenge, ["origin": "https://a", "kind": "basic"]),
+    (.journal("x", isOfVolume: true, commands: nil), .volume, ["journal": "x"]),
+    (.journal("x", isOfVolume: false, commands: "pause"), .lock, ["journal": "x", "commands": "pause"]),
+    (.retrying(lastError: "x", attempts: 0, limit: 6), .retrying, ["lastError": "x"]),
+    (.retrying(lastError: "x", attempts: 2, limit: 6), .retrying, ["lastError": "x", "attempt": "2 of 6"]),
+    (.retrying(lastError: "x", attempts: 2, limit: nil), .retrying, ["lastError": "x", "attempt": "2"]),
+    (.publication(retest: 1), .publication, ["retest": "1 of 2"]),
+    (.disk(shortage), .disk, ["volume": "/v", "need": "50", "free": "10", "floor": "5"]),
+    (.disk(inodes), .disk, ["volume": "/v", "inodes": "none left"]),
+    (.allowance(budget: "b", missing: 7), .allowance, ["budget": "b", "missing": "7"]),
+    (.lock(file: "f"), .lock, ["file": "f"]), (.paused(by: "user"), .paused, ["by": "user"]),
+    (.retryAfter(origin: "o", value: "60"), .retryAfter, ["origin": "o", "value": "60"]),
+    (.originBackoff(origin: "o", failures: 5), .originBackoff, ["origin": "o", "failures": "5"]),
+    (.queued(nil), .queued, [:]),
+    (
+      .queued(Cause.Place(transferClass: .essential, number: 2, waiting: 9)), .queued,
+      ["class": "essential", "place": "2", "waiting": "9"]
+    ),
+  ]
+
+  @Test(arguments: rows.indices) func whatIsRead(row: Int) {
+    let (cause, code, data) = Self.rows[row]
+    let explanation = Explanation(cause, since: 1, endsIn: 2, others: [.offline])
+    #expect(explanation.code == code && explanation.data == data, "\(explanation)")
+    #expect(!explanation.remedy.isEmpty)
+    #expect(explanation.since == 1 && explanation.endsIn == 2 && explanation.others == [.offline])
+  }
+
+  /// What a server or a file name says may be anything; terminals are written to.
+  @Test func nothingHostileReachesATerminal() {
+    let hostile = "\u{1b}[2J\u{7}\n" + String(repeating: "x", count: 100_000)
+    let causes: [Cause] = [
+      .journal(hostile, isOfVolume: true, commands: nil), .retrying(lastError: hostile, attempts: 1, limit: nil),
+      .allowance(budget: hostile, missing: 1), .volume(code: 5, mount: hostile), .lock(file: hostile),
+      .disk(SpaceShortage(directory: hostile, device: 1, need: 1, free: 0, floor: 0, purgeUntil: 1)),
+    ]
+    for cause in causes {
+      for value in Explanation(cause).data.values {
+        #expect(!value.unicodeScalars.contains { $0.value < 32 || $0.value == 127 } && value.utf8.count < 100_000)
+      }
+    }
+  }
+
+  @Test func eachGateSaysWhatOpensIt() {
+    var conditions = MachineConditions()
+    conditions.battery = MachineConditions.Battery(level: 5, threshold: 20)
+    conditions.isMetered = true
+    func explanation(_ code: Explanation.Code) -> Explanation {
+      Explanation(
+        .gate(Cause.Gate(code: code, transferClass: .background, conditions: conditions, remaining: 100)))
+    }
+    #expect(explanation(.battery).data == ["class": "background", "level": "5", "threshold": "20"])
+    #expect(explanation(.metered).data["bytes"] == "100")
+    let codes: [Explanation.Code] = [.offline, .captivePortal, .metered, .powerSaver, .battery, .upgrading]
+    #expect(Set(codes.map { explanation($0).remedy }).count == codes.count)
+  }
+}
