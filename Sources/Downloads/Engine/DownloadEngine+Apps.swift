@@ -38,15 +38,15 @@ extension DownloadEngine {
 
   private func openJobs(of app: String) async throws -> [JobRecord] {
     try await withCheckedThrowingContinuation { continuation in
-      let isOpen = mailbox.post { core in core.additions.openJobs(of: app) { continuation.resume(with: $0) } }
+      let isOpen = mailbox.post { engine in engine.additions.openJobs(of: app) { continuation.resume(with: $0) } }
       if !isOpen { continuation.resume(throwing: EngineClosed()) }
     }
   }
 
   package func supersede(_ id: JobID, with specification: DownloadSpecification) async throws -> AddResult {
     try await withCheckedThrowingContinuation { continuation in
-      let isOpen = mailbox.post { core in
-        core.additions.supersede(id, with: specification) { continuation.resume(with: $0) }
+      let isOpen = mailbox.post { engine in
+        engine.additions.supersede(id, with: specification) { continuation.resume(with: $0) }
       }
       if !isOpen { continuation.resume(throwing: EngineClosed()) }
     }

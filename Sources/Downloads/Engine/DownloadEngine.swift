@@ -34,11 +34,11 @@ public final class DownloadEngine: Sendable {
     self.mailbox = mailbox
     self.journal = journal
     self.clock = clock
-    let core = TransferEngine(
+    let engine = TransferEngine(
       options: options, clock: clock, files: files, journal: journal, transport: transport, mailbox: mailbox,
       events: hub)
-    try core.restore()
-    try EngineThread(core).start()
+    try engine.restore()
+    try EngineThread(engine).start()
   }
 
   /// Everything that happens from now on; for the first listener also what happened since the start, the newest 1024 events.
@@ -49,8 +49,8 @@ public final class DownloadEngine: Sendable {
   /// Adds downloads, all in one transaction; they are durable when this returns. Results are in the order of the requests.
   public func add(_ specifications: [DownloadSpecification]) async throws -> [AddResult] {
     try await withCheckedThrowingContinuation { continuation in
-      let isOpen = mailbox.post { core in
-        core.additions.add(specifications) { continuation.resume(with: $0) }
+      let isOpen = mailbox.post { engine in
+        engine.additions.add(specifications) { continuation.resume(with: $0) }
       }
       if !isOpen { continuation.resume(throwing: EngineClosed()) }
     }
@@ -94,7 +94,7 @@ public final class DownloadEngine: Sendable {
   /// Why a download isn't moving; nil when there is no such download.
   public func explain(_ id: JobID) async -> Explanation? {
     await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { core in continuation.resume(returning: core.explainer.explain(id)) }
+      let isOpen = mailbox.post { engine in continuation.resume(returning: engine.explainer.explain(id)) }
       if !isOpen { continuation.resume(returning: nil) }
     }
   }
@@ -102,8 +102,8 @@ public final class DownloadEngine: Sendable {
   /// How far a running download is; nil when it isn't running.
   public func progress(of id: JobID) async -> DownloadProgress? {
     await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { core in
-        continuation.resume(returning: core.active[id]?.progress(core.clock.boot))
+      let isOpen = mailbox.post { engine in
+        continuation.resume(returning: engine.active[id]?.progress(engine.clock.boot))
       }
       if !isOpen { continuation.resume(returning: nil) }
     }
@@ -112,7 +112,7 @@ public final class DownloadEngine: Sendable {
   /// Pauses everything at a checkpoint and ends the network thread. Open jobs stay open in the journal. May be called again.
   public func close() async {
     await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { core in core.close { continuation.resume() } }
+      let isOpen = mailbox.post { engine in engine.close { continuation.resume() } }
       if !isOpen { continuation.resume() }
     }
     hub.finish()
@@ -126,17 +126,17 @@ public struct EngineClosed: Error, Sendable, CustomStringConvertible {
 
 /// The network thread.
 ///
-/// @unchecked Sendable: the core is handed over once, to the thread that alone uses it from then on.
+/// @unchecked Sendable: the engine is handed over once, to the thread that alone uses it from then on.
 private final class EngineThread: @unchecked Sendable {
-  private let core: TransferEngine
+  private let engine: TransferEngine
 
-  init(_ core: TransferEngine) { self.core = core }
+  init(_ engine: TransferEngine) { self.engine = engine }
 
   func start() throws(SystemCallError) {
     try Threads.detach("outrider.net") { [self] in
-      core.run()
-      for message in core.mailbox.close() { message(core) }
-      core.closed()
+      engine.run()
+      for message in engine.mailbox.close() { message(engine) }
+      engine.closed()
     }
   }
 }

@@ -10,14 +10,14 @@ extension Additions {
     engine.outstanding += 1
     // Adding nothing waits its turn behind every other addition, and comes back after what follows from those.
     journal.add([], now: clock.now) { _ in
-      mailbox.post { core in
-        core.outstanding -= 1
+      mailbox.post { engine in
+        engine.outstanding -= 1
         completion(
           Result {
             var ids: [JobID] = []
             // Equal to the byte: canonically equivalent names are different apps.
-            try core.journal.journal.forEachOpenJob { if $0.app.utf8.elementsEqual(app.utf8) { ids.append($0.id) } }
-            return try ids.compactMap { try core.journal.journal.job($0) }
+            try engine.journal.journal.forEachOpenJob { if $0.app.utf8.elementsEqual(app.utf8) { ids.append($0.id) } }
+            return try ids.compactMap { try engine.journal.journal.job($0) }
           })
       }
     }
@@ -57,22 +57,22 @@ extension Additions {
     let update = commands.pendingUpdates[id]
     commands.forget(id)
     commands.committing[id] = CommandQueue()
-    let cancelOld: @Sendable (TransferEngine) -> Void = { core in
-      let mailbox = core.mailbox
+    let cancelOld: @Sendable (TransferEngine) -> Void = { engine in
+      let mailbox = engine.mailbox
       var changed = record
       changed.state = .cancelled
-      core.journal.commit([.job(changed)]) { failure in
-        mailbox.post { core in
-          let commands = core.commands.committing.removeValue(forKey: id) ?? CommandQueue()
+      engine.journal.commit([.job(changed)]) { failure in
+        mailbox.post { engine in
+          let commands = engine.commands.committing.removeValue(forKey: id) ?? CommandQueue()
           if let failure {
-            core.commands.holdForJournal(core.entry(of: record), failure)
-            core.commands.pendingUpdates[id] = update
-            core.additions.reply(to: supersession, .failure(failure))
+            engine.commands.holdForJournal(engine.entry(of: record), failure)
+            engine.commands.pendingUpdates[id] = update
+            engine.additions.reply(to: supersession, .failure(failure))
           } else {
-            core.events.send(.cancelled(id))
-            core.additions.add(supersession, inheriting: inherited)
+            engine.events.send(.cancelled(id))
+            engine.additions.add(supersession, inheriting: inherited)
           }
-          core.commands.perform(commands, on: id)
+          engine.commands.perform(commands, on: id)
         }
       }
     }
@@ -84,18 +84,18 @@ extension Additions {
     let moment = clock.now
     let specification = supersession.specification
     journal.add([specification], now: moment) { result in
-      mailbox.post { core in
+      mailbox.post { engine in
         switch result {
-        case .failure(let error): core.additions.reply(to: supersession, .failure(error))
+        case .failure(let error): engine.additions.reply(to: supersession, .failure(error))
         case .success(let results):
           guard let first = results.first else {
-            return core.additions.reply(to: supersession, .failure(EngineClosed()))
+            return engine.additions.reply(to: supersession, .failure(EngineClosed()))
           }
           guard case .added(let id, let generation) = first else {
-            return core.additions.reply(to: supersession, .success(first))
+            return engine.additions.reply(to: supersession, .success(first))
           }
           let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
-          core.additions.inherit(partial, record) { $0.additions.reply(to: supersession, .success(first)) }
+          engine.additions.inherit(partial, record) { $0.additions.reply(to: supersession, .success(first)) }
         }
       }
     }
@@ -114,12 +114,12 @@ extension Additions {
     }
     let inherited = record
     journal.commit([.job(inherited)]) { failure in
-      mailbox.post { core in
+      mailbox.post { engine in
         // Without it the new job starts from the first byte, or finds chunks by their digests.
-        if let failure { core.events.send(.note(inherited.id, "nothing was taken over: \(failure)")) }
-        core.scheduler.enqueue(core.entry(of: inherited), now: core.clock.boot)
-        core.needsSchedule = true
-        completion(core)
+        if let failure { engine.events.send(.note(inherited.id, "nothing was taken over: \(failure)")) }
+        engine.scheduler.enqueue(engine.entry(of: inherited), now: engine.clock.boot)
+        engine.needsSchedule = true
+        completion(engine)
       }
     }
   }

@@ -20,17 +20,17 @@ final class Additions: EnginePart {
     let others = zip(specifications, refused).filter { $1 == nil }.map(\.0)
     engine.outstanding += 1
     journal.add(others, now: moment) { result in
-      mailbox.post { core in
-        core.outstanding -= 1
+      mailbox.post { engine in
+        engine.outstanding -= 1
         if case .success(let results) = result {
           for (specification, result) in zip(others, results) {
-            core.additions.added(specification, result, moment)
+            engine.additions.added(specification, result, moment)
             // Of very many, each would be looked up for it.
             guard results.count <= Self.maxTold, let id = result.job else { continue }
-            core.additions.tellIfBlocked(
-              id, specification.transferClass, core.origins.number(of: TransferEngine.origin(of: specification.url)))
+            engine.additions.tellIfBlocked(
+              id, specification.transferClass, engine.origins.number(of: TransferEngine.origin(of: specification.url)))
           }
-          core.needsSchedule = true
+          engine.needsSchedule = true
         }
         completion(
           result.map { results in

@@ -26,15 +26,15 @@ extension CommandExecutor {
   func commit(_ record: JobRecord, _ disposition: Disposition) {
     let mailbox = mailbox
     journal.commit([.job(record)]) { failure in
-      mailbox.post { core in
-        let commands = core.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
+      mailbox.post { engine in
+        let commands = engine.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
         if let failure {
-          core.commands.holdUpdate(record, failure, disposition)
+          engine.commands.holdUpdate(record, failure, disposition)
         } else {
-          core.enter(disposition, record)
+          engine.enter(disposition, record)
         }
-        core.commands.perform(commands, on: record.id)
-        core.needsSchedule = true
+        engine.commands.perform(commands, on: record.id)
+        engine.needsSchedule = true
       }
     }
   }

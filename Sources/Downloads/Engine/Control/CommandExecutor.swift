@@ -65,15 +65,15 @@ final class CommandExecutor: EnginePart {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
-      mailbox.post { core in
-        let commands = core.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
+      mailbox.post { engine in
+        let commands = engine.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
         if isNamed {
-          core.scheduler.enqueue(core.entry(of: record), now: core.clock.boot)
-          core.needsSchedule = true
+          engine.scheduler.enqueue(engine.entry(of: record), now: engine.clock.boot)
+          engine.needsSchedule = true
         } else {
-          core.commands.cancel(record)
+          engine.commands.cancel(record)
         }
-        core.commands.perform(commands, on: record.id)
+        engine.commands.perform(commands, on: record.id)
       }
     }
   }
@@ -123,9 +123,9 @@ final class CommandExecutor: EnginePart {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       for name in names { destination?.removeStaging(name) }
-      mailbox.post { core in
-        core.outstanding -= 1
-        then(core)
+      mailbox.post { engine in
+        engine.outstanding -= 1
+        then(engine)
       }
     }
   }

@@ -13,9 +13,9 @@ extension NetworkWatch {
     _ = job.machine.handle(.retiring)
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        if isBehindPortal { core.network.waitForLogin(job, failure) } else { core.endings.fail(job, failure) }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        if isBehindPortal { engine.network.waitForLogin(job, failure) } else { engine.endings.fail(job, failure) }
       }
     }
     return true
@@ -51,14 +51,14 @@ extension NetworkWatch {
     let mailbox = mailbox
     // Silence is no way out of a portal.
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: true, ask: ask).put { isBehindPortal in
-      mailbox.post { core in
-        guard core.network.conditions.isBehindPortal else { return }
+      mailbox.post { engine in
+        guard engine.network.conditions.isBehindPortal else { return }
         if isBehindPortal {
-          core.network.portalCheckAt = core.clock.boot + Self.portalCheck
+          engine.network.portalCheckAt = engine.clock.boot + Self.portalCheck
         } else {
-          var conditions = core.network.conditions
+          var conditions = engine.network.conditions
           conditions.isBehindPortal = false
-          core.network.setConditions(conditions)
+          engine.network.setConditions(conditions)
         }
       }
     }

@@ -2,7 +2,8 @@ internal import AssetModel
 internal import Basics
 internal import LinuxSystem
 
-/// What the machine and its network are like: gates, sleep, proxies, clocks that nobody believes, and networks that lead elsewhere. Network thread only.
+/// What the machine and its network are like: gates, sleep, proxies, clocks that nobody believes, and networks that lead
+/// elsewhere. Network thread only.
 final class NetworkWatch: EnginePart {
   unowned let engine: TransferEngine
   var conditions: MachineConditions

@@ -17,9 +17,9 @@ extension RoomKeeper {
     guard let (least, most) = job.allowance.extend(by: missing, remaining: remaining) else { return }
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     journal.reserve(atLeast: least, upTo: most, for: id) { result in
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        core.room.extended(job, result)
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        engine.room.extended(job, result)
       }
     }
   }

@@ -2,7 +2,8 @@ internal import AssetModel
 internal import Basics
 internal import LinuxSystem
 
-/// Volumes are asked what is free, and jobs wait until it is enough: what `SpaceLedger` and `Allowance` decide is done here. Network thread only.
+/// Volumes are asked what is free, and jobs wait until it is enough: what `SpaceLedger` and `Allowance` decide is done here.
+/// Network thread only.
 final class RoomKeeper: EnginePart {
   unowned let engine: TransferEngine
   var space: SpaceLedger
@@ -87,7 +88,7 @@ final class RoomKeeper: EnginePart {
     let mailbox = mailbox
     Task {
       let hasDeleted = await makeRoom(shortage)
-      mailbox.post { core in core.room.madeRoom(on: shortage.device, hasDeleted: hasDeleted) }
+      mailbox.post { engine in engine.room.madeRoom(on: shortage.device, hasDeleted: hasDeleted) }
     }
   }
 

@@ -13,9 +13,9 @@ extension JobEndings {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.file.lane.async {
       work()
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        then(core, job)
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        then(engine, job)
       }
     }
   }
@@ -31,7 +31,7 @@ extension JobEndings {
     job.record.state = .failed(failure)
     job.record.lastError = failure.detail
     let last = attempt ?? own
-    discard(job) { core, job in core.endings.commitAndRetire(job, attempt: last, .failed(failure)) }
+    discard(job) { engine, job in engine.endings.commitAndRetire(job, attempt: last, .failed(failure)) }
   }
 
   /// Access was refused: what a digest proves is good for another URL of the same file, or for this one when it lets
@@ -69,15 +69,15 @@ extension JobEndings {
     _ = job.machine.handle(.retiring)
     let (id, run, mailbox, record) = (job.id, job.run, mailbox, job.record)
     journal.commit([.job(record)] + (attempt.map { [.attempt($0, id)] } ?? [])) { failure in
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        core.retire(job)
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        engine.retire(job)
         if let failure {
-          core.commands.holdUpdate(record, failure, disposition)
+          engine.commands.holdUpdate(record, failure, disposition)
         } else {
-          core.enter(disposition, record)
+          engine.enter(disposition, record)
         }
-        core.commands.perform(job.machine.commands, on: id)
+        engine.commands.perform(job.machine.commands, on: id)
       }
     }
   }

@@ -2,7 +2,8 @@ internal import AssetModel
 internal import Basics
 internal import Dispatch
 
-/// How an activation ends: what arrived is made safe first, then the job goes where it belongs. `JobMachine` decides. Network thread only.
+/// How an activation ends: what arrived is made safe first, then the job goes where it belongs. `JobMachine` decides. Network
+/// thread only.
 final class JobEndings: EnginePart {
   unowned let engine: TransferEngine
 
@@ -59,8 +60,8 @@ final class JobEndings: EnginePart {
     case .retry(let problem, let retryAfter): concludeAttempt(job, problem, retryAfter)
     case .hold(.disk(let shortage), _):
       job.record.lastError = "\(shortage)"
-      forgetWhatCannotBeContinued(job) { core, job in
-        core.endings.commitAndRetire(job, .outOfSpace(shortage))
+      forgetWhatCannotBeContinued(job) { engine, job in
+        engine.endings.commitAndRetire(job, .outOfSpace(shortage))
       }
     case .hold(let reason, let delay):
       job.record.lastError = reason.text
@@ -73,7 +74,7 @@ final class JobEndings: EnginePart {
     case .cancel:
       network.proxyHealth.forget(job.id)
       job.record.state = .cancelled
-      discard(job) { core, job in core.endings.commitAndRetire(job, .cancelled) }
+      discard(job) { engine, job in engine.endings.commitAndRetire(job, .cancelled) }
     case .fail(let failure): fail(job, failure)
     case .startAfresh(let reason):
       startAfresh(job, reason: reason, isAnother: true)

@@ -2,7 +2,8 @@ internal import AssetModel
 internal import Dispatch
 internal import LinuxSystem
 
-/// The file of one activation: what is on it, what is on its way to it, and what is known of its bytes. Network thread only; its
+/// The file of one activation: what is on it, what is on its way to it, and what is known of its bytes. Network thread only;
+/// its
 /// lanes do the slow work.
 final class JobFile {
   var destination: Destination?

@@ -25,12 +25,12 @@ extension JobOpening {
         guard let found = try file.salvage(list, others: others) else { return nil }
         return (found, try file.identity())
       }
-      mailbox.post { core in
-        guard let job = core.job(id, run), job.machine.phase == .opening else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run), job.machine.phase == .opening else { return }
         switch result {
-        case .success(let found?): core.opening.salvaged(job, list, found.found, found.identity)
-        case .success(nil): core.opening.opened(job, nil)
-        case .failure(let error): core.endings.fileFailed(job, error)
+        case .success(let found?): engine.opening.salvaged(job, list, found.found, found.identity)
+        case .success(nil): engine.opening.opened(job, nil)
+        case .failure(let error): engine.endings.fileFailed(job, error)
         }
       }
     }

@@ -4,7 +4,8 @@ internal import Dispatch
 internal import Glibc
 internal import LinuxSystem
 
-/// From a slot to a request: the partial is looked at, there has to be room, then the server is asked for the rest. Network thread only.
+/// From a slot to a request: the partial is looked at, there has to be room, then the server is asked for the rest. Network
+/// thread only.
 final class JobOpening: EnginePart {
   unowned let engine: TransferEngine
   var destinations: [DestinationKey: WeakDestination] = [:]
@@ -51,12 +52,12 @@ final class JobOpening: EnginePart {
       let result = Result { () throws(SystemCallError) in
         try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
       }
-      mailbox.post { core in
-        guard let job = core.job(id, run), job.machine.phase == .opening else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run), job.machine.phase == .opening else { return }
         switch result {
-        case .success(nil): core.opening.salvage(job)
-        case .success(let kept?): core.opening.opened(job, kept)
-        case .failure(let error): core.endings.fileFailed(job, error)
+        case .success(nil): engine.opening.salvage(job)
+        case .success(let kept?): engine.opening.opened(job, kept)
+        case .failure(let error): engine.endings.fileFailed(job, error)
         }
       }
     }

@@ -29,9 +29,9 @@ extension JobPublishing {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.file.hashingLane.async {
       let result = Result { try hasher.matches(size: size) }
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        core.publishing.verified(job, result)
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        engine.publishing.verified(job, result)
       }
     }
   }
@@ -79,15 +79,15 @@ extension JobPublishing {
     job.file.lane.async {
       // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
       let result = Result { () throws(SystemCallError) in try file.cutOpened(to: offset) }
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
         switch result {
         case .success:
-          core.journal.commit([.job(job.record)]) { _ in }
-          core.endings.reopen(job)
+          engine.journal.commit([.job(job.record)]) { _ in }
+          engine.endings.reopen(job)
         case .failure(let error):
           _ = job.machine.handle(.failedLate)
-          core.endings.fileFailed(job, error)
+          engine.endings.fileFailed(job, error)
         }
       }
     }

@@ -22,9 +22,9 @@ final class JobPublishing: EnginePart {
     }
     publisher.publish(
       Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
-        mailbox.post { core in
-          guard let job = core.job(id, run) else { return }
-          core.publishing.published(job, result)
+        mailbox.post { engine in
+          guard let job = engine.job(id, run) else { return }
+          engine.publishing.published(job, result)
         }
       })
   }
@@ -93,13 +93,13 @@ final class JobPublishing: EnginePart {
       let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
         (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
       }
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        guard case .success(let (checkpoint, identity)) = result else { return core.endings.fail(job, failure) }
-        core.bodies.setIdentity(identity, job)
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        guard case .success(let (checkpoint, identity)) = result else { return engine.endings.fail(job, failure) }
+        engine.bodies.setIdentity(identity, job)
         job.record.partial?.entity.total = size
         if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
-        core.endings.failAndKeep(job, failure)
+        engine.endings.failAndKeep(job, failure)
       }
     }
   }
@@ -111,6 +111,6 @@ final class JobPublishing: EnginePart {
     job.record.wait = nil
     job.record.partial = known.partial
     (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
-    endings.discard(job) { core, job in core.endings.commitAndRetire(job, .unchanged(size: known.size)) }
+    endings.discard(job) { engine, job in engine.endings.commitAndRetire(job, .unchanged(size: known.size)) }
   }
 }

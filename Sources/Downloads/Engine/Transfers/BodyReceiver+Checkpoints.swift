@@ -20,21 +20,21 @@ extension BodyReceiver {
           if let total { try file.preallocate(to: total) } else { StagingFile.Preallocation.unsupported }
         return (preallocation, try file.identity())
       }
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
         switch result {
         case .failure(let error):
           job.file.identity.isOnItsWay = false
-          core.endings.fileFailed(job, error)
+          engine.endings.fileFailed(job, error)
         case .success((.noRoom, _)):
           job.file.identity.isOnItsWay = false
-          core.endings.stop(job, then: .hold(.disk(core.room.shortage(after: job)), after: nil))
-          core.endings.continueStopping(job)
+          engine.endings.stop(job, then: .hold(.disk(engine.room.shortage(after: job)), after: nil))
+          engine.endings.continueStopping(job)
         case .success(let (preallocation, identity)):
           job.file.isPreallocated = preallocation == .done
-          core.bodies.setIdentity(identity, job)
-          core.journal.commit([.job(job.record)]) { failure in
-            mailbox.post { core in core.bodies.identityJournalled(id, run, failure) }
+          engine.bodies.setIdentity(identity, job)
+          engine.journal.commit([.job(job.record)]) { failure in
+            mailbox.post { engine in engine.bodies.identityJournalled(id, run, failure) }
           }
         }
       }
@@ -94,15 +94,15 @@ extension BodyReceiver {
         try file.synchronizeData()
         return (nil, try file.identity())
       }
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
         switch result {
         case .failure(let error):
           job.file.checkpoint.isInFlight = false
-          core.endings.synchronisationFailed(job, error)
+          engine.endings.synchronisationFailed(job, error)
         case .success(let (checkpoint, identity)):
-          core.bodies.setIdentity(identity, job)
-          core.bodies.journalCheckpoint(job, checkpoint, bits)
+          engine.bodies.setIdentity(identity, job)
+          engine.bodies.journalCheckpoint(job, checkpoint, bits)
         }
       }
     }
@@ -121,11 +121,11 @@ extension BodyReceiver {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     let committed = record
     journal.commit([.job(committed)]) { failure in
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
         job.file.checkpoint.isInFlight = false
-        if let failure { return core.endings.journalFailed(job, failure) }
-        core.bodies.journalKnowsFile(job)
+        if let failure { return engine.endings.journalFailed(job, failure) }
+        engine.bodies.journalKnowsFile(job)
         job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
         job.record.partial?.verifiedChunks = committed.partial?.verifiedChunks ?? []
         job.record.history.fruitlessAttempts = committed.history.fruitlessAttempts
@@ -134,8 +134,8 @@ extension BodyReceiver {
         job.record.lastProgress = committed.lastProgress
         if let bits { job.file.chunks?.journalled(bits) }
         job.file.written.checkpointed = job.durableBytes
-        core.bodies.holdIfShort(job)
-        core.endings.continueStopping(job)
+        engine.bodies.holdIfShort(job)
+        engine.endings.continueStopping(job)
       }
     }
   }

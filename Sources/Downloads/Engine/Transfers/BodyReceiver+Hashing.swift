@@ -20,13 +20,13 @@ extension BodyReceiver {
     job.file.hashingLane.async {
       // A file that can't be read is noticed by the check at the end.
       try? hasher.take(buffer)
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
         job.file.hashing.buffers -= 1
         if job.file.hashing.hasher === hasher { job.file.hashing.offset = buffer.end }
         guard isBehind else { return }
-        core.bodies.giveRoom(number, job)
-        core.endings.continueStopping(job)
+        engine.bodies.giveRoom(number, job)
+        engine.endings.continueStopping(job)
       }
     }
     return isBehind
@@ -45,11 +45,11 @@ extension BodyReceiver {
         var hash = RunningHash(.sha256)
         let result = Result { () throws(SystemCallError) in try file.read(range) { hash.update($0) } }
         let isRight = list.digest(of: index).elementsEqual(hash.digest)
-        mailbox.post { core in
-          guard let job = core.job(id, run) else { return }
+        mailbox.post { engine in
+          guard let job = engine.job(id, run) else { return }
           switch result {
-          case .success: core.bodies.chunkHashed(index, isRight: isRight, job)
-          case .failure(let error): core.bodies.chunkUnread(index, error, job)
+          case .success: engine.bodies.chunkHashed(index, isRight: isRight, job)
+          case .failure(let error): engine.bodies.chunkUnread(index, error, job)
           }
         }
       }

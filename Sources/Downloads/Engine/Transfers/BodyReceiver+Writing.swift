@@ -14,9 +14,9 @@ extension BodyReceiver {
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) in try file.write(buffer) }
       check?.take(buffer.bytes)
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        core.bodies.wroteInLane(buffer, number, job, result)
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        engine.bodies.wroteInLane(buffer, number, job, result)
       }
     }
   }
@@ -58,9 +58,9 @@ extension BodyReceiver {
     } catch {
       job.file.writesInLane += 1
       let (id, run, number) = (job.id, job.run, writer.number)
-      mailbox.post { core in
-        guard let job = core.job(id, run) else { return }
-        core.bodies.wroteInLane(buffer, number, job, .failure(error))
+      mailbox.post { engine in
+        guard let job = engine.job(id, run) else { return }
+        engine.bodies.wroteInLane(buffer, number, job, .failure(error))
       }
     }
     let took = clock.boot - began

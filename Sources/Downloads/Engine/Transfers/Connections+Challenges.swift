@@ -31,14 +31,14 @@ extension Connections {
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: ChallengeAnswer.performDefaultHandling) {
       await answer(question.challenge)
     }.put { reply in
-      mailbox.post { core in
-        guard let job = core.job(id, run), job.machine.next == nil,
+      mailbox.post { engine in
+        guard let job = engine.job(id, run), job.machine.next == nil,
           let segment = job.segments.first(where: { $0.transfer == transfer })
         else { return }
         segment.question = nil
-        core.connections.carryOut(
+        engine.connections.carryOut(
           job.access.answered(
-            question, with: reply, host: segment.request.url.host, core.connections.authenticatorRequest(job, segment),
+            question, with: reply, host: segment.request.url.host, engine.connections.authenticatorRequest(job, segment),
             trustProblem: segment.trustProblem), job, segment)
       }
     }
