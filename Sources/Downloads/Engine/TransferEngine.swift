@@ -2,14 +2,12 @@ internal import AssetModel
 internal import Basics
 internal import LinuxSystem
 
-/// What all parts of the engine share, and its loop: messages and deadlines in, slots and waits out. Slow work (files, hashes,
-/// the
-/// journal) goes to lanes and comes back through the mailbox. Network thread only.
+/// What all parts of the engine share, and its loop: messages and deadlines in, slots and waits out. Slow work (files,
+/// hashes, the journal) goes to lanes and comes back through the mailbox. Network thread only.
 ///
 /// Decisions are values (`Policies`, `JobMachine`); the parts carry them out: `JobOpening`, `JobEndings` and `JobPublishing`
-/// for a
-/// job, `Connections`, `ChunkedTransfers` and `BodyReceiver` for its transfers, `RoomKeeper`, `CommandExecutor`, `Additions`,
-/// `NetworkWatch` and `Explainer` for what comes from outside.
+/// for a job, `Connections`, `ChunkedTransfers` and `BodyReceiver` for its transfers, `RoomKeeper`, `CommandExecutor`,
+/// `Additions`, `NetworkWatch` and `Explainer` for what comes from outside.
 final class TransferEngine: EnginePart {
   let services: EngineServices
   private(set) lazy var parts = EngineParts(self)

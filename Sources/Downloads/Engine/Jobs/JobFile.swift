@@ -3,8 +3,7 @@ internal import Dispatch
 internal import LinuxSystem
 
 /// The file of one activation: what is on it, what is on its way to it, and what is known of its bytes. Network thread only;
-/// its
-/// lanes do the slow work.
+/// its lanes do the slow work.
 final class JobFile {
   var destination: Destination?
   var staging: StagingFile?

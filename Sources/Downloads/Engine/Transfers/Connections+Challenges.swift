@@ -38,7 +38,8 @@ extension Connections {
         segment.question = nil
         engine.connections.carryOut(
           job.access.answered(
-            question, with: reply, host: segment.request.url.host, engine.connections.authenticatorRequest(job, segment),
+            question, with: reply, host: segment.request.url.host,
+            engine.connections.authenticatorRequest(job, segment),
             trustProblem: segment.trustProblem), job, segment)
       }
     }
