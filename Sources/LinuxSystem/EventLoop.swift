@@ -30,7 +30,7 @@ package final class EventLoop: @unchecked Sendable {
   private let thread = Atomic<UInt>(0)
   private let pending = Mutex(Pending())
   private var handlers: [UInt64: Handler] = [:]
-  private var timers: [UInt64: (due: Duration, body: () -> Void)] = [:]
+  private var timers: [TimerKey: (due: Duration, body: () -> Void)] = [:]
   /// No timer is due before; nil: there is none, or it has to be looked for.
   private var earliest: Duration?
   private var isEarliestKnown = true
@@ -101,8 +101,13 @@ package final class EventLoop: @unchecked Sendable {
     while let work = next() { work() }
   }
 
-  /// A number for `watch` or `setTimer` that no other owner has. Loop thread only.
-  package func newKey() -> UInt64 {
+  /// A key for `setTimer` that nobody else has. Loop thread only, or before the loop is shared.
+  package func newTimer() -> TimerKey { newTimers(TimerKey.Only.self)[.only] }
+
+  /// One key for each purpose, which nobody else has. Loop thread only, or before the loop is shared.
+  package func newTimers<Purpose>(_: Purpose.Type = Purpose.self) -> TimerKeys<Purpose> { TimerKeys(owner: newKey()) }
+
+  private func newKey() -> UInt64 {
     lastKey += 1
     return lastKey
   }
@@ -141,12 +146,12 @@ package final class EventLoop: @unchecked Sendable {
     _ = ol_epoll_remove(epoll, handler.descriptor)
   }
 
-  /// Sets, moves or (nil) removes the one timer of an owner. Loop thread only.
+  /// Sets, moves or (nil) removes a timer. Loop thread only.
   ///
   /// - Parameter due: On CLOCK_BOOTTIME: time in which the machine sleeps counts.
-  package func setTimer(_ owner: UInt64, at due: Duration?, _ body: @escaping () -> Void = {}) {
-    let before = timers.removeValue(forKey: owner)?.due
-    if let due { timers[owner] = (due, body) }
+  package func setTimer(_ key: TimerKey, at due: Duration?, _ body: @escaping () -> Void = {}) {
+    let before = timers.removeValue(forKey: key)?.due
+    if let due { timers[key] = (due, body) }
     if isEarliestKnown, let before, before == earliest {
       isEarliestKnown = false
     } else if isEarliestKnown, let due {
@@ -208,10 +213,10 @@ package final class EventLoop: @unchecked Sendable {
   private func fire() {
     guard let next, next <= BootClock.now else { return }
     let now = BootClock.now
-    for owner in timers.filter({ $0.value.due <= now }).keys {
+    for key in timers.filter({ $0.value.due <= now }).keys {
       // A body may remove or move what was due with it.
-      guard let entry = timers[owner], entry.due <= now else { continue }
-      setTimer(owner, at: nil)
+      guard let entry = timers[key], entry.due <= now else { continue }
+      setTimer(key, at: nil)
       entry.body()
     }
   }

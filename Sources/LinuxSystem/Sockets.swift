@@ -58,22 +58,26 @@ package enum Sockets {
   package static func receive(
     _ socket: Int32, into buffer: inout [UInt8], flags: Int32 = 0, maxDescriptors: Int = 0
   ) throws(SystemCallError) -> Received? {
-    var descriptors = [Int32](repeating: -1, count: maxDescriptors)
-    while true {
-      var arrived = maxDescriptors
-      var count = 0
-      var truncated: Int32 = 0
-      let code = buffer.withUnsafeMutableBytes { bytes in
-        guard let base = bytes.baseAddress else { return EINVAL }
-        return ol_receive(socket, base, bytes.count, &descriptors, &arrived, flags, &count, &truncated)
-      }
-      switch code {
-      case 0:
-        return Received(count: count, descriptors: Array(descriptors.prefix(arrived)), wasTruncated: truncated != 0)
-      // A peer that was killed with something unread resets a Unix socket: said once, before what it had sent itself.
-      case EINTR, ECONNRESET: continue
-      case EAGAIN: return nil
-      default: throw SystemCallError("recvmsg", code: code, subject: "socket \(socket)")
+    // Most messages have no descriptors: nothing is allocated for those.
+    try withUnsafeTemporaryAllocation(of: Int32.self, capacity: max(maxDescriptors, 1)) {
+      (descriptors) throws(SystemCallError) -> Received? in
+      while true {
+        var arrived = maxDescriptors
+        var count = 0
+        var truncated: Int32 = 0
+        let code = buffer.withUnsafeMutableBytes { bytes in
+          guard let base = bytes.baseAddress else { return EINVAL }
+          return ol_receive(
+            socket, base, bytes.count, descriptors.baseAddress, &arrived, flags, &count, &truncated)
+        }
+        switch code {
+        case 0:
+          return Received(count: count, descriptors: Array(descriptors.prefix(arrived)), wasTruncated: truncated != 0)
+        // A peer that was killed with something unread resets a Unix socket: said once, before what it had sent itself.
+        case EINTR, ECONNRESET: continue
+        case EAGAIN: return nil
+        default: throw SystemCallError("recvmsg", code: code, subject: "socket \(socket)")
+        }
       }
     }
   }

@@ -47,36 +47,3 @@ struct DescriptorBudget: Equatable {
       "too many open files: this process may have \(limit) at once (RLIMIT_NOFILE), and \(need); end other plugins, or raise the limit (ulimit -n)"
   }
 }
-
-extension HostCore {
-  /// Before anything of a load is begun. Nobody is harmed by one that is refused here.
-  func admit(_ request: LoadRequest) throws(HostError) {
-    let budget = DescriptorBudget(
-      loading: runs.values.count { $0.isLoading && $0.report == nil },
-      // More don't fit a request, which is said later and otherwise. An ordinary user's are the fork server's to clone.
-      attachments: mounts == nil
-        ? 0
-        : min(
-          request.policy.read.count + request.policy.write.count + request.image.neighbours.count + 4,
-          Int(OL_MOST_DESCRIPTORS)))
-    let free = OpenFiles.free(upTo: budget.needed)
-    guard free < budget.needed else { return }
-    throw .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: budget.needed - free))
-  }
-}
-
-extension Run {
-  /// The kernel has left out a descriptor of this run: the run ends, and no other does. Only our own code is in the runner
-  /// yet, which ends when its channel does.
-  func runOutOfDescriptors() {
-    guard cause == nil, report == nil else { return }
-    exhaustion = DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil)
-    kill(Outcome(.hostFailed, exhaustion ?? ""))
-    shutdown(control, Int32(SHUT_RDWR))
-  }
-
-  /// A system call of the host's own, for this run, has failed.
-  func fail(_ error: SystemCallError) {
-    if OpenFiles.isExhausted(error.code) { runOutOfDescriptors() } else { failHost(error.description) }
-  }
-}

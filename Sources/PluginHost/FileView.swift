@@ -73,7 +73,7 @@ extension FileView {
         .filter { !$0.isEmpty } + RunnerView.runtime + RunnerView.devices + plan.machine.hello.runtime
         + plan.grants.map(\.place),
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
-      hasLandlock: plan.machine.landlockABI > 0 && !plan.open.contains(.landlock),
+      hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
       isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true })
   }
 }

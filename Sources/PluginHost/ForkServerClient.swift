@@ -10,8 +10,8 @@ internal import Sandbox
 /// loop has let go of it.
 final class ForkServerClient: @unchecked Sendable {
   struct Handlers {
-    /// `pidfd`: -1 where there was no room for it in this process.
-    var spawned: (_ run: UInt64, _ pidfd: Int32, _ cpuBefore: Duration) -> Void
+    /// `process`: its handle; nil where there was no room for it here. `cpu`: what it has used before it was the run's.
+    var spawned: (_ run: UInt64, _ process: consuming OwnedDescriptor?, _ cpu: Duration) -> Void
     var spawnFailed: (_ run: UInt64, _ reason: String, _ code: Int32) -> Void
     var exited: (ServerEvent.Exit) -> Void
     var prepared: () -> Void
@@ -34,8 +34,7 @@ final class ForkServerClient: @unchecked Sendable {
   private(set) var lease: Lease?
   private var isWedged = false
   private var attached: (loop: EventLoop, handlers: Handlers)?
-  /// Below every run's own timers, and above the spare's.
-  private static let wedgedTimer: UInt64 = 3
+  private var wedged: TimerKey?
 
   /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
   /// `without`: namespaces to stay out of. `isWanted`: asked meanwhile; what nobody wants any more is given up.
@@ -99,7 +98,7 @@ final class ForkServerClient: @unchecked Sendable {
     // Foundation reads it once, when it is loaded: preferences lie in it.
     let home = "HOME=\(RunnerView.container)"
     // A zone, too: without it the runner's C library and its Foundation would have two.
-    let entries = ["LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no", executable, home] + SpawnPlan.zone
+    let entries = ["LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no", executable, home] + SpawnPlan.Surroundings.zone
     var environment = entries.map { strdup($0) }
     environment.append(nil)
     defer {
@@ -172,6 +171,7 @@ final class ForkServerClient: @unchecked Sendable {
     try Sockets.send(number, ServerRequest.lease.encoded(), descriptors: [lease.timer.number])
     self.lease = lease
     attached = (loop, handlers)
+    wedged = loop.newTimer()
     key = try loop.watch(number) { [unowned self] in receive(loop, handlers) }
   }
 
@@ -181,8 +181,8 @@ final class ForkServerClient: @unchecked Sendable {
       try Sockets.send(socket.number, request, descriptors: descriptors)
     } catch {
       // Later: whoever asks has its own cleaning up to do.
-      if error.code == EAGAIN {
-        attached?.loop.setTimer(Self.wedgedTimer, at: BootClock.now) { [weak self] in
+      if error.code == EAGAIN, let attached, let wedged {
+        attached.loop.setTimer(wedged, at: BootClock.now) { [weak self] in
           self?.giveUp("the fork server takes no requests")
         }
       }
@@ -220,7 +220,8 @@ final class ForkServerClient: @unchecked Sendable {
       guard message.count > 0 else { return end(loop, handlers, "the fork server ended") }
       switch try ServerEvent(decoding: buffer[0..<message.count]) {
       case .spawned(let run, let cpu):
-        handlers.spawned(run, message.descriptors.first ?? -1, .nanoseconds(Int64(clamping: cpu)))
+        let process = message.descriptors.first.map { OwnedDescriptor(taking: $0) }
+        handlers.spawned(run, process, .nanoseconds(Int64(clamping: cpu)))
       case .spawnFailed(let run, let step, let code):
         handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))", code)
       case .exited(let exit): handlers.exited(exit)

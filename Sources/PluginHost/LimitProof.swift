@@ -89,19 +89,15 @@ extension HostCore {
   }
 
   private func prove() async -> Result<[Canary.Finding], HostError> {
-    let found: Result<LimitProof?, HostError> = await withCheckedContinuation { continuation in
-      loop.submit { [self] in
-        do throws(HostError) {
-          _ = try forkServer()
-        } catch {
-          return continuation.resume(returning: .failure(error))
-        }
+    let found = await onLoop { core in
+      Result { () throws(HostError) -> LimitProof? in
+        let pool = core.pool
+        _ = try pool.mainServer()
         // Without walls around its files a plugin of this user could write what is remembered.
-        guard untested.isEmpty, withoutNamespaces.isEmpty, let machine,
+        guard core.untested.isEmpty, pool.settings.withoutNamespaces.isEmpty, let machine = pool.machine,
           machine.hidesFiles || machine.landlockABI > 0
-        else { return continuation.resume(returning: .success(nil)) }
-        continuation.resume(
-          returning: .success(LimitProof(machine: machine, cgroup: cgroupState, runner: runner)))
+        else { return nil }
+        return LimitProof(machine: machine, cgroup: core.cgroups.state, runner: pool.settings.runner)
       }
     }
     let store: LimitProof?

@@ -4,58 +4,46 @@ internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
 
-/// What the host found out about its machine and its fork server, once.
-struct Machine {
-  var landlockABI: Int
-  var hasListener: Bool
-  var hello: ServerEvent.Hello
-
-  /// The namespaces, by the name that a fork server has for each.
-  static let namespaces: [(name: String, wall: Wall)] = [
-    ("user", .userNamespace), ("mount", .mountNamespace), ("pid", .pidNamespace), ("network", .networkNamespace),
-    ("ipc", .ipcNamespace), ("uts", .utsNamespace),
-  ]
-
-  var hidesFiles: Bool { !lacks("mount") }
-  var isolatesProcesses: Bool { !lacks("pid") }
-
-  func failure(_ name: String) -> RunnerMessage.WallReport.Failure? {
-    hello.missing.first { $0.step == name || $0.step.hasPrefix(name + ":") }
-  }
-
-  func lacks(_ name: String) -> Bool { failure(name) != nil }
-}
-
-/// Turns a policy into what a fork server is told: the pure part of a wake.
+/// What one run is to be: what its fork server is told, and what of its policy is in force. An immutable value that was
+/// validated as it was made, and reads neither files nor the environment: `SpawnPlanner` does, and hands in what it read.
 struct SpawnPlan {
-  var image: PluginImage
-  var policy: Policy
+  let image: PluginImage
+  let policy: Policy
   /// In their order each has its place in the view.
-  var containers: GroupContainers
-  /// The plugin's home.
-  var container: String { containers.places[0].path }
+  let containers: GroupContainers
+  /// Their folders on the machine, in the same order.
+  let folders: [PluginImage.File]
   /// Folders that plugins of this run may write to.
-  var writable: [FileIdentity] = []
-  var manifest: PluginImage.File?
-  var machine: Machine
-  /// Paths in the runner's view.
-  var view: View
+  let writable: [FileIdentity]
+  let manifest: PluginImage.File?
   /// What the policy grants.
-  var grants: [Grant] = []
-  /// Whether the extension's log shows what is private (`LoadOptions.showsPrivate`).
-  var showsPrivate = false
-  /// How long the host read the plugin's files for this load.
-  var reading = Duration.zero
-  /// Left open on purpose (`LoadOptions.withoutWalls`).
-  var open: Set<Wall> = []
+  let grants: [Grant]
+  let machine: Machine
+  let options: Options
+  let surroundings: Surroundings
+  /// Paths in the runner's view.
+  let view: View
   let replacements = ReplacementFolder()
-  /// Whether the kernel charges everything that the run uses.
-  var hasMemoryCgroup = false
-  /// Whether the host made the container for this run alone, and in memory.
-  var isContainerInMemory = false
-  /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
-  /// the host doesn't see.
-  var boundsContainer: Bool { isContainerInMemory && machine.hidesFiles && !hasMemoryCgroup }
+
+  /// What the caller wants besides the policy, and what the host has for the run.
+  struct Options {
+    /// Whether the library must publish a table of entry points.
+    var isExtension = false
+    /// Whether the extension's log shows what is private (`LoadOptions.showsPrivate`).
+    var showsPrivate = false
+    /// How long the host read the plugin's files for this load.
+    var reading = Duration.zero
+    /// Left open on purpose (`LoadOptions.withoutWalls`).
+    var open: Set<Wall> = []
+    /// Whether the kernel charges everything that the run uses.
+    var hasMemoryCgroup = false
+    /// Whether the host made the container for this run alone, and in memory.
+    var isContainerInMemory = false
+    /// Whether the host hands over a descriptor for everything that is attached.
+    var handsOverMounts = false
+    /// Only the baseline of a benchmark: no wall at all.
+    var isBare = false
+  }
 
   struct View {
     var library: String
@@ -65,29 +53,81 @@ struct SpawnPlan {
     var temporary: String
   }
 
+  /// Throws `.usage` or `.input` for what can't be asked of a runner, and `.ended` where nothing would keep it from root's files.
   init(
-    image: PluginImage, policy: Policy, containers: GroupContainers, manifest: PluginImage.File?, machine: Machine
-  ) {
+    image: PluginImage, policy: Policy, containers: GroupContainers, folders: [PluginImage.File],
+    writable: [FileIdentity] = [], manifest: PluginImage.File?, grants: [Grant] = [], machine: Machine,
+    options: Options, surroundings: Surroundings
+  ) throws(HostError) {
     self.image = image
     self.policy = policy
     self.containers = containers
-    let container = containers.places[0]
+    self.folders = folders
+    self.writable = writable
     self.manifest = manifest
+    self.grants = grants
     self.machine = machine
-    if machine.hidesFiles {
-      let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
-      let inside = String(image.library.path.dropFirst(root.count))
-      view = View(
-        library: image.isSystemLibrary
-          ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
-        bundle: RunnerView.bundle, container: container.view, manifest: RunnerView.manifest,
-        temporary: RunnerView.temporary)
-    } else {
-      view = View(
-        library: image.library.path, bundle: image.bundle?.path ?? PluginImage.directory(of: image.library.path),
-        container: container.view, manifest: manifest?.path ?? "", temporary: container.view)
+    self.options = options
+    self.surroundings = surroundings
+    view = View(of: image, containers, manifest, hidesFiles: machine.hidesFiles)
+    try checkName()
+    try refuseRootWithoutWalls()
+    try checkCount()
+  }
+
+  /// The plugin's home.
+  var container: String { containers.places[0].path }
+
+  /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
+  /// the host doesn't see.
+  var boundsContainer: Bool { options.isContainerInMemory && machine.hidesFiles && !options.hasMemoryCgroup }
+
+  /// Whether the runner's filter hands calls to the host.
+  var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }
+
+  /// What the runner is asked for once its walls are closed.
+  var loadRequest: HostMessage.LoadRequest {
+    HostMessage.LoadRequest(
+      path: view.library, device: image.library.identity.device, inode: image.library.identity.inode,
+      isExtension: options.isExtension, bundleIdentifier: image.bundleIdentifier, bundlePath: view.bundle,
+      containers: containers.places.map { .init(group: $0.group, path: $0.view) })
+  }
+
+  // MARK: What is refused
+
+  /// What is loaded has to be what was opened: the loader puts other names in the place of `$LIB` and the like (ld.so(8)).
+  private func checkName() throws(HostError) {
+    guard !view.library.utf8.contains(UInt8(ascii: "$")) else {
+      throw .input("\(image.library.path): the loader takes '$' in a library's path for more than a name; rename it")
     }
   }
+
+  /// Root's runners have an id of their own only in a user namespace. Without one they have root's, and root's files are
+  /// theirs unless something hides or guards them.
+  private func refuseRootWithoutWalls() throws(HostError) {
+    guard surroundings.isRoot, !options.isBare, machine.lacks("user"), !machine.hidesFiles, machine.landlockABI == 0
+    else { return }
+    throw .ended(
+      .empty(
+        Outcome(
+          .wallUnavailable,
+          "as root, without user namespaces and without Landlock nothing keeps a plugin from root's files; run as an ordinary user"
+        )))
+  }
+
+  /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
+  private func checkCount() throws(HostError) {
+    guard options.handsOverMounts, machine.hidesFiles else { return }
+    // Channels, output, cgroup; bundle, library, containers and manifest.
+    let most = Int(OL_MOST_DESCRIPTORS) - 7 - containers.places.count - image.neighbours.count
+    guard grants.count <= most else {
+      throw .usage(
+        "the policy grants \(grants.count) paths ('read', 'write' and 'libraries'), and as root at most \(most) fit a request; grant folders that hold them"
+      )
+    }
+  }
+
+  // MARK: What is attached
 
   private static let readOnly = UInt32(OL_MOUNT_READ_ONLY | OL_MOUNT_NO_DEVICES)
   private static let noExecution = UInt32(OL_MOUNT_NO_EXEC)
@@ -105,8 +145,7 @@ struct SpawnPlan {
     var mustMap = false
   }
 
-  /// `folders`: the containers, in their order.
-  func parts(containers folders: [PluginImage.File]) -> [Part] {
+  var parts: [Part] {
     var parts: [Part] = []
     if let bundle = image.bundle {
       parts.append(Part(file: bundle, target: view.bundle, attributes: Self.readOnly))
@@ -148,25 +187,14 @@ struct SpawnPlan {
 
   /// Where what is attached lies on the machine.
   var places: ViewPlaces {
-    guard machine.hidesFiles, let folders = try? containerFolders() else { return ViewPlaces([]) }
-    return ViewPlaces(
-      parts(containers: folders).compactMap { part in
-        part.file.map { (part.target, $0.path) }
-      })
-  }
-
-  /// What is attached as the containers.
-  func containerFolders() throws(SystemCallError) -> [PluginImage.File] {
-    try containers.places.map { (place) throws(SystemCallError) in
-      let identity = if let named = place.identity { named } else { try Files.identity(of: place.path) }
-      return PluginImage.File(path: place.path, identity: identity)
-    }
+    guard machine.hidesFiles else { return ViewPlaces([]) }
+    return ViewPlaces(parts.compactMap { part in part.file.map { (part.target, $0.path) } })
   }
 
   /// The scratch directory is memory. Charged it may be as large as the limit; otherwise nothing else counts it.
   private var temporaryBytes: UInt64 {
     let limit = UInt64(max(policy.limits.memory, 65536))
-    return hasMemoryCgroup ? limit : min(limit, 1 << 20)
+    return options.hasMemoryCgroup ? limit : min(limit, 1 << 20)
   }
 
   var freshPoints: [String] {
@@ -176,13 +204,11 @@ struct SpawnPlan {
   }
 
   func landlock() -> SpawnRequest.Landlock? {
-    guard machine.landlockABI > 0, !open.contains(.landlock) else { return nil }
+    guard machine.landlockABI > 0, !options.open.contains(.landlock) else { return nil }
     let rights = LandlockRights(abi: machine.landlockABI)
     var rules: [SpawnRequest.PathRule] = []
-    // What lies below another rule needs none of its own; each costs the run some microseconds.
-    let directories = RunnerView.runtime.filter { !$0.hasSuffix(".cache") } + machine.hello.runtime
-    for path in Set(directories) where !directories.contains(where: { path.hasPrefix($0 + "/") }) {
-      let isFile = (try? Files.identity(of: path))?.isRegularFile == true
+    for path in machine.runtimePaths {
+      let isFile = surroundings.runtimeFiles.contains(path)
       rules.append(.init(path: path, rights: isFile ? rights.forFile(rights.readable) : rights.readable))
     }
     rules.append(.init(path: "/etc/ld.so.cache", rights: LandlockRights.readFile))
@@ -206,12 +232,12 @@ struct SpawnPlan {
   }
 
   func limits() -> [SpawnRequest.ResourceLimit] {
-    if open.contains(.rlimits) { return [] }
+    if options.open.contains(.rlimits) { return [] }
     let limits = policy.limits
     // Whoever has a lower one himself can't give more, and the plugin has no more for it.
     func fixed(_ resource: __rlimit_resource, _ value: UInt64) -> SpawnRequest.ResourceLimit {
       let number = Int32(resource.rawValue)
-      let least = min(value, Files.hardLimit(number))
+      let least = min(value, surroundings.hardLimits[number] ?? .max)
       return .init(resource: number, soft: least, hard: least)
     }
     // A backstop only: the watchdog ends a run long before.
@@ -224,91 +250,47 @@ struct SpawnPlan {
     ]
   }
 
-  private static let longestZone = 1024
-
   var environment: [String] {
-    if open.contains(.environment) { return Self.hostEnvironment }
+    if options.open.contains(.environment) { return surroundings.environment }
     let entries = [
       "HOME=\(view.container)", "TMPDIR=\(view.temporary)", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no",
       // As many arenas as threads would each reserve, and touch, memory of their own.
       "MALLOC_ARENA_MAX=4", "\(ReplacementFolder.variable)=\(replacements.name)",
     ]
-    return entries + (showsPrivate ? ["OUTRIDER_SHOW_PRIVATE=1"] : []) + Self.zone
-  }
-
-  /// The longest rule that tzset(3) takes has some fifty bytes; what is longer is none.
-  static var zone: [String] {
-    guard let zone = getenv("TZ"), strnlen(zone, longestZone + 1) <= longestZone else { return [] }
-    return ["TZ=\(String(cString: zone))"]
-  }
-
-  private static var hostEnvironment: [String] {
-    var entries: [String] = []
-    var next = environ
-    while let entry = next.pointee {
-      entries.append(String(cString: entry))
-      next += 1
-    }
-    return entries
+    return entries + (options.showsPrivate ? ["OUTRIDER_SHOW_PRIVATE=1"] : []) + surroundings.zone
   }
 
   var programOptions: SeccompProgram.Options {
-    var options = SeccompProgram.Options()
-    options.observesFiles = policy.observesFiles
-    options.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
-    options.hidesFiles = machine.hidesFiles
-    options.countsSharedMemory = !hasMemoryCgroup
-    options.hasListener = machine.hasListener
-    options.isolatesProcesses =
-      machine.isolatesProcesses || machine.landlockABI >= LandlockRights.firstWithScopes && !open.contains(.landlock)
-    return options
+    var program = SeccompProgram.Options()
+    program.observesFiles = policy.observesFiles
+    program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
+    program.hidesFiles = machine.hidesFiles
+    program.countsSharedMemory = !options.hasMemoryCgroup
+    program.hasListener = machine.hasListener
+    program.isolatesProcesses =
+      machine.isolatesProcesses
+      || machine.landlockABI >= LandlockRights.firstWithScopes && !options.open.contains(.landlock)
+    return program
   }
+}
 
-  /// What is in force, wall by wall.
-  func walls(cgroup: WallState, proof: [Canary.Finding]) -> [Wall: WallState] {
-    func namespace(_ name: String, _ full: String) -> WallState {
-      guard let failure = machine.failure(name) else { return WallState(.full, full) }
-      return WallState(.absent, "\(failure.step): \(SystemCallError.message(failure.code))")
-    }
-    let rights = machine.landlockABI
-    let states: [Wall: WallState] = [
-      .userNamespace: namespace("user", "one unprivileged id, no capabilities"),
-      .mountNamespace: namespace("mount", "an empty root with the run's own files and the runtime, read-only"),
-      .pidNamespace: namespace("pid", "the runner is its only process"),
-      .networkNamespace: namespace("network", "no interface but a loopback that is down"),
-      .ipcNamespace: namespace("ipc", "shared among runners; no call that reaches it is allowed"),
-      .utsNamespace: namespace("uts", "shared among runners"),
-      .landlock: rights == 0
-        ? WallState(.absent, "the kernel has no Landlock")
-        : WallState(
-          rights >= LandlockRights.firstWithScopes ? .full : .partial,
-          "ABI \(rights)"
-            + (rights >= LandlockRights.firstWithScopes ? "" : ": no scopes for signals and abstract sockets")),
-      .seccomp: WallState(
-        machine.hasListener ? .full : .partial,
-        machine.hasListener
-          ? "allow-list, denied calls are seen" : "allow-list; denied calls can't be seen on this kernel"),
-      .rlimits: WallState(
-        .full, "open files, file size, timers and signals, memory locks, core, CPU backstop, data at 4 GiB"),
-      .cgroup: cgroup,
-      .environment: WallState(.full, environment.map { $0.prefix { $0 != "=" } }.joined(separator: " ")),
-      .descriptors: WallState(.full, "two channels, the output pipe and /dev/null"),
-      .watchdog: WallState(.full, "wall and CPU time on a thread of its own, memory where no cgroup counts it"),
-    ]
-    return states.merging(disproved(by: proof, states)) { $1 }.merging(
-      open.map { ($0, WallState(.absent, "left open on purpose")) }
-    ) { $1 }
-  }
-
-  /// The walls whose limit the canary exceeded without being stopped, or couldn't try: a policy that requires those fails.
-  private func disproved(by proof: [Canary.Finding], _ states: [Wall: WallState]) -> [(Wall, WallState)] {
-    // The last of several for one wall counts: what was seen rather than what wasn't.
-    (proof.filter { !$0.wasTried } + proof.filter(\.wasTried)).compactMap { finding in
-      guard !finding.isInForce, let wall = finding.wall else { return nil }
-      let bearer = wall == .cgroup && states[.cgroup]?.state != .full ? .watchdog : wall
-      guard states[bearer]?.state != .absent else { return nil }
-      guard finding.wasTried else { return (bearer, WallState(.partial, "\(finding.limit): \(finding.detail)")) }
-      return (bearer, WallState(.absent, "\(finding.limit) isn't in force: \(finding.detail)"))
+extension SpawnPlan.View {
+  fileprivate init(
+    of image: PluginImage, _ containers: GroupContainers, _ manifest: PluginImage.File?, hidesFiles: Bool
+  ) {
+    let container = containers.places[0].view
+    let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
+    if hidesFiles {
+      let inside = String(image.library.path.dropFirst(root.count))
+      self.init(
+        library: image.isSystemLibrary
+          ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
+        bundle: RunnerView.bundle, container: container, manifest: RunnerView.manifest,
+        temporary: RunnerView.temporary)
+    } else {
+      self.init(
+        library: image.library.path, bundle: root, container: container, manifest: manifest?.path ?? "",
+        temporary: container)
     }
   }
 }

@@ -192,3 +192,23 @@ struct Watchdog: Sendable {
     }
   }
 }
+
+extension Watchdog.Verdict {
+  /// `waited`: for exclusive control, which was no time of the plugin's.
+  func outcome(isLoading: Bool, waited: Duration) -> Outcome {
+    let moment = isLoading ? " while loading" : ""
+    switch self {
+    case .wallTimeExceeded(let limit):
+      let beside = waited > .zero ? ", beside \(waited.formatted) of waiting for exclusive control" : ""
+      return Outcome(.wallTimeExceeded, "one call may take \(limit.formatted)\(beside)\(moment)")
+    case .cpuTimeExceeded(let limit, let used):
+      return Outcome(.cpuTimeExceeded, "used \(used.formatted) of \(limit.formatted) CPU time\(moment)")
+    case .memoryExceeded(let limit, let used):
+      return Outcome(
+        .memoryExceeded, "used \(used >> 10) KiB of \(limit >> 10) KiB (anonymous, shared and page tables)\(moment)")
+    case .preparationTimeExceeded(let limit):
+      return Outcome(
+        .hostFailed, "the runner hadn't closed its walls after \(limit.formatted); load the plugin again")
+    }
+  }
+}

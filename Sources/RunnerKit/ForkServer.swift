@@ -7,12 +7,9 @@ internal import LinuxSystem
 /// host does, and as the first process of its pid namespace it takes every runner with it.
 public struct ForkServer {
   private static let hostSocket: Int32 = 3
-  /// Names of events beside the runs' own, which begin at 16.
-  private static let hostKey = UInt64.max
-  private static let spareEnded: UInt64 = 0
-  private static let spareReady: UInt64 = 1
-  private static let leaseEnded: UInt64 = 2
-  private static let notRuns: Set<UInt64> = [hostKey, spareReady, leaseEnded]
+  /// What this process waits for. Which runner has ended, the kernel says as it is reaped.
+  private enum Event: UInt64 { case host, runnerEnded, spareReady, leaseEnded }
+
   private let preloads: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
@@ -107,7 +104,9 @@ public struct ForkServer {
     let runtime = Runtime.paths()
     self.namespaces.leaveMachineRoot(runtime: runtime)
     var epoll: Int32 = -1
-    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Self.hostKey) == 0 else { ol_exit_now(71) }
+    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Event.host.rawValue) == 0 else {
+      ol_exit_now(71)
+    }
     self.epoll = epoll
     Self.send(
       .ready(.init(missing: self.namespaces.missing, runtime: runtime, hasPreloaded: preloads)))
@@ -131,11 +130,12 @@ public struct ForkServer {
       default: ol_exit_now(71)
       }
       // Ends before beginnings: a descriptor number may be used again.
-      if count == 0 || keys.prefix(Int(count)).contains(where: { !Self.notRuns.contains($0) }) { reap() }
+      let events = keys.prefix(Int(count))
+      if count == 0 || events.contains(Event.runnerEnded.rawValue) { reap() }
       // Before what the host wants next: from then on it looks again.
-      if keys.prefix(Int(count)).contains(Self.leaseEnded) { stopRunners() }
-      if keys.prefix(Int(count)).contains(Self.spareReady) { greetSpare() }
-      if keys.prefix(Int(count)).contains(Self.hostKey) { receive() }
+      if events.contains(Event.leaseEnded.rawValue) { stopRunners() }
+      if events.contains(Event.spareReady.rawValue) { greetSpare() }
+      if events.contains(Event.host.rawValue) { receive() }
     }
   }
 
@@ -202,7 +202,7 @@ public struct ForkServer {
   private mutating func take(lease descriptors: [Int32]) {
     guard lease < 0, descriptors.count == 1 else { return end() }
     lease = descriptors[0]
-    guard ol_epoll_add(epoll, lease, Self.leaseEnded) == 0 else { return end() }
+    guard ol_epoll_add(epoll, lease, Event.leaseEnded.rawValue) == 0 else { return end() }
   }
 
   /// The host doesn't look at its runners any more: it was stopped, by Ctrl-Z or a debugger, or has no processor. It lets
@@ -223,8 +223,8 @@ public struct ForkServer {
     guard let spare = made ?? nil else { return }
     // The fork made each page that this process writes a copy to be taken: now, when nobody waits.
     Runner.practiseRequest()
-    _ = ol_epoll_add(epoll, spare.pidfd, Self.spareEnded)
-    _ = ol_epoll_add(epoll, spare.readiness, Self.spareReady)
+    _ = ol_epoll_add(epoll, spare.pidfd, Event.runnerEnded.rawValue)
+    _ = ol_epoll_add(epoll, spare.readiness, Event.spareReady.rawValue)
   }
 
   private func greetSpare() {
@@ -265,7 +265,7 @@ public struct ForkServer {
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }
-      try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, run) }
+      try check("epoll_ctl", "runner") { ol_epoll_add(epoll, pidfd, Event.runnerEnded.rawValue) }
       children[run] = Child(pid: pid, pidfd: pidfd)
       Self.send(.spawned(run: run, cpuNanoseconds: 0), descriptor: pidfd)
     } catch {

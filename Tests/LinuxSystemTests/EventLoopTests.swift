@@ -10,17 +10,19 @@ import Testing
   @Test func whatAnotherTimerTookAwayDoesntFire() throws {
     for isMoved in [false, true] {
       let loop = try EventLoop("test.loop")
-      let fired = Mutex<[UInt64]>([])
+      let fired = Mutex<[TimerKey]>([])
       let done = DispatchSemaphore(value: 0)
       loop.submit {
         let due = BootClock.now
-        for owner in 0..<64 as Range<UInt64> {
-          loop.setTimer(owner, at: due) {
-            fired.withLock { $0.append(owner) }
-            for other in 0..<64 as Range<UInt64> where other != owner {
+        let timers = (0..<64).map { _ in loop.newTimer() }
+        let last = loop.newTimer()
+        for timer in timers {
+          loop.setTimer(timer, at: due) {
+            fired.withLock { $0.append(timer) }
+            for other in timers where other != timer {
               loop.setTimer(other, at: isMoved ? due + .seconds(3600) : nil) {}
             }
-            loop.setTimer(100, at: BootClock.now + .milliseconds(20)) { done.signal() }
+            loop.setTimer(last, at: BootClock.now + .milliseconds(20)) { done.signal() }
           }
         }
       }
@@ -28,5 +30,18 @@ import Testing
       #expect(fired.withLock { $0.count } == 1)
       loop.shutDown()
     }
+  }
+
+  private enum Purpose: UInt8, CaseIterable { case first, second, last }
+
+  /// Neither another purpose nor another owner has the same timer.
+  @Test func everyTimerHasAKeyOfItsOwn() throws {
+    let loop = try EventLoop("test.loop")
+    defer { loop.shutDown() }
+    let keys = (0..<100).flatMap { _ in
+      let timers = loop.newTimers(Purpose.self)
+      return Purpose.allCases.map { timers[$0] } + [loop.newTimer()]
+    }
+    #expect(Set(keys).count == 400)
   }
 }

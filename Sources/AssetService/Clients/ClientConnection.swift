@@ -37,7 +37,7 @@ final class ClientConnection: @unchecked Sendable {
   private let share: ProcessShare
   /// Never called by a method that the service calls: it may be changing what it would have to look at.
   private let receive: @Sendable (ConnectionID, Arrival) -> Void
-  private let deadline: UInt64
+  private let deadline: TimerKey
   private var watched: UInt64?
   private var assembler = FrameAssembler()
   private var outbox = Outbox()
@@ -59,7 +59,7 @@ final class ClientConnection: @unchecked Sendable {
     self.receive = receive
     process = peer.process
     executable = peer.executable()
-    deadline = loop.newKey()
+    deadline = loop.newTimer()
   }
 
   func start() {

@@ -25,7 +25,8 @@ final class ClientListener: @unchecked Sendable {
   private var shares: [Int32: ProcessShare] = [:]
   private var next: Int64 = 1
   private var watched: UInt64 = 0
-  private let release: UInt64
+  private enum Timer: UInt8 { case retry, release }
+  private let timers: TimerKeys<Timer>
 
   /// `opened` is called before anything of a connection is received; both, and this, on the loop.
   init(
@@ -39,13 +40,13 @@ final class ClientListener: @unchecked Sendable {
     self.opened = opened
     self.receive = receive
     admission = ConnectionAdmission(openFiles: Files.maxOpen)
-    release = loop.newKey()
+    timers = loop.newTimers()
     watched = try loop.watch(self.socket.number) { [weak self] in self?.accept() }
   }
 
   /// Takes no more connections and removes the socket.
   func stop() {
-    for timer in [watched, release] { loop.setTimer(timer, at: nil) }
+    for timer in [Timer.retry, .release] { loop.setTimer(timers[timer], at: nil) }
     loop.stop(watched)
     // A socket that was handed down goes on collecting connections for the next service.
     guard let path else { return }
@@ -136,7 +137,7 @@ final class ClientListener: @unchecked Sendable {
       share.bytesMade > Self.maxKept
     else { return }
     // What its answers took goes back to the system.
-    loop.setTimer(release, at: BootClock.now + .seconds(1)) { Memory.releaseUnused() }
+    loop.setTimer(timers[.release], at: BootClock.now + .seconds(1)) { Memory.releaseUnused() }
   }
 
   /// A new socket takes so much at once, whether anybody reads it or not.
@@ -149,7 +150,7 @@ final class ClientListener: @unchecked Sendable {
   /// No descriptors are left: those who wait are taken when there are some again.
   private func pause() {
     try? loop.change(watched, to: [])
-    loop.setTimer(watched, at: BootClock.now + .milliseconds(200)) { [weak self] in
+    loop.setTimer(timers[.retry], at: BootClock.now + .milliseconds(200)) { [weak self] in
       guard let self else { return }
       try? loop.change(watched, to: .reading)
     }

@@ -3,11 +3,11 @@ internal import LinuxSystem
 /// The one timer of the service.
 final class ServiceTimer {
   private let loop: EventLoop
-  private let key: UInt64
+  private let key: TimerKey
 
   init(_ loop: EventLoop) {
     self.loop = loop
-    key = loop.newKey()
+    key = loop.newTimer()
   }
 
   /// nil: it doesn't fire.

@@ -1,0 +1,166 @@
+internal import CLinux
+internal import HostProtocol
+internal import LinuxSystem
+internal import Logging
+internal import Sandbox
+internal import Synchronization
+
+/// Which fork servers a host has, and what is found out about the machine with them: one for all runs, one without walls for
+/// benchmarks, and one of its own for each run of a cold host.
+///
+/// @unchecked Sendable: loop thread only, but for `start`, which reads what never changes.
+final class ForkServerPool: @unchecked Sendable {
+  /// How fork servers are started.
+  struct Settings: Sendable {
+    var runner: String
+    var preload: String?
+    /// A fresh process without Foundation for every run.
+    var isCold: Bool
+    var withoutNamespaces: Set<Wall>
+
+    /// A cold host's servers serve one run each, and one without the preloaded library has nothing to make ready.
+    var keepsSpare: Bool { !isCold && preload != nil }
+  }
+
+  private static let patience = Duration.seconds(20)
+  private static let shutDownText = "the host was shut down"
+
+  let settings: Settings
+  private let loop: EventLoop
+  private let workers: WorkerThreads
+  private let logger: Logger
+  private let runs: RunTable
+  /// Whoever shuts the host down doesn't wait for a server that is just starting.
+  private let isStopped = Atomic(false)
+  /// Serves every run but those of `bare` and `cold`.
+  private(set) var main: ForkServerClient?
+  private(set) var bare: ForkServerClient?
+  /// A cold run's fork server serves it alone.
+  private var cold: [UInt64: ForkServerClient] = [:]
+  let spares: SpareRunner
+  /// What was found out with the last server; nil before.
+  private(set) var machine: Machine?
+  /// Where the host maps the owners of files; nil where the fork server clones by path.
+  private(set) var mounts: DetachedMounts?
+
+  init(
+    _ settings: Settings, loop: EventLoop, workers: WorkerThreads, logger: Logger, runs: RunTable, cgroups: CgroupSupply
+  ) {
+    self.settings = settings
+    self.loop = loop
+    self.workers = workers
+    self.logger = logger
+    self.runs = runs
+    spares = SpareRunner(isWanted: settings.keepsSpare, loop: loop, runs: runs, cgroups: cgroups)
+  }
+
+  private var isWanted: Bool { !isStopped.load(ordering: .relaxed) }
+
+  // MARK: Starting
+
+  /// The server for a run, started where there is none. `isBare`: without a wall. `got`: called on the loop, at once where
+  /// nothing has to be waited for.
+  func server(isBare: Bool, _ got: @escaping @Sendable (Result<ForkServerClient, HostError>) -> Void) {
+    if isBare, let bare { return got(.success(bare)) }
+    if !isBare, !settings.isCold { return got(Result { () throws(HostError) in try mainServer() }) }
+    // Others have deadlines meanwhile.
+    workers.submit { [self] in
+      let started = Result { () throws(HostError) in try start(isBare: isBare) }
+      loop.submit { [self] in
+        got(Result { () throws(HostError) in try adopt(started.get(), isBare: isBare) })
+      }
+    }
+  }
+
+  func mainServer() throws(HostError) -> ForkServerClient {
+    guard isWanted else { throw .failed(Self.shutDownText) }
+    if let main, main.isAlive { return main }
+    let fresh = try adopt(try start(isBare: false), isBare: false)
+    main = fresh
+    spares.server = fresh
+    return fresh
+  }
+
+  /// On any thread, which waits for some 25 ms.
+  private func start(isBare: Bool) throws(HostError) -> ForkServerClient {
+    guard isWanted else { throw .failed(Self.shutDownText) }
+    return try ForkServerClient(
+      runner: settings.runner, preload: settings.isCold && !isBare ? nil : settings.preload, isBare: isBare,
+      without: isBare ? [] : settings.withoutNamespaces,
+      patience: Self.patience, isWanted: { isWanted })
+  }
+
+  /// Takes over a server that has started; where there is a bare one by now, that.
+  private func adopt(_ fresh: ForkServerClient, isBare: Bool) throws(HostError) -> ForkServerClient {
+    // Nobody has deadlines any more that its end could keep waiting.
+    guard isWanted else {
+      fresh.stop()
+      throw .failed(Self.shutDownText)
+    }
+    if isBare, let bare {
+      workers.submit { fresh.stop() }
+      return bare
+    }
+    do throws(SystemCallError) {
+      try fresh.attach(to: loop, handlers(of: fresh))
+    } catch {
+      workers.submit { fresh.stop() }
+      throw .failed(error.description)
+    }
+    if isBare {
+      bare = fresh
+      return fresh
+    }
+    machine = Machine(probing: fresh.hello)
+    mounts = fresh.hasOwnIdentity ? DetachedMounts(runner: settings.runner, uid: fresh.uid, gid: fresh.gid) : nil
+    return fresh
+  }
+
+  private func handlers(of client: ForkServerClient) -> ForkServerClient.Handlers {
+    ForkServerClient.Handlers(
+      spawned: { [runs] run, process, cpu in runs[run]?.spawned(process, cpu: cpu) },
+      spawnFailed: { [runs] run, reason, code in runs[run]?.spawnFailed(reason, code) },
+      exited: { [runs] exit in runs[exit.run]?.exited(exit) },
+      prepared: { [spares] in spares.arrived() },
+      stopped: { [runs, weak client] since in for run in runs.of(client) { run.stood(still: since) } },
+      died: { [unowned self, weak client] reason in died(client, reason) })
+  }
+
+  private func died(_ client: ForkServerClient?, _ reason: String) {
+    logger.warning("\(reason); runs in flight end, the next load starts another one")
+    for run in runs.of(client) { run.serverDied(reason) }
+    guard main === client else { return }
+    main = nil
+    spares.serverIsGone()
+  }
+
+  // MARK: Ending
+
+  /// That run, of a cold host, has this server for itself.
+  func dedicate(_ server: ForkServerClient, to run: UInt64) { cold[run] = server }
+
+  /// The server that a run had for itself, which the caller stops.
+  func takeDedicated(of run: UInt64) -> ForkServerClient? {
+    let server = cold.removeValue(forKey: run)
+    server?.detach(from: loop)
+    return server
+  }
+
+  /// Nobody waits any more for one that is just starting. Any thread.
+  func stopStarting() { isStopped.store(true, ordering: .relaxed) }
+
+  /// Ends every server, and with them their runners.
+  func stop() {
+    for server in [main, bare].compactMap(\.self) + Array(cold.values) {
+      server.detach(from: loop)
+      server.stop()
+    }
+  }
+
+  /// What the servers had goes.
+  func close() {
+    spares.serverIsGone()
+    main = nil
+    mounts = nil
+  }
+}

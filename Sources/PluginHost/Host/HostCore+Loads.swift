@@ -1,0 +1,103 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// From a request for a plugin to its run.
+extension HostCore {
+  func begin(_ request: LoadRequest, _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void) {
+    pool.server(isBare: request.isBare) { [self] in begin(request, $0, completion) }
+  }
+
+  /// With the server that is to make its runner, or why there is none.
+  private func begin(
+    _ request: LoadRequest, _ server: Result<ForkServerClient, HostError>,
+    _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void
+  ) {
+    let id = newRun()
+    do throws(HostError) {
+      guard !request.ticket.isCancelled else { throw .cancelled }
+      let server = try server.get()
+      try admit(request)
+      if pool.settings.isCold, !request.isBare { pool.dedicate(server, to: id) }
+      let plan = try plan(of: id, request, server)
+      let walls = plan.walls(cgroup: cgroups.state, proof: request.proof)
+      try Self.require(request.policy, walls)
+      let run = try spawner.spawn(id, plan, server, walls, request)
+      start(run, request, completion)
+    } catch {
+      forget(id) { completion(.failure(error)) }
+    }
+  }
+
+  private func start(
+    _ run: Run, _ request: LoadRequest, _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void
+  ) {
+    run.owner = self
+    if let services = request.options.services {
+      run.relay = ServiceRelay(services, loop: loop) { [weak run] in run?.deliver($0) }
+    }
+    add(run)
+    let (id, containers) = (run.id, run.plan.containers)
+    run.start { [self] result in
+      switch result {
+      case .success(let image):
+        completion(.success(Plugin(core: self, run: id, image: image, containers: containers)))
+      case .failure(let error):
+        forget(id) { completion(.failure(error)) }
+      }
+    }
+  }
+
+  private func plan(
+    of run: UInt64, _ request: LoadRequest, _ server: ForkServerClient
+  ) throws(HostError) -> SpawnPlan {
+    var containers = request.containers
+    let isOwn = containers.isEmpty
+    if isOwn { containers = [.init(group: "", path: try makeFolder(of: run, server))] }
+    return try planner(request.isBare ? server : nil).plan(
+      for: request, in: containers, isContainerInMemory: isOwn && Janitor.isInMemory && !request.isBare)
+  }
+
+  /// `bare`: the server of runs that have no wall.
+  func planner(_ bare: ForkServerClient? = nil) -> SpawnPlanner {
+    SpawnPlanner(
+      machine: bare.map { Machine(withoutWalls: $0.hello) } ?? pool.machine ?? Machine(withoutWalls: .unknown),
+      handsOverMounts: pool.mounts != nil, hasCgroups: cgroups.isThere)
+  }
+
+  private static func require(_ policy: Policy, _ walls: [Wall: WallState]) throws(HostError) {
+    for wall in policy.require.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let state = walls[wall], state.state != .full else { continue }
+      var report = RunReport.empty(
+        Outcome(
+          .wallUnavailable, "the policy requires \(wall.rawValue), which is \(state.state.rawValue): \(state.detail)"))
+      report.walls = walls
+      throw .ended(report)
+    }
+  }
+
+  /// Before anything of a load is begun. Nobody is harmed by one that is refused here.
+  private func admit(_ request: LoadRequest) throws(HostError) {
+    let budget = DescriptorBudget(
+      loading: runs.loading,
+      // More don't fit a request, which is said later and otherwise. An ordinary user's are the fork server's to clone.
+      attachments: pool.mounts == nil
+        ? 0
+        : min(
+          request.policy.read.count + request.policy.write.count + request.image.neighbours.count + 4,
+          Int(OL_MOST_DESCRIPTORS)))
+    let free = OpenFiles.free(upTo: budget.needed)
+    guard free < budget.needed else { return }
+    throw .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: budget.needed - free))
+  }
+}
+
+extension HostCore: RunOwner {
+  func runRests() { pool.spares.rest() }
+
+  func runEnded(_ run: Run) { if let cgroup = run.meter.cgroup { cgroups.giveBack(cgroup) } }
+
+  func isAlone(_ run: Run) -> Bool { runs.isAlone(run) }
+}

@@ -1,0 +1,127 @@
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// Asks a fork server for the runner of a plan: opens its channels, takes its cgroup, attaches its mounts. Loop thread only.
+final class RunnerSpawner {
+  private let loop: EventLoop
+  private let pool: ForkServerPool
+  private let cgroups: CgroupSupply
+  /// Compiled once for each kind.
+  private var programs: [SeccompProgram.Options: [UInt8]] = [:]
+
+  init(loop: EventLoop, pool: ForkServerPool, cgroups: CgroupSupply) {
+    self.loop = loop
+    self.pool = pool
+    self.cgroups = cgroups
+  }
+
+  /// The run, whose runner the server has been asked for.
+  func spawn(
+    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, _ walls: [Wall: WallState], _ wanted: LoadRequest
+  ) throws(HostError) -> Run {
+    var cgroup: RunCgroup?
+    var usesSpare = false
+    var theirs: [Int32] = []
+    defer { for descriptor in theirs { close(descriptor) } }
+    do throws(SystemCallError) {
+      let channels = try channels(frameBytes: plan.policy.limits.frameBytes, &theirs)
+      usesSpare = pool.spares.suits(server, inCgroup: plan.options.hasMemoryCgroup)
+      cgroup = !plan.options.hasMemoryCgroup ? nil : usesSpare ? pool.spares.itsCgroup : try cgroups.take()
+      if let cgroup { theirs.append(try cgroup.procs().release()) }
+      var request = try request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
+      request.suitsSpare = usesSpare
+      let message = ServerRequest.spawn(request).encoded()
+      guard message.count <= ServerRequest.longest else {
+        throw SystemCallError("sendmsg", code: EMSGSIZE, subject: "\(message.count)")
+      }
+      let run = Run(
+        id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, ticket: wanted.ticket,
+        requested: wanted.requested)
+      run.server = server
+      try server.spawn(message, descriptors: theirs)
+      if usesSpare { pool.spares.taken() }
+      return run
+    } catch {
+      if let cgroup, !usesSpare { cgroups.giveBack(cgroup) }
+      throw Self.failure(error, plan)
+    }
+  }
+
+  private static func failure(_ error: SystemCallError, _ plan: SpawnPlan) -> HostError {
+    if error.code == EMSGSIZE { return .usage(Grant.tooMany(bytes: Int(error.subject) ?? 0)) }
+    if OpenFiles.isExhausted(error.code) {
+      return .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil))
+    }
+    if let outcome = ReplacedFile.outcome(of: error, places: plan.places) { return .ended(.empty(outcome)) }
+    return .failed(error.description + DetachedMounts.remedy(for: error))
+  }
+
+  /// `theirs`: the runner's ends.
+  private func channels(frameBytes: Int, _ theirs: inout [Int32]) throws(SystemCallError) -> RunChannels {
+    let (control, runnersControl) = try Sockets.pair(stream: true)
+    let controlEnd = OwnedDescriptor(taking: control)
+    theirs.append(runnersControl)
+    let (service, runnersService) = try Sockets.pair(stream: true)
+    let serviceEnd = OwnedDescriptor(taking: service)
+    theirs.append(runnersService)
+    let pipe = try Sockets.pipe()
+    theirs.append(try pipe.second.duplicate().release())
+    return RunChannels(
+      control: controlEnd, service: serviceEnd, output: try pipe.first.duplicate(), frameBytes: frameBytes, loop: loop)
+  }
+
+  private func request(
+    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ descriptors: inout [Int32]
+  ) throws(SystemCallError) -> SpawnRequest {
+    let attachments = plan.machine.hidesFiles ? try attachments(of: plan, &descriptors) : nil
+    if server === pool.bare {
+      return SpawnRequest(
+        run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
+        isDumpable: false, joinsCgroup: false, attachments: nil, freshPoints: [], suitsSpare: false,
+        keepsDescriptors: false)
+    }
+    return SpawnRequest(
+      run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),
+      filter: plan.options.open.contains(.seccomp) ? [] : try program(plan.programOptions),
+      hasListener: plan.expectsListener,
+      isDumpable: plan.policy.observesFiles && !plan.surroundings.isRoot, joinsCgroup: hasCgroup,
+      attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
+      keepsDescriptors: plan.options.open.contains(.descriptors))
+  }
+
+  /// `descriptors`: those of what the host clones are added, in their order.
+  private func attachments(
+    of plan: SpawnPlan, _ descriptors: inout [Int32]
+  ) throws(SystemCallError) -> [SpawnRequest.Attachment] {
+    var list: [SpawnRequest.Attachment] = []
+    for part in plan.parts {
+      let source: SpawnRequest.Attachment.Source
+      if let file = part.file {
+        if let mounts = pool.mounts {
+          descriptors.append(try mounts.clone(file, mustMap: part.mustMap).release())
+          source = .descriptor
+        } else {
+          source = .path(file.path, device: file.identity.device, inode: file.identity.inode)
+        }
+      } else {
+        source = .memory(bytes: part.memory)
+      }
+      list.append(
+        .init(source: source, target: part.target, attributes: part.attributes, createsFile: part.createsFile))
+    }
+    return list
+  }
+
+  private func program(_ options: SeccompProgram.Options) throws(SystemCallError) -> [UInt8] {
+    if let known = programs[options] { return known }
+    do throws(SeccompProgram.CompileError) {
+      let bytes = try SeccompProgram(options).bytes
+      programs[options] = bytes
+      return bytes
+    } catch {
+      throw SystemCallError("seccomp", code: EINVAL, subject: "compile: \(error)")
+    }
+  }
+}

@@ -1,0 +1,117 @@
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// Makes the plan of a load: looks up what its policy grants, and reads what else it goes by.
+struct SpawnPlanner {
+  let machine: Machine
+  /// Whether the host maps the owners of files, and so hands over a descriptor for each.
+  let handsOverMounts: Bool
+  let hasCgroups: Bool
+
+  /// `containers`: at least one. `isContainerInMemory`: the host made it for this run alone, and in memory.
+  func plan(
+    for request: LoadRequest, in containers: [LoadRequest.Container], isContainerInMemory: Bool
+  ) throws(HostError) -> SpawnPlan {
+    let policy = request.policy
+    let writable = RunPath.writableFolders(of: policy, containers: containers.map(\.path))
+    let manifest = try request.options.manifest.map { (path) throws(HostError) in
+      try Manifest.open(path, writable: writable)
+    }
+    try Self.check(policy)
+    var options = SpawnPlan.Options()
+    options.isExtension = request.options.isExtension
+    options.showsPrivate = request.options.showsPrivate
+    options.reading = request.reading
+    options.open = request.options.withoutWalls
+    options.isBare = request.isBare
+    options.hasMemoryCgroup = hasCgroups && !request.isBare && !options.open.contains(.cgroup)
+    options.isContainerInMemory = isContainerInMemory
+    options.handsOverMounts = handsOverMounts
+    let plan = try SpawnPlan(
+      image: request.image, policy: policy,
+      containers: GroupContainers(
+        containers.map { ($0.group, $0.path, $0.identity) }, hidesFiles: machine.hidesFiles),
+      folders: try containers.map { (container) throws(HostError) in try container.folder() }, writable: writable,
+      manifest: manifest, grants: try Grant.all(of: policy, writable: writable, machine: machine), machine: machine,
+      options: options,
+      surroundings: SpawnPlan.Surroundings(reading: machine, withEnvironment: options.open.contains(.environment)))
+    try LateCode.check(plan)
+    return plan
+  }
+
+  /// Of a run that nobody asks for, for what its walls would be.
+  func plan(of image: PluginImage, _ policy: Policy) throws(HostError) -> SpawnPlan {
+    let root = LoadRequest.Container(group: "", path: "/")
+    return try SpawnPlan(
+      image: image, policy: policy, containers: GroupContainers([("", "/", nil)], hidesFiles: machine.hidesFiles),
+      folders: [try root.folder()], manifest: nil, machine: machine, options: .init(isBare: true),
+      surroundings: SpawnPlan.Surroundings(reading: machine, withEnvironment: false))
+  }
+
+  /// What no file says, but a program may.
+  private static func check(_ policy: Policy) throws(HostError) {
+    for (name, action) in policy.onDenied {
+      if let rejectionReason = Policy.rejectionReason(for: action, of: name) {
+        throw .usage("onDenied: \(rejectionReason)")
+      }
+    }
+    if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }
+    let most = Files.maxOpen
+    // The default is nobody's wish.
+    guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
+      throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
+    }
+  }
+}
+
+extension SpawnPlan {
+  /// What a plan goes by besides what was asked: read once for each.
+  struct Surroundings: Sendable, Equatable {
+    var isRoot = false
+    /// `TZ=` and the time zone, where the host has one.
+    var zone: [String] = []
+    /// The host's own, for a run that is to have it.
+    var environment: [String] = []
+    /// What this user can't go beyond, by the numbers of setrlimit(2).
+    var hardLimits: [Int32: UInt64] = [:]
+    /// Which paths of the runtime are files and no folders.
+    var runtimeFiles: Set<String> = []
+  }
+}
+
+extension SpawnPlan.Surroundings {
+  /// The resources that a plan limits.
+  private static let resources = [
+    RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_CORE, RLIMIT_NOFILE, __RLIMIT_MEMLOCK, __RLIMIT_SIGPENDING,
+    __RLIMIT_MSGQUEUE, __RLIMIT_NICE, __RLIMIT_RTPRIO,
+  ]
+  private static let longestZone = 1024
+
+  init(reading machine: Machine, withEnvironment: Bool) {
+    isRoot = geteuid() == 0
+    zone = Self.zone
+    if withEnvironment { environment = Self.hostEnvironment }
+    for resource in Self.resources { hardLimits[Int32(resource.rawValue)] = Files.hardLimit(Int32(resource.rawValue)) }
+    // Without Landlock nobody asks.
+    guard machine.landlockABI > 0 else { return }
+    runtimeFiles = machine.runtimePaths.filter { (try? Files.identity(of: $0))?.isRegularFile == true }
+  }
+
+  /// The longest rule that tzset(3) takes has some fifty bytes; what is longer is none.
+  static var zone: [String] {
+    guard let zone = getenv("TZ"), strnlen(zone, longestZone + 1) <= longestZone else { return [] }
+    return ["TZ=\(String(cString: zone))"]
+  }
+
+  private static var hostEnvironment: [String] {
+    var entries: [String] = []
+    var next = environ
+    while let entry = next.pointee {
+      entries.append(String(cString: entry))
+      next += 1
+    }
+    return entries
+  }
+}

@@ -1,0 +1,62 @@
+internal import AssetModel
+internal import CLinux
+internal import Glibc
+internal import LinuxSystem
+internal import Sandbox
+
+/// Reads which files one notified call names, from the memory of the thread that waits in it. For the report alone: another
+/// thread may change them before the kernel reads them.
+struct NotifiedPaths {
+  let plan: SpawnPlan
+  let listener: Int32
+  let call: ol_notification
+
+  /// The number names a thread of our runner as long as the notification is valid.
+  private var isValid: Bool { ol_seccomp_is_valid(listener, call.id) == 0 }
+
+  /// The file whose code a denied mmap(2) wanted; nil: it wanted none of a file, or an ordinary user's run doesn't observe
+  /// files. Another thread may have changed what the descriptor is, which only changes what the report says.
+  var codeFile: String? {
+    guard call.arguments.2 & UInt64(PROT_EXEC) != 0, call.arguments.3 & CallFlags.anonymous == 0,
+      let path = Files.link("/proc/\(call.pid)/fd/\(Int32(truncatingIfNeeded: call.arguments.4))"), path.hasPrefix("/"),
+      isValid
+    else { return nil }
+    return Printable.text(path)
+  }
+
+  /// The path, where the plugin doesn't get there.
+  func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
+    guard let path = path(argument), path.hasPrefix("/") else { return nil }
+    let flags = openFlags(of: name)
+    let view = FileView(plan, root: "/proc/\(call.pid)/root")
+    let isRefused = view.refuses(
+      path, to: name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
+    return isRefused ? path : nil
+  }
+
+  /// Of a call that may make a file.
+  func openFlags(of name: String) -> UInt64? {
+    SystemCalls.modeArgument(of: name).map { name == "creat" ? 0 : value($0 - 1) }
+  }
+
+  private func value(_ index: UInt32) -> UInt64 {
+    withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: Int(index) * 8, as: UInt64.self) }
+  }
+
+  /// From the root of the runner's view, as far as that can be told.
+  private func path(_ argument: SystemCalls.PathArgument) -> String? {
+    guard let path = text(at: value(UInt32(argument.path))), !path.isEmpty else { return nil }
+    if path.hasPrefix("/") { return path }
+    // The kernel reads the low half of a descriptor.
+    let folder = argument.folder.map { Int32(truncatingIfNeeded: value(UInt32($0))) } ?? AT_FDCWD
+    let name = folder == AT_FDCWD ? "cwd" : "fd/\(folder)"
+    guard let start = Files.link("/proc/\(call.pid)/\(name)"), start.hasPrefix("/"), isValid else { return path }
+    return "\(start == "/" ? "" : start)/\(path)"
+  }
+
+  private func text(at address: UInt64) -> String? {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    guard ol_read_remote_string(pid_t(call.pid), address, &buffer, buffer.count) == 0, isValid else { return nil }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,167 @@
+internal import AssetModel
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+
+/// What a runner says, and what it is told. Every byte that arrives is the plugin's word.
+extension Run {
+  /// Frames of one channel that are handled in one go: then the loop looks at its deadlines and at the other plugins.
+  private static let portion = 32
+  private static let longestPortion = Duration.milliseconds(1)
+
+  func receive(on channel: RunChannels.Channel) {
+    switch channel {
+    case .control: receiveControl()
+    case .service: receiveService()
+    case .output: receiveOutput()
+    }
+  }
+
+  /// Whether everything that has arrived is handled; what isn't follows by itself.
+  @discardableResult
+  func receiveControl() -> Bool {
+    receive(.control, .controlBacklog) { (frame) throws(ProtocolViolation) in
+      try self.handle(RunnerMessage(frame), id: frame.id)
+    }
+  }
+
+  @discardableResult
+  func receiveService() -> Bool {
+    let isDrained = receive(.service, .serviceBacklog) { (frame) throws(ProtocolViolation) in
+      try self.handle(ServiceRequest(frame), id: frame.id)
+    }
+    if isDrained, case .holding = machine.phase { handle(.serviceDrained) }
+    return isDrained
+  }
+
+  private func receive(
+    _ channel: RunChannels.Channel, _ backlog: Timer, _ handle: (Frame) throws(ProtocolViolation) -> Void
+  ) -> Bool {
+    let due = BootClock.now + Self.longestPortion
+    var handled = 0
+    var isMore = true
+    while !channels.isClosed {
+      do throws(ProtocolViolation) {
+        while machine.listens(to: channel), let frame = try channels.nextFrame(on: channel) {
+          try handle(frame)
+          handled += 1
+          if handled >= Self.portion || BootClock.now >= due {
+            loop.setTimer(timers[backlog], at: BootClock.now) { [weak self] in self?.receive(on: channel) }
+            return false
+          }
+        }
+      } catch {
+        self.handle(.violated(error))
+        return true
+      }
+      guard isMore, BootClock.now < due, let isFull = read(channel) else { return true }
+      isMore = isFull
+    }
+    return true
+  }
+
+  /// One read; nil when there was nothing, and whether there may be more.
+  private func read(_ channel: RunChannels.Channel) -> Bool? {
+    switch channels.read(channel, isWanted: machine.listens(to: channel)) {
+    case .nothing: return nil
+    case .closed:
+      channels.unwatch(channel)
+      checkClosing()
+      return nil
+    case .broken(let error):
+      kill(Outcome(.protocolViolation, Printable.text("the channel broke: \(error.description)", limit: 300)))
+      return nil
+    case .bytes(let isFull, let descriptors, let wasTruncated):
+      for descriptor in descriptors { keep(OwnedDescriptor(taking: descriptor)) }
+      if wasTruncated, machine.phase.isClosingWalls { runOutOfDescriptors() }
+      return isFull
+    }
+  }
+
+  /// Once, and from trusted code; any other descriptor is a violation.
+  private func keep(_ descriptor: consuming OwnedDescriptor) {
+    var expected = RunChannels.Expectation()
+    if case .closingWalls(let preparation) = machine.phase {
+      expected = .init(process: !preparation.hasSettled, listener: plan.expectsListener, namespace: true)
+    }
+    guard !channels.keep(descriptor, expecting: expected) else { return }
+    kill(Outcome(.protocolViolation, "the plugin sent a descriptor"))
+  }
+
+  /// A runner that exits closes its channels too. One that isn't on its way out has closed them and goes on.
+  private func checkClosing() {
+    loop.setTimer(timers[.closing], at: BootClock.now + .milliseconds(2)) { [weak self] in
+      guard let self else { return }
+      if channels.hasEnded { awaitServer() }
+      if meter.isExiting {
+        checkClosing()
+      } else {
+        kill(Outcome(.protocolViolation, "the plugin closed its channel"))
+      }
+    }
+  }
+
+  private func receiveOutput() {
+    guard !channels.isClosed else { return }
+    // What is left is there when the loop comes round again, after its deadlines.
+    let due = BootClock.now + Self.longestPortion
+    repeat {
+      let count = readOutput()
+      if count == 0 { return channels.unwatch(.output) }
+      if count < 0 { return }
+    } while BootClock.now < due
+  }
+
+  /// The plugin is gone, and no more than a pipe's buffer is left.
+  func receiveLastOutput() {
+    while readOutput() > 0 {}
+    log.finishOutput()
+  }
+
+  /// As read(2).
+  private func readOutput() -> Int {
+    let count = channels.readOutput()
+    if count > 0 { loop.buffer.withUnsafeBytes { log.recordOutput(.init(rebasing: $0[..<count])) } }
+    return count
+  }
+
+  func send(_ frame: Frame, on channel: RunChannels.Channel) { sent(channels.send(frame, on: channel)) }
+
+  private func sent(_ result: RunChannels.Sending) {
+    switch result {
+    case .sent: break
+    case .blocked:
+      loop.setTimer(timers[.sending], at: BootClock.now + .milliseconds(1)) { [weak self] in
+        guard let self else { return }
+        sent(channels.flush())
+      }
+    case .overfull: kill(Outcome(.protocolViolation, "the plugin doesn't read its channel"))
+    }
+  }
+
+  private func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
+    switch message {
+    case .crashed(let site): note(lastWord: .crashed(site))
+    case .wildPointer(let pointer): note(lastWord: .wildPointer(pointer, call: machine.calledName))
+    case .settled: handle(.settled(id: id))
+    case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))
+    case .loaded(let image):
+      let library = plan.image.library
+      let isUnchanged = (try? Files.identity(of: library.path)) == library.identity
+      handle(.loaded(image, isUnchanged: isUnchanged, path: library.path, id: id))
+    case .loadFailed(let text): handle(.loadFailed(text, id: id))
+    case .returned(let result): handle(.returned(result, id: id))
+    case .entryPointMissing: handle(.missing(isData: false, id: id))
+    case .symbolIsData: handle(.missing(isData: true, id: id))
+    }
+  }
+
+  /// What a wall that couldn't be closed means.
+  private func outcome(of failure: RunnerMessage.WallReport.Failure) -> Outcome {
+    ReplacedFile.outcome(step: failure.step, code: failure.code, places: plan.places)
+      ?? Outcome(
+        .wallUnavailable,
+        "\(failure.step): \(SystemCallError.message(failure.code)); 'outrider doctor' says what this machine has")
+  }
+}

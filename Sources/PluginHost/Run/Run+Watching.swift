@@ -1,0 +1,155 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// What the fork server says of a run, and what the watchdog decides for it.
+extension Run {
+  // MARK: What the fork server says
+
+  /// `process`: the handle, which is the server's to send; without it the kernel found no room for it here. `cpu`: what the
+  /// process has used so far.
+  func spawned(_ process: consuming OwnedDescriptor?, cpu: Duration) {
+    meter.spawned(cpu: cpu)
+    stopAwaitingServer()
+    guard let process else { return runOutOfDescriptors() }
+    // While the runner closes its walls: afterwards it would wait for this.
+    if OpenFiles.isExhausted(channels.take(process: process)) { runOutOfDescriptors() }
+    handle(.handleArrived)
+  }
+
+  func spawnFailed(_ reason: String, _ code: Int32) {
+    let isExhausted = OpenFiles.isExhausted(code)
+    let sentence = "no runner could be made: \(reason)" + (isExhausted ? "; raise the limit (ulimit -n)" : "")
+    handle(.gone(verdict: Outcome(.hostFailed, sentence), exhaustion: isExhausted ? sentence : nil))
+  }
+
+  func serverDied(_ reason: String) { handle(.gone(verdict: Outcome(.hostFailed, reason))) }
+
+  func exited(_ exit: ServerEvent.Exit) {
+    // What the runner said before it ended is still in the channels.
+    // No more than the sockets' buffers hold.
+    while !receiveService() {}
+    while !receiveControl() {}
+    receiveLastOutput()
+    supervisor.drain()
+    handle(.gone(verdict: machine.phase.cause ?? verdict(on: exit), exit: exit))
+  }
+
+  private func verdict(on exit: ServerEvent.Exit) -> Outcome {
+    let limits = plan.policy.limits
+    var rule = EndRule(
+      phase: machine.phase.moment, hadBegun: !machine.phase.isClosingWalls, cpuTotal: limits.cpuTotal,
+      lastWord: machine.lastWord)
+    rule.filterKills = !plan.machine.hasListener && !plan.options.open.contains(.seccomp)
+    if meter.noteKilledByCgroup() { rule.exceededMemory = limits.memory }
+    return rule.outcome(of: exit)
+  }
+
+  // MARK: A server that says nothing
+
+  /// From now on the server's next word of this run is due: that there is a runner, or that there is none any more.
+  func awaitServer() {
+    guard machine.phase.report == nil, silence.begin() else { return }
+    lookAtServer()
+  }
+
+  private func stopAwaitingServer() {
+    silence.end()
+    loop.setTimer(timers[.server], at: nil)
+  }
+
+  private func lookAtServer() {
+    var isExhausted = false
+    if case .ending(let ending) = machine.phase { isExhausted = ending.exhaustion != nil }
+    switch silence.look(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
+    case .giveUp: server?.giveUp("the fork server doesn't answer")
+    case .lookAgain(let time):
+      loop.setTimer(timers[.server], at: BootClock.now + time) { [weak self] in self?.lookAtServer() }
+    }
+  }
+
+  // MARK: The watchdog
+
+  func arm() {
+    let now = BootClock.now
+    if watchdog.isAtWork { server?.lease?.extend(for: id, isCounted: meter.isCounted, at: now) }
+    loop.setTimer(timers[.deadline], at: watchdog.nextTick(after: now)) { [weak self] in self?.tick() }
+  }
+
+  private func tick() {
+    // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
+    if let due = watchdog.wallDeadline, BootClock.now >= due {
+      server?.receive()
+      guard machine.phase.report == nil else { return }
+      receiveControl()
+      receiveService()
+      // How it ended is the server's to tell.
+      if hasEnded { return awaitServer() }
+    }
+    sample()
+    considerPageIn()
+    arm()
+  }
+
+  private func considerPageIn() {
+    guard !isEnding, watchdog.wallDeadline != nil else { return }
+    meter.considerPageIn(
+      at: BootClock.now, loop,
+      .init(stop: { self.stopRunner() }, ended: { [weak self] in self?.continueRunner() }))
+  }
+
+  /// Its server stopped it, because this host wasn't looking. That time isn't the plugin's.
+  func stood(still since: Duration) {
+    guard !isEnding else { return }
+    watchdog.stood(still: since, until: BootClock.now)
+    continueRunner()
+    arm()
+  }
+
+  /// `hasAnswered`: the call is over, whatever the time. `mayLook`: what may have been freed is looked for, before the run ends
+  /// for it.
+  func sample(hasAnswered: Bool = false, mayLook: Bool = true) {
+    guard !isEnding else { return }
+    let now = BootClock.now
+    var memory = meter.memory(shared: supervisor.grants.shared.total)
+    if mayLook, supervisor.looksFirst(at: memory) { memory = nil }
+    if !meter.isCounted, meter.staysHidden(at: now, isEnding: { machine.lastWord != nil || hasEnded }) {
+      return kill(
+        Outcome(.memoryExceeded, "its first thread has ended, and /proc shows this user nothing of what the others use")
+      )
+    }
+    let due = watchdog.wallDeadline
+    switch watchdog.tick(at: now, cpu: meter.cpu, memory: memory, hasAnswered: hasAnswered) {
+    case .none: break
+    // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
+    case .freeze:
+      stopRunner()
+      server?.lease?.rest(id)
+    case .kill(let verdict):
+      if case .wallTimeExceeded = verdict { meter.deadline = due }
+      kill(verdict.outcome(isLoading: isLoading, waited: watchdog.waited))
+    }
+  }
+}
+
+extension Run: SupervisedRun {
+  var isLoading: Bool { machine.phase.isLoading }
+  var moment: String { machine.phase.moment }
+  var isEnding: Bool { machine.phase.cause != nil }
+  var pid: pid_t { channels.pid }
+  var hasEnded: Bool { channels.hasEnded }
+
+  func stopRunner() { channels.signal(SIGSTOP) }
+
+  func continueRunner() {
+    guard !isEnding, !watchdog.isFrozen, meter.pageIn?.isUnderWay != true, !meter.sharedLook.isUnderWay else { return }
+    channels.signal(SIGCONT)
+  }
+
+  func looked() {
+    sample(mayLook: false)
+    arm()
+  }
+}

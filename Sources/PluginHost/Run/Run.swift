@@ -1,0 +1,293 @@
+internal import AssetModel
+internal import CLinux
+internal import Dispatch
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// What a run tells its host.
+protocol RunOwner: AnyObject {
+  /// A call or the run is over.
+  func runRests()
+  /// Nothing of the run is left but its report.
+  func runEnded(_ run: Run)
+  /// Whether it has no other plugin that is at work.
+  func isAlone(_ run: Run) -> Bool
+}
+
+/// One runner from its request to its end. Carries out what `RunMachine` and `Watchdog` decide: `RunChannels` has its
+/// descriptors, `RunMeter` measures it, `SystemCallSupervisor` answers its system calls. Loop thread only.
+final class Run {
+  typealias CallCompletion = (Result<RunnerMessage.CallResult, HostError>) -> Void
+  typealias LoadCompletion = (Result<RunnerMessage.LoadedImage, HostError>) -> Void
+
+  enum Timer: UInt8, CaseIterable {
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server, turn
+  }
+
+  /// Who waits for what, by their tickets.
+  struct Callers {
+    var load: LoadCompletion?
+    var calls: [UInt64: CallCompletion] = [:]
+    var ends: [(RunReport) -> Void] = []
+  }
+
+  static let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+
+  let id: UInt64
+  let plan: SpawnPlan
+  let loop: EventLoop
+  let timers: TimerKeys<Timer>
+  let walls: [Wall: WallState]
+  private(set) var machine: RunMachine
+  var channels: RunChannels
+  let meter: RunMeter
+  let supervisor: SystemCallSupervisor
+  var watchdog: Watchdog
+  private(set) var pace = CallPace()
+  private var callers = Callers()
+  var silence = ServerSilence()
+  weak var server: ForkServerClient?
+  weak var owner: (any RunOwner)?
+  /// Where the host's client answers what the extension asks; nil: this run does.
+  var relay: ServiceRelay?
+  var scheduled = ScheduledDownloads()
+  var log: LogRecorder
+  private var statuses: [RunReport.Status] = []
+
+  init(
+    id: UInt64, plan: SpawnPlan, cgroup: RunCgroup?, walls: [Wall: WallState], channels: consuming RunChannels,
+    ticket: CallTicket, requested: Duration
+  ) {
+    self.id = id
+    self.plan = plan
+    self.walls = walls
+    loop = channels.loop
+    timers = loop.newTimers()
+    self.channels = channels
+    let limits = plan.policy.limits
+    machine = RunMachine(loader: ticket.id, frameBytes: limits.frameBytes)
+    meter = RunMeter(cgroup: cgroup, memoryLimit: limits.memory, requested: requested)
+    supervisor = SystemCallSupervisor(plan, meter, loop)
+    watchdog = Watchdog(limits: limits, cores: Self.cores, hasMemoryCgroup: cgroup != nil, now: requested)
+    log = LogRecorder(limit: limits.logBytes)
+    supervisor.run = self
+  }
+
+  // MARK: What the host wants
+
+  func start(_ completion: @escaping LoadCompletion) {
+    callers.load = completion
+    do {
+      try channels.watch { [unowned self] in receive(on: $0) }
+      awaitServer()
+      arm()
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// At once, or after those that were made before.
+  func call(
+    _ call: HostMessage.Call, _ signature: CallSignature?, _ ticket: CallTicket, _ completion: @escaping CallCompletion
+  ) {
+    if ticket.isCancelled { return completion(.failure(.cancelled)) }
+    callers.calls[ticket.id] = completion
+    handle(.asked(PluginCall(call: call, signature: signature, ticket: ticket.id)))
+  }
+
+  func cancel(_ ticket: CallTicket) { handle(.cancelled(ticket.id)) }
+
+  func end(_ completion: @escaping (RunReport) -> Void) {
+    if let report = machine.phase.report { return completion(report) }
+    callers.ends.append(completion)
+    kill(Outcome(.returned, ""))
+  }
+
+  /// The first cause wins. The end is reported when the process is gone.
+  func kill(_ outcome: Outcome) { handle(.kill(outcome)) }
+
+  /// A system call of the host's own, for this run, has failed.
+  func fail(_ error: SystemCallError) {
+    if OpenFiles.isExhausted(error.code) {
+      runOutOfDescriptors()
+    } else {
+      kill(Outcome(.hostFailed, error.description))
+    }
+  }
+
+  /// The kernel has left out a descriptor of this run: the run ends, and no other does. Only our own code is in the runner
+  /// yet, which ends when its channel does.
+  func runOutOfDescriptors() {
+    handle(.descriptorsExhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil)))
+  }
+
+  func note(lastWord word: EndRule.LastWord) { machine.note(lastWord: word) }
+
+  // MARK: What is done
+
+  func handle(_ event: RunEvent) { for effect in machine.handle(event) { perform(effect) } }
+
+  private func perform(_ effect: RunEffect) {
+    switch effect {
+    case .openMeters:
+      if channels.pid > 0 { try? meter.open(&channels) }
+      meter.takeBaseline()
+    case .load: beginLoad()
+    case .completeLoad(let image):
+      meter.loaded(at: BootClock.now)
+      callers.load.take()?(.success(image))
+    case .begin(let frame, let countsWait): begin(frame, countsWait: countsWait)
+    case .drainService: receiveService()
+    case .complete(let call, let result): complete(call, result)
+    case .refuse(let ticket, let error):
+      if let completion = callers.calls.removeValue(forKey: ticket) {
+        completion(.failure(error))
+      } else {
+        callers.load.take()?(.failure(error))
+      }
+    case .rest(let isBusy): rest(isBusy: isBusy)
+    case .resume:
+      thaw()
+      watchdog.activityBegan(at: BootClock.now, cpu: meter.cpu)
+      arm()
+    case .countWait(let counts):
+      countWait(counts)
+      arm()
+    case .scheduleTurn:
+      loop.setTimer(timers[.turn], at: BootClock.now) { [weak self] in self?.handle(.turnCame) }
+    case .stop: stop()
+    case .kill: killProcess()
+    case .shutDownControl: channels.shutDownControl()
+    case .report(let cause, let exit): handle(.reported(report(cause, exit)))
+    case .unwatch: unwatch()
+    case .end(let report): end(report)
+    }
+  }
+
+  private func beginLoad() {
+    do {
+      // The runner may have been faster than its server's word of it.
+      try meter.open(&channels)
+      meter.takeBaseline()
+      guard try meter.begin() else {
+        let limit = plan.policy.limits.memory
+        return kill(Outcome(.memoryExceeded, "\(limit) bytes are less than what loading anything takes"))
+      }
+      meter.beginPageIn(plan.places)
+      try supervisor.begin(channels.listener)
+    } catch {
+      return fail(error)
+    }
+    watchdog.callBegan(at: BootClock.now - plan.options.reading, cpu: meter.cpu)
+    send(HostMessage.load(plan.loadRequest).frame(id: 1), on: .control)
+    arm()
+  }
+
+  private func begin(_ frame: Frame, countsWait: Bool) {
+    thaw()
+    watchdog.callBegan(at: BootClock.now, cpu: meter.cpu)
+    countWait(countsWait)
+    arm()
+    pace.begin(at: BootClock.now)
+    send(frame, on: .control)
+    awaitShortAnswer()
+  }
+
+  /// A call that is answered at once is waited for on its own channel.
+  private func awaitShortAnswer() {
+    let end = pace.patienceEnd
+    let way = pace.choose(cores: Self.cores)
+    while machine.phase.isAwaited {
+      let left = end - BootClock.now
+      guard left > .zero else { return }
+      if way == .asleep, !channels.awaitControl(for: left) { return }
+      receiveControl()
+    }
+  }
+
+  private func thaw() { if watchdog.isFrozen { channels.signal(SIGCONT) } }
+
+  private func countWait(_ counts: Bool) {
+    if counts { watchdog.waitBegan(at: BootClock.now) } else { watchdog.waitEnded(at: BootClock.now) }
+  }
+
+  private func complete(_ call: PluginCall, _ result: Result<RunnerMessage.CallResult, HostError>) {
+    if call.call.isReported, let name = call.call.entryPoint, case .success(let result) = result,
+      case .signed(let status) = result.value
+    {
+      statuses.append(.init(entryPoint: name, status: status))
+    }
+    pace.end(at: BootClock.now)
+    callers.calls.removeValue(forKey: call.ticket)?(result)
+  }
+
+  private func rest(isBusy: Bool) {
+    sample(hasAnswered: true)
+    if !isBusy { watchdog.callEnded(at: BootClock.now) }
+    arm()
+    owner?.runRests()
+  }
+
+  // MARK: The end
+
+  private func stop() {
+    meter.pageReader?.cancel()
+    server?.lease?.rest(id)
+    meter.killed(at: BootClock.now)
+    watchdog.end(at: BootClock.now)
+    loop.setTimer(timers[.deadline], at: nil)
+  }
+
+  private func killProcess() {
+    awaitServer()
+    guard channels.process >= 0 else { return }
+    channels.signal(SIGKILL)
+    helpToEnd()
+  }
+
+  /// Most of a process's end is unmapping what it had mapped. Another core can do half of that: this thread's own, unless
+  /// it has other plugins to look after.
+  private func helpToEnd() {
+    guard Self.cores > 1 else { return }
+    if owner?.isAlone(self) ?? false {
+      _ = ol_pidfd_release_memory(channels.process)
+      return
+    }
+    let process = fcntl(channels.process, F_DUPFD_CLOEXEC, 0)
+    guard process >= 0 else { return }
+    DispatchQueue.global().async {
+      _ = ol_pidfd_release_memory(process)
+      close(process)
+    }
+  }
+
+  private func report(_ cause: Outcome, _ exit: ServerEvent.Exit?) -> RunReport {
+    let now = BootClock.now
+    watchdog.end(at: now)
+    let denials = supervisor.denials
+    return RunReport(
+      outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
+      usage: meter.usage(at: now, watchdog, exit), denials: denials.denials, droppedDenials: denials.dropped,
+      log: log.lines, droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
+      meters: meter.descriptions, scheduled: scheduled.downloads, statuses: statuses)
+  }
+
+  private func unwatch() {
+    relay?.end()
+    channels.stopWatching()
+    meter.pageReader?.cancel()
+    server?.lease?.rest(id)
+    for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
+    supervisor.end()
+  }
+
+  private func end(_ report: RunReport) {
+    for end in exchange(&callers.ends, with: []) { end(report) }
+    channels.close()
+    meter.end()
+    owner?.runEnded(self)
+    owner?.runRests()
+  }
+}

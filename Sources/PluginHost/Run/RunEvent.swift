@@ -1,0 +1,82 @@
+internal import HostProtocol
+
+/// What happens to a run.
+enum RunEvent {
+  // MARK: From its fork server
+
+  /// There is a runner, and the host has the handle of its process.
+  case handleArrived
+  /// The kernel found no room for one of the run's descriptors; the sentence says so.
+  case descriptorsExhausted(String)
+  /// The process is gone, or there never was one. `verdict`: why, unless the cause is known already. `exhaustion`: what a
+  /// load is told that the host had no descriptors for. `exit`: how it went, where the server has told.
+  case gone(verdict: Outcome, exhaustion: String? = nil, exit: ServerEvent.Exit? = nil)
+
+  // MARK: From the runner: every one may be the plugin's word
+
+  case settled(id: UInt64)
+  /// `failure`: what a wall that couldn't be closed means.
+  case wallsClosed(failure: Outcome?, id: UInt64)
+  /// `isUnchanged`: the library is still the file that was hashed.
+  case loaded(RunnerMessage.LoadedImage, isUnchanged: Bool, path: String, id: UInt64)
+  case loadFailed(String, id: UInt64)
+  case returned(RunnerMessage.CallResult, id: UInt64)
+  /// The function or entry point isn't there (`isData`: its symbol is something else).
+  case missing(isData: Bool, id: UInt64)
+  case violated(ProtocolViolation)
+  /// Everything that has arrived on the service channel is handled.
+  case serviceDrained
+  case activityBegan
+  case activityEnded
+
+  // MARK: From the host
+
+  /// How the run stands to exclusive control (`ControlUse`).
+  case controlChanged(isEngaged: Bool, isWaiting: Bool)
+  case asked(PluginCall)
+  /// The next call in the line may begin.
+  case turnCame
+  /// The caller with this ticket gives up.
+  case cancelled(UInt64)
+  case kill(Outcome)
+  /// The report of what is gone.
+  case reported(RunReport)
+}
+
+/// What is to be done for it.
+enum RunEffect {
+  /// Open the meters of the process, and take its baseline.
+  case openMeters
+  /// Begin to measure and to supervise, and ask the runner to load the plugin.
+  case load
+  /// The image is loaded: tell whoever waits for that.
+  case completeLoad(RunnerMessage.LoadedImage)
+  /// Send a call, whose clocks begin now. Its answer may follow at once.
+  case begin(Frame, countsWait: Bool)
+  /// Handle what the plugin asked for before its call returned; `serviceDrained` is to follow.
+  case drainService
+  /// A call is over: tell whoever waits for it.
+  case complete(PluginCall, Result<RunnerMessage.CallResult, HostError>)
+  /// Tell whoever waits with that ticket that the call doesn't begin, or that the load or call was cut short.
+  case refuse(UInt64, HostError)
+  /// Nobody waits for the plugin (any more). `isBusy`: something that it began goes on, and its clocks with it.
+  case rest(isBusy: Bool)
+  /// Something began after the call had returned: the clocks of the last call go on.
+  case resume
+  /// Whether the plugin's wait for exclusive control isn't its own time.
+  case countWait(Bool)
+  /// `turnCame` is to follow, from the loop and not from here: a long line of short calls would be as deep a stack.
+  case scheduleTurn
+  /// The cause is known: no clock of the plugin's goes on.
+  case stop
+  /// Kill the process, where there is a handle of it.
+  case kill
+  /// The runner is to end when it reads the end of its channel: there may be no handle to kill it by.
+  case shutDownControl
+  /// The cause is known, and the process is gone: put the report together; `reported` is to follow.
+  case report(Outcome, ServerEvent.Exit?)
+  /// Nothing is watched any more.
+  case unwatch
+  /// Let everything go, and tell who waits for the end.
+  case end(RunReport)
+}

@@ -1,0 +1,196 @@
+internal import AssetModel
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// What the supervisor asks of the run whose system calls it answers.
+protocol SupervisedRun: AnyObject {
+  /// The host's own knowledge, not the runner's word.
+  var isLoading: Bool { get }
+  /// What is under way, as the end of a sentence.
+  var moment: String { get }
+  /// Whether the first cause of its end is known.
+  var isEnding: Bool { get }
+  /// Its process id; 0 where it isn't known.
+  var pid: pid_t { get }
+  /// Whether the process is gone.
+  var hasEnded: Bool { get }
+
+  func kill(_ outcome: Outcome)
+  func stopRunner()
+  /// Unless something else keeps it.
+  func continueRunner()
+  /// A look at its memory is over: what it uses is measured anew.
+  func looked()
+}
+
+/// Answers the system calls that a runner's filter hands to the host, and records what was denied: what observing, tracing and
+/// recording build on. `NotificationPolicy` decides. Loop thread only.
+final class SystemCallSupervisor {
+  enum Timer: UInt8, CaseIterable { case held, look }
+
+  /// A flood is answered in portions; between them the deadline is looked at.
+  private static let portion = 32
+  /// A thread that has been joined is gone by then, whatever else this machine does.
+  private static let longestEnd = Duration.milliseconds(100)
+  private static let soonestTry = Duration.microseconds(100)
+  private static let latestTry = Duration.milliseconds(2)
+  /// Looking at every thread takes as long as many other calls' answers: most are gone before that.
+  private static let soonestSearch = Duration.microseconds(500)
+
+  let plan: SpawnPlan
+  let meter: RunMeter
+  let loop: EventLoop
+  let timers: TimerKeys<Timer>
+  weak var run: (any SupervisedRun)?
+  /// The run's; -1 before the walls are closed, where there is none, and after the end.
+  private(set) var listener: Int32 = -1
+  private var watch: UInt64?
+  private(set) var denials = DenialRecorder()
+  /// What the host granted of what it has to count itself.
+  var grants = NotificationPolicy.Grants()
+  /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
+  private(set) var held: [(call: ol_notification, since: Duration)] = []
+
+  init(_ plan: SpawnPlan, _ meter: RunMeter, _ loop: EventLoop) {
+    self.plan = plan
+    self.meter = meter
+    self.loop = loop
+    timers = loop.newTimers()
+  }
+
+  /// The walls are closed. `listener`: stays the caller's, who ends the supervision before closing it.
+  func begin(_ listener: Int32) throws(SystemCallError) {
+    guard listener >= 0 else { return }
+    self.listener = listener
+    watch = try loop.watch(listener) { [unowned self] in receive() }
+  }
+
+  private func receive() {
+    for _ in 0..<Self.portion {
+      // Hung up for as long as the process takes to end: nothing to be woken for.
+      if ol_is_hung_up(listener) == 1 { return unwatch() }
+      guard ol_poll_readable(listener, 0) == 1, answerNext() else { return }
+    }
+  }
+
+  /// What was asked before the runner ended.
+  func drain() {
+    guard listener >= 0 else { return }
+    while ol_is_hung_up(listener) == 0, ol_poll_readable(listener, 0) == 1, answerNext() {}
+  }
+
+  private func unwatch() {
+    if let watch { loop.stop(watch) }
+    watch = nil
+  }
+
+  func end() {
+    unwatch()
+    for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
+    listener = -1
+  }
+
+  private func answerNext() -> Bool {
+    var call = ol_notification()
+    guard ol_seccomp_receive(listener, &call) == 0 else {
+      // Hung up: nobody is left to ask.
+      return false
+    }
+    grants.noteCall(from: call.pid)
+    // A signal took it out of the call that waited, and it asks anew.
+    held.removeAll { $0.call.pid == call.pid }
+    answer(call, since: BootClock.now) { true }
+    return true
+  }
+
+  /// `since`: when it was asked.
+  private func answer(_ call: ol_notification, since: Duration, isAnyEnding: () -> Bool) {
+    guard let run else { return }
+    // Before the threads are counted: what counts as begun by then is among them.
+    let now = BootClock.now
+    let mapsShared = NotificationPolicy.mapsShared(call)
+    // Each time: what a grant became is certain as long as there is one alone that isn't known.
+    if mapsShared, grants.shared.total > 0 {
+      if lookAtOnce(during: call) {
+        grants.hasLooked = true
+      } else if !grants.hasLooked, !knowsGrants(before: call, asked: since, at: now) {
+        hold(call, since: since, at: now)
+        return looksForGrant(asked: since, at: now)
+      }
+    }
+    let decision = withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
+      NotificationPolicy(
+        policy: plan.policy, grants: grants, isLoading: run.isLoading, hidesFiles: plan.machine.hidesFiles,
+        runner: run.pid, threads: { self.meter.threads ?? Int.max },
+        isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
+        now: now
+      ).decide(call)
+    }
+    switch decision {
+    case .proceed: break
+    case .hold: return hold(call, since: since, at: now)
+    case .look:
+      hold(call, since: since, at: now)
+      return beginLook(using: meter.memory(shared: grants.shared.total) ?? 0)
+    case .grant(let grant): grants.add(grant)
+    case .foreign(let name):
+      run.kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(run.moment)"))
+    case .note(let name, let paths): for argument in paths { note(name, argument, of: call) }
+    case .deny(let layer, let name, let target, _, let kills):
+      let target = layer == "seccomp" && name == "mmap" ? codeFile(of: call) ?? target : target
+      denials.record(layer: layer, operation: name, target: target)
+      if kills { run.kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
+    }
+    if mapsShared { grants.hasLooked = false }
+    let code: Int32 =
+      switch decision {
+      case .deny(_, _, _, let error, _): error
+      case .foreign: ENOSYS
+      default: 0
+      }
+    _ = ol_seccomp_answer(listener, call.id, code)
+  }
+
+  /// The thread waits in its call, and the deadlines go on. Each look is about as far from the last as the whole wait has
+  /// been long.
+  private func hold(_ call: ol_notification, since: Duration, at now: Duration) {
+    held.append((call, since))
+    let pause = min(max(now - since, Self.soonestTry), Self.latestTry)
+    loop.setTimer(timers[.held], at: now + pause) { [weak self] in self?.answerHeld() }
+  }
+
+  private func answerHeld() {
+    // All of these were asked before, so that one search does for all.
+    var found: Bool?
+    for (call, since) in exchange(&held, with: []) where isWaiting(call) {
+      answer(call, since: since) {
+        guard BootClock.now - since >= Self.soonestSearch else { return true }
+        let isAnyEnding = found ?? meter.isAnyThreadEnding ?? false
+        found = isAnyEnding
+        return isAnyEnding
+      }
+    }
+  }
+
+  /// Whether the thread that asked still waits in that call: what was read of it meanwhile is its own.
+  func isWaiting(_ call: ol_notification) -> Bool { ol_seccomp_is_valid(listener, call.id) == 0 }
+
+  /// A path that the plugin named: recorded where it doesn't get there.
+  private func note(_ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification) {
+    let paths = NotifiedPaths(plan: plan, listener: listener, call: call)
+    guard let first = paths.refused(name, argument) else { return }
+    // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
+    let isShared = (meter.threads ?? Int.max) > 1
+    guard let path = isShared ? first : paths.refused(name, argument) else { return }
+    denials.record(
+      layer: "files", operation: name, target: Printable.text(path),
+      writes: SystemCalls.writes(name, flags: paths.openFlags(of: name)), mayHaveChanged: isShared)
+  }
+
+  private func codeFile(of call: ol_notification) -> String? {
+    NotifiedPaths(plan: plan, listener: listener, call: call).codeFile
+  }
+}
