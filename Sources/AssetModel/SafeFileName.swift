@@ -14,10 +14,20 @@ public enum SafeFileName {
   /// Of a URL's path, percent-encoded as in the URL.
   public static func from(path: String) -> String {
     let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? path.utf8[...]
-    var scalars = String(decoding: decoded(last), as: UTF8.self).unicodeScalars.map { isSafe($0) ? $0 : "_" }[...]
+    return safe(String(decoding: decoded(last), as: UTF8.self)) ?? "download"
+  }
+
+  /// Of a name that somebody else chose, as it is meant to be read: its last part, whichever slash is before that. nil:
+  /// nothing of it is left.
+  public static func from(name: String) -> String? {
+    name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last.flatMap { safe(String($0)) }
+  }
+
+  private static func safe(_ text: String) -> String? {
+    var scalars = text.unicodeScalars.map { isSafe($0) ? $0 : "_" }[...]
     // A leading dot hides a file, a leading dash is an option; what ends in a dot or a blank looks like another name.
     scalars = withoutTail(scalars.drop { $0 == "." || $0 == "-" || $0.properties.isWhitespace })
-    return scalars.isEmpty ? "download" : shortened(scalars)
+    return scalars.isEmpty ? nil : shortened(scalars)
   }
 
   private static func withoutTail(_ scalars: ArraySlice<Unicode.Scalar>) -> ArraySlice<Unicode.Scalar> {

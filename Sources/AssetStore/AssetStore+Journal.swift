@@ -71,6 +71,17 @@ extension AssetStore: DownloadJournal {
     }
   }
 
+  /// The newest jobs of an app, oldest first.
+  public func jobs(app: String, last count: Int) throws(StoreError) -> [JobRecord] {
+    try read { database in
+      let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE app = ? ORDER BY id DESC LIMIT ?")
+        .bind(Array(app.utf8)).bind(count)
+      var all: [JobRecord] = []
+      while try row.step() { all.append(try JobRow.record(row)) }
+      return all.reversed()
+    }
+  }
+
   public func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
     try read { database in
       let rows = try database.query(

@@ -27,6 +27,8 @@ struct Backups {
     let unfinished = path + ".backup-unfinished"
     DatabaseFiles.remove(unfinished)
     let queue = try DatabaseQueue(path: unfinished, configuration: Opening.configuration())
+    // It is synchronised once, when it is whole.
+    try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF") }
     try pool.backup(to: queue)
     // The copy's header says WAL; as one file it has to be whole without a log.
     try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }

@@ -27,6 +27,11 @@ enum ColumnLimits {
     if domains > text { throw .tooLong(field: "allowedDomains", bytes: domains, limit: text) }
   }
 
+  static func check(_ event: StoredEvent) throws(StoreError) {
+    try check("kind", event.kind, 64)
+    try check("app", event.app ?? "", name)
+  }
+
   /// What people read may be cut; what identifies something may not.
   static func cut(_ text: String, _ limit: Int = message) -> String {
     guard text.utf8.count > limit else { return text }

@@ -28,17 +28,38 @@ extension AssetStore {
     }
   }
 
+  /// Removes settled jobs of an app from the journal, and returns which of them were there. Their files aren't touched, and
+  /// neither is a job that isn't settled.
+  public func forget(_ ids: [JobID], app: String) throws(StoreError) -> [JobID] {
+    let app = Array(app.utf8)
+    return try write { database in
+      let deletion = try database.query("DELETE FROM jobs WHERE id = ? AND app = ? AND state >= 3")
+      let found = try database.query("SELECT 1 FROM jobs WHERE id = ? AND app = ? AND state >= 3")
+      let others = try ["deliveries", "files"].map { try database.query("DELETE FROM \($0) WHERE job = ?") }
+      return try ids.filter { id in
+        found.again()
+        guard try found.bind(id.number).bind(app).step() else { return false }
+        found.again()
+        for table in others { try table.bind(id.number).run() }
+        try deletion.bind(id.number).bind(app).run()
+        return true
+      }
+    }
+  }
+
   /// For a caller that tells by itself what became of its downloads: all settled ones of an app count as delivered, and
   /// only the newest stay in the journal, those that are spared, and those that left something on the disk for the next of
   /// their name. Returns how many were forgotten. Their files aren't touched.
+  ///
+  /// - Parameter events: recorded in the same transaction.
   @discardableResult
   public func forgetSettled(
-    app: String, keeping count: Int, sparing spared: [JobID] = []
+    app: String, keeping count: Int, sparing spared: [JobID] = [], recording events: [StoredEvent] = []
   ) throws(StoreError) -> Int {
+    for event in events { try ColumnLimits.check(event) }
     let app = Array(app.utf8)
     return try write { database in
-      try database.execute(
-        sql: "CREATE TEMP TABLE IF NOT EXISTS spared (id INTEGER PRIMARY KEY); DELETE FROM temp.spared")
+      try Self.insert(events, keeping: options.keptEvents, database)
       try database.query(
         """
         UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
@@ -50,6 +71,8 @@ extension AssetStore {
       ).bind(app).bind(count)
       guard try newest.step() else { return 0 }
       let last = newest.int64()
+      try database.execute(
+        sql: "CREATE TEMP TABLE IF NOT EXISTS spared (id INTEGER PRIMARY KEY); DELETE FROM temp.spared")
       let sparing = try database.query("INSERT OR IGNORE INTO temp.spared (id) VALUES (?)")
       for job in spared where job.number <= last {
         sparing.again()

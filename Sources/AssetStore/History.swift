@@ -69,10 +69,7 @@ extension AssetStore {
   /// All in one transaction.
   public func record(_ events: [StoredEvent]) throws(StoreError) {
     if events.isEmpty { return }
-    for event in events {
-      try ColumnLimits.check("kind", event.kind, 64)
-      try ColumnLimits.check("app", event.app ?? "", ColumnLimits.name)
-    }
+    for event in events { try ColumnLimits.check(event) }
     let kept = options.keptEvents
     try write { try Self.insert(events, keeping: kept, $0) }
   }

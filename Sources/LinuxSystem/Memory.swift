@@ -2,10 +2,12 @@ internal import CLinux
 
 package enum Memory {
   /// For a process that lives long beside others: what is free goes back. Before other threads start.
-  package static func keepSmall() {
+  ///
+  /// `releasesCode`: half of the code that starting took is needed never again, and what is comes back from the page cache.
+  /// That costs more than it brings where the process ends soon.
+  package static func keepSmall(releasesCode: Bool = true) {
     ol_keep_memory_small()
-    // Half of the code that starting took is needed never again; what is comes back from the page cache.
-    ol_release_code()
+    if releasesCode { ol_release_code() }
   }
 
   /// Gives back what is free, and the code that isn't needed now, after much work that doesn't come again soon. Takes as

@@ -36,8 +36,22 @@ enum Output {
       var error: Body
     }
     guard isJSON, !hasPrintedJSON.load(ordering: .relaxed) else { return }
-    try? json(Report(error: .init(message: Printable.text(message, limit: 1000), status: status)))
+    jsonLine(Report(error: .init(message: Printable.text(message, limit: 1000), status: status)), isLast: true)
   }
+
+  /// One of several objects, each on a line of its own. The last one is the command's result.
+  static func jsonLine(_ value: some Encodable, isLast: Bool) {
+    if isLast { hasPrintedJSON.store(true, ordering: .relaxed) }
+    guard let data = try? lineEncoder.withLock({ try $0.encode(value) }) else { return }
+    line(JSONText.escaped(String(decoding: data, as: UTF8.self)))
+  }
+
+  private static let lineEncoder = Mutex(
+    {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return encoder
+    }())
 
   static func json(_ value: some Encodable) throws {
     hasPrintedJSON.store(true, ordering: .relaxed)
@@ -51,11 +65,16 @@ enum Output {
 
   /// All of it, also to a pipe that others made non-blocking. Returns an errno value.
   private static func write(_ text: String, to descriptor: Int32) -> Int32? {
-    var rest = Array(text.utf8)[...]
+    var text = text
+    return text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
+    var rest = bytes
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
       if count >= 0 {
-        rest = rest.dropFirst(count)
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       } else if errno == EAGAIN {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wanted, 1, -1)

@@ -36,6 +36,16 @@ struct Outrider: AsyncParsableCommand {
       PolicyCommand.self,
     ] + ServiceCommands.all)
 
+  /// To look at all commands takes as long as to fetch a small file: that one is tried alone. Whatever is wrong with it, or
+  /// is asked of it besides, is for the whole of them to say.
+  private static func parsed() throws -> any ParsableCommand {
+    let arguments = CommandLine.arguments.dropFirst()
+    if arguments.first == "fetch", let command = try? FetchCommand.parse(Array(arguments.dropFirst())) {
+      return command
+    }
+    return try parseAsRoot()
+  }
+
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
     OpenFiles.fillStandardDescriptors()
@@ -54,7 +64,7 @@ struct Outrider: AsyncParsableCommand {
       Exit.leave(70, "this user may not open the \(descriptors) files at once that it takes (ulimit -n)")
     }
     do {
-      var command = try parseAsRoot()
+      var command = try parsed()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {

@@ -17,7 +17,7 @@ import Testing
     # Commands
 
     Every command of `outrider` with its options, as `--help` prints it. Exit statuses are those of sysexits.h where a command
-    doesn't say otherwise. `--json` prints one object or array, and an error is then `{"error": {"message", "status"}}`.
+    doesn't say otherwise. `--json` prints one object or array (`fetch`, and lists with `--watch`: one object a line), and an error is then `{"error": {"message", "status"}}`.
 
     """
 

@@ -322,11 +322,13 @@ import Testing
       "https://me:x@127.0.0.1:1/\u{9b}31m", place.origin.url("/\u{9b}31m\u{202e}"), "--json")
     let explained = try Workspace.run(["explain", "1", "--json"] + state)
     #expect(fetched.status == 1 && explained.status == 0, "\(fetched.errors) \(explained.errors)")
+    for text in fetched.output.split(separator: "\n").map(String.init) + [explained.output] {
+      #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
+    }
     for text in [fetched.output, explained.output] {
       #expect(
         text.contains("\\u009b") && !text.unicodeScalars.contains { "\u{7f}\u{9b}\u{202e}".unicodeScalars.contains($0) }
       )
-      #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
     }
   }
 

@@ -48,6 +48,9 @@ import Testing
     func data(_ name: String) -> Data? { FileManager.default.contents(atPath: "\(folder)/\(name)") }
   }
 
+  /// Of a stream of objects: the one with all downloads.
+  static func lastLine(_ output: String) -> Data { Data((output.split(separator: "\n").last ?? "").utf8) }
+
   static let whole = Data(Place.content.bytes(in: 0..<Place.content.count))
 
   @Test func fetchesAndDoesNothingTwice() throws {
@@ -69,7 +72,7 @@ import Testing
     }
     let place = try Place { $0.handler = { request, _ in request.path == "/b.bin" ? .status(410) : nil } }
     let result = try place.fetch(place.origin.url("/a.bin"), place.origin.url("/b.bin"), "--json")
-    let report = try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+    let report = try JSONDecoder().decode(Report.self, from: Self.lastLine(result.output))
     #expect(result.status == 1 && report.status == 1)
     #expect(report.downloads.map(\.state) == ["finished", "failed"] && report.downloads[1].reason == "gone")
     #expect(result.errors.contains("/b.bin"), "the failed one is named")
@@ -212,7 +215,7 @@ import Testing
     let result = try place.fetch(place.origin.url("/b.bin"), place.origin.url("/a.bin"), "--json")
     #expect(result.status == 1 && result.errors.contains("replaced") && place.data("b.bin") == Data("mine".utf8))
     #expect(place.data("a.bin") == Self.whole, "the others are fetched")
-    let report = try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+    let report = try JSONDecoder().decode(Report.self, from: Self.lastLine(result.output))
     #expect(report.downloads.map(\.state) == ["failed", "finished"] && report.downloads[0].id == nil)
   }
 
@@ -284,7 +287,8 @@ import Testing
     while process.isRunning, place.origin.requests.isEmpty { usleep(1000) }
     usleep(300_000)
     kill(process.processIdentifier, SIGINT)
-    let report = try JSONDecoder().decode(Report.self, from: output.fileHandleForReading.readDataToEndOfFile())
+    let stream = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let report = try JSONDecoder().decode(Report.self, from: Self.lastLine(stream))
     let row = try #require(report.downloads.first)
     #expect(report.status == 130 && row.state == "open" && row.until != nil)
     #expect(["retrying", "originBackoff"].contains(row.reason) && row.detail?.contains("waits") == true, "\(row)")
@@ -325,7 +329,7 @@ import Testing
 }
 
 extension Reply {
-  fileprivate static func with(_ change: (inout Reply) -> Void) -> Reply {
+  static func with(_ change: (inout Reply) -> Void) -> Reply {
     var reply = Reply()
     change(&reply)
     return reply

@@ -7,17 +7,21 @@ struct DownloadsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "downloads", abstract: "Lists what apps download, watches it, and steers it.",
     discussion: """
-      A download is named by its unique identifier, by its number, or by its identifier where only one app has it.
+      A download is named by its unique identifier, by its number, or by its identifier where only one app has it. With \
+      --fetch, `list`, `cancel` and `forget` are about the downloads of `outrider fetch`, named by their numbers; \
+      --state is the folder that fetch was given then.
 
       EXAMPLES
         outrider downloads
         outrider downloads com.example.sessions --watch
         outrider downloads pause talk-101
         outrider downloads promote talk-101
+        outrider downloads list --fetch
+        outrider downloads cancel --fetch 7
       """,
     subcommands: [
       DownloadsListCommand.self, PauseDownloadCommand.self, ResumeDownloadCommand.self, CancelDownloadCommand.self,
-      PromoteDownloadCommand.self,
+      PromoteDownloadCommand.self, ForgetDownloadsCommand.self,
     ], defaultSubcommand: DownloadsListCommand.self)
 }
 
@@ -32,16 +36,28 @@ struct DownloadsListCommand: AsyncParsableCommand {
         outrider downloads list
         outrider downloads com.example.sessions --watch
         outrider downloads --json
+        outrider downloads list --fetch --state ~/jobs
       """)
 
   @Argument(help: ArgumentHelp("An app's identifier; otherwise those of all apps.", valueName: "id"), completion: .apps)
   var id: String?
   @OptionGroup var service: ServiceOptions
+  @Flag(help: "Those of `outrider fetch` instead, from its state folder.") var fetch = false
   @Flag(help: "Go on, and show every change.") var watch = false
   @Flag(help: "Print a JSON array on standard output.") var json = false
 
+  func validate() throws {
+    guard fetch else { return }
+    if watch { throw ValidationError("--watch is for the service; `outrider fetch` shows its own progress.") }
+    if id != nil { throw ValidationError("--fetch has downloads of no app; leave the identifier out.") }
+  }
+
   func run() async {
     do {
+      if fetch {
+        try FetchDownloads(state: service.state).list(isJSON: json)
+        Exit.leave(0)
+      }
       let place = try service.place()
       if watch {
         try await DownloadsWatch(place: place, app: id, isJSON: json).run()
@@ -156,11 +172,52 @@ struct CancelDownloadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cancel", abstract: "Gives a download up; its app is told that it was cancelled.",
     discussion: """
-      EXAMPLE
+      EXAMPLES
         outrider downloads cancel talk-101
+        outrider downloads cancel --fetch 7
       """)
   @OptionGroup var target: DownloadTarget
-  func run() async { await target.act(.cancel, done: "is cancelled") }
+  @Flag(help: "One of `outrider fetch`, by its number; what is there of it is removed.") var fetch = false
+
+  func run() async {
+    if fetch { await FetchDownloads(state: target.service.state).cancel(target.id, isJSON: target.json) }
+    await target.act(.cancel, done: "is cancelled")
+  }
+}
+
+struct ForgetDownloadsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "forget", abstract: "Removes finished, failed and cancelled downloads of fetch from its journal.",
+    discussion: """
+      Files that are complete stay; what a failed download kept for the next one is removed.
+
+      EXAMPLES
+        outrider downloads forget --fetch 7 9
+        outrider downloads forget --fetch --all
+      """)
+
+  @Argument(help: ArgumentHelp("Numbers of downloads.", valueName: "id")) var ids: [Int64] = []
+  @Flag(help: "Those of `outrider fetch`; the service forgets its own by itself.") var fetch = false
+  @Flag(help: "All that aren't open.") var all = false
+  @Option(
+    help: ArgumentHelp("The state folder that was given to fetch.", valueName: "dir"), completion: .directory)
+  var state: String?
+  @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func validate() throws {
+    if !fetch { throw ValidationError("Only downloads of `outrider fetch` are forgotten so; add --fetch.") }
+    if ids.isEmpty != all { throw ValidationError("Name downloads by their numbers, or give --all.") }
+    if state?.isEmpty == true { throw ValidationError("--state names no folder.") }
+  }
+
+  func run() async {
+    do {
+      try FetchDownloads(state: state).forget(all ? nil : ids.map { JobID($0) }, isJSON: json)
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
 }
 
 struct PromoteDownloadCommand: AsyncParsableCommand {

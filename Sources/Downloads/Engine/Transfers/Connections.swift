@@ -19,7 +19,7 @@ final class Connections: EnginePart, TransportClient {
     if !segment.request.dropsCredentials {
       // A challenge that was answered since counts for more than what the client had said before.
       headers += specification.headers.filter { header in
-        Self.mayBeSent(header.name) && !(segment.request.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
+        RequestFields.mayBeSet(header.name) && !(segment.request.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
           && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
       }
     }
@@ -69,17 +69,6 @@ final class Connections: EnginePart, TransportClient {
     segment.transfer = TransferID(number: engine.number())
     segment.writer = nil
     request(job, segment)
-  }
-
-  /// What a client may not set: it would change what the engine decides (the framing, ranges, codings and conditions).
-  static func mayBeSent(_ name: String) -> Bool {
-    let reserved: Set<String> = [
-      "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "range",
-      "if-range",
-      "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "accept-encoding", "want-repr-digest",
-      "proxy-authorization", "keep-alive", "proxy-connection", "http2-settings",
-    ]
-    return !reserved.contains(name.lowercased())
   }
 
   func firstAsk(_ job: ActiveJob, _ url: ParsedURL) -> ResumePolicy.Ask {

@@ -12,15 +12,16 @@ enum FetchOptions {
   ) throws -> EngineOptions {
     var addresses = AddressPolicy()
     addresses.allowsLoopback = true
-    addresses.allowsPrivate = command.allowPrivate
+    addresses.allowsPrivate = command.requests.allowPrivate
     var hosts = HostRules()
     hosts.allowsPlainHTTPToLoopback = true
     hosts.allowsAnyPort = true
     hosts.allowsAddressLiterals = true
     var transport = TransportOptions(addresses: addresses, hosts: hosts)
-    if let path = command.cacert { try checkAuthorities(path) }
-    transport.authorityFile = command.cacert
-    transport.userAgent = "outrider/0.1"
+    if let path = command.requests.cacert { try checkAuthorities(path) }
+    transport.authorityFile = command.requests.cacert
+    transport.userAgent = try userAgent(command.requests.userAgent)
+    if let limit = command.pace.connectLimit { transport.connectTimeout = limit }
     let environment = ProcessInfo.processInfo.environment
     let proxy = try proxy(environment, schemes: schemes)
     transport.proxy = proxy?.url
@@ -34,7 +35,9 @@ enum FetchOptions {
     options.retestsPublication = false
     // A person chose the volume, which may be small; a body without end must not take all of a large one.
     options.freeSpace = FreeSpacePolicy(minimum: 1 << 20, percent: 3, maximum: 512 << 20)
-    if let text = command.limitRate {
+    options.attemptLimit = command.pace.retry.map { $0 + 1 }
+    options.tellsDisposition = command.place.contentDisposition
+    if let text = command.pace.limitRate {
       guard let rate = Quantity.bytes(text) else {
         throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")
       }
@@ -43,6 +46,18 @@ enum FetchOptions {
     options.answerChallenge = identity?.answer
     return options
   }
+
+  private static func userAgent(_ text: String?) throws -> String {
+    guard let text else { return "outrider/0.1" }
+    if DownloadRules.rejectionReason(forHeader: Download.Header(name: "User-Agent", value: text)) != nil
+      || text.utf8.count > longestUserAgent
+    {
+      throw Failure(64, "--user-agent: isn't one line of at most \(longestUserAgent) bytes")
+    }
+    return text
+  }
+
+  private static let longestUserAgent = 1024
 
   /// The user's file mode creation mask; there is no way to read it but to set it, and no file is made meanwhile.
   private static func mask() -> UInt32 {

@@ -7,7 +7,8 @@ internal import LinuxSystem
 /// The file that a finished download left, looked at when the same command comes again.
 enum FetchedFile {
   enum Verdict {
-    case intact
+    /// Under that name.
+    case intact(name: String)
     /// None of that download's is at its place.
     case another
     /// It has that download's name, but not the bytes that it has to have, or nobody knows whether it has.
@@ -17,27 +18,40 @@ enum FetchedFile {
   /// What this command or, where that says nothing, the earlier one said of the bytes counts. Without any such word the
   /// inode, the size and the time of the last change have to be as they were (`modified`). Where nobody wrote that down,
   /// because the command was killed, nothing of the inode may have changed after the journal called it finished.
+  ///
+  /// `name`: the one that its server gave it, where it has another one than its download.
   static func check(
-    _ record: JobRecord, for wanted: DownloadSpecification, modified: Int64?, finished: Int64?
+    _ record: JobRecord, for wanted: DownloadSpecification, name: String? = nil, modified: Int64?, finished: Int64?
   ) -> Verdict {
-    let path = "\(record.specification.directory)/\(record.specification.fileName)"
+    let own = record.specification.fileName
+    if let name, name != own {
+      let verdict = check(record, wanted, name, modified, finished)
+      if case .another = verdict {} else { return verdict }
+    }
+    return check(record, wanted, own, modified, finished)
+  }
+
+  private static func check(
+    _ record: JobRecord, _ wanted: DownloadSpecification, _ name: String, _ modified: Int64?, _ finished: Int64?
+  ) -> Verdict {
+    let path = "\(record.specification.directory)/\(name)"
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else { return .another }
     let (digest, chunks) = (wanted.digest ?? record.specification.digest, wanted.chunks ?? record.specification.chunks)
     guard digest != nil || chunks != nil else {
       guard isOf(record, identity) else { return .another }
       if let modified {
-        if modified == identity.modified { return .intact }
+        if modified == identity.modified { return .intact(name: name) }
       } else if let finished, identity.changed <= finished {
-        return .intact
+        return .intact(name: name)
       }
       if let entity = record.partial?.entity, entity.coding == nil, let digest = entity.reprDigest,
         difference(path, digest, nil) == nil
       {
-        return .intact
+        return .intact(name: name)
       }
       return .damaged("was changed after it was fetched")
     }
-    guard let difference = difference(path, digest, chunks) else { return .intact }
+    guard let difference = difference(path, digest, chunks) else { return .intact(name: name) }
     return .damaged("was fetched, but isn't what it has to be (any more): \(difference)")
   }
 
@@ -88,25 +102,4 @@ enum FetchedFile {
     else { return nil }
     return "\(digest.algorithm.rawValue) is \(found.hex), expected was \(digest.hex)"
   }
-
-  // MARK: The time of the last change
-
-  private static let kind = "published"
-
-  /// What the journal is told of a file that has just got its name.
-  static func event(_ id: JobID, _ path: String, at wall: Int64) -> StoredEvent? {
-    guard let identity = try? Files.identity(of: path) else { return nil }
-    return StoredEvent(wall: wall, app: FetchPlan.app, job: id, kind: kind, detail: "\(identity.modified)")
-  }
-
-  /// Nanoseconds since 1970, of as many files as the journal keeps events.
-  static func modificationTimes(_ store: AssetStore) throws -> [JobID: Int64] {
-    var times: [JobID: Int64] = [:]
-    for event in try store.events(last: maxEvents) where event.kind == kind {
-      if let job = event.job { times[job] = Int64(event.detail) }
-    }
-    return times
-  }
-
-  static let maxEvents = 10_000
 }

@@ -12,14 +12,14 @@ struct FetchIdentity: Sendable {
 
   /// nil: the command says nothing of who it is.
   init?(_ command: FetchCommand, urls: [String]) throws {
-    if command.user == nil, command.tokenFile == nil, command.cert == nil { return nil }
-    user = try command.user.map { text in
+    if command.requests.user == nil, command.requests.tokenFile == nil, command.requests.cert == nil { return nil }
+    user = try command.requests.user.map { text in
       let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       guard parts.count == 2 else { throw Failure(64, "--user takes NAME:PASSWORD") }
       return (parts[0], parts[1])
     }
-    token = try command.tokenFile.map(Self.token)
-    certificate = try command.cert.map { try Self.certificate($0, key: command.key) }
+    token = try command.requests.tokenFile.map(Self.token)
+    certificate = try command.requests.cert.map { try Self.certificate($0, key: command.requests.key) }
     origins = Set(urls.compactMap { try? ParsedURL($0).origin })
   }
 

@@ -8,6 +8,7 @@ struct FetchPlan: Sendable {
   struct Target: Sendable {
     var url: String
     var name: String
+    var digest: ContentDigest?
   }
 
   static let app = "fetch"
@@ -15,30 +16,30 @@ struct FetchPlan: Sendable {
   let targets: [Target]
   /// Those of all its URLs.
   let schemes: Set<String>
+  let mode: FetchMode
+  let mirrors: [String]
+  let isForOutput: Bool
+  /// Somebody waits for it.
+  var hurries: Bool { transferClass == .foreground }
   private(set) var directory: String
   private let option: String
   private let transferClass: TransferClass
-  private var digest: ContentDigest?
+  private let headers: [Download.Header]
   private let chunks: ChunkList?
-  let mirrors: [String]
 
   init(_ command: FetchCommand) throws {
-    option = "--to \(command.to)"
-    directory = try FetchPath.absolute(command.to, option)
-    transferClass = command.foreground ? .foreground : .background
+    let place = try FetchPlace(command.place, firstURL: command.urls.first)
+    (directory, option, isForOutput) = (place.directory, place.option, place.isForOutput)
+    mode = place.isForOutput ? .ownPlace : command.place.mode
+    transferClass = command.pace.foreground || place.isForOutput ? .foreground : .background
     if let there = try? Files.identity(of: directory), !there.isDirectory {
       throw Failure(66, "\(option): isn't a directory")
     }
-    if let text = command.sha256.first {
-      guard let parsed = ContentDigest(hex: text), parsed.algorithm == .sha256 else {
-        throw Failure(64, "--sha256 '\(text)' isn't a SHA-256: 64 hexadecimal digits")
-      }
-      digest = parsed
-    }
-    chunks = try command.chunks.first.map { try ChunkListFile.read($0, of: command.sha256.first) }
-    let (targets, schemes) = try Self.targets(try command.allURLs(), output: command.output)
-    mirrors = command.mirror
-    self.targets = targets
+    headers = try FetchHeaders.parse(command.requests.header)
+    chunks = try command.checks.chunks.first.map { try ChunkListFile.read($0, of: command.checks.sha256.first) }
+    let (targets, schemes) = try Self.targets(try command.allURLs(), name: place.name)
+    self.targets = try Self.expecting(command.checks, targets)
+    mirrors = command.checks.mirror
     self.schemes = schemes.union(
       try mirrors.map { mirror in
         let url: ParsedURL
@@ -51,7 +52,7 @@ struct FetchPlan: Sendable {
   }
 
   private static func targets(
-    _ entries: [FetchList.Entry], output: String?
+    _ entries: [FetchList.Entry], name: String?
   ) throws -> (targets: [Target], schemes: Set<String>) {
     var schemes: Set<String> = []
     var (urls, names): ([String], [String]) = ([], [])
@@ -67,9 +68,31 @@ struct FetchPlan: Sendable {
       try check(url, "\(place)'\(entry.url)'")
       schemes.insert(url.scheme)
       urls.append(entry.url)
-      names.append(output ?? SafeFileName.from(path: url.path))
+      names.append(name ?? SafeFileName.from(path: url.path))
     }
     return (zip(urls, FetchNames.distinct(names)).map { Target(url: $0, name: $1) }, schemes)
+  }
+
+  /// With what each file has to be.
+  private static func expecting(_ checks: FetchCheckOptions, _ targets: [Target]) throws -> [Target] {
+    var targets = targets
+    if let text = checks.sha256.first {
+      guard let parsed = ContentDigest(hex: text), parsed.algorithm == .sha256 else {
+        throw Failure(64, "--sha256 '\(text)' isn't a SHA-256: 64 hexadecimal digits")
+      }
+      targets[0].digest = parsed
+    }
+    guard let path = checks.checksums else { return targets }
+    let list = try FetchChecksums(path)
+    for index in targets.indices {
+      // One that --output names is listed by the name that its URL has.
+      let name = targets.count == 1 ? (try? ParsedURL(targets[0].url)).map { SafeFileName.from(path: $0.path) } : nil
+      guard let digest = list.digest(of: targets[index].name) ?? name.flatMap(list.digest) else {
+        throw Failure(64, "--checksums \(path): doesn't list '\(Printable.text(name ?? targets[index].name))'")
+      }
+      targets[index].digest = digest
+    }
+    return targets
   }
 
   /// No rule will ever let another scheme pass, so it isn't begun with.
@@ -83,7 +106,9 @@ struct FetchPlan: Sendable {
   /// files are known by it.
   mutating func makeDirectory() throws {
     if Files.exists(directory) { return }
-    do throws(SystemCallError) { try Files.makeDirectories(directory, mode: 0o777) } catch {
+    do throws(SystemCallError) {
+      try Files.makeDirectories(directory, mode: isForOutput ? 0o700 : 0o777)
+    } catch {
       throw Failure(73, "\(option) can't be made: \(error); name another directory")
     }
     directory = try FetchPath.absolute(directory, option)
@@ -95,11 +120,25 @@ struct FetchPlan: Sendable {
     return text.contains("://") ? "" : "; write https:// before the host"
   }
 
+  /// What people call it.
+  func label(_ target: Target) -> String { isForOutput ? SafeFileName.from(url: target.url) : target.name }
+
   func path(_ target: Target) -> String { "\(directory)/\(target.name)" }
 
   func specification(_ target: Target) -> DownloadSpecification {
     DownloadSpecification(
-      app: Self.app, identifier: path(target), url: target.url, transferClass: transferClass, digest: digest,
-      chunks: chunks, mirrors: mirrors, directory: directory, fileName: target.name)
+      app: Self.app, identifier: path(target), url: target.url, headers: headers, transferClass: transferClass,
+      digest: target.digest, chunks: chunks, mirrors: mirrors, directory: directory, fileName: target.name)
+  }
+
+  /// Why a target isn't even added. The journal would refuse with one all that are added with it.
+  func rejection(of target: Target) -> TransferFailure? {
+    let path = path(target)
+    let (most, longest) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
+    if target.url.utf8.count > longest {
+      return TransferFailure(.notAllowed, detail: "its URL has \(target.url.utf8.count) bytes; at most \(longest) do")
+    }
+    guard path.utf8.count > most else { return nil }
+    return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(most) do")
   }
 }

@@ -10,8 +10,9 @@ struct FetchSiblings {
   let directories: [String]
   let plan: FetchPlan
 
-  enum Finding {
-    case complete(bytes: Int64)
+  enum Finding: Equatable {
+    /// Under that name.
+    case complete(JobRecord, name: String)
     /// It is another command's, for the reason that is given.
     case inHand(String)
   }
@@ -38,14 +39,14 @@ struct FetchSiblings {
     let (finished, open) = try records(in: sibling)
     var findings: [Int: Finding] = [:]
     if !finished.isEmpty {
-      let times = try FetchedFile.modificationTimes(sibling)
+      let memory = try FetchMemory(sibling)
       for (index, record) in finished {
-        let seen = times[record.id] == nil ? try sibling.file(of: record.id)?.lastUse : nil
-        let wanted = plan.specification(plan.targets[index])
-        guard
-          case .intact = FetchedFile.check(record, for: wanted, modified: times[record.id], finished: seen)
-        else { continue }
-        findings[index] = .complete(bytes: record.finalSize ?? 0)
+        let modified = memory.modified[record.id]
+        let seen = modified == nil ? try sibling.file(of: record.id)?.lastUse : nil
+        let verdict = FetchedFile.check(
+          record, for: plan.specification(plan.targets[index]), name: memory.names[record.id], modified: modified,
+          finished: seen)
+        if case .intact(let name) = verdict { findings[index] = .complete(record, name: name) }
       }
     }
     try sibling.close()

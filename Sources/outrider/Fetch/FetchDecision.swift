@@ -1,0 +1,116 @@
+internal import AssetModel
+internal import Downloads
+internal import Glibc
+
+/// What a command does about a file that is there already.
+enum FetchMode: Sendable, Equatable {
+  /// It stays, and nothing takes its place.
+  case keep
+  case force
+  /// The server is asked whether it has another version than the one that was fetched.
+  case ifChanged
+  /// The directory is the command's own: nobody's file is there.
+  case ownPlace
+}
+
+/// What is done about one target, decided from what the journals and the directory say of it.
+enum FetchDecision: Equatable {
+  /// `id`: the download that brought it; nil: something else did.
+  case complete(JobID?, name: String, bytes: Int64)
+  case refuse(TransferFailure)
+  /// `known`: fetched only if the server has another version than this one. `replaces`: the one file that may make way, where
+  /// the mode doesn't say that any may.
+  case fetch(known: KnownVersion?, replaces: FileVersion?)
+
+  /// What this command's own journal says of the newest download to that place.
+  enum Own: Equatable {
+    case none
+    /// It is finished, and its file is there under `name`.
+    case intact(JobRecord, name: String)
+    /// It is finished, and its file isn't what it was.
+    case damaged(String)
+    /// It has its name already, and only has to be called done.
+    case named
+    /// It isn't finished; what it was going to replace, if anything.
+    case open(replaces: FileVersion?)
+  }
+
+  struct Facts {
+    var mode: FetchMode
+    var path: String
+    var own: Own = .none
+    var sibling: FetchSiblings.Finding?
+    /// Why no journal takes it.
+    var rejection: TransferFailure?
+    /// A digest or a chunk list says what its bytes have to be.
+    var isExpected = false
+    /// Something has its name.
+    var isThere = false
+    /// Bytes of that, if it is what is expected. Reads all of it.
+    var fittingSize: () -> Int64? = { nil }
+  }
+
+  private static let fetch = FetchDecision.fetch(known: nil, replaces: nil)
+
+  static func about(_ facts: Facts) -> FetchDecision {
+    if let record = facts.finished, facts.mode == .keep || facts.mode == .ownPlace || facts.keepsExpected {
+      return .complete(record.id, name: record.name, bytes: record.record.finalSize ?? 0)
+    }
+    if case .inHand(let who) = facts.sibling { return .refuse(TransferFailure(.refused, detail: who)) }
+    if facts.own == .named { return fetch }
+    if let rejection = facts.rejection { return .refuse(rejection) }
+    switch facts.mode {
+    case .force, .ownPlace: return fetch
+    case .ifChanged:
+      if let record = facts.finished?.record {
+        return .fetch(known: KnownVersion(record), replaces: FileVersion(record))
+      }
+      if case .open(let version?) = facts.own { return .fetch(known: nil, replaces: version) }
+    case .keep: break
+    }
+    guard facts.isThere else { return fetch }
+    // Whoever knows the digest knows the file, whatever brought it there.
+    if case .damaged = facts.own {
+    } else if let size = facts.fittingSize() {
+      return .complete(nil, name: String(facts.path.split(separator: "/").last ?? ""), bytes: size)
+    }
+    return .refuse(TransferFailure(.refused, errno: EEXIST, detail: facts.whyOccupied))
+  }
+}
+
+extension FetchDecision.Facts {
+  /// The finished download whose file is there, whoever fetched it.
+  fileprivate var finished: (id: JobID?, record: JobRecord, name: String)? {
+    if case .intact(let record, let name) = own { return (record.id, record, name) }
+    if case .complete(let record, let name) = sibling { return (nil, record, name) }
+    return nil
+  }
+
+  /// What a digest says is right can't have changed.
+  fileprivate var keepsExpected: Bool { mode == .ifChanged && isExpected }
+
+  fileprivate var whyOccupied: String {
+    let shown = Printable.text(path)
+    if case .damaged(let why) = own {
+      return "\(shown) \(why), and nothing is ever replaced; remove it, or fetch it with --force"
+    }
+    if mode == .ifChanged {
+      return "\(shown) is there already, and which version it is nobody knows; --force fetches it in any case"
+    }
+    return "\(shown) is there already, and nothing is ever replaced; remove it, choose --to, or fetch it with --force"
+  }
+}
+
+/// A file as it is told from others that have the same name later.
+struct FileVersion: Equatable, Sendable {
+  var inode: UInt64
+  var size: Int64
+
+  init(inode: UInt64, size: Int64) { (self.inode, self.size) = (inode, size) }
+
+  /// nil: the record is of none that is finished.
+  init?(_ record: JobRecord) {
+    guard let inode = record.publishedInode, let size = record.finalSize else { return nil }
+    (self.inode, self.size) = (inode, size)
+  }
+}

@@ -1,0 +1,154 @@
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+
+/// What a state folder of `outrider fetch` holds: `outrider downloads list|cancel|forget --fetch`.
+struct FetchDownloads {
+  let state: String?
+
+  // MARK: list
+
+  struct Row: Encodable, Equatable {
+    var id: Int64
+    var state: String
+    var url: String
+    var path: String
+    var bytes: Int64
+    var totalBytes: Int64?
+    var reason: String?
+    var detail: String?
+
+    init(_ record: JobRecord) {
+      let specification = record.specification
+      (id, url) = (record.id.number, specification.url)
+      path = "\(specification.directory)/\(specification.fileName)"
+      bytes = record.durableBytes
+      totalBytes = record.finalSize ?? specification.exactSize ?? record.partial?.entity.total
+      switch record.state {
+      case .open: (state, detail) = ("open", record.lastError)
+      case .paused: state = "paused"
+      case .verified: (state, detail) = ("verified", record.lastError)
+      case .finished: state = "finished"
+      case .failed(let failure):
+        state = "failed"
+        (reason, detail) = (failure.reason.rawValue, FetchAdvice().detail(of: failure))
+      case .cancelled: state = "cancelled"
+      }
+    }
+  }
+
+  func list(isJSON: Bool) throws {
+    let directory = try FetchState.directory(state)
+    var options = AssetStore.Options()
+    options.isReadOnly = true
+    let rows: [Row]
+    if AssetStore.exists(in: directory) {
+      rows = try AssetStore(opening: directory, options: options).jobs(app: FetchPlan.app, last: Self.most).map(Row.init)
+    } else {
+      rows = []
+    }
+    if isJSON { return try Output.json(rows) }
+    if rows.isEmpty { Output.note("there are no downloads in \(directory)") }
+    Self.table(rows).print()
+    if state == nil {
+      for other in FetchState.folders(directory).dropFirst() where AssetStore.exists(in: other) {
+        Output.note("\(other) has a journal of its own: --state names it")
+      }
+    }
+  }
+
+  private static let most = 100_000
+
+  static func table(_ rows: [Row]) -> FittedTable {
+    var table = FittedTable([
+      .number("ID"), .fixed("STATE"), .number("DONE"), .number("SIZE"), .text("FILE", minimum: 12),
+      .text("URL", minimum: 12), .text("WHY", minimum: 10),
+    ])
+    for row in rows {
+      let url = (try? ParsedURL(row.url))?.redacted ?? row.url
+      table.add([
+        "\(row.id)", row.state, FetchWords.size(row.bytes), row.totalBytes.map { FetchWords.size($0) } ?? "?", row.path,
+        url, row.detail ?? "",
+      ])
+    }
+    return table
+  }
+
+  // MARK: cancel and forget
+
+  /// Opens a journal that is there already; who has it in hand is named.
+  private func open() throws -> AssetStore {
+    let directory = try FetchState.directory(state)
+    guard AssetStore.exists(in: directory) else { throw Failure(66, "there are no downloads in \(directory)") }
+    return try AssetStore(opening: directory)
+  }
+
+  func cancel(_ text: String, isJSON: Bool) async -> Never {
+    do {
+      guard let number = Int64(text) else {
+        throw Failure(64, "'\(text)' isn't the number of a download; `outrider downloads list --fetch` has them")
+      }
+      let store = try open()
+      let id = JobID(number)
+      guard let record = try store.job(id) else { throw Failure(66, "there is no download \(id) in \(store.path)") }
+      if record.state.isTerminal { throw Failure(64, "download \(id) is over: it is \(Row(record).state)") }
+      try await Self.cancel(record, store)
+      try store.close()
+      try Self.tell([id], "cancelled", isJSON)
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  /// By the engine, which knows what there is of it.
+  private static func cancel(_ record: JobRecord, _ store: AssetStore) async throws {
+    var options = EngineOptions()
+    options.takesUpOpenJobs = false
+    let folder = String(store.path.dropLast(AssetStore.databaseName.count + 1))
+    options.stagingOwner = (try? Files.real(folder)) ?? folder
+    let staging = try? StagingLease(record.specification.directory, app: FetchPlan.app)
+    defer { staging?.end() }
+    let engine = try DownloadEngine(journal: store, options: options)
+    let events = engine.events
+    engine.cancel(record.id)
+    for await event in events {
+      if case .cancelled(record.id) = event { break }
+    }
+    await engine.close()
+  }
+
+  /// `chosen`: nil for all that aren't open.
+  func forget(_ chosen: [JobID]?, isJSON: Bool) throws {
+    let store = try open()
+    let records: [JobRecord]
+    if let chosen {
+      records = try store.jobs(chosen)
+      for id in chosen {
+        guard let record = records.first(where: { $0.id == id }) else {
+          throw Failure(66, "there is no download \(id) in \(store.path)")
+        }
+        if !record.state.isTerminal {
+          throw Failure(64, "download \(id) is open; cancel it first: outrider downloads cancel --fetch \(id)")
+        }
+      }
+    } else {
+      records = try store.jobs(app: FetchPlan.app, last: Self.most).filter(\.state.isTerminal)
+    }
+    for record in records {
+      if case .failed = record.state { try LeftoverFile.remove(record) }
+    }
+    let forgotten = try store.forget(records.map(\.id), app: FetchPlan.app)
+    try store.close()
+    try Self.tell(forgotten, "forgotten", isJSON)
+  }
+
+  private static func tell(_ ids: [JobID], _ what: String, _ isJSON: Bool) throws {
+    struct Done: Encodable { var ids: [Int64], action: String }
+    if isJSON { return try Output.json(Done(ids: ids.map(\.number), action: what)) }
+    let names = ids.count == 1 ? "download \(ids[0]) is" : "\(ids.count) downloads are"
+    Output.note("\(names) \(what)")
+  }
+}

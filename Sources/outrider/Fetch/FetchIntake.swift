@@ -1,0 +1,242 @@
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+internal import Synchronization
+
+/// The versions that are there already of files that are asked for again, by their paths. The engine's thread asks.
+final class FetchVersions: Sendable {
+  private struct State {
+    var known: [String: KnownVersion] = [:]
+    var replaceable: [String: FileVersion] = [:]
+  }
+  private let state = Mutex(State())
+
+  func know(_ version: KnownVersion, at path: String) { state.withLock { $0.known[path] = version } }
+
+  func replace(_ version: FileVersion, at path: String) { state.withLock { $0.replaceable[path] = version } }
+
+  func known(_ specification: DownloadSpecification) -> KnownVersion? {
+    state.withLock { $0.known[specification.identifier] }
+  }
+
+  /// Whether what is there is still what was meant.
+  func mayReplace(_ specification: DownloadSpecification) -> Bool {
+    guard let version = state.withLock({ $0.replaceable[specification.identifier] }),
+      let found = try? Files.identity(of: specification.identifier)
+    else { return false }
+    return found.isRegularFile && FileVersion(inode: found.inode, size: found.size) == version
+  }
+}
+
+/// From what a command is asked for to downloads of the engine: looks at what is there, and adds what is missing.
+struct FetchIntake {
+  let plan: FetchPlan
+  let store: AssetStore
+  let engine: DownloadEngine
+  let siblings: FetchSiblings
+  let versions: FetchVersions
+  let view: FetchView
+  let clock = SystemClock()
+
+  /// What there is to wait for.
+  struct Begun {
+    /// Jobs that aren't settled.
+    var open: Set<JobID> = []
+    /// How many targets the engine was closed before.
+    var postponed = 0
+    /// The hold on the place where they are worked at.
+    var staging: StagingLease?
+    /// Files that standard output can be handed without one.
+    var complete: [String] = []
+  }
+
+  private static let maxAtOnce = 1000
+
+  func begin() async throws -> Begun {
+    // First: what others left becomes this journal's.
+    let findings = siblings.look(into: store)
+    let found = try look()
+    var begun = Begun()
+    var wanted: [Int] = []
+    var replaced: [Int: FileVersion] = [:]
+    for index in plan.targets.indices {
+      let target = plan.targets[index]
+      switch decide(index, found.own[index] ?? .none, findings[index]) {
+      case .complete(let id, let name, let bytes):
+        let path = "\(plan.directory)/\(name)"
+        begun.complete.append(path)
+        view.complete(id, target, path: path, bytes: bytes)
+      case .refuse(let failure): view.refuse(plan.label(target), target.url, failure)
+      case .fetch(let known, let version):
+        wanted.append(index)
+        if let known { versions.know(known, at: plan.path(target)) }
+        if let version {
+          versions.replace(version, at: plan.path(target))
+          replaced[index] = version
+        }
+      }
+    }
+    try await giveUp(found.others)
+    // A run that was killed leaves the folder to the next one, even if that has nothing else to do.
+    let isIdle = wanted.isEmpty && !StagingLease.hasFolder(plan.directory)
+    begun.staging = isIdle ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
+    // The first are on their way while the last are still added.
+    for first in stride(from: 0, to: wanted.count, by: Self.maxAtOnce) {
+      let batch = wanted[first..<min(first + Self.maxAtOnce, wanted.count)]
+      let results: [AddResult]
+      do {
+        results = try await engine.add(batch.map { plan.specification(plan.targets[$0]) })
+      } catch is EngineClosed {
+        for target in wanted[first...].map({ plan.targets[$0] }) { view.add(nil, plan.label(target), target.url) }
+        begun.postponed = wanted.count - first
+        return begun
+      }
+      try remember(zip(batch, results), replaced)
+      if plan.hurries { try hasten(results) }
+      for (index, result) in zip(batch, results) {
+        if let id = try accepted(plan.targets[index], result) { begun.open.insert(id) }
+      }
+    }
+    return begun
+  }
+
+  // MARK: What is there
+
+  private struct Found {
+    var own: [Int: FetchDecision.Own] = [:]
+    /// Downloads of something else to the same place.
+    var others: [(index: Int, record: JobRecord)] = []
+  }
+
+  private func look() throws -> Found {
+    var found = Found()
+    let memory = try FetchMemory(store)
+    func check(_ index: Int, _ record: JobRecord, finished: Int64?) {
+      let verdict = FetchedFile.check(
+        record, for: plan.specification(plan.targets[index]), name: memory.names[record.id],
+        modified: memory.modified[record.id], finished: finished)
+      switch verdict {
+      case .intact(let name): found.own[index] = .intact(record, name: name)
+      case .damaged(let why): found.own[index] = .damaged(why)
+      case .another: break
+      }
+    }
+    // Checked when the journal isn't being read any more: it is asked about them.
+    var timeless: [(Int, JobRecord)] = []
+    try store.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
+      let wanted = plan.specification(plan.targets[index])
+      let isOfTheSameURL = record.specification.url.utf8.elementsEqual(wanted.url.utf8)
+      let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)
+      switch record.state {
+      case .finished where isOfTheSameURL:
+        if memory.modified[record.id] == nil {
+          timeless.append((index, record))
+        } else {
+          check(index, record, finished: nil)
+        }
+      case .verified where FetchedFile.isOf(record):
+        if isTheSame { found.own[index] = .named } else { engine.resume(record.id) }
+      case .open, .paused, .verified:
+        if isTheSame {
+          found.own[index] = .open(replaces: memory.replaced[record.id])
+        } else if record.state != .verified {
+          found.others.append((index, record))
+        }
+      default: break
+      }
+    }
+    // Nobody uses a file through this journal: what stands there as its last use is when it was finished.
+    for (index, record) in timeless { check(index, record, finished: try store.file(of: record.id)?.lastUse) }
+    return found
+  }
+
+  private func decide(
+    _ index: Int, _ own: FetchDecision.Own, _ finding: FetchSiblings.Finding?
+  ) -> FetchDecision {
+    let target = plan.targets[index]
+    let specification = plan.specification(target)
+    let path = plan.path(target)
+    return FetchDecision.about(
+      FetchDecision.Facts(
+        mode: plan.mode, path: path, own: own, sibling: finding, rejection: plan.rejection(of: target),
+        isExpected: specification.digest != nil || specification.chunks != nil, isThere: Files.exists(path),
+        fittingSize: { FetchedFile.size(ofFileThatFits: specification) }))
+  }
+
+  // MARK: What is added
+
+  /// Which file each was begun to replace: who goes on with it after an interruption has no other record of it.
+  private func remember(_ results: Zip2Sequence<ArraySlice<Int>, [AddResult]>, _ replaced: [Int: FileVersion]) throws {
+    let wall = clock.wall
+    try store.record(
+      results.compactMap { index, result in
+        guard let version = replaced[index], let id = result.job else { return nil }
+        return FetchMemory.replaces(id, version, at: wall)
+      })
+  }
+
+  /// What an earlier run left in the background is foreground from now on, before the engine takes it up: it goes by what
+  /// the journal says then.
+  private func hasten(_ results: [AddResult]) throws {
+    let changes: [JournalChange] = try results.compactMap { result in
+      guard case .alreadyScheduled(let id) = result, var job = try store.job(id), job.state == .open,
+        job.transferClass != .foreground
+      else { return nil }
+      job.transferClass = .foreground
+      return .job(job)
+    }
+    if !changes.isEmpty { try store.commit(changes) }
+  }
+
+  /// nil: that one isn't fetched, and was told.
+  private func accepted(_ target: FetchPlan.Target, _ result: AddResult) throws -> JobID? {
+    switch result {
+    case .added(let id, _):
+      view.add(id, plan.label(target), target.url)
+      return id
+    case .alreadyScheduled(let id):
+      view.add(id, plan.label(target), target.url)
+      engine.resume(id)
+      return id
+    case .conflict(let id):
+      let what = "\(Printable.text(plan.label(target))) is still being fetched otherwise (download \(id)); try again"
+      view.refuse(plan.label(target), target.url, TransferFailure(.refused, detail: what))
+      return nil
+    case .tooMany(let limit): throw Failure(64, "more than \(limit) downloads are open")
+    case .allowance(let missing): throw Failure(75, "the allowance lacks \(missing) bytes")
+    case .invalid(let why):
+      view.refuse(plan.label(target), target.url, TransferFailure(.notAllowed, detail: why))
+      return nil
+    }
+  }
+
+  /// An earlier command wanted something else at the same place: this one counts. What a digest proves to be of the same
+  /// file is kept, wherever it came from.
+  private func giveUp(_ earlier: [(index: Int, record: JobRecord)]) async throws {
+    guard !earlier.isEmpty else { return }
+    let events = engine.events
+    var left: Set<JobID> = []
+    for (index, record) in earlier {
+      let wanted = plan.specification(plan.targets[index])
+      let what = "what was there from \(Self.shown(record.specification.url))"
+      let name = Printable.text(record.specification.fileName)
+      if record.specification.provesTheSame(as: wanted) {
+        view.say("\(name): \(what) is kept, its digests tell what it is")
+        _ = try await engine.supersede(record.id, with: wanted)
+      } else {
+        view.say("\(name): \(what) is given up")
+        left.insert(record.id)
+        engine.cancel(record.id)
+      }
+    }
+    if left.isEmpty { return }
+    for await event in events {
+      if case .cancelled(let id) = event { left.remove(id) }
+      if left.isEmpty { return }
+    }
+  }
+
+  private static func shown(_ url: String) -> String { (try? ParsedURL(url))?.redacted ?? Printable.text(url) }
+}

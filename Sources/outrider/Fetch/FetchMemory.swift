@@ -1,0 +1,50 @@
+internal import AssetModel
+internal import AssetStore
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+
+/// What the journal's events remember of downloads beside their rows: of as many as it keeps events.
+struct FetchMemory {
+  /// Nanoseconds since 1970 of the last change of a file, as it was when it got its name.
+  private(set) var modified: [JobID: Int64] = [:]
+  /// Names that files got instead of those of their downloads.
+  private(set) var names: [JobID: String] = [:]
+  /// Files that downloads were begun to replace.
+  private(set) var replaced: [JobID: FileVersion] = [:]
+
+  static let maxEvents = 10_000
+
+  private enum Kind: String { case published, named, replaces }
+
+  init(_ store: AssetStore) throws { self.init(try store.events(last: Self.maxEvents)) }
+
+  init(_ events: [StoredEvent]) {
+    for event in events {
+      guard let job = event.job, let kind = Kind(rawValue: event.kind) else { continue }
+      switch kind {
+      case .published: modified[job] = Int64(event.detail)
+      case .named: names[job] = event.detail
+      case .replaces:
+        let parts = event.detail.split(separator: " ")
+        guard parts.count == 2, let inode = UInt64(parts[0]), let size = Int64(parts[1]) else { continue }
+        replaced[job] = FileVersion(inode: inode, size: size)
+      }
+    }
+  }
+
+  /// What is told of a file that has just got its name.
+  static func published(_ id: JobID, _ path: String, at wall: Int64) -> StoredEvent? {
+    (try? Files.identity(of: path)).map { event(.published, id, "\($0.modified)", wall) }
+  }
+
+  static func named(_ id: JobID, _ name: String, at wall: Int64) -> StoredEvent { event(.named, id, name, wall) }
+
+  static func replaces(_ id: JobID, _ version: FileVersion, at wall: Int64) -> StoredEvent {
+    event(.replaces, id, "\(version.inode) \(version.size)", wall)
+  }
+
+  private static func event(_ kind: Kind, _ id: JobID, _ detail: String, _ wall: Int64) -> StoredEvent {
+    StoredEvent(wall: wall, app: FetchPlan.app, job: id, kind: kind.rawValue, detail: detail)
+  }
+}

@@ -1,0 +1,45 @@
+internal import Foundation
+internal import Hashing
+internal import LinuxSystem
+
+/// Where the files of one command go, as its options say it.
+struct FetchPlace: Equatable {
+  var directory: String
+  /// For messages.
+  var option: String
+  /// nil: the URL says it.
+  var name: String?
+  /// The file is only there until standard output has it.
+  var isForOutput = false
+
+  init(_ options: FetchPlaceOptions, firstURL: String?) throws {
+    let to = options.to ?? "."
+    option = "--to \(to)"
+    switch options.output {
+    case nil: directory = try FetchPath.absolute(to, option)
+    case "-":
+      // Named by its URL alone, so that the same command finds it again.
+      directory = try FetchState.directory(options.state) + "/output"
+      name = Self.name(of: firstURL ?? "")
+      option = "--output -"
+      isForOutput = true
+    case let output?:
+      guard let slash = output.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+        directory = try FetchPath.absolute(to, option)
+        name = output
+        break
+      }
+      option = "--output \(output)"
+      let folder = output[...slash]
+      name = String(output[output.index(after: slash)...])
+      directory = try FetchPath.absolute(folder.hasPrefix("/") ? String(folder) : "\(to)/\(folder)", option)
+    }
+  }
+
+  private static func name(of url: String) -> String {
+    var url = url
+    var hash = RunningHash(.sha256)
+    url.withUTF8 { hash.update(UnsafeRawBufferPointer($0)) }
+    return hash.digest.prefix(16).map { String(format: "%02x", $0) }.joined()
+  }
+}

@@ -1,0 +1,185 @@
+internal import AssetModel
+internal import AssetStore
+internal import Dispatch
+internal import Downloads
+internal import Foundation
+internal import LinuxSystem
+internal import Synchronization
+
+/// One `outrider fetch`: its jobs from the journal, the engine, and what people see of it.
+final class FetchSession: Sendable {
+  private let plan: FetchPlan
+  private let store: AssetStore
+  private let intake: FetchIntake
+  private let engine: DownloadEngine
+  private let view: FetchView
+  private let names: FetchNaming?
+  private let limit: Duration?
+  private let stopped = Mutex<Int32?>(nil)
+  /// Heads are shown from a thread of their own: the network's mustn't wait for a terminal.
+  private let heads = DispatchQueue(label: "outrider.heads")
+
+  init(_ command: FetchCommand, _ plan: FetchPlan) throws {
+    Memory.keepSmall(releasesCode: false)
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.longLife) { Memory.releaseUnused() }
+    var plan = plan
+    // What is wrong with the command is said before anything is made.
+    let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
+    var engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
+    var advice = identity?.advice ?? FetchAdvice()
+    advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
+    var options = AssetStore.Options()
+    options.startFresh = command.place.startFresh
+    // Whoever types them, or lists them in a file, may have many.
+    options.maxOpenJobsPerApp = 1_000_000
+    try plan.makeDirectory()
+    let opened = try FetchState.open(command.place.state, options)
+    let view = FetchView(command.output, advice: advice, hidesResults: plan.isForOutput)
+    (self.plan, self.view, store) = (plan, view, opened.store)
+    limit = command.pace.limit
+    let mode = command.place.mode
+    names = command.place.contentDisposition ? FetchNaming(opened.store, replaces: mode == .force) : nil
+    // Two commands with journals of their own may fetch into one directory, and under one name.
+    engineOptions.stagingOwner = (try? Files.real(opened.directory)) ?? opened.directory
+    let versions = FetchVersions()
+    switch plan.mode {
+    case .keep: break
+    case .force, .ownPlace: engineOptions.mayReplace = { _ in true }
+    case .ifChanged:
+      engineOptions.mayReplace = versions.mayReplace
+      engineOptions.knownVersion = versions.known
+    }
+    if command.output.verbose {
+      engineOptions.transport.observesHeads = { [heads] head in heads.async { view.show(head) } }
+    }
+    Self.tell(opened, view)
+    engine = try DownloadEngine(journal: store, options: engineOptions)
+    intake = FetchIntake(
+      plan: plan, store: store, engine: engine, siblings: FetchSiblings(directories: opened.siblings, plan: plan),
+      versions: versions, view: view)
+  }
+
+  /// Settled downloads that `explain` can still tell of.
+  private static let keptDownloads = 10_000
+
+  /// Seconds from which on it is worth the while to give memory back that starting took.
+  private static let longLife = 2.0
+
+  private static func tell(_ opened: FetchState.Opened, _ view: FetchView) {
+    if let holder = opened.holder {
+      view.say(
+        "process \(holder.pid) has the state folder; this command's is \(opened.directory) (explain --state tells of it)"
+      )
+    }
+    let recovery = opened.store.recovery
+    guard let damage = recovery.damage else { return }
+    let place =
+      if let made = recovery.backupMade {
+        "its backup of \(Date(timeIntervalSince1970: Double(made) / 1e9).formatted(.iso8601)) took its place"
+      } else { "an empty one took its place" }
+    Output.note("the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place)")
+  }
+
+  // MARK: The run
+
+  func run() async throws -> Int32 {
+    listen()
+    let clock = limit.map { limit in
+      Task { [self] in
+        try await Task.sleep(for: limit)
+        if stop(75) { view.say("--max-time is over") }
+      }
+    }
+    defer { clock?.cancel() }
+    let events = engine.events
+    let begun = try await intake.begin()
+    let (open, published) = await follow(events, begun.open)
+    await engine.close()
+    heads.sync {}
+    begun.staging?.end()
+    let wall = SystemClock().wall
+    // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
+    _ = try? store.forgetSettled(
+      app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs,
+      recording: published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
+    try? store.close()
+    let left = open.count + begun.postponed
+    let status = stopped.withLock { left == 0 ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
+    view.finish(status: status, left: left)
+    if plan.isForOutput, status == 0 { sendOutput() }
+    return status
+  }
+
+  private func sendOutput() {
+    do throws(SystemCallError) {
+      try FetchStandardOutput.send(plan.path(plan.targets[0]))
+    } catch {
+      Output.failure.withLock { $0 = $0 ?? error }
+    }
+  }
+
+  private func listen() {
+    Interrupts.onSignal { [self] number in
+      // Whoever asks twice doesn't want to wait; what is on the disk is good for the next time.
+      guard stop(number == SIGINT ? 130 : 75) else {
+        view.leaveTerminal()
+        Exit.leave(number == SIGINT ? 130 : 75)
+      }
+    }
+    Interrupts.onWindowChange { [view] in view.redraw() }
+  }
+
+  /// Whether it wasn't stopped before.
+  private func stop(_ status: Int32) -> Bool {
+    let isFirst = stopped.withLock { stopped in
+      guard stopped == nil else { return false }
+      stopped = status
+      return true
+    }
+    if isFirst { Task { await engine.close() } }
+    return isFirst
+  }
+
+  /// Until nothing is left to do, or nothing moves any more. Returns what is left, and what the journal has to remember of
+  /// the files that are there.
+  private func follow(
+    _ events: AsyncStream<DownloadEvent>, _ open: Set<JobID>
+  ) async -> (open: Set<JobID>, published: [StoredEvent]) {
+    var (open, published): (Set<JobID>, [StoredEvent]) = (open, [])
+    if open.isEmpty { return (open, published) }
+    var names = names
+    let clock = SystemClock()
+    // Those that have no room. Others may have: a server declares whatever length it likes.
+    var stuck: Set<JobID> = []
+    for await event in events {
+      var isFailing = false
+      switch event {
+      case .disposition(let id, let field): names?.heard(field, of: id)
+      case .finished(let id, let file):
+        let named = names?.rename(file, of: id, at: clock.wall) ?? (file: file, note: nil)
+        if let note = named.note { view.note(note) }
+        view.show(.finished(id, named.file))
+        if published.count < FetchMemory.maxEvents {
+          published += [FetchMemory.published(id, named.file.path, at: clock.wall)].compactMap(\.self)
+        }
+        open.remove(id)
+        stuck.remove(id)
+      case .failed(let id, _), .cancelled(let id):
+        view.show(event)
+        open.remove(id)
+        stuck.remove(id)
+      case .waiting(let id, let explanation):
+        view.show(event)
+        isFailing = explanation.code == .volume
+        if explanation.code == .disk, open.contains(id) { stuck.insert(id) } else { stuck.remove(id) }
+      case .progress(let id, _):
+        view.show(event)
+        stuck.remove(id)
+      default: view.show(event)
+      }
+      if open.isEmpty { break }
+      if isFailing || stuck.count == open.count { _ = stop(75) }
+    }
+    return (open, published)
+  }
+}

@@ -1,0 +1,85 @@
+import AssetModel
+import Foundation
+import Testing
+
+@testable import outrider
+
+/// Lists of digests as sha256sum(1) prints them, and fields as people write them.
+@Suite(.timeLimit(.minutes(1))) struct FetchChecksumsTests {
+  private static let (one, two) = (String(repeating: "1", count: 64), String(repeating: "a", count: 64))
+
+  private static func read(_ text: String) throws -> [String: String] {
+    let digests = try FetchChecksums.digests(in: Data(text.utf8), of: "list")
+    return Dictionary(uniqueKeysWithValues: digests.map { ($0.key.text, $0.value.hex) })
+  }
+
+  @Test func linesOfBothKinds() throws {
+    #expect(
+      try Self.read("# by hand\n\(Self.one)  a.bin\n\n\(Self.two.uppercased()) *./b c.bin\r\n\(Self.one)  d/e\n")
+        == ["a.bin": Self.one, "b c.bin": Self.two, "d/e": Self.one])
+    #expect(try Self.read("\(Self.one)   a") == [" a": Self.one], "a name may begin with a blank")
+    #expect(try Self.read("\(Self.one)  **") == ["**": Self.one])
+    #expect(try Self.read("\(Self.one)  a\n\(Self.one) *a\n").count == 1)
+  }
+
+  @Test func escapedNames() throws {
+    #expect(try Self.read(#"\\#(Self.one)  a\\b\nc\rd"#) == ["a\\b\nc\rd": Self.one])
+    #expect(try Self.read(#"\#(Self.one)  a\\b"#) == [#"a\\b"#: Self.one], "without the mark nothing is escaped")
+  }
+
+  @Test(
+    arguments: [
+      "x  a", "\(one) a", "\(one)", "\(one)  ", "\(one)a  b", "\(one)\t\ta", #"\\#(one)  a\x"#, #"\\#(one)  a\"#,
+      "\(one)  a\0b", "\(one)  a\n\(two)  a", "\(one)  a\nnothing",
+    ])
+  func whatIsNoListIsRefused(text: String) {
+    let failure = #expect(throws: Failure.self) { try FetchChecksums.digests(in: Data(text.utf8), of: "list") }
+    #expect(failure?.status == 64 && failure?.message.contains("line ") == true)
+  }
+
+  @Test(arguments: ["../a", "/a", "a/../../b", "./..", "..", ".", "a/..", "//a", #"\\#(one)  ../a"#])
+  func namesOutsideAreRefused(name: String) {
+    let line = name.hasPrefix("\\") ? name : "\(Self.one)  \(name)"
+    let failure = #expect(throws: Failure.self) { try FetchChecksums.digests(in: Data(line.utf8), of: "list") }
+    #expect(failure?.message.contains("outside") == true)
+  }
+
+  /// Against the program itself, with names that it escapes and others.
+  @Test func sha256sum() throws {
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/sha256sum") else { return }
+    let folder = NSTemporaryDirectory() + "outrider-sums-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let names = ["a", "b c", "d\ne", "f\\g", "*h", " i", "ü", "j\rk"]
+    for name in names { try name.write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8) }
+    for mark in ["-t", "-b"] {
+      let sums = try Workspace.run(
+        ["-c", #"cd "$1" && shift && sha256sum "$@""#, "sh", folder, mark, "--"] + names, program: "/bin/sh")
+      let found = try Self.read(sums.output)
+      #expect(Set(found.keys) == Set(names), "\(found)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("A: b", "A", "b"), ("A:b", "A", "b"), ("A:  b c \t", "A", "b c"), ("A:", "A", ""), ("A: b: c", "A", "b: c"),
+      ("X-Ü", nil, nil), ("A b: c", nil, nil), (": b", nil, nil), ("A: b\nC: d", nil, nil), ("A: b\rC: d", nil, nil),
+      ("", nil, nil), ("Range: bytes=0-1", nil, nil), ("If-None-Match: x", nil, nil), ("HOST: x", nil, nil),
+      ("Content-Length: 1", nil, nil), ("Proxy-Authorization: x", nil, nil), ("A\0: b", nil, nil),
+    ] as [(String, String?, String?)])
+  func fields(text: String, name: String?, value: String?) throws {
+    guard let name, let value else {
+      let failure = #expect(throws: Failure.self) { try FetchHeaders.parse([text]) }
+      #expect(failure?.status == 64 && failure?.message.hasPrefix("--header") == true)
+      return
+    }
+    #expect(try FetchHeaders.parse([text]) == [Download.Header(name: name, value: value)])
+  }
+
+  @Test func fieldsHaveBounds() {
+    #expect(throws: Failure.self) { try FetchHeaders.parse(Array(repeating: "A: b", count: 65)) }
+    #expect(throws: Failure.self) { try FetchHeaders.parse(["A: " + String(repeating: "b", count: 20_000)]) }
+    let failure = #expect(throws: Failure.self) { try FetchHeaders.parse(["Authorization Bearer secret"]) }
+    #expect(failure?.message.contains("secret") == false)
+  }
+}

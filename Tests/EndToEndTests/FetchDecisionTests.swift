@@ -1,0 +1,144 @@
+import AssetModel
+import AssetStore
+import Downloads
+import Testing
+
+@testable import outrider
+
+/// What is done about a file that may be there already, without a disk and without a server.
+@Suite(.timeLimit(.minutes(1))) struct FetchDecisionTests {
+  private static func record(_ id: Int64, tag: String? = "\"x\"") -> JobRecord {
+    let specification = DownloadSpecification(
+      app: "fetch", identifier: "/d/a", url: "https://a/a", transferClass: .background, directory: "/d", fileName: "a")
+    var record = JobRecord(
+      id: JobID(id), specification: specification, enqueued: StoredMoment(bootIdentifier: "", boot: 0, wall: 0))
+    record.state = .finished
+    (record.publishedInode, record.finalSize) = (7, 100)
+    record.partial = Partial(
+      stagingName: "", entity: Entity(strongTag: tag, finalURL: ""), bootIdentifier: "", device: 0, inode: 7)
+    return record
+  }
+
+  private struct Unmet: Error {}
+
+  private enum Expected: Equatable {
+    case complete(Int64?), refused(String), fetched
+    /// Only another version, or any, in the place of the one that is there.
+    case askedFor, replacing
+  }
+
+  private static func decide(_ facts: FetchDecision.Facts) -> Expected {
+    switch FetchDecision.about(facts) {
+    case .complete(let id, _, let bytes):
+      #expect(bytes == 100)
+      return .complete(id?.number)
+    case .refuse(let failure): return .refused(failure.detail)
+    case .fetch(nil, nil): return .fetched
+    case .fetch(let known, let version):
+      #expect(version == FileVersion(inode: 7, size: 100), "nothing else makes way")
+      return known == nil ? .replacing : .askedFor
+    }
+  }
+
+  private static let all: [FetchMode] = [.keep, .force, .ifChanged, .ownPlace]
+
+  private static func facts(_ mode: FetchMode, _ change: (inout FetchDecision.Facts) -> Void = { _ in }) -> Expected {
+    var facts = FetchDecision.Facts(mode: mode, path: "/d/a")
+    change(&facts)
+    return decide(facts)
+  }
+
+  @Test(arguments: all) func nothingIsThere(mode: FetchMode) {
+    #expect(Self.facts(mode) == .fetched)
+    #expect(Self.facts(mode) { $0.own = .named } == .fetched, "it only has to be called done")
+    #expect(Self.facts(mode) { $0.own = .damaged("was changed") } == .fetched, "what was changed is gone")
+  }
+
+  @Test func itsOwnFileIsThere() {
+    for (mode, expected) in [
+      (.keep, .complete(1)), (.force, .fetched), (.ifChanged, .askedFor), (.ownPlace, .complete(1)),
+    ] as [(FetchMode, Expected)] {
+      #expect(
+        Self.facts(mode) {
+          $0.own = .intact(Self.record(1), name: "a")
+          $0.isThere = true
+        } == expected, "\(mode)")
+      // What another command brought is as good, but isn't this journal's.
+      let other: Expected = expected == .complete(1) ? .complete(nil) : expected
+      #expect(
+        Self.facts(mode) {
+          $0.sibling = .complete(Self.record(1), name: "a")
+          $0.isThere = true
+        } == other, "\(mode)")
+    }
+    let withoutTag = FetchDecision.Own.intact(Self.record(1, tag: nil), name: "a")
+    #expect(Self.facts(.ifChanged) { $0.own = withoutTag } == .replacing, "there is nothing to ask with")
+    #expect(
+      Self.facts(.ifChanged) {
+        $0.own = .intact(Self.record(1), name: "a")
+        $0.isExpected = true
+      } == .complete(1), "its digest says that it can't have changed")
+  }
+
+  @Test func somebodyElsesFileIsThere() throws {
+    for (mode, expected) in [(.keep, nil), (.force, .fetched), (.ifChanged, nil), (.ownPlace, .fetched)]
+      as [(FetchMode, Expected?)]
+    {
+      let found = Self.facts(mode) { $0.isThere = true }
+      if let expected { #expect(found == expected, "\(mode)") }
+      if expected == nil, case .refused(let why) = found { #expect(why.contains("--force"), "\(why)") }
+      #expect(expected != nil || found != .fetched, "\(mode)")
+    }
+    for mode in [FetchMode.keep, .ifChanged] {
+      #expect(
+        Self.facts(mode) {
+          $0.isThere = true
+          $0.fittingSize = { 100 }
+        } == .complete(nil), "whoever knows the digest knows the file")
+      let damaged = Self.facts(mode) {
+        ($0.isThere, $0.own) = (true, .damaged("was changed"))
+        $0.fittingSize = { 100 }
+      }
+      guard case .refused(let why) = damaged else { throw Unmet() }
+      #expect(why.contains("was changed"))
+    }
+  }
+
+  @Test(arguments: all) func whatAnotherCommandHasInHandIsLeftToIt(mode: FetchMode) {
+    let inHand = FetchSiblings.Finding.inHand("process 7 has it")
+    #expect(Self.facts(mode) { $0.sibling = inHand } == .refused("process 7 has it"))
+    let complete = Self.facts(mode) {
+      $0.sibling = inHand
+      $0.own = .intact(Self.record(1), name: "a")
+    }
+    #expect(complete == (mode == .keep || mode == .ownPlace ? .complete(1) : .refused("process 7 has it")))
+  }
+
+  @Test(arguments: [FetchMode.keep, .force, .ifChanged]) func whatNoJournalTakesIsRefused(mode: FetchMode) {
+    #expect(Self.facts(mode) { $0.rejection = TransferFailure(.notAllowed, detail: "too long") } == .refused("too long"))
+  }
+
+  @Test("an update that was interrupted goes on, and nothing else is taken for one") func interrupted() throws {
+    let version = FileVersion(inode: 7, size: 100)
+    #expect(
+      Self.facts(.ifChanged) { ($0.own, $0.isThere) = (.open(replaces: version), true) } == .replacing)
+    guard case .refused = Self.facts(.ifChanged, { ($0.own, $0.isThere) = (.open(replaces: nil), true) }),
+      case .refused = Self.facts(.keep, { ($0.own, $0.isThere) = (.open(replaces: version), true) })
+    else { throw Unmet() }
+  }
+
+  @Test func eventsAreRemembered() {
+    let version = FileVersion(inode: .max, size: 5)
+    let events = [
+      FetchMemory.replaces(JobID(1), version, at: 1), FetchMemory.named(JobID(2), "x y", at: 1),
+      StoredEvent(wall: 1, job: JobID(3), kind: "published", detail: "77"),
+      StoredEvent(wall: 1, job: JobID(4), kind: "published", detail: "x"),
+      StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1"),
+      StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1 -1 1"),
+      StoredEvent(wall: 1, kind: "named", detail: "nobody's"), StoredEvent(wall: 1, job: JobID(5), kind: "else", detail: ""),
+    ]
+    let memory = FetchMemory(events)
+    #expect(memory.replaced == [JobID(1): version] && memory.names == [JobID(2): "x y"])
+    #expect(memory.modified == [JobID(3): 77])
+  }
+}
