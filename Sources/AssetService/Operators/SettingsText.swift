@@ -56,20 +56,20 @@ enum SettingsText {
         settings.isContentBeforeLaunchAllowed = value ?? defaults.isContentBeforeLaunchAllowed
       }
     case "runtimeSeconds":
-      let value = try seconds(key, text, 1...86_400)
+      let value = try seconds(key, text)
       if own != nil { own?.dailyRuntime = value } else { settings.dailyRuntime = value ?? defaults.dailyRuntime }
     case "callSeconds":
-      let value = try seconds(key, text, 0.1...3_600)
+      let value = try seconds(key, text)
       if own != nil { own?.callLimit = value } else { settings.callLimit = value ?? defaults.callLimit }
     case "periodicSeconds":
-      let value = try seconds(key, text, 60...2_592_000)
+      let value = try seconds(key, text)
       if own != nil { own?.periodicInterval = value } else { settings.periodicInterval = value }
     case "essentialWaitSeconds":
       guard app == nil else { throw .command(64, "\(key) is for all apps, and not for one") }
-      settings.essentialWait = try seconds(key, text, 0...86_400)
+      settings.essentialWait = try seconds(key, text)
     case "backgroundWaitSeconds":
       guard app == nil else { throw .command(64, "\(key) is for all apps, and not for one") }
-      settings.backgroundWait = try seconds(key, text, 60...31_536_000)
+      settings.backgroundWait = try seconds(key, text)
     case "isLowPower", "isMetered":
       guard app == nil else { throw .command(64, "\(key) is of the machine, and not of one app") }
       let value = try flag(key, text)
@@ -103,20 +103,20 @@ enum SettingsText {
 
   private static func bytes(_ key: String, _ text: String?) throws(ServiceFailure) -> Int64? {
     guard let text else { return nil }
-    guard let value = Int64(text), (1 << 20...1 << 40).contains(value) else {
-      throw .command(64, "\(key) is a number of bytes from 1048576 to 1099511627776, not \(Printable.text(text))")
+    let range = SettingRange.memoryBytes
+    guard let value = Int64(text), range.contains(value) else {
+      throw .command(
+        64,
+        "\(key) is a number of bytes from \(range.lowerBound) to \(range.upperBound), not \(Printable.text(text))")
     }
     return value
   }
 
-  private static func seconds(
-    _ key: String, _ text: String?, _ range: ClosedRange<Double>
-  ) throws(ServiceFailure) -> Duration? {
-    guard let text else { return nil }
+  private static func seconds(_ key: String, _ text: String?) throws(ServiceFailure) -> Duration? {
+    guard let text, let range = SettingRange.seconds[key] else { return nil }
     guard let value = Double(text), range.contains(value) else {
       throw .command(
-        64, "\(key) is a number of seconds from \(range.lowerBound) to \(range.upperBound), not \(Printable.text(text))"
-      )
+        64, "\(key) is a number of seconds from \(SettingRange.text(range)), not \(Printable.text(text))")
     }
     return .nanoseconds(Int64(value * 1e9))
   }

@@ -111,6 +111,7 @@ struct SettingsGetCommand: AsyncParsableCommand {
 struct SettingsSetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Changes one setting, for all apps or for one; 'default' takes it back.",
+    usage: "outrider settings set [<options>] <key> <value>",
     discussion: """
       EXAMPLES
         outrider settings set isMetered true
@@ -118,20 +119,28 @@ struct SettingsSetCommand: AsyncParsableCommand {
         outrider settings set isMetered default
       """)
   @Argument(help: "One of the keys that outrider settings lists.") var key: SettingKey
-  @Argument(help: "true or false, a size, a time, a language tag, or default.") var value: String
+  // So that a number below zero is one, and no unknown option.
+  @Argument(parsing: .allUnrecognized, help: "true or false, a size, a time, a language tag, or default.") var value:
+    [String]
   @Option(help: ArgumentHelp("For that app only.", valueName: "id"), completion: .apps) var app: String?
   @OptionGroup var service: ServiceOptions
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   func validate() throws {
-    _ = try key.normalized(value)
+    guard value.count == 1 else {
+      if let option = value.first(where: { $0.hasPrefix("--") }) {
+        throw ValidationError("Unknown option '\(option)'.")
+      }
+      throw ValidationError("\(key.rawValue) takes one value, and \(value.count) were given.")
+    }
+    _ = try key.normalized(value[0])
     if app != nil, !key.isForApps { throw ValidationError("\(key.rawValue) is for all apps, not for one.") }
   }
 
   func run() async {
     do {
       let service = try await ServiceOperator.connect(try service.place())
-      _ = try await service.ask(.set(key: key.rawValue, value: try key.normalized(value), app: app))
+      _ = try await service.ask(.set(key: key.rawValue, value: try key.normalized(value[0]), app: app))
       let settings = try await service.settings()
       let now = app.flatMap { key.value(settings, app: $0) } ?? key.value(settings)
       if json {
@@ -239,15 +248,22 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
       }
     case .language: return text
     case .memoryBytes:
-      guard let bytes = Quantity.bytes(text) else {
-        throw ValidationError("\(rawValue) is a size, for example 16MiB, or default.")
+      let range = SettingRange.memoryBytes
+      guard let bytes = Quantity.bytes(text), range.contains(Int64(bytes)) else {
+        throw ValidationError(
+          "\(rawValue) is a size from \(range.lowerBound >> 20)MiB to \(range.upperBound >> 20)MiB, or default, not '\(Printable.text(text, limit: 40))'."
+        )
       }
       return "\(bytes)"
     case .runtimeSeconds, .callSeconds, .periodicSeconds, .essentialWaitSeconds, .backgroundWaitSeconds:
-      guard let time = Quantity.duration(text) else {
-        throw ValidationError("\(rawValue) is a time, for example 30s or 10m, or default.")
+      let seconds = text == "0" ? 0 : Quantity.duration(text).map { $0 / .seconds(1) }
+      guard let seconds, let range = SettingRange.seconds[rawValue], range.contains(seconds) else {
+        let range = SettingRange.seconds[rawValue].map(SettingRange.text) ?? ""
+        throw ValidationError(
+          "\(rawValue) is a time from \(range) seconds, for example 30s or 10m, or default, not '\(Printable.text(text, limit: 40))'."
+        )
       }
-      return Value.seconds(time / .seconds(1)).text
+      return Value.seconds(seconds).text
     }
   }
 }
