@@ -137,6 +137,7 @@ struct RunCgroup {
   let path: String
   let version: Cgroups.Version
   private let killsBefore: Int
+  private let refusalsBefore: Int
   /// Version 2 can't set it back.
   private var peakBefore = 0
   private var hitsBefore = 0
@@ -145,11 +146,12 @@ struct RunCgroup {
     self.path = path
     self.version = version
     killsBefore = Self.kills(path, version)
+    refusalsBefore = Self.refusals(path, version)
   }
 
   func procs() throws(SystemCallError) -> OwnedDescriptor { try OwnedDescriptor.open(path + "/cgroup.procs", O_WRONLY) }
 
-  /// Sets the limit; false where more is used already.
+  /// Sets the limit; false where more is used already. Version 2 takes any limit, and ends the run for it.
   func limit(_ bytes: Int) throws(SystemCallError) -> Bool {
     let most = "\(bytes)"
     do throws(SystemCallError) {
@@ -181,8 +183,15 @@ struct RunCgroup {
 
   /// Anonymous, shared and kernel memory; never page cache.
   func usage() -> Int {
-    let kernel = version == .one ? Self.number(in: path + "/memory.kmem.usage_in_bytes") ?? 0 : 0
-    return statistics(version == .one ? ["rss ", "shmem "] : ["anon ", "shmem ", "kernel "]).reduce(kernel, +)
+    if version == .one {
+      let kernel = Self.number(in: path + "/memory.kmem.usage_in_bytes") ?? 0
+      return statistics(["rss ", "shmem "]).reduce(kernel, +)
+    }
+    let names = ["anon ", "shmem ", "kernel ", "kernel_stack ", "pagetables ", "percpu ", "slab "]
+    let values = statistics(names)
+    // Before Linux 5.18 only its parts are told.
+    let kernel = values[2] > 0 ? values[2] : values[3...].reduce(0, +)
+    return values[0] + values[1] + kernel
   }
 
   /// From now on the highest figure is this run's.
@@ -224,11 +233,27 @@ struct RunCgroup {
     (try? Files.text(of: file)).flatMap { Int($0.filter(\.isNumber)) }
   }
 
-  /// Whether the kernel killed here because of the limit since this run began.
-  var hasKilled: Bool { Self.kills(path, version) > killsBefore }
+  /// Whom the kernel killed here for memory since this run began.
+  enum Kill: Equatable {
+    case nobody
+    /// One who was at this group's limit.
+    case atLimit
+    /// The machine, or a group around this one, had none left: the kernel then kills whomever it finds beneath.
+    case around
+  }
+
+  var kill: Kill {
+    guard Self.kills(path, version) > killsBefore else { return .nobody }
+    return Self.refusals(path, version) > refusalsBefore ? .atLimit : .around
+  }
 
   private static func kills(_ path: String, _ version: Cgroups.Version) -> Int {
     event("oom_kill ", in: path + (version == .one ? "/memory.oom_control" : "/memory.events"))
+  }
+
+  /// How often the limit left nothing to be given, or in version 1 to be given at once.
+  private static func refusals(_ path: String, _ version: Cgroups.Version) -> Int {
+    version == .one ? hits(path, version) : event("oom ", in: path + "/memory.events")
   }
 
   /// How often more was wanted than the limit.

@@ -10,6 +10,8 @@ struct EndRule {
   var hadBegun = true
   /// The memory limit in bytes, where the kernel ended the process for it.
   var exceededMemory: Int?
+  /// Whether the kernel ended it because the machine, or a group of processes around it, had no memory left.
+  var lackedMemory = false
   /// All threads together may use this much, which the kernel's own limit lies above.
   var cpuTotal = Duration.seconds(Int64.max)
   /// Whether the filter ends a process by itself, for a call of another architecture: where it has no listener. Elsewhere the
@@ -28,6 +30,12 @@ struct EndRule {
     if let limit = exceededMemory {
       return Outcome(
         .memoryExceeded, "the kernel ended it \(phase): it had all of its \(limit >> 10) KiB and wanted more")
+    }
+    if lackedMemory {
+      return Outcome(
+        .hostFailed,
+        "the kernel ended it \(phase): the machine, or the cgroup that the host is in, had no memory left; the plugin hadn't used all of its own"
+      )
     }
     let signal = exit.wasSignalled ? exit.status : 0
     if signal == SIGSYS, filterKills {

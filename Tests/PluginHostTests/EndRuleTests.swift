@@ -53,6 +53,12 @@ import Testing
     }
   }
 
+  @Test("A machine without memory is no plugin's limit") func lackOfMemory() {
+    let found = outcome(signal: SIGKILL, cpu: .seconds(9)) { $0.lackedMemory = true }
+    #expect(found.kind == .hostFailed && found.detail.contains("in a call: the machine, or the cgroup"))
+    #expect(outcome(signal: SIGKILL) { ($0.lackedMemory, $0.exceededMemory) = (true, 1) }.kind == .memoryExceeded)
+  }
+
   @Test("Memory comes first, then where it crashed, then how it ended") func order() {
     let memory = outcome(signal: SIGKILL, cpu: .seconds(9)) {
       ($0.exceededMemory, $0.lastWord) = (8 << 20, .crashed(Self.crash))

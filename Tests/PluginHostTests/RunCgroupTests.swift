@@ -26,18 +26,43 @@ import Testing
     #expect(cgroup.usage() == 24_576)
     #expect(try cgroup.limit(cgroup.usage() + 1000))
     #expect(try Self.text("\(path)/memory.max").hasPrefix("25576"))
-    #expect(!cgroup.hasKilled)
-    try "oom 2\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
-    #expect(cgroup.hasKilled)
+    #expect(cgroup.kill == .nobody)
+    // At the limit, but something could be reclaimed.
+    try "max 4\noom 1\noom_kill 2\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
+    #expect(cgroup.kill == .nobody)
+    try "max 4\noom 1\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
+    #expect(cgroup.kill == .around)
+    try "max 5\noom 2\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
+    #expect(cgroup.kill == .atLimit)
     cgroup.lift()
     #expect(try Self.text("\(path)/memory.max").hasPrefix("max"))
+  }
+
+  @Test("Before Linux 5.18 kernel memory is told in parts") func kernelMemoryInParts() throws {
+    let path = try Self.folder([
+      "memory.stat":
+        "anon 4096\nfile 999999\nkernel_stack 16384\npagetables 8192\npercpu 512\nsock 0\nshmem 12288\nslab_reclaimable 1000\nslab_unreclaimable 500\nslab 1500\n"
+    ])
+    defer { Files.removeTree(path) }
+    #expect(RunCgroup(path: path, version: .two).usage() == 4096 + 12288 + 16384 + 8192 + 512 + 1500)
+  }
+
+  @Test("Without the files of a kernel that has fewer, nothing is taken for a kill") func missingFiles() throws {
+    let path = try Self.folder([:])
+    defer { Files.removeTree(path) }
+    for version in [Cgroups.Version.one, .two] {
+      var cgroup = RunCgroup(path: path, version: version)
+      cgroup.beginPeak()
+      #expect(cgroup.kill == .nobody && cgroup.usage() == 0 && cgroup.peak(beyond: 0) == 0)
+      #expect(throws: SystemCallError.self) { try cgroup.limit(1 << 20) }
+    }
   }
 
   @Test func firstVersion() throws {
     let path = try Self.folder([
       "memory.stat": "cache 999999\nrss 4096\nshmem 8192\nrss_huge 55\ntotal_rss 66\n",
       "memory.kmem.usage_in_bytes": "12288\n", "memory.limit_in_bytes": "9223372036854771712\n",
-      "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
+      "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", "memory.failcnt": "7\n",
     ])
     defer { Files.removeTree(path) }
     let cgroup = RunCgroup(path: path, version: .one)
@@ -45,7 +70,9 @@ import Testing
     #expect(try cgroup.limit(cgroup.usage() + 1000))
     #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("25576"))
     try "oom_kill 1\n".write(toFile: "\(path)/memory.oom_control", atomically: false, encoding: .utf8)
-    #expect(cgroup.hasKilled)
+    #expect(cgroup.kill == .around)
+    try "9\n".write(toFile: "\(path)/memory.failcnt", atomically: false, encoding: .utf8)
+    #expect(cgroup.kill == .atLimit)
     cgroup.lift()
     #expect(try Self.text("\(path)/memory.limit_in_bytes").hasPrefix("-1"))
   }

@@ -43,7 +43,11 @@ extension Run {
       phase: machine.phase.moment, hadBegun: !machine.phase.isClosingWalls, cpuTotal: limits.cpuTotal,
       lastWord: machine.lastWord)
     rule.filterKills = !plan.machine.hasListener && !plan.options.open.contains(.seccomp)
-    if meter.noteKilledByCgroup() { rule.exceededMemory = limits.memory }
+    switch meter.noteKillForMemory() {
+    case .atLimit: rule.exceededMemory = limits.memory
+    case .around: rule.lackedMemory = true
+    case .nobody, nil: break
+    }
     return rule.outcome(of: exit)
   }
 

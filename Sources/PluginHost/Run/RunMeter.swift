@@ -127,11 +127,11 @@ final class RunMeter {
 
   func killed(at now: Duration) { killed = now }
 
-  /// Whether the kernel ended the process for its memory. The report then says that it had all of it.
-  func noteKilledByCgroup() -> Bool {
-    guard cgroup?.hasKilled == true else { return false }
-    usage.peakMemoryBytes = memoryLimit
-    return true
+  /// Whom the kernel killed here for memory; nil: there is no cgroup. At its limit, the report says that the run had all of it.
+  func noteKillForMemory() -> RunCgroup.Kill? {
+    let kill = cgroup?.kill
+    if kill == .atLimit { usage.peakMemoryBytes = memoryLimit }
+    return kill
   }
 
   /// What the run used. `exit`: nil where the server didn't tell.
