@@ -84,4 +84,85 @@ import Testing
     let (best, worst) = (try #require(walled.min()), try #require(bare.max()))
     #expect(best < worst * 4, "\(walled) beside \(bare)")
   }
+
+  /// A library whose constructor touches each of its pages, in an order that reading ahead doesn't help.
+  private static let large = """
+    #include <stdint.h>
+    extern const char blob[], blob_end[];
+    __asm__(".section .rodata\\n.balign 4096\\n.globl blob\\nblob:\\n.incbin \\"" DATA "\\"\\n.globl blob_end\\nblob_end:\\n.text");
+    uint64_t touched;
+    __attribute__((constructor)) static void touch(void) {
+      uint64_t pages = (blob_end - blob) / 4096;
+      for (uint64_t page = 0; page < pages; page++) touched += blob[page * 769 % pages * 4096];
+    }
+    """
+  private static let loader = """
+    #include <dlfcn.h>
+    static int loaded;
+    __attribute__((constructor)) static void load(void) {
+      static const char *const names[] = {NAMES};
+      for (int i = 0; i < 3; i++)
+        if (dlopen(names[i], RTLD_NOW)) loaded++;
+    }
+    int count(void) { return loaded; }
+    """
+
+  private static let bare = """
+    #include <dlfcn.h>
+    int main(int count, char **arguments) {
+      void *library = dlopen(arguments[count - 1], RTLD_NOW);
+      return library ? ((int (*)(void))dlsym(library, "count"))() : 0;
+    }
+    """
+
+  /// What the host can't know before it loads the plugin.
+  @Test func whatAConstructorLoadsComesAsQuickly() async throws {
+    let folder = "/var/tmp/outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var content = Data(count: 32 << 20)
+    content.withUnsafeMutableBytes { memory in
+      for page in 0..<content.count / 4096 { memset(memory.baseAddress! + page * 4096, Int32(page & 0xff), 4096) }
+    }
+    try content.write(to: URL(fileURLWithPath: "\(folder)/data"))
+    func compile(_ source: String, _ name: String, _ options: [String]) throws {
+      try source.write(toFile: "\(folder)/\(name).c", atomically: true, encoding: .utf8)
+      let end = try Workspace.run(
+        ["-O1", "-shared", "-fPIC", "-o", "\(folder)/\(name).so"] + options + ["\(folder)/\(name).c"],
+        program: "/usr/bin/cc")
+      try #require(end.status == 0, "\(end.errors)")
+    }
+    let names = ["one", "two", "three"]
+    for name in names { try compile(Self.large, name, ["-DDATA=\"\(folder)/data\""]) }
+    let list = names.map { "\"\(folder)/\($0).so\"" }.joined(separator: ",")
+    try compile(Self.loader, "loader", ["-DNAMES=\(list)"])
+    try Self.bare.write(toFile: "\(folder)/bare.c", atomically: true, encoding: .utf8)
+    let program = try Workspace.run(["-O1", "-o", "\(folder)/bare", "\(folder)/bare.c"], program: "/usr/bin/cc")
+    try #require(program.status == 0, "\(program.errors)")
+    func dropAll() { for name in names + ["loader"] { Self.drop("\(folder)/\(name).so") } }
+    let host = try Workspace.host()
+    var policy = Policy(limits: Limits(wall: .seconds(60), cpu: .seconds(10), memory: 8 << 20))
+    policy.read = names.map { "\(folder)/\($0).so" }
+    // The server has started and its limits are proved.
+    _ = await (try await host.load("libc.so.6")).end()
+    let clock = ContinuousClock()
+    var (bare, walled) = ([Duration](), [Duration]())
+    for _ in 0..<3 {
+      dropAll()
+      let began = clock.now
+      let end = try Workspace.run(["\(folder)/loader.so"], program: "\(folder)/bare")
+      bare.append(clock.now - began)
+      try #require(end.status == 3, "\(end)")
+      dropAll()
+      let begun = clock.now
+      let plugin = try await host.load("\(folder)/loader.so", policy: policy)
+      walled.append(clock.now - begun)
+      #expect(try await plugin.call("count", "i32()").value == .signed(3))
+      let report = await plugin.end()
+      #expect(report.outcome.kind == .returned && report.usage.peakMemoryBytes <= 8 << 20, "\(report.outcome)")
+    }
+    // One that was disturbed says nothing.
+    let (best, worst) = (try #require(walled.min()), try #require(bare.max()))
+    #expect(best < worst * 4, "\(walled) beside \(bare)")
+  }
 }
