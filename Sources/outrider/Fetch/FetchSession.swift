@@ -68,7 +68,8 @@ final class FetchSession: Sendable {
   private static func tell(_ opened: FetchState.Opened, _ view: FetchView) {
     if let holder = opened.holder {
       view.say(
-        "process \(holder.pid) has the state folder; this command's is \(opened.directory) (explain --state tells of it)"
+        "process \(holder.pid) has the state folder; this command's is \(opened.directory), and "
+          + "'outrider explain ID --state \(opened.directory)' tells of its download of that number"
       )
     }
     let recovery = opened.store.recovery
