@@ -120,9 +120,10 @@ import Testing
     let folder = "/var/tmp/outrider-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    var content = Data(count: 32 << 20)
+    let pages = (32 << 20) / 4096
+    var content = Data(count: pages * 4096)
     content.withUnsafeMutableBytes { memory in
-      for page in 0..<content.count / 4096 { memset(memory.baseAddress! + page * 4096, Int32(page & 0xff), 4096) }
+      for page in 0..<pages { memset(memory.baseAddress! + page * 4096, Int32(page & 0xff), 4096) }
     }
     try content.write(to: URL(fileURLWithPath: "\(folder)/data"))
     func compile(_ source: String, _ name: String, _ options: [String]) throws {

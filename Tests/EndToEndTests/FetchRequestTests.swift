@@ -25,7 +25,8 @@ import Testing
 
   @Test func anotherServerNeverSeesThem() throws {
     let other = try Place()
-    let place = try Place { $0.handler = { _, _ in .with { $0.redirect = .to(other.origin.url("/b.bin")) } } }
+    let elsewhere = other.origin.url("/b.bin")
+    let place = try Place { $0.handler = { _, _ in .with { $0.redirect = .to(elsewhere) } } }
     let result = try place.fetch(place.origin.url("/b.bin"), "-H", "Authorization: Bearer secret", "-v")
     #expect(result.status == 0 && place.origin.requests.first?.header("Authorization") == "Bearer secret", "\(result)")
     #expect(other.origin.requests.first.map { $0.header("Authorization") == nil } == true)
