@@ -83,7 +83,8 @@ import Testing
     try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(place.folder)/v.txt"))
     versions.current.withLock { $0 = 2 }
     let result = try place.fetch(url, "--if-changed")
-    #expect(result.status == 1 && result.errors.contains("--force") && place.data("v.txt") == Data("mine".utf8), "\(result)")
+    #expect(
+      result.status == 1 && result.errors.contains("--force") && place.data("v.txt") == Data("mine".utf8), "\(result)")
     #expect(try place.fetch(url, "--force").status == 0 && place.data("v.txt") == Data("the second".utf8))
   }
 
@@ -114,7 +115,9 @@ import Testing
 
   @Test func aNameThatIsTakenIsNobodys() throws {
     let place = try Place {
-      $0.handler = { _, _ in .with { $0.setHeaders = [HeaderField("Content-Disposition", "attachment; filename=taken")] } }
+      $0.handler = { _, _ in
+        .with { $0.setHeaders = [HeaderField("Content-Disposition", "attachment; filename=taken")] }
+      }
     }
     try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(place.folder)/taken"))
     let result = try place.fetch(place.origin.url("/b.bin"), "--content-disposition")

@@ -22,7 +22,9 @@ import Testing
   private struct Unmet: Error {}
 
   private enum Expected: Equatable {
-    case complete(Int64?), refused(String), fetched
+    case complete(Int64?)
+    case refused(String)
+    case fetched
     /// Only another version, or any, in the place of the one that is there.
     case askedFor, replacing
   }
@@ -115,7 +117,8 @@ import Testing
   }
 
   @Test(arguments: [FetchMode.keep, .force, .ifChanged]) func whatNoJournalTakesIsRefused(mode: FetchMode) {
-    #expect(Self.facts(mode) { $0.rejection = TransferFailure(.notAllowed, detail: "too long") } == .refused("too long"))
+    #expect(
+      Self.facts(mode) { $0.rejection = TransferFailure(.notAllowed, detail: "too long") } == .refused("too long"))
   }
 
   @Test("an update that was interrupted goes on, and nothing else is taken for one") func interrupted() throws {
@@ -135,7 +138,8 @@ import Testing
       StoredEvent(wall: 1, job: JobID(4), kind: "published", detail: "x"),
       StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1"),
       StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1 -1 1"),
-      StoredEvent(wall: 1, kind: "named", detail: "nobody's"), StoredEvent(wall: 1, job: JobID(5), kind: "else", detail: ""),
+      StoredEvent(wall: 1, kind: "named", detail: "nobody's"),
+      StoredEvent(wall: 1, job: JobID(5), kind: "else", detail: ""),
     ]
     let memory = FetchMemory(events)
     #expect(memory.replaced == [JobID(1): version] && memory.names == [JobID(2): "x y"])

@@ -34,7 +34,9 @@ import Testing
 
   private static func run<Renderer: FetchRenderer>(_ renderer: Renderer) -> Run<Renderer> {
     var run = Run(renderer: renderer)
-    for (id, name) in [(1, "a"), (2, "b"), (3, "c")] { run.tell { $0.add(JobID(Int64(id)), name, "https://h/\(name)?t=s") } }
+    for (id, name) in [(1, "a"), (2, "b"), (3, "c")] {
+      run.tell { $0.add(JobID(Int64(id)), name, "https://h/\(name)?t=s") }
+    }
     for event in events { run.tell(event) }
     return run
   }
@@ -163,7 +165,8 @@ import Testing
     #expect(!erased.contains("%"), "rows are removed before a line is written")
     let end = run.renderer.end(run.inventory, status: 1, left: 0)
     #expect(end.last == .result("/d/e"))
-    #expect(run.renderer.redraw(run.inventory).isEmpty && run.renderer.leave().isEmpty, "nothing is drawn after the end")
+    #expect(
+      run.renderer.redraw(run.inventory).isEmpty && run.renderer.leave().isEmpty, "nothing is drawn after the end")
   }
 
   @Test func terminalRowsFitWhateverItsSize() {
@@ -174,7 +177,8 @@ import Testing
     }
     for (columns, height) in [(80, 24), (20, 10), (10, 3), (200, 100), (12, 1)] {
       let rows = FetchTerminal.rows(inventory, columns: columns, height: height)
-      #expect(rows.count <= max(1, height - 1) && rows.allSatisfy { FetchRow.width($0) < columns }, "\(columns)×\(height)")
+      #expect(
+        rows.count <= max(1, height - 1) && rows.allSatisfy { FetchRow.width($0) < columns }, "\(columns)×\(height)")
     }
   }
 
@@ -183,7 +187,8 @@ import Testing
     let lines = run.printed.compactMap { if case .object(let line) = $0 { line } else { nil } }
     #expect(
       lines.map(\.event) == [
-        "added", "added", "added", "started", "progress", "waiting", "restarted", "note", "finished", "failed", "paused",
+        "added", "added", "added", "started", "progress", "waiting", "restarted", "note", "finished", "failed",
+        "paused",
         "cancelled",
       ])
     #expect(lines.allSatisfy { $0.time == Self.time && $0.downloads == nil && $0.status == nil })

@@ -46,7 +46,8 @@ import Testing
     #expect(lines.contains("> GET /b.bin?… HTTP/1.1") && lines.contains { $0.hasPrefix("< HTTP/1.1 200") }, "\(result)")
     #expect(lines.contains { $0 == "> Cookie: (hidden)" } && lines.contains { $0 == "< Set-Cookie: (hidden)" })
     #expect(!result.errors.contains("secret"))
-    #expect(result.errors.unicodeScalars.allSatisfy { $0 == "\n" || !(0x80..<0xa0).contains($0.value) && $0.value >= 0x20 })
+    #expect(
+      result.errors.unicodeScalars.allSatisfy { $0 == "\n" || !(0x80..<0xa0).contains($0.value) && $0.value >= 0x20 })
     #expect(try place.fetch(url, "-v", "-q").status == 64)
   }
 
@@ -66,7 +67,10 @@ import Testing
     let result = try Workspace.run(["fetch", place.origin.url("/b.bin"), "-o", "-"] + state)
     #expect(result.status == 0 && result.output == "hello", "\(result)")
     let sum = try Workspace.run(
-      ["-c", "'\(Workspace.outrider)' fetch '\(place.origin.url("/a.bin"))' -q -o - \(state.joined(separator: " ")) | sha256sum"],
+      [
+        "-c",
+        "'\(Workspace.outrider)' fetch '\(place.origin.url("/a.bin"))' -q -o - \(state.joined(separator: " ")) | sha256sum",
+      ],
       program: "/bin/bash")
     let digest = Place.content.digest().map { String(format: "%02x", $0) }.joined()
     #expect(sum.output.hasPrefix(digest) && sum.errors.isEmpty, "\(sum)")
@@ -76,7 +80,8 @@ import Testing
     let wrong = try Workspace.run(["fetch", place.origin.url("/b.bin"), "-o", "-", "--sha256", zeros] + state)
     #expect(wrong.status == 1 && wrong.output.isEmpty, "\(wrong)")
     for words in [["--json"], ["--to", "/tmp"], ["--force"], ["--content-disposition"]] {
-      #expect(try Workspace.run(["fetch", place.origin.url("/b.bin"), "-o", "-"] + state + words).status == 64, "\(words)")
+      #expect(
+        try Workspace.run(["fetch", place.origin.url("/b.bin"), "-o", "-"] + state + words).status == 64, "\(words)")
     }
   }
 
@@ -163,13 +168,17 @@ import Testing
     }
     #expect(try rows().isEmpty && !Files.exists("\(place.folder)/state"), "looking makes nothing")
     #expect(try downloads("cancel", "--fetch", "1").status == 66)
-    _ = try place.fetch(place.origin.url("/b.bin"), place.origin.url("/none"), place.origin.url("/a.bin"), "--max-time", "1500ms")
+    _ = try place.fetch(
+      place.origin.url("/b.bin"), place.origin.url("/none"), place.origin.url("/a.bin"), "--max-time", "1500ms")
     #expect(try rows().map(\.state) == ["finished", "failed", "open"])
     let table = try downloads("list", "--fetch")
-    #expect(table.status == 0 && table.output.contains("\(place.folder)/b.bin") && table.output.hasPrefix("ID"), "\(table)")
+    #expect(
+      table.status == 0 && table.output.contains("\(place.folder)/b.bin") && table.output.hasPrefix("ID"), "\(table)")
     #expect(try downloads("forget", "--fetch", "3").status == 64, "it is open")
     #expect(try downloads("cancel", "--fetch", "1").status == 64, "it is over")
-    for words in [["cancel", "--fetch", "x"], ["forget", "1"], ["forget", "--fetch"], ["list", "--fetch", "--watch"]] {
+    for words in [
+      ["cancel", "--fetch", "x"], ["forget", "1"], ["forget", "--fetch"], ["list", "--fetch", "--watch"],
+    ] {
       #expect(try Workspace.run(["downloads"] + words + state).status == 64, "\(words)")
     }
     let cancelled = try downloads("cancel", "--fetch", "3", "--json")

@@ -45,7 +45,8 @@ struct FetchDownloads {
     options.isReadOnly = true
     let rows: [Row]
     if AssetStore.exists(in: directory) {
-      rows = try AssetStore(opening: directory, options: options).jobs(app: FetchPlan.app, last: Self.most).map(Row.init)
+      rows = try AssetStore(opening: directory, options: options).jobs(app: FetchPlan.app, last: Self.most).map(
+        Row.init)
     } else {
       rows = []
     }

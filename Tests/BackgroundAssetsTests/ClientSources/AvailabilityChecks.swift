@@ -1,4 +1,5 @@
 // swift-format-ignore-file: UseSynthesizedInitializer
+
 import BackgroundAssets
 import ExtensionFoundation
 

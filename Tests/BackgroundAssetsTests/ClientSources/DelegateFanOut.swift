@@ -1,4 +1,5 @@
 // swift-format-ignore-file: ReplaceForEachWithForLoop
+
 import BackgroundAssets
 
 final class Multi: NSObject, BADownloadManagerDelegate {

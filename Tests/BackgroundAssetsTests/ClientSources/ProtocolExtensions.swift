@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AvoidRetroactiveConformances
+
 import BackgroundAssets
 import os
 

@@ -16,12 +16,15 @@ import Testing
       (#"attachment; filename*=utf-8'en'%c3%a4.txt; filename="x""#, "ä.txt"),
       (#"attachment; filename*=iso-8859-1''%a3.txt"#, "£.txt"),
       // What can't be read leaves the plain one.
-      (#"attachment; filename*=koi8-r''%a3; filename="x""#, "x"), (#"attachment; filename*=UTF-8''%ff; filename=x"#, "x"),
+      (#"attachment; filename*=koi8-r''%a3; filename="x""#, "x"),
+      (#"attachment; filename*=UTF-8''%ff; filename=x"#, "x"),
       (#"attachment; filename*=UTF-8''%4; filename=x"#, "x"), (#"attachment; filename*=x; filename=y"#, "y"),
       (#"attachment; filename*="UTF-8''x"; filename=y"#, "y"), (#"attachment; filename="ä.txt""#, "ä.txt"),
-      ("attachment", nil), ("", nil), (";filename=x", nil), ("attachment; filename", nil), ("attachment; filename=", nil),
+      ("attachment", nil), ("", nil), (";filename=x", nil), ("attachment; filename", nil),
+      ("attachment; filename=", nil),
       (#"attachment; filename="x"#, nil), (#"attachment; filename="x\"#, nil), ("attachment; filename=x y", nil),
-      (#"attachment; filename="x"; filename="y""#, nil), ("attachment filename=x", nil), ("attachment;; filename=x", nil),
+      (#"attachment; filename="x"; filename="y""#, nil), ("attachment filename=x", nil),
+      ("attachment;; filename=x", nil),
     ] as [(String, String?)])
   func grammar(field: String, name: String?) { #expect(ContentDisposition.fileName(field) == name) }
 
@@ -38,12 +41,14 @@ import Testing
   @Test func random() {
     var random = SeededGenerator(seed: 11)
     let parts = [
-      "attachment", "; ", "filename", "filename*", "=", "\"", "\\", "UTF-8''", "%2f", "%00", "%", "..", "/", "\u{202e}", "a",
+      "attachment", "; ", "filename", "filename*", "=", "\"", "\\", "UTF-8''", "%2f", "%00", "%", "..", "/", "\u{202e}",
+      "a",
       "ä", "\u{1b}", String(repeating: "x", count: 300),
     ]
     for _ in 0..<30_000 {
       let text =
-        "attachment; filename" + (0..<Int.random(in: 1...14, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+        "attachment; filename"
+        + (0..<Int.random(in: 1...14, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
         .joined()
       guard let name = ContentDisposition.fileName(text).flatMap({ SafeFileName.from(name: $0) }) else { continue }
       #expect(!name.isEmpty && name.utf8.count <= 200 && name.first != "." && name.first != "-")

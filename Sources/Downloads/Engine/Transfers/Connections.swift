@@ -19,7 +19,8 @@ final class Connections: EnginePart, TransportClient {
     if !segment.request.dropsCredentials {
       // A challenge that was answered since counts for more than what the client had said before.
       headers += specification.headers.filter { header in
-        RequestFields.mayBeSet(header.name) && !(segment.request.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
+        RequestFields.mayBeSet(header.name)
+          && !(segment.request.hasBecomeGet && header.name.lowercased().hasPrefix("content-"))
           && !answer.contains { $0.name.lowercased() == header.name.lowercased() }
       }
     }
