@@ -142,7 +142,8 @@ import Testing
       ("\(zeros)  c.bin\n\(right)  b.bin\n", 0, ""),
     ] as [(String, Int32, String)] {
       let result = try place.fetch(url, "--checksums", try list(text))
-      #expect(result.status == status && result.errors.contains(says), "\(text): \(result)")
+      #expect(
+        result.status == status && (says.isEmpty || result.errors.contains(says)), "\(text): \(result)")
       #expect((place.data("b.bin") != nil) == (status == 0))
     }
     let named = try place.fetch(url, "--checksums", "\(place.folder)/SUMS", "-o", "x")
