@@ -177,7 +177,7 @@ import Testing
     let report = try JSONDecoder().decode(Report.self, from: Data(json.output.utf8))
     #expect(json.code == 65 && report.app == nil && report.findings.errors.keys == ["CFBundleName", "BAManifestURL"])
     let none = try Tool.run(Self.outrider, ["bundle", "check", "\(scratch.path)/None.app", "--json"])
-    #expect(none.code == 66 && none.output.contains("\"status\" : 66"))
+    #expect(none.code == 66 && none.output.contains("\"status\":66"))
   }
 
   @Test("The example of docs/bundles.md works as it stands there")

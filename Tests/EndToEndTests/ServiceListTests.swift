@@ -139,7 +139,7 @@ import Testing
     }
     let busy = try service.run("apps", "--json")
     #expect(busy.status == 75 && busy.errors.contains("the database is busy; try again"), "\(busy)")
-    #expect(busy.output.contains("\"status\" : 75"), "\(busy)")
+    #expect(busy.output.contains("\"status\":75"), "\(busy)")
     let refused = try service.run("uninstall", "a")
     #expect(
       refused.status == 1 && refused.errors.contains("allowed") && !refused.errors.contains("\u{1b}"), "\(refused)")

@@ -124,7 +124,7 @@ import Testing
     try FileManager.default.removeItem(atPath: place.program)
     let end = try place.command("apps", "--json")
     #expect(end.status == 69 && end.errors.contains("\(place.program): No such file"), "\(end)")
-    #expect(end.errors.contains("OUTRIDER_SERVICE") && end.output.contains("\"status\" : 69"), "\(end)")
+    #expect(end.errors.contains("OUTRIDER_SERVICE") && end.output.contains("\"status\":69"), "\(end)")
   }
 
   @Test("a service that never gets ready is waited for only so long") func hangs() throws {
