@@ -5,16 +5,16 @@ internal import LinuxSystem
 internal import PropertyLists
 
 /// What an app is made of, by paths.
-public struct AppParts: Sendable {
-  public var executable: String
+package struct AppParts: Sendable {
+  package var executable: String
   /// A shared library, or an `.appex` folder that is complete.
-  public var `extension`: String
+  package var `extension`: String
   /// A property list, or a YAML file with the keys that `outrider bundle create --help` lists.
-  public var info: String
+  package var info: String
   /// A property list with the app's groups, as Xcode keeps it; nil: those of `info`.
-  public var entitlements: String?
+  package var entitlements: String?
 
-  public init(executable: String, extension: String, info: String, entitlements: String? = nil) {
+  package init(executable: String, extension: String, info: String, entitlements: String? = nil) {
     self.executable = executable
     self.extension = `extension`
     self.info = info
@@ -30,7 +30,7 @@ extension AppBundle {
   ///   - path: where the app is to be, for example `build/Sessions.app`.
   ///   - isReplacing: what has that name already is removed; otherwise that is an error.
   /// - Returns: what the app is, and the warnings.
-  public static func create(
+  package static func create(
     at path: String, from parts: AppParts, isDevelopment: Bool = false, isReplacing: Bool = false
   ) throws(BundleError) -> (AppDescription, [Finding]) {
     try AppAssembly(path: path, parts: parts, isDevelopment: isDevelopment).run(isReplacing: isReplacing)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxSystem
 
 /// An app as a folder: `Name.app` with its `Info.plist`, executable and extension.
-public enum AppBundle {
+package enum AppBundle {
   /// Reads a `Name.app` folder, in the layout of iOS or of macOS (`Contents/`), and holds it against sections 3.1 to 3.3 of the
   /// specification, L9 and L16: every violation at once.
   ///
@@ -13,7 +13,7 @@ public enum AppBundle {
   ///
   /// - Parameter isDevelopment: plain http to loopback hosts is allowed (L17).
   /// - Returns: the description is nil where there is an error among the findings.
-  public static func check(
+  package static func check(
     at path: String, isDevelopment: Bool, limits: BundleLimits = BundleLimits()
   ) -> (AppDescription?, [Finding]) {
     if let identity = try? Files.identity(of: path), identity.isRegularFile {

@@ -6,14 +6,14 @@ internal import LinuxSystem
 ///
 /// Every operation is atomic: whoever is killed leaves the old state or the new one, and files that `sweep(keeping:)` removes.
 /// Calls block, for as long as copying takes; any thread and any process may make them at the same time.
-public struct AppInstaller: Sendable {
-  public let root: String
-  public var limits: BundleLimits
+package struct AppInstaller: Sendable {
+  package let root: String
+  package var limits: BundleLimits
   /// Plain http to loopback hosts is allowed (L17).
-  public var isDevelopment: Bool
+  package var isDevelopment: Bool
 
   /// - Parameter root: the folder of all apps; made when the first one is placed.
-  public init(root: String, isDevelopment: Bool, limits: BundleLimits = BundleLimits()) {
+  package init(root: String, isDevelopment: Bool, limits: BundleLimits = BundleLimits()) {
     self.root = root
     self.isDevelopment = isDevelopment
     self.limits = limits
@@ -22,7 +22,7 @@ public struct AppInstaller: Sendable {
   /// Installs or updates an app: `stage(from:)` and `place(_:sharedGroups:)` in one.
   ///
   /// - Parameter sharedGroups: app groups of other apps that this one may share (L16).
-  public func place(from path: String, sharedGroups: Set<String> = []) throws(BundleError) -> PlacedApp {
+  package func place(from path: String, sharedGroups: Set<String> = []) throws(BundleError) -> PlacedApp {
     try place(try stage(from: path), sharedGroups: sharedGroups)
   }
 
@@ -31,7 +31,7 @@ public struct AppInstaller: Sendable {
   ///
   /// - Parameter path: a `Name.app` folder, or an archive (tar with any usual compression, zip) that has one at its top or one
   ///   folder deep.
-  public func stage(from path: String) throws(BundleError) -> StagedApp {
+  package func stage(from path: String) throws(BundleError) -> StagedApp {
     let source = try BundleSource(path)
     // What needn't be copied to be refused.
     if case .folder(let folder) = source { _ = try checked(folder, subject: path) }
@@ -61,7 +61,7 @@ public struct AppInstaller: Sendable {
 
   /// Puts a staged app in place, and makes it the version that counts. An app with the same identifier is updated; its former
   /// version stays beside it until `sweep(keeping:)`, also where both have the same number.
-  public func place(_ staged: consuming StagedApp, sharedGroups: Set<String> = []) throws(BundleError) -> PlacedApp {
+  package func place(_ staged: consuming StagedApp, sharedGroups: Set<String> = []) throws(BundleError) -> PlacedApp {
     let root = try AppsRoot(self.root, isCreating: true)
     let lock = try root.locked()
     defer { lock.end() }
@@ -73,7 +73,7 @@ public struct AppInstaller: Sendable {
   /// it count, `sweep(keeping:)` removes it unless it is kept. Groups of apps that are still being installed are theirs as well.
   ///
   /// - Parameter registering: called before anybody can sweep it.
-  public func prepare(
+  package func prepare(
     _ staged: consuming StagedApp, sharedGroups: Set<String> = [], registering: (PlacedApp) -> Void
   ) throws(BundleError) -> PlacedApp {
     let root = try AppsRoot(self.root, isCreating: true)
@@ -88,7 +88,7 @@ public struct AppInstaller: Sendable {
   /// Makes a version of an app the one that counts, by one rename. Idempotent.
   ///
   /// - Parameter version: the name of its folder, the last but one part of `PlacedApp.path`.
-  public func activate(_ identifier: String, version: String) throws(BundleError) {
+  package func activate(_ identifier: String, version: String) throws(BundleError) {
     guard BundleNames.isIdentifier(identifier) else { throw BundleError(.notInstalled, identifier, "isn't installed") }
     let root = try AppsRoot(self.root, isCreating: false)
     let lock = try root.locked()
@@ -97,7 +97,7 @@ public struct AppInstaller: Sendable {
   }
 
   /// Every version of every app, also those that don't count (yet).
-  public func versions() -> [PlacedApp] {
+  package func versions() -> [PlacedApp] {
     guard let root = try? AppsRoot(root, isCreating: false) else { return [] }
     return versions(root)
   }
@@ -118,7 +118,7 @@ public struct AppInstaller: Sendable {
   }
 
   /// Removes an app with all its versions. Processes that run go on with the files that they have open.
-  public func remove(_ identifier: String) throws(BundleError) {
+  package func remove(_ identifier: String) throws(BundleError) {
     guard let root = try? AppsRoot(self.root, isCreating: false), BundleNames.isIdentifier(identifier) else {
       throw BundleError(.notInstalled, identifier, "isn't installed")
     }
@@ -142,13 +142,13 @@ public struct AppInstaller: Sendable {
   }
 
   /// What is installed, and why something that looks like an app can't be read.
-  public struct Inventory: Sendable {
-    public var apps: [PlacedApp] = []
-    public var problems: [BundleError] = []
+  package struct Inventory: Sendable {
+    package var apps: [PlacedApp] = []
+    package var problems: [BundleError] = []
   }
 
   /// Every installed app, by identifier. A folder of apps that doesn't exist yet is an empty one.
-  public func inventory() -> Inventory {
+  package func inventory() -> Inventory {
     do throws(BundleError) {
       return inventory(try AppsRoot(root, isCreating: false))
     } catch {
@@ -169,10 +169,10 @@ public struct AppInstaller: Sendable {
   }
 
   /// Every installed app that can be read, by identifier; see `inventory()` for the others.
-  public func installed() -> [PlacedApp] { inventory().apps }
+  package func installed() -> [PlacedApp] { inventory().apps }
 
   /// The installed app of that identifier.
-  public func current(_ identifier: String) -> PlacedApp? {
+  package func current(_ identifier: String) -> PlacedApp? {
     guard BundleNames.isIdentifier(identifier), let root = try? AppsRoot(root, isCreating: false) else { return nil }
     return (try? AppFolder(root, identifier).current()) ?? nil
   }
@@ -181,12 +181,12 @@ public struct AppInstaller: Sendable {
   /// alone, and so is whatever isn't of this type's making.
   ///
   /// - Parameter keeping: paths of bundles that are still in use (`PlacedApp.path`).
-  public func sweep(keeping: Set<String> = []) { sweep { keeping } }
+  package func sweep(keeping: Set<String> = []) { sweep { keeping } }
 
   /// Likewise; `keeping` is asked when nobody can prepare or place anything any more.
   ///
   /// - Parameter identifier: The app whose versions are looked at; nil: all of them.
-  public func sweep(_ identifier: String? = nil, keeping: () -> Set<String>) {
+  package func sweep(_ identifier: String? = nil, keeping: () -> Set<String>) {
     guard let root = try? AppsRoot(root, isCreating: false), let lock = try? root.locked() else { return }
     defer { lock.end() }
     let keeping = keeping()

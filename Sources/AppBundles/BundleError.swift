@@ -1,6 +1,6 @@
 /// Why a bundle wasn't read, made, placed or removed. Nothing has changed, unless `reason` says so.
-public struct BundleError: Error, Sendable, Equatable, CustomStringConvertible {
-  public enum Code: String, Sendable {
+package struct BundleError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Code: String, Sendable {
     /// Nothing is at the given path, or it can't be read.
     case unreadable
     /// What is there is neither an app nor an archive with exactly one.
@@ -23,16 +23,16 @@ public struct BundleError: Error, Sendable, Equatable, CustomStringConvertible {
     case systemRefused
   }
 
-  public var code: Code
+  package var code: Code
   /// A path or an identifier.
-  public var subject: String
+  package var subject: String
   /// The rest of a sentence that begins with the subject.
-  public var reason: String
-  public var remedy: String?
+  package var reason: String
+  package var remedy: String?
   /// Everything that the check found, warnings included; not empty where `code` is `.invalid`.
-  public var findings: [Finding]
+  package var findings: [Finding]
 
-  public init(
+  package init(
     _ code: Code, _ subject: String, _ reason: String, remedy: String? = nil, findings: [Finding] = []
   ) {
     self.code = code
@@ -42,5 +42,5 @@ public struct BundleError: Error, Sendable, Equatable, CustomStringConvertible {
     self.findings = findings
   }
 
-  public var description: String { "\(subject): \(reason)" + (remedy.map { "; \($0)" } ?? "") }
+  package var description: String { "\(subject): \(reason)" + (remedy.map { "; \($0)" } ?? "") }
 }

@@ -13,5 +13,6 @@ public struct BundleLimits: Sendable, Equatable {
   /// Bytes that an archive may unpack to whatever its ratio is.
   public var freeBytes: Int64 = 64 << 20
 
+  /// Creates the limits that an installation has by default.
   public init() {}
 }

@@ -1,21 +1,21 @@
 /// One thing that a bundle has otherwise than it must be (spec, section 3.3).
-public struct Finding: Sendable, Equatable, Codable {
-  public enum Severity: String, Sendable, Codable {
+package struct Finding: Sendable, Equatable, Codable {
+  package enum Severity: String, Sendable, Codable {
     /// An app with one isn't installed.
     case error
     case warning
   }
 
-  public var severity: Severity
+  package var severity: Severity
   /// Which file of the bundle, by its path within it, for example `Info.plist`; empty: the bundle as a whole.
-  public var file: String
+  package var file: String
   /// A key of that file; keys within a dictionary are behind a dot. Empty: the file as a whole.
-  public var key: String
-  public var expected: String
-  public var found: String
-  public var remedy: String?
+  package var key: String
+  package var expected: String
+  package var found: String
+  package var remedy: String?
 
-  public init(
+  package init(
     _ severity: Severity = .error, file: String, key: String = "", expected: String, found: String,
     remedy: String? = nil
   ) {
@@ -30,7 +30,7 @@ public struct Finding: Sendable, Equatable, Codable {
 
 extension Finding {
   /// In one sentence, for example `Info.plist: BAManifestURL: expected an https URL with a host, found nothing`.
-  public var text: String {
+  package var text: String {
     let place = [file, key].filter { !$0.isEmpty }.joined(separator: ": ")
     return (place.isEmpty ? "" : place + ": ") + "expected \(expected), found \(found)"
   }

@@ -1,14 +1,14 @@
 /// Which app groups an app may have: a group belongs to the app that was installed with it first (L16).
-public enum GroupOwnership {
-  public struct Conflict: Sendable, Equatable {
-    public var group: String
+package enum GroupOwnership {
+  package struct Conflict: Sendable, Equatable {
+    package var group: String
     /// The identifiers of the apps that have it, sorted.
-    public var owners: [String]
+    package var owners: [String]
   }
 
   /// Groups of other apps that `app` declares and that the installation doesn't say to share, sorted. An app that had the group
   /// before keeps it: an installation that once shared it needn't say so again.
-  public static func conflicts(
+  package static func conflicts(
     of app: AppDescription, among installed: [AppDescription], sharing shared: Set<String>
   ) -> [Conflict] {
     let before = Set(installed.first { $0.identifier == app.identifier }?.appGroups ?? [])

@@ -1,14 +1,19 @@
 /// A server's question who asks, as it crosses to an extension (B71).
 public struct ChallengeDescription: Sendable, Equatable {
+  /// The server that asks.
   public var host: String
+  /// Its port, 1 to 65535.
   public var port: Int32
   /// The scheme of the URL, or the kind of a proxy.
   public var protocolName: String
+  /// The realm that the server named; empty where it named none.
   public var realm: String
   /// One of the `NSURLAuthenticationMethod…` strings.
   public var authenticationMethod: String
+  /// How many answers to this challenge the server has refused.
   public var previousFailureCount: Int64
 
+  /// Creates a challenge of its parts.
   public init(
     host: String, port: Int32, protocolName: String, realm: String, authenticationMethod: String,
     previousFailureCount: Int64
@@ -32,12 +37,16 @@ public struct ChallengeDecision: Sendable, Equatable {
     case rejectProtectionSpace = 3
   }
 
+  /// A user's name and password. Its description shows neither.
   public struct Credential: Sendable, Equatable {
     /// Bytes of UTF-8; neither has a NUL.
     public static let longestUser = 255
+    /// Bytes of UTF-8 that a password may have.
     public static let longestPassword = 1023
 
+    /// At most 255 bytes of UTF-8.
     public let user: String
+    /// At most 1,023 bytes of UTF-8.
     public let password: String
 
     /// nil for what no extension can answer.
@@ -50,6 +59,7 @@ public struct ChallengeDecision: Sendable, Equatable {
     }
   }
 
+  /// What is done with the challenge.
   public let disposition: Disposition
   /// Only with `useCredential`; nil there means to go on without one.
   public let credential: Credential?

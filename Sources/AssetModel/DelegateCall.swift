@@ -9,6 +9,7 @@ public enum DelegateCall: Sendable, Equatable {
   /// `path`: as the extension sees it.
   case finished(Download, path: String)
 
+  /// The download that the event is about.
   public var download: Download {
     switch self {
     case .began(let download), .paused(let download), .progress(let download, _, _), .challenge(let download, _),

@@ -1,9 +1,13 @@
 /// One transfer that an extension asked for, as a plain value. Nothing in it has been checked: see `DownloadRules`.
 public struct Download: Sendable, Equatable {
+  /// One field of a request's head.
   public struct Header: Sendable, Equatable {
+    /// The field's name, a token (RFC 9110, section 5.1).
     public var name: String
+    /// The field's value, without line ends.
     public var value: String
 
+    /// Creates a field.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
@@ -14,21 +18,28 @@ public struct Download: Sendable, Equatable {
   public var identifier: String
   /// A UUID given by the host; empty until then.
   public var uniqueIdentifier: String
+  /// Absolute; https, or http to this machine in development mode. At most 8,192 bytes.
   public var url: String
   /// Empty means GET.
   public var method: String
+  /// What is sent with the request, at most 64 KiB.
   public var body: [UInt8]
+  /// At most 64 of them, with 16 KiB of names and values together.
   public var headers: [Header]
+  /// The group whose container the file goes to; the extension has to be a member of it.
   public var applicationGroupIdentifier: String
   /// Bytes that the transfer will have, or nil where the client doesn't know (the initializers of 16.1).
   public var fileSize: Int64?
+  /// Whether the app isn't launched before this is settled.
   public var isEssential: Bool
+  /// Which of an app's downloads goes first: -100 to 100, higher first.
   public var priority: Int64
   /// The download of the app's manifest (L5).
   public var isManifest: Bool
   /// The raw value of `BADownload.State`.
   public var state: Int32
 
+  /// Creates a download. Nothing is checked: `DownloadRules` does that.
   public init(
     identifier: String, uniqueIdentifier: String = "", url: String, method: String = "", body: [UInt8] = [],
     headers: [Header] = [], applicationGroupIdentifier: String, fileSize: Int64?, isEssential: Bool = false,
@@ -51,10 +62,14 @@ public struct Download: Sendable, Equatable {
 
 /// A download that the rules refused, with the raw value of its `BAErrorCode` and a sentence for people.
 public struct RejectedDownload: Sendable, Equatable, Codable, Error {
+  /// Of the download that was rejected.
   public var identifier: String
+  /// The raw value of a `BAErrorCode`.
   public var code: Int32
+  /// One sentence for people.
   public var reason: String
 
+  /// Creates a rejection.
   public init(identifier: String, code: Int32, reason: String) {
     self.identifier = identifier
     self.code = code
@@ -64,10 +79,13 @@ public struct RejectedDownload: Sendable, Equatable, Codable, Error {
 
 /// An error as it crosses to an extension: domain, code and description of an `NSError`.
 public struct ErrorDescription: Sendable, Equatable {
+  /// An error domain, for example `NSURLErrorDomain`.
   public var domain: String
+  /// The code within `domain`.
   public var code: Int64
   public var description: String
 
+  /// Creates a description of an error.
   public init(domain: String, code: Int64, description: String) {
     self.domain = domain
     self.code = code

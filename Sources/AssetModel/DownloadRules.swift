@@ -2,21 +2,28 @@
 public struct DownloadRules: Sendable {
   /// Bytes of UTF-8 that an identifier may have.
   public static let longestIdentifier = 1024
+  /// Bytes that a URL may have.
   public static let longestURL = 8192
   /// Bytes of a method, a body, and of the names and values of all headers together: a download is kept and sent, so it
   /// has to have an end.
   public static let longestMethod = 32
+  /// Bytes that a request's body may have.
   public static let longestBody = 64 << 10
+  /// Fields that a request may have.
   public static let maxHeaders = 64
+  /// Bytes that the names and values of all fields may have together.
   public static let longestHeaders = 16 << 10
+  /// Priorities of an app's downloads.
   public static let priorities: ClosedRange<Int64> = -100...100
 
   /// nil: the extension has no bundle, and every group maps to the one container that it was given.
   public var applicationGroups: Set<String>?
+  /// The content request that is answered; nil for what is scheduled at another time.
   public var request: ContentRequestKind?
   /// Development mode: plain http to this machine (L9).
   public var allowsPlainHTTPToLoopback: Bool
 
+  /// Creates the rules for one answer.
   public init(
     applicationGroups: Set<String>? = nil, request: ContentRequestKind?, allowsPlainHTTPToLoopback: Bool = false
   ) {
@@ -25,18 +32,22 @@ public struct DownloadRules: Sendable {
     self.allowsPlainHTTPToLoopback = allowsPlainHTTPToLoopback
   }
 
+  /// What became of an answer.
   public struct Verdict: Sendable, Equatable {
+    /// What may be scheduled: essential ones first, then by priority, then by identifier.
     public var accepted: [Download] = []
+    /// What may not, each with its reason.
     public var rejected: [RejectedDownload] = []
     /// The downloads of `rejected`, in the same order; shorter where an answer was too long to hold them.
     public var rejectedDownloads: [Download] = []
 
+    /// Creates an empty verdict.
     public init() {}
   }
 
   /// Splits an answer. The accepted ones come in the order in which they would be transferred (B46, B51): essential
   /// first, then by priority, then by identifier.
-  public func validate(_ answer: [Download]) -> Verdict {
+  package func validate(_ answer: [Download]) -> Verdict {
     var verdict = Verdict()
     var seen: Set<String> = []
     for download in answer {
@@ -60,7 +71,7 @@ public struct DownloadRules: Sendable {
   }
 
   /// The first rule of the table of misuse (spec 6.2) that a download breaks.
-  public func rejectionReason(for download: Download) -> RejectedDownload? {
+  package func rejectionReason(for download: Download) -> RejectedDownload? {
     func reject(_ code: Int32, _ reason: String) -> RejectedDownload {
       RejectedDownload(identifier: download.identifier, code: code, reason: reason)
     }

@@ -1,7 +1,7 @@
 /// Makes hostile text fit for a terminal: nothing that it prints can move a cursor, reorder a line or fill a screen.
-public enum Printable {
+package enum Printable {
   /// `text` on one line, with control and direction characters as `\u{…}`, cut at `limit` characters.
-  public static func text(_ text: some StringProtocol, limit: Int = 200) -> String {
+  package static func text(_ text: some StringProtocol, limit: Int = 200) -> String {
     var result = ""
     var count = 0
     for scalar in text.unicodeScalars {

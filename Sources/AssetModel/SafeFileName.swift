@@ -1,25 +1,25 @@
 /// A file name made from the last part of a URL's path; nothing in it can leave its directory or deceive an eye.
-public enum SafeFileName {
+package enum SafeFileName {
   /// Bytes; filesystems take 255, and the rest is for what others append.
   static let longest = 200
   private static let longestExtension = 20
 
   /// Of an absolute URL, as text that nobody has checked: whatever it is, what comes out is a name.
-  public static func from(url: String) -> String {
+  package static func from(url: String) -> String {
     let text = url.prefix { $0 != "?" && $0 != "#" }
     let behindScheme = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text
     return from(path: String(behindScheme.drop { $0 != "/" }))
   }
 
   /// Of a URL's path, percent-encoded as in the URL.
-  public static func from(path: String) -> String {
+  package static func from(path: String) -> String {
     let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? path.utf8[...]
     return safe(String(decoding: decoded(last), as: UTF8.self)) ?? "download"
   }
 
   /// Of a name that somebody else chose, as it is meant to be read: its last part, whichever slash is before that. nil:
   /// nothing of it is left.
-  public static func from(name: String) -> String? {
+  package static func from(name: String) -> String? {
     name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last.flatMap { safe(String($0)) }
   }
 

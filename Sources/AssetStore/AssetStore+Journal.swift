@@ -3,6 +3,13 @@ internal import GRDB
 internal import LinuxSystem
 
 extension AssetStore: DownloadJournal {
+  /// Adds jobs in one transaction.
+  ///
+  /// - Parameters:
+  ///   - specifications: What is asked for.
+  ///   - now: When that is.
+  /// - Returns: One result for each specification, in their order.
+  /// - Throws: `StoreError`; nothing was added then.
   public func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
     for specification in specifications { try ColumnLimits.check(specification) }
     var devices: [Exact: UInt64?] = [:]
@@ -15,6 +22,10 @@ extension AssetStore: DownloadJournal {
     }
   }
 
+  /// Writes changes in one transaction.
+  ///
+  /// - Parameter changes: In the order in which they happened.
+  /// - Throws: `StoreError`; none of them was written then.
   public func commit(_ changes: [JournalChange]) throws {
     let now = options.wallClock()
     try write { database in
@@ -39,9 +50,18 @@ extension AssetStore: DownloadJournal {
     if job.state == .finished { try FileRow.insert(job, database, now) }
   }
 
+  /// A job by its number.
+  ///
+  /// - Parameter id: Of the job.
+  /// - Returns: The job; nil where there is none.
+  /// - Throws: `StoreError` where it can't be read.
   public func job(_ id: JobID) throws -> JobRecord? { try jobs([id]).first }
 
   /// One transaction costs more than a row.
+  ///
+  /// - Parameter ids: The jobs to read.
+  /// - Returns: Those that there are.
+  /// - Throws: `StoreError` where they can't be read.
   public func jobs(_ ids: [JobID]) throws -> [JobRecord] {
     try read { database in
       let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE id = ?")
@@ -52,6 +72,13 @@ extension AssetStore: DownloadJournal {
     }
   }
 
+  /// A job by the name that its app gave it.
+  ///
+  /// - Parameters:
+  ///   - app: The app.
+  ///   - identifier: The app's name for it.
+  /// - Returns: The job; nil where there is none.
+  /// - Throws: `StoreError` where it can't be read.
   public func job(app: String, identifier: String) throws -> JobRecord? {
     var found: JobRecord?
     try newestJobs(app: app, identifiers: CollectionOfOne(identifier)) { _, record in found = record }
@@ -59,7 +86,7 @@ extension AssetStore: DownloadJournal {
   }
 
   /// The newest job of each identifier that has one, with the identifier's place in the sequence.
-  public func newestJobs(app: String, identifiers: some Sequence<String>, _ body: (Int, JobRecord) -> Void) throws {
+  package func newestJobs(app: String, identifiers: some Sequence<String>, _ body: (Int, JobRecord) -> Void) throws {
     try read { database in
       let row = try database.query(
         "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
@@ -72,7 +99,7 @@ extension AssetStore: DownloadJournal {
   }
 
   /// The newest jobs of an app, oldest first.
-  public func jobs(app: String, last count: Int) throws(StoreError) -> [JobRecord] {
+  package func jobs(app: String, last count: Int) throws(StoreError) -> [JobRecord] {
     try read { database in
       let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE app = ? ORDER BY id DESC LIMIT ?")
         .bind(Array(app.utf8)).bind(count)
@@ -82,6 +109,10 @@ extension AssetStore: DownloadJournal {
     }
   }
 
+  /// Every job that isn't settled, in the order of their numbers.
+  ///
+  /// - Parameter body: Called once for each, within the transaction: it mustn't use the store.
+  /// - Throws: `StoreError` where they can't be read.
   public func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
     try read { database in
       let rows = try database.query(
@@ -119,5 +150,9 @@ extension AssetStore: DownloadJournal {
     }
   }
 
+  /// What is remembered of origins.
+  ///
+  /// - Returns: All of them.
+  /// - Throws: `StoreError` where they can't be read.
   public func origins() throws -> [OriginRecord] { try read(OriginRow.all) }
 }

@@ -7,9 +7,11 @@ internal import Synchronization
 ///
 /// Any thread may call it; writers take turns, readers don't wait for them.
 public final class AssetStore: Sendable {
+  /// How a store is opened, and what it keeps.
   public struct Options: Sendable {
     /// Puts a damaged database aside and starts an empty one.
     public var startFresh = false
+    /// Downloads that an app may have open at a time.
     public var maxOpenJobsPerApp = 1000
     /// Looks without changing anything, beside a process that has the store.
     public var isReadOnly = false
@@ -17,14 +19,18 @@ public final class AssetStore: Sendable {
     public var backupInterval: Int64 = 3_600_000_000_000
     /// What is kept at most, the newest: attempts of a job, runs of an app, events in all.
     public var keptAttempts = 20
+    /// Runs of an extension that are kept for each app; the newest.
     public var keptRuns = 100
+    /// Events that are kept in all; the newest.
     public var keptEvents = 10_000
     /// Nanoseconds since 1970; for names of copies and the age of backups.
     public var wallClock: @Sendable () -> Int64 = { WallClock.now() }
 
+    /// Creates the options that a service has.
     public init() {}
   }
 
+  /// The database's name within the state folder.
   public static let databaseName = "downloads.sqlite"
 
   /// The name of the database file.
@@ -38,6 +44,12 @@ public final class AssetStore: Sendable {
   private let lock: Mutex<StoreLock?>
 
   /// Opens the store in `directory`, which belongs to this user alone, and makes it where there is none.
+  ///
+  /// - Parameters:
+  ///   - directory: The state folder. It is made, with mode 0700, where it is missing.
+  ///   - options: How it is opened.
+  /// - Throws: `StoreError.heldBy` where another process has it, `.unusable`, `.corrupt` or `.newer` where it can't
+  ///   be used, and `.full` or `.failing` for its volume.
   public init(opening directory: String, options: Options = Options()) throws(StoreError) {
     try StateFolder.check(directory)
     path = "\(directory)/\(Self.databaseName)"
@@ -53,6 +65,9 @@ public final class AssetStore: Sendable {
   }
 
   /// Whether there is a store in `directory`, or the backup of one that is gone.
+  ///
+  /// - Parameter directory: The state folder.
+  /// - Returns: Whether opening it would find something.
   public static func exists(in directory: String) -> Bool {
     let path = "\(directory)/\(databaseName)"
     return Files.exists(path) || !Backups(path: path).all.isEmpty
@@ -60,6 +75,8 @@ public final class AssetStore: Sendable {
 
   /// Makes a backup, ends everything that is open, and lets go of the folder; the next call fails. A store that is dropped
   /// without it counts as one whose process died: the next opening looks at every page.
+  ///
+  /// - Throws: `StoreError` where what is left can't be written; the store is closed all the same.
   public func close() throws(StoreError) {
     do {
       if !options.isReadOnly {

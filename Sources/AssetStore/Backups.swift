@@ -44,7 +44,7 @@ extension AssetStore {
   /// Makes a backup if the last one is older than the options say: for a quiet moment, since it copies the whole database.
   /// Returns whether one was made.
   @discardableResult
-  public func backUpIfDue() throws(StoreError) -> Bool {
+  package func backUpIfDue() throws(StoreError) -> Bool {
     let now = options.wallClock()
     // A clock that was set back doesn't postpone the next backup for years.
     if let last = Backups(path: path).all.first?.made, now >= last, now - last < options.backupInterval { return false }

@@ -1,28 +1,28 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
 internal import Synchronization
 
 /// A settled job that someone has to be told of, exactly once.
-public struct Delivery: Sendable, Equatable {
-  public enum State: Int64, Sendable {
+package struct Delivery: Sendable, Equatable {
+  package enum State: Int64, Sendable {
     case due
     /// Journalled before the call: the recipient may have been told.
     case begun
     case acknowledged
   }
 
-  public var job: JobID
-  public var generation: Int
-  public var state: State
+  package var job: JobID
+  package var generation: Int
+  package var state: State
   /// Who was called last, and how often someone was.
-  public var recipient: String?
-  public var calls: Int
+  package var recipient: String?
+  package var calls: Int
   /// Whether the recipient took the file, once that is known.
-  public var fileMoved: Bool?
+  package var fileMoved: Bool?
 }
 
 /// What to do with the file once its delivery is over.
-public enum Handover: Sendable, Equatable {
+package enum Handover: Sendable, Equatable {
   /// The recipient took it.
   case consumed
   /// The callback returned and left it: it is to be deleted.
@@ -34,7 +34,7 @@ public enum Handover: Sendable, Equatable {
 extension AssetStore {
   /// Due and begun deliveries in the order in which jobs were added. A begun one that is found when the service starts has a
   /// recipient that may be dead: see `recipientDied`.
-  public func deliveries() throws(StoreError) -> [Delivery] {
+  package func deliveries() throws(StoreError) -> [Delivery] {
     try read { database in
       let rows = try database.query("\(Self.selection) WHERE acknowledged = 0 ORDER BY job")
       var all: [Delivery] = []
@@ -43,12 +43,12 @@ extension AssetStore {
     }
   }
 
-  public func delivery(of job: JobID) throws(StoreError) -> Delivery? {
+  package func delivery(of job: JobID) throws(StoreError) -> Delivery? {
     try read { try Self.delivery(of: job, $0) }
   }
 
   /// Before the call. Throws `wrongState` unless the delivery is due: there is one recipient at a time.
-  public func beginDelivery(of job: JobID, to recipient: String) throws(StoreError) {
+  package func beginDelivery(of job: JobID, to recipient: String) throws(StoreError) {
     let recipient = ColumnLimits.cut(recipient)
     try write { database in
       if let file = try FileRow.all(database, "WHERE job = \(job.number) AND state = 0").first?.id,
@@ -64,7 +64,7 @@ extension AssetStore {
   }
 
   /// The callback returned. From now on the delivery is never made again.
-  public func acknowledgeDelivery(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
+  package func acknowledgeDelivery(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
     try write { database in
       try Self.end(job, fileMoved, database)
       return fileMoved ? .consumed : .delete
@@ -72,7 +72,7 @@ extension AssetStore {
   }
 
   /// The recipient ended before its callback returned. Moving the file away was the commit.
-  public func recipientDied(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
+  package func recipientDied(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
     try write { database in
       if fileMoved {
         try Self.end(job, true, database)
@@ -86,13 +86,13 @@ extension AssetStore {
   }
 
   /// For a caller that keeps its own row of each download: no settled transfer of that name is delivered any more.
-  public func acknowledgeDeliveries(app: String, identifier: String) throws(StoreError) {
+  package func acknowledgeDeliveries(app: String, identifier: String) throws(StoreError) {
     try write { try Self.acknowledge(app, identifier, $0) }
   }
 
   /// Deliveries of which the service has no row any more are over. Returns the open transfers without a row: nobody is told
   /// of those either, so that they are the caller's to cancel.
-  public func endUnscheduled() throws(StoreError) -> [JobID] {
+  package func endUnscheduled() throws(StoreError) -> [JobID] {
     let isUnscheduled = """
       NOT EXISTS
         (SELECT 1 FROM scheduled WHERE scheduled.app = jobs.app AND scheduled.identifier = CAST(jobs.identifier AS TEXT))

@@ -1,11 +1,11 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
 internal import LinuxSystem
 
 extension AssetStore {
   /// What is promised on the volume with this device number (stat(2)). A job's part is booked in the transaction that adds
   /// it, follows every commit, and ends when it is settled.
-  public func diskReservation(device: UInt64) throws(StoreError) -> DiskReservation {
+  package func diskReservation(device: UInt64) throws(StoreError) -> DiskReservation {
     try read { database in
       let query = try database.query(
         "SELECT CAST(total(rest) AS INTEGER), count(*) FROM jobs WHERE volume = ? AND state < 3")

@@ -1,12 +1,12 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
-public import LinuxSystem
+package import LinuxSystem
 
 /// A damaged file that was given up.
-public struct Eviction: Sendable, Equatable {
-  public var file: StoredFile
+package struct Eviction: Sendable, Equatable {
+  package var file: StoredFile
   /// To be added, so that it is fetched once again; nil: it was evicted before, and somebody has to look at the disk first.
-  public var fetchAgain: DownloadSpecification?
+  package var fetchAgain: DownloadSpecification?
 }
 
 extension AssetStore {
@@ -14,7 +14,7 @@ extension AssetStore {
 
   /// Gives a damaged file up, the way a purge does: a row says so, the file goes, then the row. It needn't carry the mark of
   /// what may be purged, but nobody may be using it. What happened stands in `events`.
-  public func evict(
+  package func evict(
     file id: Int64, because reason: String, files: any FileOperations = SystemFiles()
   ) throws(StoreError) -> Eviction {
     let wall = options.wallClock()
@@ -63,7 +63,7 @@ extension AssetStore {
 
   /// The app is gone: nobody is told of its downloads any more, and its finished files go, marked or not, but for those that
   /// somebody still has in use; those are `skipped`, and go when this is called again. Open jobs are the engine's to cancel.
-  public func uninstall(app: String, files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
+  package func uninstall(app: String, files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     let name = Array(app.utf8)
     let skipped: Int = try write { database in
       try database.query(

@@ -1,4 +1,4 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
 
 extension AssetStore {
@@ -8,7 +8,7 @@ extension AssetStore {
   ///
   /// - Parameter before: nanoseconds since 1970.
   @discardableResult
-  public func forgetUnscheduled(app: String, keeping count: Int, before: Int64) throws(StoreError) -> Int {
+  package func forgetUnscheduled(app: String, keeping count: Int, before: Int64) throws(StoreError) -> Int {
     let app = Array(app.utf8)
     return try write { database in
       let over = """
@@ -30,7 +30,7 @@ extension AssetStore {
 
   /// Removes settled jobs of an app from the journal, and returns which of them were there. Their files aren't touched, and
   /// neither is a job that isn't settled.
-  public func forget(_ ids: [JobID], app: String) throws(StoreError) -> [JobID] {
+  package func forget(_ ids: [JobID], app: String) throws(StoreError) -> [JobID] {
     let app = Array(app.utf8)
     return try write { database in
       let deletion = try database.query("DELETE FROM jobs WHERE id = ? AND app = ? AND state >= 3")
@@ -53,7 +53,7 @@ extension AssetStore {
   ///
   /// - Parameter events: recorded in the same transaction.
   @discardableResult
-  public func forgetSettled(
+  package func forgetSettled(
     app: String, keeping count: Int, sparing spared: [JobID] = [], recording events: [StoredEvent] = []
   ) throws(StoreError) -> Int {
     for event in events { try ColumnLimits.check(event) }

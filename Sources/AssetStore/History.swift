@@ -1,15 +1,15 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
 
 /// Something that happened, for people.
-public struct StoredEvent: Sendable, Equatable {
-  public var wall: Int64
-  public var app: String?
-  public var job: JobID?
-  public var kind: String
-  public var detail: String
+package struct StoredEvent: Sendable, Equatable {
+  package var wall: Int64
+  package var app: String?
+  package var job: JobID?
+  package var kind: String
+  package var detail: String
 
-  public init(wall: Int64, app: String? = nil, job: JobID? = nil, kind: String, detail: String) {
+  package init(wall: Int64, app: String? = nil, job: JobID? = nil, kind: String, detail: String) {
     self.wall = wall
     self.app = app
     self.job = job
@@ -19,17 +19,17 @@ public struct StoredEvent: Sendable, Equatable {
 }
 
 /// One run of an extension. Times are nanoseconds, memory is bytes.
-public struct ExtensionRun: Sendable, Equatable {
-  public var app: String
-  public var wall: Int64
-  public var request: String
-  public var outcome: String
-  public var duration: Int64
-  public var cpu: Int64
-  public var memory: Int64
-  public var detail: String
+package struct ExtensionRun: Sendable, Equatable {
+  package var app: String
+  package var wall: Int64
+  package var request: String
+  package var outcome: String
+  package var duration: Int64
+  package var cpu: Int64
+  package var memory: Int64
+  package var detail: String
 
-  public init(
+  package init(
     app: String, wall: Int64, request: String, outcome: String, duration: Int64, cpu: Int64, memory: Int64,
     detail: String
   ) {
@@ -47,7 +47,7 @@ public struct ExtensionRun: Sendable, Equatable {
 /// What is remembered for `explain` and for budgets of time: of each the newest, so that none grows without end.
 extension AssetStore {
   /// Oldest first.
-  public func attempts(of job: JobID) throws(StoreError) -> [Attempt] {
+  package func attempts(of job: JobID) throws(StoreError) -> [Attempt] {
     try read { database in
       let rows = try database.query(
         "SELECT wall, duration, bytes, status, outcome FROM attempts WHERE job = ? ORDER BY id"
@@ -64,10 +64,10 @@ extension AssetStore {
     }
   }
 
-  public func record(_ event: StoredEvent) throws(StoreError) { try record([event]) }
+  package func record(_ event: StoredEvent) throws(StoreError) { try record([event]) }
 
   /// All in one transaction.
-  public func record(_ events: [StoredEvent]) throws(StoreError) {
+  package func record(_ events: [StoredEvent]) throws(StoreError) {
     if events.isEmpty { return }
     for event in events { try ColumnLimits.check(event) }
     let kept = options.keptEvents
@@ -86,7 +86,7 @@ extension AssetStore {
   }
 
   /// The newest, oldest of them first.
-  public func events(last count: Int = 100) throws(StoreError) -> [StoredEvent] {
+  package func events(last count: Int = 100) throws(StoreError) -> [StoredEvent] {
     try read { database in
       let rows = try database.query("SELECT wall, app, job, kind, detail FROM events ORDER BY id DESC LIMIT ?").bind(
         count)
@@ -97,7 +97,7 @@ extension AssetStore {
   }
 
   /// The newest one that is about a job.
-  public func lastEvent(of job: JobID) throws(StoreError) -> StoredEvent? {
+  package func lastEvent(of job: JobID) throws(StoreError) -> StoredEvent? {
     try read { database in
       let row = try database.query(
         "SELECT wall, app, job, kind, detail FROM events WHERE job = ? ORDER BY id DESC LIMIT 1"
@@ -112,7 +112,7 @@ extension AssetStore {
       detail: row.text())
   }
 
-  public func record(_ run: ExtensionRun) throws(StoreError) {
+  package func record(_ run: ExtensionRun) throws(StoreError) {
     try ColumnLimits.check("app", run.app, ColumnLimits.name)
     try ColumnLimits.check("request", run.request, 64)
     try ColumnLimits.check("outcome", run.outcome, 64)
@@ -130,7 +130,7 @@ extension AssetStore {
   }
 
   /// Oldest first.
-  public func runs(of app: String) throws(StoreError) -> [ExtensionRun] {
+  package func runs(of app: String) throws(StoreError) -> [ExtensionRun] {
     try read { database in
       let rows = try database.query(
         "SELECT wall, request, outcome, duration, cpu, memory, detail FROM runs WHERE app = ? ORDER BY id"

@@ -1,27 +1,27 @@
 internal import GRDB
 internal import Glibc
-public import LinuxSystem
+package import LinuxSystem
 internal import Synchronization
 
 /// What a purge did.
-public struct PurgeReport: Sendable, Equatable {
+package struct PurgeReport: Sendable, Equatable {
   /// Bytes and number of the files that are gone.
-  public var freed: Int64 = 0
-  public var removed = 0
+  package var freed: Int64 = 0
+  package var removed = 0
   /// Pinned meanwhile, no longer there, or in a folder that isn't.
-  public var skipped = 0
+  package var skipped = 0
   /// Paths where another file was found than the one that was to be deleted; it was left alone.
-  public var exchanged: [String] = []
+  package var exchanged: [String] = []
   /// Why a file couldn't be deleted, the first of them; its row stays, and the next purge or start tries it again.
-  public var failure: SystemCallError?
+  package var failure: SystemCallError?
 
-  public init() {}
+  package init() {}
 }
 
 extension AssetStore {
   /// Deletes files in two phases: a row says what is about to go, then the file goes, then the row. A crash anywhere is put
   /// right by `replayTombstones`. Pins are looked at again in the transaction of the first phase.
-  public func purge(_ plan: [PurgeCandidate], files: any FileOperations = SystemFiles()) throws(StoreError)
+  package func purge(_ plan: [PurgeCandidate], files: any FileOperations = SystemFiles()) throws(StoreError)
     -> PurgeReport
   {
     var skipped = 0
@@ -32,7 +32,7 @@ extension AssetStore {
   }
 
   /// Finishes what a crash interrupted: called once at start, before anything else touches the files. Idempotent.
-  public func replayTombstones(files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
+  package func replayTombstones(files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     var report = PurgeReport()
     for tombstone in try tombstones() {
       guard try claim(tombstone) else {

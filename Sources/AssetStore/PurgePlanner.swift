@@ -1,31 +1,31 @@
 /// Something that could be deleted for space.
-public struct PurgeCandidate: Sendable, Equatable {
-  public enum Kind: Int, Sendable, Comparable, CaseIterable {
+package struct PurgeCandidate: Sendable, Equatable {
+  package enum Kind: Int, Sendable, Comparable, CaseIterable {
     /// In this order they go.
     case quarantined, orphan, partialWithoutJob, finished
 
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// The row of a finished file.
-  public var file: Int64?
-  public var directory: String
-  public var name: String
-  public var inode: UInt64
+  package var file: Int64?
+  package var directory: String
+  package var name: String
+  package var inode: UInt64
   /// Bytes that deleting it frees.
-  public var size: Int64
-  public var isPinned: Bool
+  package var size: Int64
+  package var isPinned: Bool
   /// Whether it carries the mark; only finished files need one.
-  public var isPurgeable: Bool
+  package var isPurgeable: Bool
   /// Higher goes later.
-  public var preservation: Int
+  package var preservation: Int
   /// Nanoseconds since 1970.
-  public var lastUse: Int64
+  package var lastUse: Int64
   /// Essential, and its app can be launched.
-  public var isNeededForLaunch: Bool
+  package var isNeededForLaunch: Bool
 
-  public init(
+  package init(
     kind: Kind, file: Int64? = nil, directory: String, name: String, inode: UInt64, size: Int64, isPinned: Bool = false,
     isPurgeable: Bool = true, preservation: Int = 0, lastUse: Int64 = 0, isNeededForLaunch: Bool = false
   ) {
@@ -42,7 +42,7 @@ public struct PurgeCandidate: Sendable, Equatable {
     self.isNeededForLaunch = isNeededForLaunch
   }
 
-  public init(_ file: StoredFile, appIsLaunchable: Bool) {
+  package init(_ file: StoredFile, appIsLaunchable: Bool) {
     self.init(
       kind: .finished, file: file.id, directory: file.directory, name: file.name, inode: file.inode, size: file.size,
       isPinned: file.isPinned, isPurgeable: file.isPurgeable, preservation: file.preservation, lastUse: file.lastUse,
@@ -51,10 +51,10 @@ public struct PurgeCandidate: Sendable, Equatable {
 }
 
 /// What is deleted, and in which order. Pure.
-public enum PurgePlanner {
+package enum PurgePlanner {
   /// The fewest from the front of the order that bring `free` to `target` (see `FreeSpacePolicy.purgeTarget`); all of them
   /// where that isn't enough. Nothing pinned, nothing without the mark.
-  public static func plan(_ candidates: [PurgeCandidate], free: Int64, target: Int64) -> [PurgeCandidate] {
+  package static func plan(_ candidates: [PurgeCandidate], free: Int64, target: Int64) -> [PurgeCandidate] {
     var missing = target - free
     var plan: [PurgeCandidate] = []
     for candidate in order(candidates) {
@@ -67,7 +67,7 @@ public enum PurgePlanner {
 
   /// Quarantine, orphans, partials without a job, then finished files by preservation and least recent use; what an app
   /// needs for its launch last.
-  public static func order(_ candidates: [PurgeCandidate]) -> [PurgeCandidate] {
+  package static func order(_ candidates: [PurgeCandidate]) -> [PurgeCandidate] {
     candidates.filter { !$0.isPinned && ($0.isPurgeable || $0.kind != .finished) }.sorted { left, right in
       (left.kind.rawValue, left.isNeededForLaunch ? 1 : 0, left.preservation, left.lastUse, left.name)
         < (right.kind.rawValue, right.isNeededForLaunch ? 1 : 0, right.preservation, right.lastUse, right.name)

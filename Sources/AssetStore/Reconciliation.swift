@@ -1,23 +1,23 @@
 internal import GRDB
 internal import Glibc
-public import LinuxSystem
+package import LinuxSystem
 
 /// How disk and journal differ.
-public struct Reconciliation: Sendable, Equatable {
+package struct Reconciliation: Sendable, Equatable {
   /// Staging files that no open job knows: to be purged.
-  public var orphans: [PurgeCandidate] = []
+  package var orphans: [PurgeCandidate] = []
   /// Finished files that aren't at their place any more; their rows now say `missing`.
-  public var missing: [StoredFile] = []
+  package var missing: [StoredFile] = []
   /// Files that were missing and are at their place again: their volume was mounted, or somebody put them back.
-  public var returned: [StoredFile] = []
+  package var returned: [StoredFile] = []
 
-  public init() {}
+  package init() {}
 }
 
 extension AssetStore {
   /// Compares the staging directories and the places of finished files with the journal: after `replayTombstones`, before the
   /// engine starts. Deletes nothing, so it can be interrupted and repeated.
-  public func reconcile(staging directories: [String], files: any FileOperations = SystemFiles()) throws(StoreError)
+  package func reconcile(staging directories: [String], files: any FileOperations = SystemFiles()) throws(StoreError)
     -> Reconciliation
   {
     var result = Reconciliation()

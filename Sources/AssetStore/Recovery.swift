@@ -10,8 +10,10 @@ extension AssetStore {
     public var copy: String?
     /// The backup that took its place, and when that was made (nanoseconds since 1970); nil: an empty database did.
     public var backup: String?
+    /// When that backup was made, in nanoseconds since 1970.
     public var backupMade: Int64?
 
+    /// Creates a recovery that had nothing to do.
     public init() {}
   }
 }

@@ -1,7 +1,7 @@
 internal import GRDB
 
 /// A change of what the service keeps in the journal beside its downloads. Values are its own bytes.
-public enum ServiceChange: Sendable, Equatable {
+package enum ServiceChange: Sendable, Equatable {
   /// The state of one machine of an app, or of the service itself where `app` is empty; nil removes it.
   case machine(app: String, name: String, state: [UInt8]?)
   /// A download that an app has, by its unique identifier; nil removes it, and with it the deliveries of its settled
@@ -20,10 +20,10 @@ public enum ServiceChange: Sendable, Equatable {
 /// What the service keeps: its machines, the downloads of apps, and what its wakes were.
 extension AssetStore {
   /// Bytes of one value.
-  public static let longestServiceValue = 4 << 20
+  package static let longestServiceValue = 4 << 20
 
   /// All in one transaction, durable when it returns. Of each app the newest `keptRuns` wakes are kept.
-  public func commit(_ changes: [ServiceChange]) throws(StoreError) {
+  package func commit(_ changes: [ServiceChange]) throws(StoreError) {
     if changes.isEmpty { return }
     for change in changes { try Self.check(change) }
     let kept = options.keptRuns
@@ -35,13 +35,13 @@ extension AssetStore {
     }
   }
 
-  public struct StoredMachine: Sendable, Equatable {
-    public var app: String
-    public var name: String
-    public var state: [UInt8]
+  package struct StoredMachine: Sendable, Equatable {
+    package var app: String
+    package var name: String
+    package var state: [UInt8]
   }
 
-  public func machines() throws(StoreError) -> [StoredMachine] {
+  package func machines() throws(StoreError) -> [StoredMachine] {
     try read { database in
       let rows = try database.query("SELECT app, name, state FROM machines ORDER BY app, name")
       var all: [StoredMachine] = []
@@ -50,13 +50,13 @@ extension AssetStore {
     }
   }
 
-  public struct StoredDelivery: Sendable, Equatable {
-    public var app: String
-    public var identifier: String
-    public var state: [UInt8]
+  package struct StoredDelivery: Sendable, Equatable {
+    package var app: String
+    package var identifier: String
+    package var state: [UInt8]
   }
 
-  public func pendingDeliveries() throws(StoreError) -> [StoredDelivery] {
+  package func pendingDeliveries() throws(StoreError) -> [StoredDelivery] {
     try read { database in
       let rows = try database.query("SELECT app, identifier, state FROM pendingDeliveries ORDER BY app, identifier")
       var all: [StoredDelivery] = []
@@ -68,7 +68,7 @@ extension AssetStore {
   }
 
   /// Every download of every app.
-  public func forEachScheduled(_ body: (_ app: String, _ identifier: String, _ value: [UInt8]) -> Void)
+  package func forEachScheduled(_ body: (_ app: String, _ identifier: String, _ value: [UInt8]) -> Void)
     throws(StoreError)
   {
     try read { database in
@@ -79,7 +79,7 @@ extension AssetStore {
   }
 
   /// Those of the service's downloads whose newest transfer is settled.
-  public func settledScheduled() throws(StoreError) -> [(app: String, identifier: String)] {
+  package func settledScheduled() throws(StoreError) -> [(app: String, identifier: String)] {
     try read { database in
       let rows = try database.query(
         """
@@ -94,7 +94,7 @@ extension AssetStore {
   }
 
   /// The newest wakes, oldest of them first; of one app, or of all.
-  public func wakes(of app: String?, last count: Int) throws(StoreError) -> [[UInt8]] {
+  package func wakes(of app: String?, last count: Int) throws(StoreError) -> [[UInt8]] {
     try read { database in
       let condition = app == nil ? "" : "WHERE app = ?1"
       let rows = try database.query("SELECT value FROM wakes \(condition) ORDER BY id DESC LIMIT ?2")
@@ -107,7 +107,7 @@ extension AssetStore {
   }
 
   /// The largest number that a wake ever had.
-  public func lastWake() throws(StoreError) -> Int64 {
+  package func lastWake() throws(StoreError) -> Int64 {
     try read { database in
       let row = try database.query("SELECT coalesce(max(id), 0) FROM wakes")
       return try row.step() ? row.int64() : 0

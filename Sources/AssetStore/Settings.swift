@@ -2,7 +2,7 @@ internal import GRDB
 
 extension AssetStore {
   /// A value that was set under this name, or nil.
-  public func setting(_ name: String) throws(StoreError) -> String? {
+  package func setting(_ name: String) throws(StoreError) -> String? {
     try read { database in
       let query = try database.query("SELECT value FROM settings WHERE name = ?").bind(name)
       return try query.step() ? query.text() : nil
@@ -10,7 +10,7 @@ extension AssetStore {
   }
 
   /// nil removes it. At most 1 KiB for the name and 64 KiB for the value.
-  public func set(_ name: String, to value: String?) throws(StoreError) {
+  package func set(_ name: String, to value: String?) throws(StoreError) {
     try ColumnLimits.check("name", name, ColumnLimits.name)
     try ColumnLimits.check("value", value ?? "", ColumnLimits.text)
     try write { database in

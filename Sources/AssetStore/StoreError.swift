@@ -36,17 +36,19 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .newer(let path):
       "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
     case .full(let path, let why): "no room for \(path): \(why); free some space on its volume"
-    case .failing(let path, let why): "\(path): its volume fails (\(why))"
+    case .failing(let path, let why):
+      "\(path): its volume fails (\(why)); the kernel's log says more, and another state folder may lie elsewhere"
     case .tooLong(let field, let bytes, let limit): "\(field) has \(bytes) bytes; at most \(limit) are allowed"
     case .wrongState(let what): what
-    case .container(let path, let why): "\(Printable.text(path)): \(why)"
+    case .container(let path, let why): "\(Printable.text(path)) \(why); it is left alone"
     case .file(let error): "\(error)"
-    case .database(let path, let why): "\(path): \(why)"
+    case .database(let path, let why): "\(path): SQLite can't do it: \(why)"
     }
   }
 }
 
 extension StoreError: JournalObstacle {
+  /// Whether the volume is the reason, so that the same call may work later.
   public var isOfVolume: Bool {
     switch self {
     case .full, .failing: true
@@ -56,7 +58,7 @@ extension StoreError: JournalObstacle {
 }
 
 /// What was wrong with a file or directory of a container.
-public enum ContainerProblem: Sendable, Equatable {
+public enum ContainerProblem: Sendable, Equatable, CustomStringConvertible {
   case invalidIdentifier, notADirectory, notARegularFile
   case foreignOwner(uid: UInt32)
   case writableByOthers(mode: UInt32)
@@ -66,6 +68,20 @@ public enum ContainerProblem: Sendable, Equatable {
   case redirected
   /// Not the file or directory that was opened or journalled.
   case exchanged
+
+  /// The rest of a sentence that begins with the path.
+  public var description: String {
+    switch self {
+    case .invalidIdentifier: "isn't a name that a container can have"
+    case .notADirectory: "isn't a directory"
+    case .notARegularFile: "isn't a regular file"
+    case .foreignOwner(let uid): "belongs to user \(uid)"
+    case .writableByOthers(let mode): "may be written by others (mode \(String(mode & 0o7777, radix: 8)))"
+    case .hardLinked(let links): "has \(links) names, so that whoever has another one could change it"
+    case .redirected: "is reached by a symbolic link or another mount"
+    case .exchanged: "isn't what was there before"
+    }
+  }
 }
 
 extension StoreError {

@@ -1,6 +1,8 @@
 /// The process that has a state folder.
 public struct StoreHolder: Sendable, Equatable {
+  /// The process's identifier.
   public var pid: Int32
+  /// The name of its program.
   public var program: String
   /// Nanoseconds since 1970.
   public var since: Int64
@@ -15,5 +17,8 @@ public struct StoreHolder: Sendable, Equatable {
 
 extension AssetStore {
   /// Who has the store in `directory` at the moment; nil: nobody.
+  ///
+  /// - Parameter directory: The state folder.
+  /// - Returns: The process that has it; nil where nobody does.
   public static func holder(of directory: String) -> StoreHolder? { StoreLock.holder(of: directory) }
 }

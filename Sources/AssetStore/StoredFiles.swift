@@ -1,10 +1,10 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
 internal import Synchronization
 
 /// A finished file as the store knows it.
-public struct StoredFile: Sendable, Equatable {
-  public enum State: Int64, Sendable {
+package struct StoredFile: Sendable, Equatable {
+  package enum State: Int64, Sendable {
     case present
     /// Deleted for space; its size says what fetching it again would cost.
     case purged
@@ -12,54 +12,54 @@ public struct StoredFile: Sendable, Equatable {
     case missing
   }
 
-  public var id: Int64
-  public var job: JobID?
-  public var app: String
-  public var directory: String
-  public var name: String
-  public var inode: UInt64
-  public var size: Int64
-  public var isPurgeable: Bool
+  package var id: Int64
+  package var job: JobID?
+  package var app: String
+  package var directory: String
+  package var name: String
+  package var inode: UInt64
+  package var size: Int64
+  package var isPurgeable: Bool
   /// Higher goes later.
-  public var preservation: Int
-  public var isEssential: Bool
+  package var preservation: Int
+  package var isEssential: Bool
   /// Nanoseconds since 1970.
-  public var lastUse: Int64
-  public var state: State
-  public var isPinned: Bool
+  package var lastUse: Int64
+  package var state: State
+  package var isPinned: Bool
 }
 
 extension AssetStore {
   /// Files that are there, oldest first.
-  public func files() throws(StoreError) -> [StoredFile] { try read { try FileRow.all($0, "WHERE state = 0") } }
+  package func files() throws(StoreError) -> [StoredFile] { try read { try FileRow.all($0, "WHERE state = 0") } }
 
-  public func file(of job: JobID) throws(StoreError) -> StoredFile? {
+  package func file(of job: JobID) throws(StoreError) -> StoredFile? {
     try read { try FileRow.all($0, "WHERE job = \(job.number)").first }
   }
 
   /// Where the recipient moved the file, within its container: the mark goes with the inode.
-  public func move(file id: Int64, to directory: String, name: String) throws(StoreError) {
+  package func move(file id: Int64, to directory: String, name: String) throws(StoreError) {
     try ColumnLimits.check("directory", directory, ColumnLimits.path)
     try ColumnLimits.check("name", name, ColumnLimits.fileName)
     try change(id, "directory = ?, name = ?") { $0.bind(Array(directory.utf8)).bind(Array(name.utf8)) }
   }
 
   /// A file that was changed or copied is the app's own, and never purged.
-  public func setPurgeable(_ isPurgeable: Bool, file id: Int64) throws(StoreError) {
+  package func setPurgeable(_ isPurgeable: Bool, file id: Int64) throws(StoreError) {
     try change(id, "isPurgeable = ?") { $0.bind(isPurgeable) }
   }
 
-  public func setPreservation(_ priority: Int, file id: Int64) throws(StoreError) {
+  package func setPreservation(_ priority: Int, file id: Int64) throws(StoreError) {
     try change(id, "preservation = ?") { $0.bind(priority) }
   }
 
-  public func touch(file id: Int64) throws(StoreError) {
+  package func touch(file id: Int64) throws(StoreError) {
     let now = options.wallClock()
     try change(id, "lastUse = ?") { $0.bind(now) }
   }
 
   /// Keeps a file from being purged while a connection is there: an open lease, a live handle, a callback.
-  public func pin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
+  package func pin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
     try ColumnLimits.check("reason", reason, 64)
     try write { database in
       guard try FileRow.isPresent(id, database) else { throw StoreError.wrongState("file \(id) isn't there") }
@@ -68,7 +68,7 @@ extension AssetStore {
     }
   }
 
-  public func unpin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
+  package func unpin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
     try write { database in
       try database.query("DELETE FROM pins WHERE file = ? AND connection = ? AND reason = ?").bind(id).bind(connection)
         .bind(reason).run()
@@ -76,7 +76,7 @@ extension AssetStore {
   }
 
   /// The connection ended: it holds nothing any more.
-  public func unpinAll(connection: Int64) throws(StoreError) {
+  package func unpinAll(connection: Int64) throws(StoreError) {
     try write { try $0.query("DELETE FROM pins WHERE connection = ?").bind(connection).run() }
   }
 

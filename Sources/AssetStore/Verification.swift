@@ -1,11 +1,11 @@
-public import AssetModel
+package import AssetModel
 internal import GRDB
 internal import Glibc
 internal import Hashing
-public import LinuxSystem
+package import LinuxSystem
 
 /// What a finished file turned out to be.
-public enum FileVerdict: Sendable, Equatable {
+package enum FileVerdict: Sendable, Equatable {
   /// To the byte what was fetched.
   case sound
   /// It is the file that was published, of its size; no digest of it is known.
@@ -23,13 +23,13 @@ public enum FileVerdict: Sendable, Equatable {
 extension AssetStore {
   /// Reads a finished file from its first byte to its last and compares it with the digest, or the chunks, that it had when
   /// it was published. Takes as long as the disk does and a buffer of memory; changes nothing.
-  public func verify(file id: Int64, files: any FileOperations = SystemFiles()) throws(StoreError) -> FileVerdict {
+  package func verify(file id: Int64, files: any FileOperations = SystemFiles()) throws(StoreError) -> FileVerdict {
     guard let known = try read({ try KnownFile.find(id, $0) }) else { throw .wrongState("file \(id) isn't there") }
     return known.verify(files)
   }
 
   /// A file of the app that is what a download asks for, to the digest: it needn't be fetched again. It was read for that.
-  public func keptFile(
+  package func keptFile(
     for specification: DownloadSpecification, files: any FileOperations = SystemFiles()
   ) throws(StoreError) -> StoredFile? {
     guard specification.chunks != nil || specification.digest != nil else { return nil }

@@ -1,5 +1,5 @@
 /// Why bytes aren't a frame. Everything that a runner sends goes through here, so each way to be wrong has a name.
-public enum ProtocolViolation: Error, Equatable, Sendable {
+package enum ProtocolViolation: Error, Equatable, Sendable {
   case truncated(wanted: Int, left: Int)
   case trailing(bytes: Int)
   case notUTF8
@@ -14,21 +14,21 @@ public enum ProtocolViolation: Error, Equatable, Sendable {
 }
 
 /// Appends values in the wire's form: little endian, strings and bytes counted by 32 bits.
-public struct ByteWriter: Sendable {
-  public private(set) var bytes: [UInt8]
+package struct ByteWriter: Sendable {
+  package private(set) var bytes: [UInt8]
 
-  public init(capacity: Int = 256) {
+  package init(capacity: Int = 256) {
     bytes = []
     bytes.reserveCapacity(capacity)
   }
 
-  public mutating func integer<I: FixedWidthInteger>(_ value: I) {
+  package mutating func integer<I: FixedWidthInteger>(_ value: I) {
     withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
-  public mutating func boolean(_ value: Bool) { bytes.append(value ? 1 : 0) }
+  package mutating func boolean(_ value: Bool) { bytes.append(value ? 1 : 0) }
 
-  public mutating func string(_ value: String) {
+  package mutating func string(_ value: String) {
     var value = value
     value.withUTF8 { utf8 in
       integer(UInt32(utf8.count))
@@ -36,17 +36,17 @@ public struct ByteWriter: Sendable {
     }
   }
 
-  public mutating func data(_ value: [UInt8]) {
+  package mutating func data(_ value: [UInt8]) {
     integer(UInt32(value.count))
     bytes.append(contentsOf: value)
   }
 
-  public mutating func optional<T>(_ value: T?, _ write: (inout ByteWriter, T) -> Void) {
+  package mutating func optional<T>(_ value: T?, _ write: (inout ByteWriter, T) -> Void) {
     boolean(value != nil)
     if let value { write(&self, value) }
   }
 
-  public mutating func array<T>(_ values: [T], _ write: (inout ByteWriter, T) -> Void) {
+  package mutating func array<T>(_ values: [T], _ write: (inout ByteWriter, T) -> Void) {
     integer(UInt32(values.count))
     for value in values { write(&self, value) }
   }
@@ -54,18 +54,18 @@ public struct ByteWriter: Sendable {
 
 /// Takes values from hostile bytes. Never allocates what a length merely claims: every count is checked against what
 /// is really there first.
-public struct ByteReader: Sendable {
+package struct ByteReader: Sendable {
   private let bytes: ArraySlice<UInt8>
   private var position: Int
 
-  public init(_ bytes: ArraySlice<UInt8>) {
+  package init(_ bytes: ArraySlice<UInt8>) {
     self.bytes = bytes
     position = bytes.startIndex
   }
 
-  public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+  package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-  public var left: Int { bytes.endIndex - position }
+  package var left: Int { bytes.endIndex - position }
 
   private mutating func take(_ count: Int) throws(ProtocolViolation) -> ArraySlice<UInt8> {
     guard count <= left else { throw .truncated(wanted: count, left: left) }
@@ -73,7 +73,7 @@ public struct ByteReader: Sendable {
     return bytes[position..<position + count]
   }
 
-  public mutating func integer<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type = I.self) throws(ProtocolViolation)
+  package mutating func integer<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type = I.self) throws(ProtocolViolation)
     -> I
   {
     let slice = try take(MemoryLayout<I>.size)
@@ -82,7 +82,7 @@ public struct ByteReader: Sendable {
     return I(littleEndian: value)
   }
 
-  public mutating func boolean() throws(ProtocolViolation) -> Bool {
+  package mutating func boolean() throws(ProtocolViolation) -> Bool {
     switch try integer(UInt8.self) {
     case 0: false
     case 1: true
@@ -90,24 +90,24 @@ public struct ByteReader: Sendable {
     }
   }
 
-  public mutating func data() throws(ProtocolViolation) -> [UInt8] {
+  package mutating func data() throws(ProtocolViolation) -> [UInt8] {
     let count = try integer(UInt32.self)
     return Array(try take(Int(count)))
   }
 
-  public mutating func string() throws(ProtocolViolation) -> String {
+  package mutating func string() throws(ProtocolViolation) -> String {
     let count = try integer(UInt32.self)
     guard let text = String(validating: try take(Int(count)), as: UTF8.self) else { throw .notUTF8 }
     return text
   }
 
-  public mutating func optional<T>(
+  package mutating func optional<T>(
     _ read: (inout ByteReader) throws(ProtocolViolation) -> T
   ) throws(ProtocolViolation) -> T? {
     try boolean() ? try read(&self) : nil
   }
 
-  public mutating func array<T>(
+  package mutating func array<T>(
     _ read: (inout ByteReader) throws(ProtocolViolation) -> T
   ) throws(ProtocolViolation) -> [T] {
     let count = try integer(UInt32.self)
@@ -119,7 +119,7 @@ public struct ByteReader: Sendable {
   }
 
   /// A frame is read to its last byte: what is left over is a violation.
-  public func end() throws(ProtocolViolation) {
+  package func end() throws(ProtocolViolation) {
     guard left == 0 else { throw .trailing(bytes: left) }
   }
 }

@@ -1,6 +1,6 @@
 /// A function's type in text, `RETURN(ARGUMENTS)`: how plugins publish entry points and people name functions.
-public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
-  public enum Kind: Sendable, Equatable, CustomStringConvertible {
+package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: Sendable, Equatable, CustomStringConvertible {
     case void, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, pointer, cstring, bytes
     /// A buffer of so many zero bytes whose address is passed and whose content comes back after the call.
     case out(Int)
@@ -10,41 +10,41 @@ public struct CallSignature: Sendable, Equatable, CustomStringConvertible {
       "f32": .f32, "f64": .f64, "pointer": .pointer, "cstring": .cstring, "bytes": .bytes,
     ]
 
-    public var description: String {
+    package var description: String {
       if case .out(let size) = self { return "out(\(size))" }
       return Self.named.first { $0.value == self }?.key ?? "?"
     }
   }
 
   /// Bytes that one `out(N)` may have; what a run takes of all together is `Limits.frameBytes`.
-  public static let longestOut = 1 << 30
-  public static let maxArguments = 32
+  package static let longestOut = 1 << 30
+  package static let maxArguments = 32
   /// Bytes of a returned string that are read at most.
-  public static let longestString = 64 << 10
+  package static let longestString = 64 << 10
 
-  public var result: Kind
-  public var arguments: [Kind]
+  package var result: Kind
+  package var arguments: [Kind]
 
-  public init(result: Kind, arguments: [Kind]) {
+  package init(result: Kind, arguments: [Kind]) {
     self.result = result
     self.arguments = arguments
   }
 
-  public var description: String { "\(result)(\(arguments.map(\.description).joined(separator: ",")))" }
+  package var description: String { "\(result)(\(arguments.map(\.description).joined(separator: ",")))" }
 
   /// Bytes that a frame with what it returns has at most.
-  public var longestAnswer: Int {
+  package var longestAnswer: Int {
     // The value with its kind, three counts of lists, a byte for no decision, and a count before each buffer.
     let value = result == .cstring ? 6 + Self.longestString : 9
     return arguments.reduce(value + 13) { if case .out(let size) = $1 { $0 + 4 + size } else { $0 } }
   }
 
-  public struct ParseError: Error, Equatable, CustomStringConvertible {
-    public var description: String
+  package struct ParseError: Error, Equatable, CustomStringConvertible {
+    package var description: String
   }
 
   /// Parses for example `u64(u64,bytes,u32)`; spaces are ignored. `i32()` and `i32(void)` take nothing.
-  public init(parsing text: String) throws(ParseError) {
+  package init(parsing text: String) throws(ParseError) {
     let compact = String(text.filter { $0 != " " })
     guard text.utf8.count <= 1024, let open = compact.firstIndex(of: "("), compact.hasSuffix(")") else {
       throw ParseError(description: "signature '\(text.prefix(80))' isn't RETURN(ARGUMENTS), for example i32(i32)")

@@ -1,7 +1,7 @@
-public import AssetModel
+package import AssetModel
 
 extension ByteWriter {
-  public mutating func download(_ value: Download) {
+  package mutating func download(_ value: Download) {
     string(value.identifier)
     string(value.uniqueIdentifier)
     string(value.url)
@@ -19,7 +19,7 @@ extension ByteWriter {
     integer(value.state)
   }
 
-  public mutating func error(_ value: ErrorDescription) {
+  package mutating func error(_ value: ErrorDescription) {
     string(value.domain)
     integer(value.code)
     string(value.description)
@@ -27,7 +27,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  public mutating func download() throws(ProtocolViolation) -> Download {
+  package mutating func download() throws(ProtocolViolation) -> Download {
     Download(
       identifier: try string(), uniqueIdentifier: try string(), url: try string(), method: try string(),
       body: try data(),
@@ -39,7 +39,7 @@ extension ByteReader {
       isEssential: try boolean(), priority: try integer(), isManifest: try boolean(), state: try integer())
   }
 
-  public mutating func error() throws(ProtocolViolation) -> ErrorDescription {
+  package mutating func error() throws(ProtocolViolation) -> ErrorDescription {
     ErrorDescription(domain: try string(), code: try integer(), description: try string())
   }
 }

@@ -4,31 +4,31 @@
 ///
 /// `id` ties an answer to its question: a returned value to a call, a reply to a request. An answer with any other id
 /// than that of the one open question is a violation, so no late or early answer is ever taken for the right one.
-public struct Frame: Sendable, Equatable {
-  public static let headerSize = 16
-  public static let magic: UInt16 = 0x526f
-  public static let version: UInt8 = 1
+package struct Frame: Sendable, Equatable {
+  package static let headerSize = 16
+  package static let magic: UInt16 = 0x526f
+  package static let version: UInt8 = 1
   /// Bytes that a payload may have unless a limit says less: room for an answer of some ten thousand downloads.
-  public static let longestPayload = 4 << 20
+  package static let longestPayload = 4 << 20
 
-  public var kind: UInt8
-  public var id: UInt64
-  public var payload: [UInt8]
+  package var kind: UInt8
+  package var id: UInt64
+  package var payload: [UInt8]
 
-  public init(kind: UInt8, id: UInt64, payload: [UInt8]) {
+  package init(kind: UInt8, id: UInt64, payload: [UInt8]) {
     self.kind = kind
     self.id = id
     self.payload = payload
   }
 
-  public func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var bytes = header(capacity: Self.headerSize + payload.count)
     bytes.append(contentsOf: payload)
     return bytes
   }
 
   /// What comes before the payload.
-  public func header(capacity: Int = Self.headerSize) -> [UInt8] {
+  package func header(capacity: Int = Self.headerSize) -> [UInt8] {
     var writer = ByteWriter(capacity: capacity)
     writer.integer(Self.magic)
     writer.integer(Self.version)
@@ -40,16 +40,16 @@ public struct Frame: Sendable, Equatable {
 }
 
 /// Cuts a stream into frames. Holds what hasn't arrived in full, never more than one frame of it.
-public struct FrameAssembler: Sendable {
+package struct FrameAssembler: Sendable {
   private var buffer: [UInt8] = []
   private var consumed = 0
-  public let longestPayload: Int
+  package let longestPayload: Int
 
-  public init(longestPayload: Int = Frame.longestPayload) { self.longestPayload = longestPayload }
+  package init(longestPayload: Int = Frame.longestPayload) { self.longestPayload = longestPayload }
 
-  public mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
+  package mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
 
-  public mutating func append(_ bytes: ArraySlice<UInt8>) {
+  package mutating func append(_ bytes: ArraySlice<UInt8>) {
     if consumed > 0 {
       buffer.removeFirst(consumed)
       consumed = 0
@@ -58,11 +58,11 @@ public struct FrameAssembler: Sendable {
   }
 
   /// Bytes that arrived and don't make a whole frame yet.
-  public var pending: Int { buffer.count - consumed }
+  package var pending: Int { buffer.count - consumed }
 
   /// The next whole frame; nil until more arrives. The header is checked as soon as it is there: a length beyond the
   /// limit is refused before anything is reserved for it.
-  public mutating func next() throws(ProtocolViolation) -> Frame? {
+  package mutating func next() throws(ProtocolViolation) -> Frame? {
     guard pending >= Frame.headerSize else { return nil }
     var reader = ByteReader(buffer[consumed..<consumed + Frame.headerSize])
     let magic: UInt16 = try reader.integer()

@@ -1,35 +1,35 @@
-public import AssetModel
+package import AssetModel
 
 /// What the host says to a runner on the control channel.
-public enum HostMessage: Sendable, Equatable {
+package enum HostMessage: Sendable, Equatable {
   /// Every wall is closed and the host's meters are set: load the plugin.
   case load(LoadRequest)
   case call(Call)
 
-  public struct LoadRequest: Sendable, Equatable {
+  package struct LoadRequest: Sendable, Equatable {
     /// Where the plugin lies in the runner's view.
-    public var path: String
+    package var path: String
     /// What the host hashed: the runner loads nothing else.
-    public var device: UInt64
-    public var inode: UInt64
+    package var device: UInt64
+    package var inode: UInt64
     /// Whether the library publishes a table of entry points, or is any library at all (`outrider call`).
-    public var isExtension: Bool
-    public var bundleIdentifier: String
-    public var bundlePath: String
+    package var isExtension: Bool
+    package var bundleIdentifier: String
+    package var bundlePath: String
     /// The directories of app groups in the runner's view; the group "" stands for every group.
-    public var containers: [Container]
+    package var containers: [Container]
 
-    public struct Container: Sendable, Equatable {
-      public var group: String
-      public var path: String
+    package struct Container: Sendable, Equatable {
+      package var group: String
+      package var path: String
 
-      public init(group: String, path: String) {
+      package init(group: String, path: String) {
         self.group = group
         self.path = path
       }
     }
 
-    public init(
+    package init(
       path: String, device: UInt64, inode: UInt64, isExtension: Bool, bundleIdentifier: String, bundlePath: String,
       containers: [Container]
     ) {
@@ -43,7 +43,7 @@ public enum HostMessage: Sendable, Equatable {
     }
   }
 
-  public enum Call: Sendable, Equatable {
+  package enum Call: Sendable, Equatable {
     case contentRequest(kind: ContentRequestKind, manifest: String, remaining: Int64, essentialRemaining: Int64)
     case downloadFinished(Download, path: String)
     case downloadFailed(Download, ErrorDescription)
@@ -53,12 +53,12 @@ public enum HostMessage: Sendable, Equatable {
     case delegate(DelegateCall)
 
     /// What is called.
-    public var name: String {
+    package var name: String {
       if case .function(let symbol, _, _) = self { symbol } else { entryPoint ?? "" }
     }
 
     /// Whether the status that it returns is worth a line: progress comes ten times a second.
-    public var isReported: Bool {
+    package var isReported: Bool {
       switch self {
       case .delegate(.began), .delegate(.paused), .delegate(.progress): false
       default: true
@@ -66,7 +66,7 @@ public enum HostMessage: Sendable, Equatable {
     }
 
     /// The entry point's name in the plugin's table; nil for a function.
-    public var entryPoint: String? {
+    package var entryPoint: String? {
       switch self {
       case .contentRequest: "content_request"
       case .downloadFinished: "download_finished"
@@ -79,7 +79,7 @@ public enum HostMessage: Sendable, Equatable {
     }
   }
 
-  public func frame(id: UInt64) -> Frame {
+  package func frame(id: UInt64) -> Frame {
     var writer = ByteWriter()
     let kind: UInt8
     switch self {
@@ -127,7 +127,7 @@ public enum HostMessage: Sendable, Equatable {
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
 
-  public init(_ frame: Frame) throws(ProtocolViolation) {
+  package init(_ frame: Frame) throws(ProtocolViolation) {
     var reader = ByteReader(frame.payload)
     switch frame.kind {
     case 1:

@@ -1,7 +1,5 @@
-public import AssetModel
-
 /// What a runner says to the host on the control channel. Hostile from the moment the plugin is loaded.
-public enum RunnerMessage: Sendable, Equatable {
+package enum RunnerMessage: Sendable, Equatable {
   /// Every wall but the filter is closed (id 0, with the process's status as its descriptor where the runner could open
   /// it): what is used now isn't the plugin's.
   case settled
@@ -20,39 +18,39 @@ public enum RunnerMessage: Sendable, Equatable {
   case wildPointer(WildPointer)
 
   /// How the runner fared with each step; a failed one carries its errno.
-  public struct WallReport: Sendable, Equatable {
-    public struct Failure: Sendable, Equatable {
-      public var step: String
-      public var code: Int32
+  package struct WallReport: Sendable, Equatable {
+    package struct Failure: Sendable, Equatable {
+      package var step: String
+      package var code: Int32
 
-      public init(step: String, code: Int32) {
+      package init(step: String, code: Int32) {
         self.step = step
         self.code = code
       }
     }
-    public var failures: [Failure]
+    package var failures: [Failure]
 
-    public init(failures: [Failure]) { self.failures = failures }
+    package init(failures: [Failure]) { self.failures = failures }
   }
 
-  public struct EntryPoint: Sendable, Equatable, Codable {
-    public var name: String
-    public var signature: String
+  package struct EntryPoint: Sendable, Equatable, Codable {
+    package var name: String
+    package var signature: String
 
-    public init(name: String, signature: String) {
+    package init(name: String, signature: String) {
       self.name = name
       self.signature = signature
     }
   }
 
-  public struct LoadedImage: Sendable, Equatable {
+  package struct LoadedImage: Sendable, Equatable {
     /// 0 for a library without a table.
-    public var abiVersion: UInt32
-    public var name: String
-    public var isSwift: Bool
-    public var entryPoints: [EntryPoint]
+    package var abiVersion: UInt32
+    package var name: String
+    package var isSwift: Bool
+    package var entryPoints: [EntryPoint]
 
-    public init(abiVersion: UInt32, name: String, isSwift: Bool, entryPoints: [EntryPoint]) {
+    package init(abiVersion: UInt32, name: String, isSwift: Bool, entryPoints: [EntryPoint]) {
       self.abiVersion = abiVersion
       self.name = name
       self.isSwift = isSwift
@@ -60,34 +58,11 @@ public enum RunnerMessage: Sendable, Equatable {
     }
   }
 
-  public struct CallResult: Sendable, Equatable {
-    /// What the function or entry point returned.
-    public var value: CallValue
-    /// The content of every `out(N)`, in order.
-    public var out: [[UInt8]]
-    /// What a content request answered; empty for every other call.
-    public var downloads: [Download]
-
-    /// The names, shortened, of downloads that found no room in that answer.
-    public var refused: [String]
-    /// What a challenge answered; nil for every other call.
-    public var decision: ChallengeDecision?
-
-    public init(
-      value: CallValue, out: [[UInt8]] = [], downloads: [Download] = [], refused: [String] = [],
-      decision: ChallengeDecision? = nil
-    ) {
-      self.value = value
-      self.out = out
-      self.downloads = downloads
-      self.refused = refused
-      self.decision = decision
-    }
-  }
+  package typealias CallResult = HostProtocol.CallResult
 
   /// An address that can't be read, and what the plugin gave it as.
-  public struct WildPointer: Sendable, Equatable {
-    public enum Source: UInt8, Sendable, CaseIterable {
+  package struct WildPointer: Sendable, Equatable {
+    package enum Source: UInt8, Sendable, CaseIterable {
       /// The text that a function returned.
       case result
       /// The table of an extension, and what it points to.
@@ -95,25 +70,25 @@ public enum RunnerMessage: Sendable, Equatable {
       /// What a function of the host was given.
       case argument
     }
-    public var source: Source
-    public var address: UInt64
+    package var source: Source
+    package var address: UInt64
 
-    public init(source: Source, address: UInt64) {
+    package init(source: Source, address: UInt64) {
       self.source = source
       self.address = address
     }
   }
 
-  public struct CrashSite: Sendable, Equatable {
-    public var signal: Int32
-    public var address: UInt64
-    public var instruction: UInt64
-    public var stackPointer: UInt64
-    public var library: String
-    public var symbol: String
-    public var offset: UInt64
+  package struct CrashSite: Sendable, Equatable {
+    package var signal: Int32
+    package var address: UInt64
+    package var instruction: UInt64
+    package var stackPointer: UInt64
+    package var library: String
+    package var symbol: String
+    package var offset: UInt64
 
-    public init(
+    package init(
       signal: Int32, address: UInt64, instruction: UInt64, stackPointer: UInt64, library: String, symbol: String,
       offset: UInt64
     ) {
@@ -127,7 +102,7 @@ public enum RunnerMessage: Sendable, Equatable {
     }
   }
 
-  public func frame(id: UInt64) -> Frame {
+  package func frame(id: UInt64) -> Frame {
     var writer = ByteWriter()
     let kind: UInt8
     switch self {
@@ -177,9 +152,9 @@ public enum RunnerMessage: Sendable, Equatable {
   }
 
   /// Of the frame that the signal handler writes by itself.
-  public static let crashedKind: UInt8 = 70
+  package static let crashedKind: UInt8 = 70
 
-  public init(_ frame: Frame) throws(ProtocolViolation) {
+  package init(_ frame: Frame) throws(ProtocolViolation) {
     var reader = ByteReader(frame.payload)
     switch frame.kind {
     case 64:

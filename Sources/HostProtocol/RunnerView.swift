@@ -1,25 +1,25 @@
 /// Where things lie in the root that a runner sees. Both sides build on it: the fork server makes the template, the host
 /// attaches each run's own on it.
-public enum RunnerView {
-  public static let bundle = "/bundle"
-  public static let container = "/container"
+package enum RunnerView {
+  package static let bundle = "/bundle"
+  package static let container = "/container"
   /// Where the containers of further app groups lie, by number.
-  public static let containers = "/containers"
-  public static let manifest = "/manifest"
-  public static let temporary = "/tmp"
+  package static let containers = "/containers"
+  package static let manifest = "/manifest"
+  package static let temporary = "/tmp"
 
   /// What a run has of its own, wherever it is on the machine.
-  public static let own = [bundle, container, containers, manifest, temporary]
+  package static let own = [bundle, container, containers, manifest, temporary]
 
   /// Whether a path is one of those, or a further container.
-  public static func isOwn(_ path: String) -> Bool { own.contains(path) || path.hasPrefix(containers + "/") }
+  package static func isOwn(_ path: String) -> Bool { own.contains(path) || path.hasPrefix(containers + "/") }
 
   /// Directories and files of the machine that every runner sees, read-only. Those that a machine lacks are left out.
-  public static let runtime = [
+  package static let runtime = [
     "/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache",
   ]
   /// Symbolic links that many systems have in place of directories.
-  public static let links = ["/lib", "/lib64", "/lib32", "/usr/lib64", "/etc/localtime"]
+  package static let links = ["/lib", "/lib64", "/lib32", "/usr/lib64", "/etc/localtime"]
   /// Without /dev/zero, which gives shared memory to whoever maps it, past the filter that looks at mmap(2)'s flags.
-  public static let devices = ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"]
+  package static let devices = ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"]
 }

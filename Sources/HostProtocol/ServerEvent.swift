@@ -1,5 +1,5 @@
 /// What a fork server tells its host, one datagram each.
-public enum ServerEvent: Sendable, Equatable {
+package enum ServerEvent: Sendable, Equatable {
   /// The server has left the host's user namespace and waits until the host has written its id maps.
   case wantsIdentity
   case ready(Hello)
@@ -12,28 +12,28 @@ public enum ServerEvent: Sendable, Equatable {
   /// The host's lease had run out, and its runners stand still since then (CLOCK_BOOTTIME, nanoseconds).
   case stopped(at: UInt64)
 
-  public struct Hello: Sendable, Equatable {
+  package struct Hello: Sendable, Equatable {
     /// Namespaces that couldn't be entered, with the errno: `user mount pid network ipc uts`.
-    public var missing: [RunnerMessage.WallReport.Failure]
+    package var missing: [RunnerMessage.WallReport.Failure]
     /// Directories that hold what the runner has loaded.
-    public var runtime: [String]
-    public var hasPreloaded: Bool
+    package var runtime: [String]
+    package var hasPreloaded: Bool
 
-    public init(missing: [RunnerMessage.WallReport.Failure], runtime: [String], hasPreloaded: Bool) {
+    package init(missing: [RunnerMessage.WallReport.Failure], runtime: [String], hasPreloaded: Bool) {
       self.missing = missing
       self.runtime = runtime
       self.hasPreloaded = hasPreloaded
     }
   }
 
-  public struct Exit: Sendable, Equatable {
-    public var run: UInt64
+  package struct Exit: Sendable, Equatable {
+    package var run: UInt64
     /// The exit code, or the signal where `wasSignalled`.
-    public var status: Int32
-    public var wasSignalled: Bool
-    public var cpuNanoseconds: UInt64
+    package var status: Int32
+    package var wasSignalled: Bool
+    package var cpuNanoseconds: UInt64
 
-    public init(run: UInt64, status: Int32, wasSignalled: Bool, cpuNanoseconds: UInt64) {
+    package init(run: UInt64, status: Int32, wasSignalled: Bool, cpuNanoseconds: UInt64) {
       self.run = run
       self.status = status
       self.wasSignalled = wasSignalled
@@ -41,7 +41,7 @@ public enum ServerEvent: Sendable, Equatable {
     }
   }
 
-  public func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var writer = ByteWriter()
     switch self {
     case .wantsIdentity: writer.integer(UInt8(0))
@@ -76,7 +76,7 @@ public enum ServerEvent: Sendable, Equatable {
     return writer.bytes
   }
 
-  public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
     var reader = ByteReader(bytes)
     switch try reader.integer(UInt8.self) {
     case 0: self = .wantsIdentity

@@ -1,5 +1,5 @@
 /// What a host asks its fork server for, one datagram each.
-public enum ServerRequest: Sendable, Equatable {
+package enum ServerRequest: Sendable, Equatable {
   /// A runner, now.
   case spawn(SpawnRequest)
   /// Time for a spare runner: nobody waits for anything. It joins the cgroup whose `cgroup.procs` comes with the
@@ -10,16 +10,16 @@ public enum ServerRequest: Sendable, Equatable {
   case lease
 
   /// Bytes of one at most: a server reads into 64 KiB.
-  public static let longest = 64 << 10
+  package static let longest = 64 << 10
 
   /// As much as a fork server understands of a request. The rest names paths of one plugin, and what the server has had in
   /// its memory every later runner inherits: the runner decodes it.
-  public enum Header: Sendable, Equatable {
+  package enum Header: Sendable, Equatable {
     case spawn(run: UInt64, suitsSpare: Bool)
     case prepare
     case lease
 
-    public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+    package init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
       var reader = ByteReader(bytes)
       switch try reader.integer(UInt8.self) {
       case 0:
@@ -34,7 +34,7 @@ public enum ServerRequest: Sendable, Equatable {
     }
   }
 
-  public func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     switch self {
     case .spawn(let request): [1] + request.encoded()
     case .prepare: [0]
@@ -42,7 +42,7 @@ public enum ServerRequest: Sendable, Equatable {
     }
   }
 
-  public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
     var reader = ByteReader(bytes)
     switch try reader.integer(UInt8.self) {
     case 0:

@@ -1,8 +1,8 @@
-public import AssetModel
+package import AssetModel
 
 /// What a plugin asks of its host while it runs, on the service channel. `log`, `beginActivity`, `endActivity`,
 /// `releaseExclusiveControl` and `observe` have no reply (their id is 0); each other request has exactly one.
-public enum ServiceRequest: Sendable, Equatable {
+package enum ServiceRequest: Sendable, Equatable {
   case log(level: UInt8, subsystem: String, category: String, message: String)
   case schedule(Download)
   case cancel(identifier: String)
@@ -14,14 +14,14 @@ public enum ServiceRequest: Sendable, Equatable {
   case endActivity
   case observe(Bool)
 
-  public var expectsReply: Bool {
+  package var expectsReply: Bool {
     switch self {
     case .schedule, .cancel, .currentDownloads, .acquireExclusiveControl: true
     case .log, .releaseExclusiveControl, .beginActivity, .endActivity, .observe: false
     }
   }
 
-  public func frame(id: UInt64) -> Frame {
+  package func frame(id: UInt64) -> Frame {
     var writer = ByteWriter()
     let kind: UInt8
     switch self {
@@ -51,7 +51,7 @@ public enum ServiceRequest: Sendable, Equatable {
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
 
-  public init(_ frame: Frame) throws(ProtocolViolation) {
+  package init(_ frame: Frame) throws(ProtocolViolation) {
     var reader = ByteReader(frame.payload)
     switch frame.kind {
     case 128:
@@ -77,12 +77,12 @@ public enum ServiceRequest: Sendable, Equatable {
 }
 
 /// The host's answer to a request of the plugin.
-public enum ServiceReply: Sendable, Equatable {
+package enum ServiceReply: Sendable, Equatable {
   /// A `ba_status`: 0 or the raw value of a `BAErrorCode`.
   case status(Int32)
   case downloads([Download])
 
-  public func frame(id: UInt64) -> Frame {
+  package func frame(id: UInt64) -> Frame {
     var writer = ByteWriter()
     switch self {
     case .status(let status):
@@ -94,7 +94,7 @@ public enum ServiceReply: Sendable, Equatable {
     }
   }
 
-  public init(_ frame: Frame) throws(ProtocolViolation) {
+  package init(_ frame: Frame) throws(ProtocolViolation) {
     var reader = ByteReader(frame.payload)
     switch frame.kind {
     case 192: self = .status(try reader.integer())

@@ -1,36 +1,36 @@
 /// Everything that a fork server needs to know to make one runner. It comes from the host, in one datagram, with its
 /// descriptors in this order: control channel, service channel, output pipe, the cgroup's `cgroup.procs` where
 /// `joinsCgroup`, then one for each attachment whose source is `descriptor`.
-public struct SpawnRequest: Sendable, Equatable {
-  public struct ResourceLimit: Sendable, Equatable {
-    public var resource: Int32
-    public var soft: UInt64
-    public var hard: UInt64
+package struct SpawnRequest: Sendable, Equatable {
+  package struct ResourceLimit: Sendable, Equatable {
+    package var resource: Int32
+    package var soft: UInt64
+    package var hard: UInt64
 
-    public init(resource: Int32, soft: UInt64, hard: UInt64) {
+    package init(resource: Int32, soft: UInt64, hard: UInt64) {
       self.resource = resource
       self.soft = soft
       self.hard = hard
     }
   }
 
-  public struct PathRule: Sendable, Equatable {
-    public var path: String
-    public var rights: UInt64
+  package struct PathRule: Sendable, Equatable {
+    package var path: String
+    package var rights: UInt64
 
-    public init(path: String, rights: UInt64) {
+    package init(path: String, rights: UInt64) {
       self.path = path
       self.rights = rights
     }
   }
 
-  public struct Landlock: Sendable, Equatable {
-    public var filesystem: UInt64
-    public var network: UInt64
-    public var scoped: UInt64
-    public var rules: [PathRule]
+  package struct Landlock: Sendable, Equatable {
+    package var filesystem: UInt64
+    package var network: UInt64
+    package var scoped: UInt64
+    package var rules: [PathRule]
 
-    public init(filesystem: UInt64, network: UInt64, scoped: UInt64, rules: [PathRule]) {
+    package init(filesystem: UInt64, network: UInt64, scoped: UInt64, rules: [PathRule]) {
       self.filesystem = filesystem
       self.network = network
       self.scoped = scoped
@@ -39,8 +39,8 @@ public struct SpawnRequest: Sendable, Equatable {
   }
 
   /// Something that appears in the runner's root.
-  public struct Attachment: Sendable, Equatable {
-    public enum Source: Sendable, Equatable {
+  package struct Attachment: Sendable, Equatable {
+    package enum Source: Sendable, Equatable {
       /// A detached mount that the host made, the next of the request's descriptors.
       case descriptor
       /// A file or directory that the fork server clones; it must still be this device and inode.
@@ -49,14 +49,14 @@ public struct SpawnRequest: Sendable, Equatable {
       case memory(bytes: UInt64)
     }
 
-    public var source: Source
-    public var target: String
+    package var source: Source
+    package var target: String
     /// `MOUNT_ATTR_…` bits (mount_setattr(2)).
-    public var attributes: UInt32
+    package var attributes: UInt32
     /// Make an empty file at `target` first; the directory that it lies in is one of this run's own.
-    public var createsFile: Bool
+    package var createsFile: Bool
 
-    public init(source: Source, target: String, attributes: UInt32, createsFile: Bool = false) {
+    package init(source: Source, target: String, attributes: UInt32, createsFile: Bool = false) {
       self.source = source
       self.target = target
       self.attributes = attributes
@@ -64,25 +64,25 @@ public struct SpawnRequest: Sendable, Equatable {
     }
   }
 
-  public var run: UInt64
-  public var environment: [String]
-  public var limits: [ResourceLimit]
-  public var landlock: Landlock?
+  package var run: UInt64
+  package var environment: [String]
+  package var limits: [ResourceLimit]
+  package var landlock: Landlock?
   /// The seccomp program, or nothing where the kernel can't.
-  public var filter: [UInt8]
-  public var hasListener: Bool
-  public var isDumpable: Bool
-  public var joinsCgroup: Bool
+  package var filter: [UInt8]
+  package var hasListener: Bool
+  package var isDumpable: Bool
+  package var joinsCgroup: Bool
   /// nil: no mount namespace; the runner sees the machine's own paths.
-  public var attachments: [Attachment]?
+  package var attachments: [Attachment]?
   /// Mount points beyond the template's that the attachments need; one that ends in `/` is a directory.
-  public var freshPoints: [String]
+  package var freshPoints: [String]
   /// Whether the spare runner may take this on: it joined the same cgroup, or this run has none.
-  public var suitsSpare: Bool
+  package var suitsSpare: Bool
   /// Leaves the server's descriptors open, to show what closing them stops.
-  public var keepsDescriptors: Bool
+  package var keepsDescriptors: Bool
 
-  public init(
+  package init(
     run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
     hasListener: Bool,
     isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String],
@@ -102,7 +102,7 @@ public struct SpawnRequest: Sendable, Equatable {
     self.keepsDescriptors = keepsDescriptors
   }
 
-  public func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var writer = ByteWriter(capacity: 8192)
     writer.integer(run)
     writer.boolean(suitsSpare)
@@ -133,7 +133,7 @@ public struct SpawnRequest: Sendable, Equatable {
     return writer.bytes
   }
 
-  public init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
     var reader = ByteReader(bytes)
     run = try reader.integer()
     suitsSpare = try reader.boolean()

@@ -4,15 +4,15 @@ internal import LinuxSystem
 internal import PropertyLists
 
 /// What the host reads of an extension's `Info.plist` (spec, section 3.2).
-public struct BundleFacts: Sendable {
+package struct BundleFacts: Sendable {
   /// From the bundle's folder.
-  public let executable: String
-  public let identifier: String
-  public let extensionPoint: String?
+  package let executable: String
+  package let identifier: String
+  package let extensionPoint: String?
 
-  public static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
+  package static let requiredExtensionPoint = "com.apple.background-asset-downloader-extension"
 
-  public init(readingFrom bundle: String) throws(HostError) {
+  package init(readingFrom bundle: String) throws(HostError) {
     // As on iOS, or as on macOS; a bundle that has both is taken for the former.
     let isDeep =
       (try? Files.identity(of: bundle + "/Info.plist")) == nil

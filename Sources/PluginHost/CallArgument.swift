@@ -15,6 +15,7 @@ public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, Expr
   public init(floatLiteral value: Double) { self = .double(value) }
   public init(stringLiteral value: String) { self = .text(value) }
 
+  /// An argument that its type in the signature can't take.
   public struct MisfitError: Error, Sendable, CustomStringConvertible {
     public var description: String
   }

@@ -1,17 +1,17 @@
 internal import HostProtocol
 internal import LinuxSystem
-public import Sandbox
+package import Sandbox
 
 /// Exceeds each limit on purpose, in a real runner: a limit that doesn't bite isn't in force, whatever was configured.
-public struct Canary: Sendable {
-  public struct Finding: Sendable, Codable, Equatable {
-    public var limit: String
-    public var isInForce: Bool
-    public var detail: String
+package struct Canary: Sendable {
+  package struct Finding: Sendable, Codable, Equatable {
+    package var limit: String
+    package var isInForce: Bool
+    package var detail: String
     /// The wall that the limit is part of; nil where none is lost with it.
-    public var wall: Wall?
+    package var wall: Wall?
     /// Whether a runner came so far as to be stopped by it. What couldn't be tried isn't known to be in force.
-    public var wasTried = true
+    package var wasTried = true
 
     static func untried(_ limit: String, _ wall: Wall?, _ error: HostError) -> Finding {
       Finding(limit: limit, isInForce: false, detail: "it couldn't be tried: \(error)", wall: wall, wasTried: false)
@@ -22,7 +22,7 @@ public struct Canary: Sendable {
   private let core: HostCore
   private let open: Set<Wall>
 
-  public init(host: PluginHost) { self.init(core: host.core, open: []) }
+  package init(host: PluginHost) { self.init(core: host.core, open: []) }
 
   /// `open`: walls that are left open, which it then has to find so.
   init(core: HostCore, open: Set<Wall>) {
@@ -31,7 +31,7 @@ public struct Canary: Sendable {
   }
 
   /// Every limit and, as positive control, a call within all of them, all at once where there are descriptors for that.
-  public func run() async -> [Finding] {
+  package func run() async -> [Finding] {
     let probes = probes
     let free = OpenFiles.free(upTo: DescriptorBudget.enough(for: probes.count))
     let atOnce = DescriptorBudget.runsAtOnce(free: free, wanted: probes.count)

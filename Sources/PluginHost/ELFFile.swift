@@ -1,17 +1,17 @@
 /// What the host reads of a library without loading it: enough to describe it and to find its neighbours. The file is
 /// hostile; every offset is checked against what is there.
-public struct ELFFile: Sendable, Equatable {
-  public var isSharedObject: Bool
-  public var soname: String?
-  public var needed: [String]
-  public var runpath: [String]
+package struct ELFFile: Sendable, Equatable {
+  package var isSharedObject: Bool
+  package var soname: String?
+  package var needed: [String]
+  package var runpath: [String]
   /// Names of the functions and data that it exports, sorted; empty where nobody asked for them.
-  public var exports: [String]
+  package var exports: [String]
   /// Whether there are more than are read.
-  public var exportsAreCut = false
+  package var exportsAreCut = false
 
-  public struct FormatError: Error, Sendable, CustomStringConvertible {
-    public var description: String
+  package struct FormatError: Error, Sendable, CustomStringConvertible {
+    package var description: String
   }
 
   /// Looked at in the symbol table, whose length the file makes up.

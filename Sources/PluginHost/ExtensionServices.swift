@@ -38,9 +38,14 @@ public protocol ExtensionServices: Sendable {
 }
 
 extension ExtensionServices {
+  /// False: https alone.
   public var allowsPlainHTTPToLoopback: Bool { false }
 
+  /// Does nothing.
+  ///
+  /// - Parameter isObserving: Whether the extension wants events.
   public func observe(_ isObserving: Bool) async {}
 
+  /// Does nothing.
   public func runEnded() async {}
 }

@@ -3,6 +3,7 @@ internal import HostProtocol
 
 /// What became of a finished file that was moved into an extension's container to be handed over.
 public struct Handover: Sendable {
+  /// What became of the file.
   public enum File: Sendable, Equatable {
     /// The extension has taken it: moved it away, given it another name, or deleted it. Also where the run ended afterwards.
     case moved
@@ -21,6 +22,7 @@ public struct Handover: Sendable {
     case giveBackAfterFailure
   }
 
+  /// Whether the extension took the file.
   public var file: File
   /// Whether the file is again where it was taken from.
   public var isGivenBack: Bool
@@ -37,6 +39,13 @@ extension Plugin {
   ///
   /// Throws where the extension wasn't called at all: the file is then where it was. What is wrong with the path is
   /// `HostError.input` or `.usage`; a container that doesn't take the file is `.handOver`.
+  ///
+  /// - Parameters:
+  ///   - download: What the extension is told of.
+  ///   - path: The file on this machine.
+  ///   - ifLeft: What is done with a file that the extension leaves where it is.
+  /// - Returns: What became of the file, also where the run ended in the callback.
+  /// - Throws: `HostError` where the extension wasn't called at all.
   public func downloadFinished(
     _ download: Download, moving path: String, ifLeft: Handover.LeftFile = .giveBackAfterFailure
   ) async throws(HostError) -> Handover {
@@ -47,6 +56,12 @@ extension Plugin {
   /// goes back to where it was. `isHandled` false: it has no such delegate, or not that method.
   ///
   /// Throws as `downloadFinished(_:moving:ifLeft:)`.
+  ///
+  /// - Parameters:
+  ///   - download: What the delegate is told of.
+  ///   - path: The file on this machine.
+  /// - Returns: What became of the file, and whether the delegate implements that method.
+  /// - Throws: `HostError` where the extension wasn't called at all.
   public func tellDelegate(
     finished download: Download, moving path: String
   ) async throws(HostError) -> (handover: Handover, isHandled: Bool) {
@@ -89,6 +104,13 @@ extension PluginHost {
   /// extension has taken it, or it was never moved. To be asked before another plugin gets the container.
   ///
   /// Throws `HostError.failed` where a host that is at work is just handing it over, or it can't be put back.
+  ///
+  /// - Parameters:
+  ///   - inode: The file's, as `stat(2)` had it before it was handed over.
+  ///   - container: The folder that the extension may write to.
+  ///   - path: Where the file was.
+  /// - Returns: Whether it is there again.
+  /// - Throws: `HostError.failed`; the file is where it was found.
   public static func takeBack(inode: UInt64, from container: String, to path: String) throws(HostError) -> Bool {
     try MovedFile.takeBack(inode: inode, from: container, to: path)
   }

@@ -2,6 +2,7 @@ internal import AssetModel
 
 /// How a run ended: the first cause, and the one that is right.
 public struct Outcome: Sendable, Equatable, Codable {
+  /// The kinds of ends; the raw values are what reports print. docs/outcomes.md says when each is.
   public enum Kind: String, Sendable, Codable, CaseIterable {
     case returned, loadFailed, crashed, wallTimeExceeded, cpuTimeExceeded, memoryExceeded, policyViolation
     case protocolViolation, runtimeBudgetExhausted, entryPointMissing, wallUnavailable, hostFailed, cancelled
@@ -28,10 +29,12 @@ public struct Outcome: Sendable, Equatable, Codable {
 
   private static let longestDetail = 2000
 
+  /// Which end it was.
   public var kind: Kind
   /// One sentence for people: what exceeded what, where it crashed, the loader's own message. Safe to print.
   public var detail: String
 
+  /// Creates an outcome.
   public init(_ kind: Kind, _ detail: String) {
     self.kind = kind
     // Names of files and the loader's own words are anyone's.

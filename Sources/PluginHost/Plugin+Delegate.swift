@@ -11,11 +11,21 @@ extension Plugin {
   /// Tells it of an event, in a call like the others. False: it doesn't implement that method.
   ///
   /// Throws `entryPointMissing` where the extension asks for events and has no entry point for them.
+  ///
+  /// - Parameter event: What happened to a download.
+  /// - Returns: Whether the delegate implements that method.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func tellDelegate(_ event: DelegateCall) async throws(HostError) -> Bool {
     Self.isHandled(try await core.call(run, .delegate(event)))
   }
 
   /// Asks it to answer a server's challenge (B71); nil: it doesn't implement that method.
+  ///
+  /// - Parameters:
+  ///   - download: The download that the server asks a credential for.
+  ///   - challenge: What the server asks.
+  /// - Returns: The answer; nil where the delegate doesn't implement that method.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func askDelegate(
     _ download: Download, _ challenge: ChallengeDescription
   ) async throws(HostError) -> ChallengeDecision? {

@@ -13,17 +13,20 @@ internal import Synchronization
 /// A host owns one fork server, started with the first load, and one thread for all of its watchdogs. Any task may use
 /// it. When the last reference goes, every runner goes with it.
 public final class PluginHost: Sendable {
+  /// How one host runs plugins.
   public struct Configuration: Sendable {
     /// The `outrider-runner` executable; found beside this program, or by `OUTRIDER_RUNNER`, when nil.
     public var runner: String?
     /// A fresh process without Foundation for every load, for plugins that bring another runtime.
     public var isCold = false
+    /// Where the host logs to.
     public var logger = Logger(label: "outrider.host")
     /// Namespaces to stay out of, so that a test can show what each of them alone stops, or a machine without them.
     package var withoutNamespaces: Set<Wall> = []
     /// Walls that the canary is to find open, so that a test can show what follows.
     package var canaryWithout: Set<Wall> = []
 
+    /// Creates the configuration of an ordinary host.
     public init() {}
   }
 
@@ -33,6 +36,9 @@ public final class PluginHost: Sendable {
   let core: HostCore
 
   /// Throws where the runner can't be found or the kernel lacks something that there is no way around.
+  ///
+  /// - Parameter configuration: How it runs plugins.
+  /// - Throws: `HostError.failed` where the runner can't be found or the kernel lacks something.
   public init(configuration: Configuration = Configuration()) throws(HostError) {
     core = try HostCore(configuration)
   }
@@ -45,6 +51,8 @@ public final class PluginHost: Sendable {
 
   /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
   /// A host does so by itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
+  ///
+  /// - Throws: `HostError.failed` where no runner can be made.
   public func prepare() async throws(HostError) {
     _ = try await core.proof()
     try await core.prepare()
@@ -75,20 +83,30 @@ public final class PluginHost: Sendable {
     public struct Container: Sendable, Equatable {
       /// The identifier of the group; "" stands for every one, and is then the only one.
       public var group: String
+      /// The folder on this machine; the plugin may write to it.
       public var path: String
 
+      /// Creates the container of a group.
       public init(group: String, path: String) {
         self.group = group
         self.path = path
       }
     }
 
+    /// Creates the options of a library that is no extension.
     public init() {}
   }
 
   /// Starts a runner and loads a library into it: any `.so` by path, a system library by its name (`libz.so.1`), or an
   /// `.appex` folder. Throws `HostError.ended` with the report of a plugin that doesn't load. That the host reads the files is
   /// a part of the load's wall time.
+  ///
+  /// - Parameters:
+  ///   - library: A path, a system library's name, or an `.appex` folder.
+  ///   - policy: What the plugin may do.
+  ///   - options: What it gets.
+  /// - Returns: The plugin, loaded: its constructors have run.
+  /// - Throws: `HostError`; `.ended` with the report of a run that didn't come so far.
   public func load(
     _ library: String, policy: Policy = Policy(), options: LoadOptions = LoadOptions()
   ) async throws(HostError) -> Plugin {
@@ -100,6 +118,13 @@ public final class PluginHost: Sendable {
   }
 
   /// Throws `HostError.usage` for a call that no plugin could be asked to make, without loading one.
+  ///
+  /// - Parameters:
+  ///   - symbol: The function's name.
+  ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`.
+  ///   - arguments: One for each that isn't `out(N)`.
+  ///   - policy: Its `frameBytes` bounds what a call holds.
+  /// - Throws: `HostError.usage` with what is wrong.
   public static func check(
     _ symbol: String, _ signature: String, arguments: [CallArgument], policy: Policy = Policy()
   ) throws(HostError) {
@@ -121,6 +146,10 @@ public final class PluginHost: Sendable {
   }
 
   /// Every wall and meter of this machine, as a run with `policy` would have them.
+  ///
+  /// - Parameter policy: What a run would have to be.
+  /// - Returns: The state of every wall.
+  /// - Throws: `HostError.failed` where no runner can be made.
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
     try await core.walls(policy, proof: try await core.proof())
   }
@@ -131,6 +160,8 @@ public final class PluginHost: Sendable {
   func cgroupCount() async -> Int { await core.cgroupCount() }
 
   /// The fork server's process, for those who watch it; nil before the first load.
+  ///
+  /// - Returns: The process's identifier; nil where there is none.
   public func forkServerProcess() async -> Int32? { await core.serverProcess() }
 }
 
@@ -142,7 +173,7 @@ public final class PluginHost: Sendable {
 public final class Plugin: Sendable {
   let core: HostCore
   let run: UInt64
-  public let image: RunnerMessage.LoadedImage
+  package let image: RunnerMessage.LoadedImage
   /// Where the host sees the plugin's container, the first of several; an empty folder where that is memory of the run's own.
   public var container: String { containers.places[0].path }
   let containers: GroupContainers
@@ -157,24 +188,45 @@ public final class Plugin: Sendable {
   }
 
   /// What the plugin calls a path of this machine; nil for one that is in none of its containers.
+  ///
+  /// - Parameter path: On this machine, absolute.
+  /// - Returns: The same place as the plugin sees it; nil for one that it doesn't.
   public func view(of path: String) -> String? { containers.view(of: path) }
 
   /// What a path of the plugin's is on this machine; nil for one that is in none of its containers. Goes by the names alone:
   /// the plugin may have put symbolic links in their place.
+  ///
+  /// - Parameter view: A path of the plugin's.
+  /// - Returns: Where that is on this machine; nil for one that is in none of its containers.
   public func path(ofView view: String) -> String? { containers.path(ofView: view) }
 
   /// Calls a function by name: `try await plugin.call("pow", "f64(f64,f64)", .double(2), .double(10))`.
   /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit, and
   /// `.entryPointMissing` for a symbol that isn't there or is data; the plugin goes on after those two.
+  ///
+  /// - Parameters:
+  ///   - symbol: The function's name.
+  ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`; `outrider call --help` has the types.
+  ///   - arguments: One for each that isn't `out(N)`.
+  /// - Returns: What the function returned, and the content of each `out(N)`.
+  /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
   public func call(
     _ symbol: String, _ signature: String, _ arguments: CallArgument...
-  ) async throws(HostError) -> RunnerMessage.CallResult {
+  ) async throws(HostError) -> CallResult {
     try await call(symbol, signature, arguments: arguments)
   }
 
+  /// Calls a function by name, with the arguments in an array.
+  ///
+  /// - Parameters:
+  ///   - symbol: The function's name.
+  ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`.
+  ///   - arguments: One for each that isn't `out(N)`.
+  /// - Returns: What the function returned, and the content of each `out(N)`.
+  /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
   public func call(
     _ symbol: String, _ signature: String, arguments: [CallArgument]
-  ) async throws(HostError) -> RunnerMessage.CallResult {
+  ) async throws(HostError) -> CallResult {
     let (call, parsed) = try CallBounds.function(symbol, signature, arguments)
     return try await core.call(run, call, parsed)
   }
@@ -191,12 +243,24 @@ public final class Plugin: Sendable {
   package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
 
   /// What the extension answers to a content request, checked by the rules (spec, 6.2).
+  ///
+  /// - Parameter kind: Why the extension is asked.
+  /// - Returns: What may be downloaded of its answer, and what was rejected.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
     try await contentRequest(kind, remaining: nil, essentialRemaining: nil, rules: DownloadRules(request: kind))
   }
 
   /// The same with what may still be downloaded before the app's first launch, in bytes: nil when nothing is restricted
   /// (B64). `rules`: for the groups of the extension; what kind of request this is, `kind` alone says.
+  ///
+  /// - Parameters:
+  ///   - kind: Why the extension is asked.
+  ///   - remaining: Bytes that may still be downloaded; nil: any number.
+  ///   - essentialRemaining: Bytes of essential downloads that may; nil: any number.
+  ///   - rules: What the answer is checked by.
+  /// - Returns: What may be downloaded of its answer, and what was rejected.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func contentRequest(
     _ kind: ContentRequestKind, remaining: Int64?, essentialRemaining: Int64?, rules: DownloadRules
   ) async throws(HostError) -> DownloadRules.Verdict {
@@ -220,11 +284,23 @@ public final class Plugin: Sendable {
 
   /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed. The
   /// copy is named after the last part of the URL's path, made safe (`SafeFileName`).
+  ///
+  /// - Parameters:
+  ///   - download: What the extension is told of.
+  ///   - file: The file's path on this machine.
+  /// - Throws: `HostError.input` for a file that can't be read, `.handOver` where the container doesn't take it,
+  ///   `.entryPointMissing`, or `.ended` where the run ends in the call.
   public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
     try await downloadFinished(download, file: try await core.open(finished: file, of: run))
   }
 
   /// The same with a file that was opened before the plugin could change what its name leads to.
+  ///
+  /// - Parameters:
+  ///   - download: What the extension is told of.
+  ///   - file: The file.
+  /// - Throws: `HostError.handOver` where the container doesn't take it, `.entryPointMissing`, or `.ended` where the
+  ///   run ends in the call.
   public func downloadFinished(_ download: Download, file: FinishedFile) async throws(HostError) {
     let place = try await core.place(for: file.subject, group: download.applicationGroupIdentifier, of: run)
     let staged = try core.stage(file, as: SafeFileName.from(url: download.url), in: place)
@@ -232,6 +308,12 @@ public final class Plugin: Sendable {
     _ = try await core.call(run, .downloadFinished(download, path: place.view + staged.relativePath))
   }
 
+  /// Tells the extension that a download failed.
+  ///
+  /// - Parameters:
+  ///   - download: What the extension is told of.
+  ///   - error: Why it failed.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func downloadFailed(_ download: Download, error: ErrorDescription) async throws(HostError) {
     _ = try await core.call(run, .downloadFailed(download, error))
   }
@@ -240,6 +322,12 @@ public final class Plugin: Sendable {
   /// has the status, and nothing has the credential.
   ///
   /// Throws `entryPointMissing` where there is no such entry point: B72's answer is `performDefaultHandling`.
+  ///
+  /// - Parameters:
+  ///   - download: The download that the server asks a credential for.
+  ///   - challenge: What the server asks.
+  /// - Returns: The extension's answer.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func authenticationChallenge(
     _ download: Download, _ challenge: ChallengeDescription
   ) async throws(HostError) -> ChallengeDecision {
@@ -249,20 +337,28 @@ public final class Plugin: Sendable {
 
   /// Tells the extension that it is about to end: a call like the others, with their limits. Advisory and deprecated: a host
   /// may end a plugin without it. Throws `entryPointMissing` where there is no such entry point; `image.entryPoints` says.
+  ///
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
   public func willTerminate() async throws(HostError) { _ = try await core.call(run, .willTerminate) }
 
   /// Takes on what the extension answered: until they finish, they are among its current downloads. A host that doesn't do
   /// the transfers of an answer has no need of it.
+  ///
+  /// - Parameter downloads: Each with a unique identifier.
   public func adopt(_ downloads: [Download]) {
     core.loop.submit { [core, run] in core.runs[run]?.scheduled.adopt(downloads) }
   }
 
   /// A download is no longer current, because its file is here or it has failed; to be said before the extension is told.
+  ///
+  /// - Parameter identifier: Of a download that was adopted or scheduled.
   public func finish(_ identifier: String) {
     core.loop.submit { [core, run] in core.runs[run]?.scheduled.finish(identifier) }
   }
 
   /// What the plugin scheduled by itself so far.
+  ///
+  /// - Returns: Those that haven't been finished or cancelled, in their order.
   public func scheduledDownloads() async -> [Download] {
     await withCheckedContinuation { [core, run] continuation in
       core.loop.submit { continuation.resume(returning: core.runs[run]?.scheduled.downloads ?? []) }
@@ -273,5 +369,7 @@ public final class Plugin: Sendable {
   deinit { core.discard(run) }
 
   /// Ends the runner and waits until it is gone.
+  ///
+  /// - Returns: Everything that is known about the run; the same one for every caller.
   public func end() async -> RunReport { await core.end(run) }
 }

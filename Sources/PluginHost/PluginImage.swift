@@ -3,14 +3,14 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Hashing
-public import LinuxSystem
+package import LinuxSystem
 internal import Synchronization
 
 /// The files of one plugin as the host opened them: what is loaded is these inodes and nothing else.
-public struct PluginImage: Sendable {
-  public struct File: Sendable {
-    public let path: String
-    public let identity: FileIdentity
+package struct PluginImage: Sendable {
+  package struct File: Sendable {
+    package let path: String
+    package let identity: FileIdentity
     /// The name that others need it by; `path` has the links behind that resolved.
     let name: String
 
@@ -22,23 +22,23 @@ public struct PluginImage: Sendable {
   }
 
   /// The library that is loaded.
-  public let library: File
+  package let library: File
   /// Libraries beside it that it needs, directly or through each other.
-  public let neighbours: [File]
+  package let neighbours: [File]
   /// The `.appex` folder; nil for a bare library.
-  public let bundle: File?
-  public let bundleIdentifier: String
+  package let bundle: File?
+  package let bundleIdentifier: String
   /// Found by the loader's search rather than by a path: it lies in the runtime that every runner sees.
-  public let isSystemLibrary: Bool
-  public let elf: ELFFile?
+  package let isSystemLibrary: Bool
+  package let elf: ELFFile?
   /// SHA-256 of the library as the host read it, in hexadecimal.
-  public let digest: String
+  package let digest: String
   /// Why `elf` is nil, as the end of a sentence that begins with the file's name.
-  public let formatError: String?
+  package let formatError: String?
 
   /// Opens a `.so`, an `.appex` folder, or (`searching`) a library that the system's loader would find by its name.
   /// `readsExports`: for those who want to see them; they are many, and no load needs them.
-  public init(
+  package init(
     opening name: String, searching: Bool = false, readsExports: Bool = false
   ) throws(HostError) {
     try self.init(opening: name, searching: searching, readsExports: readsExports, reading: .unlimited)
@@ -102,7 +102,7 @@ public struct PluginImage: Sendable {
   }
 
   /// Whether the system's loader finds a library by that name, as `init(opening:searching:)` does.
-  public static func isFoundByLoader(_ name: String) -> Bool {
+  package static func isFoundByLoader(_ name: String) -> Bool {
     !name.contains("/") && name != "." && name != ".." && LibrarySearch.find(name) != nil
   }
 

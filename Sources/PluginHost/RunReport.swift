@@ -3,17 +3,23 @@ public import Sandbox
 
 /// Everything that is known about a run once it has ended.
 public struct RunReport: Sendable {
+  /// How the run ended.
   public var outcome: Outcome
   /// What was loaded; nil for a run that never began.
   public var plugin: LoadedFile?
+  /// What it used.
   public var usage: Usage
+  /// What the plugin tried and didn't get, each once, with how often.
   public var denials: [Denial]
   /// Refusals beyond the most distinct ones that a report keeps.
   public var droppedDenials: Int
+  /// What it logged and printed, in order.
   public var log: [LogLine]
   /// Bytes of log text beyond the limit, and the lines that they were.
   public var droppedLogBytes: Int
+  /// Lines that were dropped with them.
   public var droppedLogLines: Int
+  /// Which walls were in force.
   public var walls: [Wall: WallState]
   /// How each meter measured, by its name: `cpu`, `memory`, `wall`.
   public var meters: [String: String]
@@ -24,11 +30,15 @@ public struct RunReport: Sendable {
 
   /// `ba_status` of the plugin's header: 0 is success, and no other value ends a run.
   public struct Status: Sendable, Codable, Equatable {
+    /// As the plugin's header names it, for example `content_request`.
     public var entryPoint: String
+    /// What it returned.
     public var status: Int64
   }
 
+  /// The library that was loaded, or the executable of the bundle.
   public struct LoadedFile: Sendable, Codable, Equatable {
+    /// Absolute.
     public var path: String
     /// SHA-256 in hexadecimal, of what the host read and mounted.
     public var sha256: String
@@ -54,8 +64,11 @@ public struct RunReport: Sendable {
   public struct Denial: Sendable, Codable, Equatable {
     /// The wall that stopped it: `seccomp`, `limits` or `files`.
     public var layer: String
+    /// The system call, or what was beyond a limit.
     public var operation: String
+    /// Its arguments, or the path that it named; made printable.
     public var target: String
+    /// How often.
     public var count: Int
     /// Whether the plugin would have written to the file that `target` names.
     public var writes = false
@@ -64,16 +77,24 @@ public struct RunReport: Sendable {
     public var mayHaveChanged = false
   }
 
+  /// One line of the log, or of what the plugin printed.
   public struct LogLine: Sendable, Codable, Equatable {
+    /// `debug`, `info`, `default`, `error` or `fault`.
     public var level: String
+    /// What the plugin named; empty for what it printed.
     public var subsystem: String
+    /// What the plugin named; `output` for what it printed.
     public var category: String
+    /// Made printable; strings that the plugin marked as private are `<private>`.
     public var message: String
   }
 }
 
 extension RunReport {
   /// The report of a run that never began.
+  ///
+  /// - Parameter outcome: Why it didn't.
+  /// - Returns: A report with nothing else in it.
   public static func empty(_ outcome: Outcome) -> RunReport {
     RunReport(
       outcome: outcome, plugin: nil, usage: Usage(), denials: [], droppedDenials: 0, log: [], droppedLogBytes: 0,

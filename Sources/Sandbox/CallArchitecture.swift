@@ -1,13 +1,13 @@
 internal import CSeccomp
 
 /// Which architecture's table a system call went by: its number means nothing without it (seccomp(2), `arch`).
-public enum CallArchitecture {
+package enum CallArchitecture {
   /// This machine's own, as the filter sees it.
-  public static let native: UInt32 = seccomp_arch_native()
+  package static let native: UInt32 = seccomp_arch_native()
 
   /// The name of the architecture of a call that isn't a native one; nil for a native call. x32 counts as another, though the
   /// kernel gives it the native one's value.
-  public static func foreignName(_ architecture: UInt32, number: Int32) -> String? {
+  package static func foreignName(_ architecture: UInt32, number: Int32) -> String? {
     guard architecture == native else {
       switch architecture {
       case 0x4000_0003: return "i386"

@@ -1,9 +1,9 @@
 /// Bits of system calls' arguments that both the filter and the host look at.
-public enum CallFlags {
+package enum CallFlags {
   /// Of mmap(2): MAP_SHARED, MAP_ANONYMOUS, and MAP_LOCKED with MAP_HUGETLB.
-  public static let shared: UInt64 = 1
-  public static let anonymous: UInt64 = 0x20
-  public static let lockedOrHuge: UInt64 = 0x42000
+  package static let shared: UInt64 = 1
+  package static let anonymous: UInt64 = 0x20
+  package static let lockedOrHuge: UInt64 = 0x42000
   /// Of a file's mode: set-user-id and set-group-id.
-  public static let foreignRights: UInt64 = 0o6000
+  package static let foreignRights: UInt64 = 0o6000
 }

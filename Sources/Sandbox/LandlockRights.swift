@@ -1,10 +1,10 @@
 /// Landlock's access rights (landlock(7)) and which of them a kernel's ABI knows.
-public struct LandlockRights: Sendable, Equatable {
-  public static let execute: UInt64 = 1 << 0
-  public static let writeFile: UInt64 = 1 << 1
-  public static let readFile: UInt64 = 1 << 2
-  public static let readDirectory: UInt64 = 1 << 3
-  public static let truncate: UInt64 = 1 << 14
+package struct LandlockRights: Sendable, Equatable {
+  package static let execute: UInt64 = 1 << 0
+  package static let writeFile: UInt64 = 1 << 1
+  package static let readFile: UInt64 = 1 << 2
+  package static let readDirectory: UInt64 = 1 << 3
+  package static let truncate: UInt64 = 1 << 14
 
   /// Bits of ABI 1: execute, write, read, readdir, remove dir and file, make char, dir, regular, socket, fifo, block, symlink.
   private static let first: UInt64 = (1 << 13) - 1
@@ -14,14 +14,14 @@ public struct LandlockRights: Sendable, Equatable {
   private static let specialFiles: UInt64 = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11
 
   /// The first ABI that keeps signals and abstract sockets inside.
-  public static let firstWithScopes = 6
+  package static let firstWithScopes = 6
 
-  public let filesystem: UInt64
-  public let network: UInt64
-  public let scoped: UInt64
+  package let filesystem: UInt64
+  package let network: UInt64
+  package let scoped: UInt64
 
   /// Everything that an ABI can refuse, 1 (Linux 5.13) to 7 (6.15); a newer kernel is used as 7.
-  public init(abi: Int) {
+  package init(abi: Int) {
     var filesystem = Self.first
     if abi >= 2 { filesystem |= Self.refer }
     if abi >= 3 { filesystem |= Self.truncate }
@@ -32,11 +32,11 @@ public struct LandlockRights: Sendable, Equatable {
   }
 
   /// Rights on a directory that may be read and loaded from.
-  public var readable: UInt64 { filesystem & (Self.readFile | Self.readDirectory | Self.execute) }
+  package var readable: UInt64 { filesystem & (Self.readFile | Self.readDirectory | Self.execute) }
   /// Rights on a directory that may be written: everything but executing and special files.
-  public var writable: UInt64 { filesystem & ~(Self.execute | Self.specialFiles | Self.deviceControl) }
+  package var writable: UInt64 { filesystem & ~(Self.execute | Self.specialFiles | Self.deviceControl) }
   /// The subset that applies to something that isn't a directory.
-  public func forFile(_ rights: UInt64) -> UInt64 {
+  package func forFile(_ rights: UInt64) -> UInt64 {
     rights & (Self.execute | Self.writeFile | Self.readFile | Self.truncate | Self.deviceControl)
   }
 }

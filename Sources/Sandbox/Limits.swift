@@ -21,8 +21,15 @@ public struct Limits: Sendable, Equatable {
   /// may keep some of that for later calls.
   public var frameBytes: Int = 4 << 20
 
+  /// Creates the default limits.
   public init() {}
 
+  /// Creates limits with some of the defaults changed.
+  ///
+  /// - Parameters:
+  ///   - wall: Wall time of one call.
+  ///   - cpu: CPU time of one call, all threads.
+  ///   - memory: Bytes beyond the runner's own.
   public init(wall: Duration, cpu: Duration = .seconds(10), memory: Int = 8 << 20) {
     self.wall = wall
     self.cpu = cpu
@@ -33,10 +40,13 @@ public struct Limits: Sendable, Equatable {
 extension Limits {
   /// Some 28 years, and far more bytes than there are: sums of two don't overflow.
   public static let longestTime = Duration.seconds(900_000_000)
+  /// Bytes that a limit may be.
   public static let maxBytes = 9_000_000_000_000_000
   /// The runner has some open itself, and the loader needs one.
   public static let openFilesRange = 8...1 << 20
+  /// What `threads` may be.
   public static let threadsRange = 0...1 << 15
+  /// What `frameBytes` may be: up to 1 GiB.
   public static let frameBytesRange = 1...1 << 30
 
   /// What no file says, but a program may: why a run can't have these limits; nil: it can.

@@ -13,6 +13,11 @@ extension Policy {
   ///     limits: {wall: 30s, memory: 8MiB, threads: 16}
   ///
   /// Only `version` is required. What isn't understood is refused: a misspelt key would be a wall that isn't there.
+  ///
+  /// - Parameters:
+  ///   - text: The file's content: YAML.
+  ///   - file: Its name, for errors.
+  /// - Throws: `YAMLFileError` with the place of the first mistake.
   public init(parsing text: String, file: String) throws(YAMLFileError) {
     self = try PolicyReader(nodes: YAMLNodes(file: file)).policy(YAMLDocument(text, file: file, noun: "a policy").root)
   }

@@ -1,39 +1,39 @@
 internal import CSeccomp
 internal import Glibc
-public import LinuxSystem
+package import LinuxSystem
 
 /// The filter that a runner installs: compiled here, on the host's side, by libseccomp. The runner only installs bytes.
 ///
 /// One filter, one listener. Denied calls are notified, so that they are seen; a few that libraries probe are answered
 /// by the filter itself (`clone3`, and the sockets of name lookup).
-public struct SeccompProgram: Sendable, Equatable {
-  public let bytes: [UInt8]
+package struct SeccompProgram: Sendable, Equatable {
+  package let bytes: [UInt8]
 
-  public struct Options: Sendable, Hashable {
+  package struct Options: Sendable, Hashable {
     /// Notify calls that name a path.
-    public var observesFiles = false
+    package var observesFiles = false
     /// Another mount namespace hides the machine's files: only then may modes and times of files be changed.
-    public var hidesFiles = true
+    package var hidesFiles = true
     /// Signals can't reach another process.
-    public var isolatesProcesses = true
+    package var isolatesProcesses = true
     /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory, and what epoll
     /// is to watch.
-    public var countsSharedMemory = false
+    package var countsSharedMemory = false
     /// The host answers what is notified.
-    public var hasListener = true
+    package var hasListener = true
     /// Calls that end a run: notified, where the filter would otherwise answer them itself.
-    public var killing: Set<String> = []
+    package var killing: Set<String> = []
 
-    public init() {}
+    package init() {}
   }
 
-  public enum CompileError: Error, Sendable {
+  package enum CompileError: Error, Sendable {
     case unavailable
     case rule(String, code: Int32)
     case export(SystemCallError)
   }
 
-  public init(_ options: Options) throws(CompileError) {
+  package init(_ options: Options) throws(CompileError) {
     guard let context = seccomp_init(ol_scmp_notify) else { throw .unavailable }
     defer { seccomp_release(context) }
     // Another architecture's calls, and x32 counts as one, before anything else is looked at. The host ends the run for one: a

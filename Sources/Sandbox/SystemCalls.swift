@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// What a library expects decides the errno: ENOSYS for calls that it probes, EACCES for files and code, EPERM for
 /// privileges, EAFNOSUPPORT for sockets.
-public enum SystemCalls {
+package enum SystemCalls {
   static let allowed: [String] = [
     // Files by descriptor.
     "read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "close",
@@ -39,7 +39,7 @@ public enum SystemCalls {
   /// Each leaves pages of a file in a pipe or a socket, 2 MiB for one byte where the file's cache is made of such, and no
   /// counter of a process or a cgroup shows them, nor does the file's removal free them. Who copies with these goes on with
   /// read(2) and write(2) where the kernel doesn't have them (sendfile(2)), so the filter itself says so.
-  public static let pinning: [String] = ["sendfile", "splice", "tee"]
+  package static let pinning: [String] = ["sendfile", "splice", "tee"]
 
   /// Calls that name a file. Which file is the mount namespace's and Landlock's affair; they are notified when paths are
   /// observed.
@@ -52,13 +52,13 @@ public enum SystemCalls {
   ]
 
   /// Those of them that change when a file seems to have been used, which Landlock lets them for any file of the user's.
-  public static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
+  package static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
 
   /// Which argument is the mode of the file that a call may make; openat2(2) hides it in memory and is denied.
-  public static func modeArgument(of name: String) -> UInt32? { ["open": 2, "openat": 3, "creat": 1][name] }
+  package static func modeArgument(of name: String) -> UInt32? { ["open": 2, "openat": 3, "creat": 1][name] }
 
   /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
-  public static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
+  package static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
 
   /// What these name needn't be there: they make it, or take it away, in the folder that it lies in.
   private static let folderWriters: Set<String> = [
@@ -67,23 +67,23 @@ public enum SystemCalls {
   ]
 
   /// Whether such a call changes the folder that a path lies in. `flags`: of an open(2).
-  public static func changesFolder(_ name: String, flags: UInt64?) -> Bool {
+  package static func changesFolder(_ name: String, flags: UInt64?) -> Bool {
     folderWriters.contains(name) || flags.map { makesFile(name, flags: $0) } ?? false
   }
 
   /// Whether such a call writes. O_WRONLY, O_RDWR, O_TRUNC.
-  public static func writes(_ name: String, flags: UInt64?) -> Bool {
+  package static func writes(_ name: String, flags: UInt64?) -> Bool {
     changesFolder(name, flags: flags) || name == "truncate" || times.contains(name) || (flags ?? 0) & 0o1003 != 0
   }
 
   /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one.
-  public struct PathArgument: Sendable, Equatable {
-    public var folder: Int?
-    public var path: Int
+  package struct PathArgument: Sendable, Equatable {
+    package var folder: Int?
+    package var path: Int
   }
 
   /// The paths that a call names, in the order of its arguments; none for calls of other kinds.
-  public static func pathArguments(of name: String) -> [PathArgument] {
+  package static func pathArguments(of name: String) -> [PathArgument] {
     guard paths.contains(name) else { return [] }
     return switch name {
     case "rename", "link": [PathArgument(path: 0), PathArgument(path: 1)]
@@ -111,7 +111,7 @@ public enum SystemCalls {
   ]
 
   /// The errno of a denied call.
-  public static func denial(of name: String?) -> Int32 {
+  package static func denial(of name: String?) -> Int32 {
     guard let name else { return ENOSYS }
     if executing.contains(name) { return EACCES }
     if sockets.contains(name) { return EAFNOSUPPORT }
@@ -122,10 +122,10 @@ public enum SystemCalls {
   }
 
   /// Whether a command of fcntl(2) locks: F_SETLK and F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW. The kernel reads its low half.
-  public static func isLock(command: UInt64) -> Bool { [6, 7, 37, 38].contains(command & 0xffff_ffff) }
+  package static func isLock(command: UInt64) -> Bool { [6, 7, 37, 38].contains(command & 0xffff_ffff) }
 
   /// The name of a native system call, or nil where libseccomp doesn't know the number.
-  public static func name(of number: Int32) -> String? {
+  package static func name(of number: Int32) -> String? {
     guard let name = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), number) else { return nil }
     defer { free(name) }
     return String(cString: name)
@@ -137,5 +137,5 @@ public enum SystemCalls {
   }
 
   /// Whether a policy may name this call.
-  public static func isKnown(_ name: String) -> Bool { number(of: name) != nil }
+  package static func isKnown(_ name: String) -> Bool { number(of: name) != nil }
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-public import ServiceProtocol
+package import ServiceProtocol
 internal import Synchronization
 
 /// One connected Unix stream socket to the service (unix(7)).
@@ -7,15 +7,15 @@ internal import Synchronization
 /// Any number of threads may send; one may receive. Whoever runs at the other end has to be of this process's user: a
 /// program of another user that took the socket's place learns nothing. The descriptor is closed when the object goes, so
 /// that its number is never another file's while a thread still uses it; `close()` only ends the conversation.
-public final class ServiceConnection: Sendable {
+package final class ServiceConnection: Sendable {
   /// Seconds for which a message may stay unsent because the service reads nothing.
-  public static let maxUnreadSeconds = 30
+  package static let maxUnreadSeconds = 30
   /// Milliseconds after which recv(2) looks up by itself (SO_RCVTIMEO), so that a reader with more time than that needs no
   /// poll(2) before it.
   private static let longWait: Int32 = 1000
 
   /// Of the socket; nil for a connection that was handed over.
-  public let path: String?
+  package let path: String?
   let descriptor: Int32
   /// Held for the length of a frame: frames of two writers mustn't mix.
   private let writing = Mutex(false)
@@ -23,7 +23,7 @@ public final class ServiceConnection: Sendable {
   private let hasEnded = Atomic(false)
 
   /// Blocks no longer than the service's queue of connections is full.
-  public static func connect(to path: String) throws(ServiceConnectionError) -> ServiceConnection {
+  package static func connect(to path: String) throws(ServiceConnectionError) -> ServiceConnection {
     func failure(_ call: String) -> ServiceConnectionError { .init(.system(call: call, errno: errno), path: path) }
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -52,7 +52,7 @@ public final class ServiceConnection: Sendable {
   ///
   /// - Throws: If it isn't such a socket or the peer is another user's. The descriptor is closed if it is a socket of this
   ///   machine, and left alone otherwise: it is somebody else's.
-  public convenience init(taking descriptor: Int32) throws(ServiceConnectionError) {
+  package convenience init(taking descriptor: Int32) throws(ServiceConnectionError) {
     guard descriptor >= 0, Self.option(SO_DOMAIN, of: descriptor) == AF_UNIX,
       Self.option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue)
     else { throw ServiceConnectionError(.notASocket(descriptor: descriptor), path: nil) }
@@ -87,7 +87,7 @@ public final class ServiceConnection: Sendable {
   // MARK: Messages
 
   /// Sends one message, whole. A message that can't be sent whole ends the connection.
-  public func send(_ message: ClientMessage) throws(ServiceConnectionError) {
+  package func send(_ message: ClientMessage) throws(ServiceConnectionError) {
     let frame: [UInt8]
     do { frame = try FrameCodec.encode(message) } catch {
       if case .tooLong(let bytes) = error {
@@ -129,7 +129,7 @@ public final class ServiceConnection: Sendable {
   /// Waits for the next message; nil when the connection was closed, by either side, between two messages.
   ///
   /// What isn't a message ends the connection: nothing after it can be believed.
-  public func receive() throws(ServiceConnectionError) -> ServiceMessage? { try receive(until: nil) }
+  package func receive() throws(ServiceConnectionError) -> ServiceMessage? { try receive(until: nil) }
 
   /// - Throws: `unanswered` when the time is up; the connection is as it was.
   func receive(until deadline: ContinuousClock.Instant?) throws(ServiceConnectionError) -> ServiceMessage? {
@@ -191,16 +191,16 @@ public final class ServiceConnection: Sendable {
   }
 
   /// Ends the conversation in both directions: a thread that receives returns. May be called by any thread, repeatedly.
-  public func close() {
+  package func close() {
     hasEnded.store(true, ordering: .sequentiallyConsistent)
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   /// Whether this side knows that the conversation has ended. True before anybody is told so by a failed request.
-  public var isClosed: Bool { hasEnded.load(ordering: .sequentiallyConsistent) }
+  package var isClosed: Bool { hasEnded.load(ordering: .sequentiallyConsistent) }
 
   /// A second descriptor of the connection that children inherit, for a program that this process becomes (execve(2)).
-  public func descriptorToInherit() throws(ServiceConnectionError) -> Int32 {
+  package func descriptorToInherit() throws(ServiceConnectionError) -> Int32 {
     let copy = dup(descriptor)
     guard copy >= 0 else { throw failure(.system(call: "dup", errno: errno)) }
     return copy

@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// Why there is no connection to the service, or no longer one.
-public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringConvertible {
-  public enum Reason: Sendable, Equatable {
+package struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Reason: Sendable, Equatable {
     /// A system call failed, with its `errno`.
     case system(call: String, errno: Int32)
     /// The path has more bytes than the address of a socket holds (unix(7)).
@@ -24,23 +24,23 @@ public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringCo
     case closed
   }
 
-  public var reason: Reason
+  package var reason: Reason
   /// Of the socket; nil for a connection that was handed over.
-  public var path: String?
+  package var path: String?
 
-  public init(_ reason: Reason, path: String?) {
+  package init(_ reason: Reason, path: String?) {
     self.reason = reason
     self.path = path
   }
 
   /// Whether nothing answers at the socket: the service doesn't run.
-  public var isServiceAbsent: Bool {
+  package var isServiceAbsent: Bool {
     guard case .system("connect", let code) = reason else { return false }
     return code == ENOENT || code == ECONNREFUSED || code == ENOTDIR
   }
 
   /// What failed, on what and why.
-  public var message: String {
+  package var message: String {
     let place = path.map { "'\($0)'" } ?? "the connection that was handed down"
     return switch reason {
     case .system("connect", _) where isServiceAbsent:
@@ -60,7 +60,7 @@ public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringCo
   }
 
   /// What to do about it.
-  public var remedy: String? {
+  package var remedy: String? {
     switch reason {
     case .system("connect", _) where isServiceAbsent:
       "start it with 'outrider service run', or by any command of outrider"
@@ -77,7 +77,7 @@ public struct ServiceConnectionError: Error, Sendable, Equatable, CustomStringCo
     }
   }
 
-  public var description: String { remedy.map { "\(message); \($0)" } ?? message }
+  package var description: String { remedy.map { "\(message); \($0)" } ?? message }
 
   private var code: Int32 { if case .system(_, let code) = reason { code } else { 0 } }
 

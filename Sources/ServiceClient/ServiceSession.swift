@@ -1,18 +1,18 @@
-public import ServiceProtocol
+package import ServiceProtocol
 
 /// A conversation with the service: requests and their replies, and everything else that the service says.
 ///
 /// Has a thread of its own that reads. Safe to use from any thread. Whatever waits ends with the connection: with a failure
 /// of `BAErrorDomain` 56. The connection ends when the last reference to the session goes.
-public final class ServiceSession: Sendable {
-  public struct Handlers: Sendable {
+package final class ServiceSession: Sendable {
+  package struct Handlers: Sendable {
     /// Calls, events and watch events, in their order, on the reading thread. Nothing else is read while it runs: it must
     /// not wait for a reply of this session.
-    public var onMessage: @Sendable (ServiceMessage) -> Void
+    package var onMessage: @Sendable (ServiceMessage) -> Void
     /// Called once, on the reading thread, after every request that was under way has failed.
-    public var onClose: @Sendable (ServiceConnectionError) -> Void
+    package var onClose: @Sendable (ServiceConnectionError) -> Void
 
-    public init(
+    package init(
       onMessage: @escaping @Sendable (ServiceMessage) -> Void = { _ in },
       onClose: @escaping @Sendable (ServiceConnectionError) -> Void = { _ in }
     ) {
@@ -24,7 +24,7 @@ public final class ServiceSession: Sendable {
   private let conversation: Conversation
 
   /// Begins to read.
-  public init(_ connection: ServiceConnection, handlers: Handlers = Handlers()) throws(ServiceConnectionError) {
+  package init(_ connection: ServiceConnection, handlers: Handlers = Handlers()) throws(ServiceConnectionError) {
     conversation = try Conversation(connection)
     try conversation.startReading(handlers)
   }
@@ -32,7 +32,7 @@ public final class ServiceSession: Sendable {
   deinit { conversation.connection.close() }
 
   /// Asks, and waits without occupying a thread. Lists that came in parts arrive as one.
-  public func request(_ request: ClientRequest) async throws(ServiceFailure) -> Reply {
+  package func request(_ request: ClientRequest) async throws(ServiceFailure) -> Reply {
     let result = await withCheckedContinuation { continuation in
       conversation.ask(request) { continuation.resume(returning: $0) }
     }
@@ -43,32 +43,32 @@ public final class ServiceSession: Sendable {
   ///
   /// - Parameter seconds: How long the service may take; then the connection is ended, since whether the request was
   ///   carried out isn't known. nil: as long as the connection lasts.
-  public func requestBlocking(_ request: ClientRequest, within seconds: Int? = nil) throws(ServiceFailure) -> Reply {
+  package func requestBlocking(_ request: ClientRequest, within seconds: Int? = nil) throws(ServiceFailure) -> Reply {
     try conversation.askBlocking(request, within: seconds)
   }
 
   /// Asks, and calls back once: on the reading thread, or before this returns if the connection has ended.
-  public func request(_ request: ClientRequest, reply: @escaping @Sendable (Result<Reply, ServiceFailure>) -> Void) {
+  package func request(_ request: ClientRequest, reply: @escaping @Sendable (Result<Reply, ServiceFailure>) -> Void) {
     conversation.ask(request, reply)
   }
 
   /// Answers a call. The answer of a connection that has ended counts for nothing, so that failing isn't reported.
-  public func answer(_ call: UInt64, _ answer: DelegateAnswer) {
+  package func answer(_ call: UInt64, _ answer: DelegateAnswer) {
     try? conversation.connection.send(.answer(call: call, answer: answer))
   }
 
   /// Whether the connection has ended. A request that failed for that finds it true.
-  public var isClosed: Bool { conversation.connection.isClosed }
+  package var isClosed: Bool { conversation.connection.isClosed }
 
   /// Ends the conversation; whatever waits fails.
-  public func close() { conversation.connection.close() }
+  package func close() { conversation.connection.close() }
 }
 
 extension ServiceSession {
   /// A session whose other messages are an asynchronous sequence, which ends with the connection.
   ///
   /// More than `limit` messages that nobody has read end the connection: leaving some out would make the rest wrong.
-  public static func reading(
+  package static func reading(
     _ connection: ServiceConnection, limit: Int = 1 << 14
   ) throws(ServiceConnectionError) -> (
     session: ServiceSession, messages: AsyncThrowingStream<ServiceMessage, any Error>
@@ -90,7 +90,7 @@ extension ServiceSession {
 
 extension ServiceFailure {
   /// What a request gets that the connection didn't carry: 56.
-  public init(_ error: ServiceConnectionError) {
+  package init(_ error: ServiceConnectionError) {
     self = .framework(56, error.message, remedy: error.remedy)
   }
 }

@@ -1,11 +1,11 @@
 /// What a client says to the service: a request, which gets one answer with the same number, or an answer to a call.
-public enum ClientMessage: Sendable, Equatable, Codable {
+package enum ClientMessage: Sendable, Equatable, Codable {
   case request(id: UInt64, request: ClientRequest)
   /// To `ServiceMessage.call`.
   case answer(call: UInt64, answer: DelegateAnswer)
 }
 
-public enum ClientRole: String, Sendable, Codable {
+package enum ClientRole: String, Sendable, Codable {
   /// A process of an installed app.
   case app
   /// `outrider` and programs like it, of the service's own user.
@@ -14,16 +14,16 @@ public enum ClientRole: String, Sendable, Codable {
 
 /// The first request of a connection. An app says it again on the connection that its launcher handed down, to be told
 /// what it may know.
-public struct Hello: Sendable, Equatable, Codable {
+package struct Hello: Sendable, Equatable, Codable {
   /// The protocol that the client speaks; see `Welcome.version`.
-  public var version: Int
-  public var role: ClientRole
+  package var version: Int
+  package var role: ClientRole
   /// An operator that is about to run an app makes the connection that app's, and hands it down.
-  public var launches: String?
+  package var launches: String?
 
-  public static let currentVersion = 1
+  package static let currentVersion = 1
 
-  public init(role: ClientRole, launches: String? = nil) {
+  package init(role: ClientRole, launches: String? = nil) {
     version = Self.currentVersion
     self.role = role
     self.launches = launches
@@ -31,7 +31,7 @@ public struct Hello: Sendable, Equatable, Codable {
 }
 
 /// What a delegate made of an event.
-public enum DelegateAnswer: Sendable, Equatable, Codable {
+package enum DelegateAnswer: Sendable, Equatable, Codable {
   /// The delegate implements the method, and it returned.
   case handled
   /// No delegate, or not this method: the extension is woken instead (B29).
@@ -39,13 +39,13 @@ public enum DelegateAnswer: Sendable, Equatable, Codable {
   case challenge(ChallengeReply)
 }
 
-public struct ChallengeReply: Sendable, Equatable, Codable {
+package struct ChallengeReply: Sendable, Equatable, Codable {
   /// The raw value of `URLSession.AuthChallengeDisposition`.
-  public var disposition: Int
-  public var user: String?
-  public var password: String?
+  package var disposition: Int
+  package var user: String?
+  package var password: String?
 
-  public init(disposition: Int, user: String? = nil, password: String? = nil) {
+  package init(disposition: Int, user: String? = nil, password: String? = nil) {
     self.disposition = disposition
     self.user = user
     self.password = password
@@ -53,31 +53,31 @@ public struct ChallengeReply: Sendable, Equatable, Codable {
 }
 
 /// A content request by its name in `outrider simulate`.
-public enum RequestName: String, Sendable, Codable, CaseIterable {
+package enum RequestName: String, Sendable, Codable, CaseIterable {
   case install, update, periodic, languageChange
 }
 
-public struct Installation: Sendable, Equatable, Codable {
+package struct Installation: Sendable, Equatable, Codable {
   /// An absolute path: an `.app` folder or an archive of one.
-  public var path: String
+  package var path: String
   /// Groups that other apps already have and that this one may share (L16).
-  public var sharedGroups: [String]
+  package var sharedGroups: [String]
   /// Refuse what isn't installed yet (`outrider update`).
-  public var mustExist: Bool
+  package var mustExist: Bool
 
-  public init(path: String, sharedGroups: [String] = [], mustExist: Bool = false) {
+  package init(path: String, sharedGroups: [String] = [], mustExist: Bool = false) {
     self.path = path
     self.sharedGroups = sharedGroups
     self.mustExist = mustExist
   }
 }
 
-public enum DownloadAction: String, Sendable, Codable, CaseIterable {
+package enum DownloadAction: String, Sendable, Codable, CaseIterable {
   case pause, resume, cancel, promote
 }
 
 /// Requests of apps come first; those from `install` on are for operators.
-public enum ClientRequest: Sendable, Equatable, Codable {
+package enum ClientRequest: Sendable, Equatable, Codable {
   case hello(Hello)
 
   /// Whether the manager has a delegate (B28).

@@ -3,7 +3,7 @@ internal import Foundation
 /// As one string, its fields separated by `|`: there are lists of thousands, and naming each member of each of them took
 /// most of their time. Fields may be added at the end, which older readers leave out.
 extension DownloadValue: Codable {
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let value = Self(fields: FieldText.split(try container.decode(String.self))) else {
       throw DecodingError.dataCorruptedError(in: container, debugDescription: "it isn't a download")
@@ -11,7 +11,7 @@ extension DownloadValue: Codable {
     self = value
   }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(FieldText.join(fields))
   }

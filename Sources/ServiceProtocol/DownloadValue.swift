@@ -1,25 +1,25 @@
-public import Foundation
+package import Foundation
 
 /// One download as it crosses the socket. Nothing in it has been checked.
-public struct DownloadValue: Sendable, Equatable {
-  public var identifier: String
+package struct DownloadValue: Sendable, Equatable {
+  package var identifier: String
   /// A UUID; the service gives one where it is empty.
-  public var uniqueIdentifier: String
-  public var url: String
-  public var httpMethod: String
-  public var httpHeaders: [String: String]
-  public var httpBody: Data?
-  public var applicationGroupIdentifier: String
+  package var uniqueIdentifier: String
+  package var url: String
+  package var httpMethod: String
+  package var httpHeaders: [String: String]
+  package var httpBody: Data?
+  package var applicationGroupIdentifier: String
   /// Bytes; nil where the client doesn't know.
-  public var fileSize: Int64?
-  public var isEssential: Bool
+  package var fileSize: Int64?
+  package var isEssential: Bool
   /// -100…100.
-  public var priority: Int
-  public var isManifest: Bool
+  package var priority: Int
+  package var isManifest: Bool
   /// The raw value of `BADownload.State`.
-  public var state: Int
+  package var state: Int
 
-  public init(
+  package init(
     identifier: String, uniqueIdentifier: String, url: String, httpMethod: String = "GET",
     httpHeaders: [String: String] = [:], httpBody: Data? = nil, applicationGroupIdentifier: String,
     fileSize: Int64?, isEssential: Bool = false, priority: Int = 0, isManifest: Bool = false, state: Int = 0
@@ -40,22 +40,22 @@ public struct DownloadValue: Sendable, Equatable {
 }
 
 /// An error as it crosses the socket: what an `NSError` has, and what helps.
-public struct ServiceFailure: Error, Sendable, Equatable, Codable, CustomStringConvertible {
+package struct ServiceFailure: Error, Sendable, Equatable, Codable, CustomStringConvertible {
   /// `BAErrorDomain`, `NSURLErrorDomain`, or `OutriderErrorDomain` for what only `outrider` asks.
-  public var domain: String
-  public var code: Int
+  package var domain: String
+  package var code: Int
   /// A sentence: what failed, on what and why.
-  public var message: String
+  package var message: String
   /// What to do about it.
-  public var remedy: String?
+  package var remedy: String?
   /// Domain and code of the error beneath, where there is one.
-  public var underlyingDomain: String?
-  public var underlyingCode: Int?
+  package var underlyingDomain: String?
+  package var underlyingCode: Int?
 
-  public static let frameworkDomain = "BAErrorDomain"
-  public static let commandDomain = "OutriderErrorDomain"
+  package static let frameworkDomain = "BAErrorDomain"
+  package static let commandDomain = "OutriderErrorDomain"
 
-  public init(
+  package init(
     domain: String, code: Int, message: String, remedy: String? = nil, underlyingDomain: String? = nil,
     underlyingCode: Int? = nil
   ) {
@@ -68,14 +68,14 @@ public struct ServiceFailure: Error, Sendable, Equatable, Codable, CustomStringC
   }
 
   /// An error of the framework, by the raw value of its `BAErrorCode`.
-  public static func framework(_ code: Int, _ message: String, remedy: String? = nil) -> Self {
+  package static func framework(_ code: Int, _ message: String, remedy: String? = nil) -> Self {
     Self(domain: frameworkDomain, code: code, message: message, remedy: remedy)
   }
 
   /// An error of a command, by the exit status that it ends with (sysexits.h).
-  public static func command(_ status: Int, _ message: String, remedy: String? = nil) -> Self {
+  package static func command(_ status: Int, _ message: String, remedy: String? = nil) -> Self {
     Self(domain: commandDomain, code: status, message: message, remedy: remedy)
   }
 
-  public var description: String { remedy.map { "\(message); \($0)" } ?? message }
+  package var description: String { remedy.map { "\(message); \($0)" } ?? message }
 }

@@ -3,17 +3,17 @@ internal import Foundation
 /// Frames on the service's socket: four bytes of length (big-endian), then that much JSON.
 ///
 /// Pure: bytes in, values out. A frame that is longer than it may be is refused by its first four bytes.
-public enum FrameCodec {
+package enum FrameCodec {
   fileprivate static let noMessage = "it isn't JSON, or has no known name"
   /// Bytes of JSON in one frame.
-  public static let maxPayload = 1 << 20
+  package static let maxPayload = 1 << 20
 
-  public enum Violation: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Violation: Error, Sendable, Equatable, CustomStringConvertible {
     case tooLong(Int)
     case empty
     case malformed(String)
 
-    public var description: String {
+    package var description: String {
       switch self {
       case .tooLong(let count): "a frame has \(count) bytes; at most \(FrameCodec.maxPayload) are allowed"
       case .empty: "a frame has no content"
@@ -23,7 +23,7 @@ public enum FrameCodec {
   }
 
   /// One frame. A message that is longer than a frame may be throws `tooLong`: whoever sends lists sends them in parts.
-  public static func encode(_ message: some Encodable) throws(Violation) -> [UInt8] {
+  package static func encode(_ message: some Encodable) throws(Violation) -> [UInt8] {
     if let message = message as? any FrequentMessage {
       var text = JSONText(after: [0, 0, 0, 0])
       if message.write(to: &text) { return try frame(text.finished()) }
@@ -43,7 +43,7 @@ public enum FrameCodec {
     return bytes
   }
 
-  public static func decode<Message: Decodable>(
+  package static func decode<Message: Decodable>(
     _ type: Message.Type, from payload: some Sequence<UInt8>
   ) throws(Violation) -> Message {
     if let frequent = type as? any FrequentMessage.Type, let bytes = payload as? ArraySlice<UInt8> {
@@ -61,13 +61,13 @@ public enum FrameCodec {
 }
 
 /// Puts frames together from the parts in which they arrive.
-public struct FrameAssembler: Sendable {
+package struct FrameAssembler: Sendable {
   private var bytes: [UInt8] = []
   private var consumed = 0
 
-  public init() {}
+  package init() {}
 
-  public mutating func append(_ part: some Collection<UInt8>) {
+  package mutating func append(_ part: some Collection<UInt8>) {
     if consumed > 0, consumed == bytes.count || consumed > 1 << 16 {
       bytes.removeFirst(consumed)
       consumed = 0
@@ -76,7 +76,7 @@ public struct FrameAssembler: Sendable {
   }
 
   /// The next whole frame's JSON, or nil until more has arrived.
-  public mutating func next() throws(FrameCodec.Violation) -> ArraySlice<UInt8>? {
+  package mutating func next() throws(FrameCodec.Violation) -> ArraySlice<UInt8>? {
     guard bytes.count - consumed >= 4 else { return nil }
     let length = bytes[consumed..<consumed + 4].reduce(0) { $0 << 8 | Int($1) }
     guard length <= FrameCodec.maxPayload else { throw .tooLong(length) }

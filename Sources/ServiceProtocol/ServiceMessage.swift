@@ -1,5 +1,5 @@
 /// What the service says to a client.
-public enum ServiceMessage: Sendable, Equatable, Codable {
+package enum ServiceMessage: Sendable, Equatable, Codable {
   /// The one answer to a request. Long lists come in parts before it.
   case reply(id: UInt64, reply: Reply)
   case part(id: UInt64, reply: Reply)
@@ -15,7 +15,7 @@ public enum ServiceMessage: Sendable, Equatable, Codable {
   case event(WatchEvent)
 }
 
-public enum Reply: Sendable, Equatable, Codable {
+package enum Reply: Sendable, Equatable, Codable {
   case welcome(Welcome)
   case done
   case downloads([DownloadValue])
@@ -29,18 +29,18 @@ public enum Reply: Sendable, Equatable, Codable {
   case status(StatusSummary)
 }
 
-public struct Welcome: Sendable, Equatable, Codable {
-  public var version: Int
+package struct Welcome: Sendable, Equatable, Codable {
+  package var version: Int
   /// The service's process.
-  public var process: Int32
-  public var isDevelopment: Bool
+  package var process: Int32
+  package var isDevelopment: Bool
   /// The app that the connection belongs to; nil for operators.
-  public var app: String?
-  public var bundlePath: String?
+  package var app: String?
+  package var bundlePath: String?
   /// Container directories by app group.
-  public var containers: [String: String]
+  package var containers: [String: String]
 
-  public init(
+  package init(
     version: Int, process: Int32, isDevelopment: Bool, app: String? = nil, bundlePath: String? = nil,
     containers: [String: String] = [:]
   ) {
@@ -53,16 +53,16 @@ public struct Welcome: Sendable, Equatable, Codable {
   }
 }
 
-public struct ChallengeValue: Sendable, Equatable, Codable {
-  public var host: String
-  public var port: Int
-  public var scheme: String
-  public var realm: String
+package struct ChallengeValue: Sendable, Equatable, Codable {
+  package var host: String
+  package var port: Int
+  package var scheme: String
+  package var realm: String
   /// One of the `NSURLAuthenticationMethod…` strings.
-  public var authenticationMethod: String
-  public var previousFailureCount: Int
+  package var authenticationMethod: String
+  package var previousFailureCount: Int
 
-  public init(
+  package init(
     host: String, port: Int, scheme: String, realm: String, authenticationMethod: String, previousFailureCount: Int
   ) {
     self.host = host
@@ -75,7 +75,7 @@ public struct ChallengeValue: Sendable, Equatable, Codable {
 }
 
 /// The methods of `BADownloadManagerDelegate`. The last three come as calls.
-public enum DelegateEvent: Sendable, Equatable, Codable {
+package enum DelegateEvent: Sendable, Equatable, Codable {
   case began(DownloadValue)
   case paused(DownloadValue)
   /// Bytes in all so far and expected; what was written since the last one is the client's to work out, since the service
@@ -86,7 +86,7 @@ public enum DelegateEvent: Sendable, Equatable, Codable {
   /// The file lies at `path`; the delegate moves it before it answers, or it is deleted (B55).
   case finished(DownloadValue, path: String)
 
-  public var download: DownloadValue {
+  package var download: DownloadValue {
     switch self {
     case .began(let download), .paused(let download), .progress(let download, _, _), .challenge(let download, _),
       .failed(let download, _), .finished(let download, _):
@@ -95,7 +95,7 @@ public enum DelegateEvent: Sendable, Equatable, Codable {
   }
 }
 
-public enum WatchEvent: Sendable, Equatable, Codable {
+package enum WatchEvent: Sendable, Equatable, Codable {
   case app(AppSummary)
   case appRemoved(identifier: String)
   case download(DownloadSummary)
@@ -104,13 +104,13 @@ public enum WatchEvent: Sendable, Equatable, Codable {
 }
 
 /// What `outrider launch` runs.
-public struct LaunchTicket: Sendable, Equatable, Codable {
-  public var app: String
-  public var executable: String
-  public var bundlePath: String
-  public var environment: [String: String]
+package struct LaunchTicket: Sendable, Equatable, Codable {
+  package var app: String
+  package var executable: String
+  package var bundlePath: String
+  package var environment: [String: String]
 
-  public init(app: String, executable: String, bundlePath: String, environment: [String: String]) {
+  package init(app: String, executable: String, bundlePath: String, environment: [String: String]) {
     self.app = app
     self.executable = executable
     self.bundlePath = bundlePath

@@ -9,9 +9,12 @@ public struct ServicePaths: Sendable, Equatable, Codable {
   /// `groups/GROUP/container`.
   public var groups: String
 
+  /// The socket that clients connect to.
   public var socket: String { "\(runtime)/\(Self.socketName)" }
+  /// What the service locks while it runs.
   public var lock: String { "\(runtime)/service.lock" }
 
+  /// The socket's name within `runtime`.
   public static let socketName = "service.sock"
   /// The longest path of a socket: `sun_path` less its NUL (unix(7)).
   public static let maxSocketPath = 107
@@ -20,6 +23,7 @@ public struct ServicePaths: Sendable, Equatable, Codable {
   /// The connection that `outrider launch` hands down, by its number.
   public static let connectionVariable = "OUTRIDER_CONNECTION"
 
+  /// Creates paths that lie anywhere.
   public init(runtime: String, store: String, apps: String, groups: String) {
     self.runtime = runtime
     self.store = store
@@ -27,11 +31,18 @@ public struct ServicePaths: Sendable, Equatable, Codable {
     self.groups = groups
   }
 
+  /// Creates paths that all lie below one folder.
+  ///
+  /// - Parameter state: The folder, absolute.
   public init(state: String) {
     self.init(runtime: "\(state)/run", store: "\(state)/store", apps: "\(state)/apps", groups: "\(state)/groups")
   }
 
   /// As the XDG base directory specification has them, or below `OUTRIDER_STATE`.
+  ///
+  /// - Parameters:
+  ///   - environment: Variables by their names; those that aren't absolute paths don't count.
+  ///   - user: The user's identifier, for a runtime folder where none is named.
   public init(environment: [String: String], user: UInt32) {
     func folder(_ variable: String) -> String? { environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil } }
     if let state = folder(Self.stateVariable) {

@@ -1,14 +1,14 @@
 /// What the settings that are numbers may be, for whoever sets them and for the service, which has the last word.
-public enum SettingRange {
+package enum SettingRange {
   /// Seconds, by the setting's name in `SettingsSummary`.
-  public static let seconds: [String: ClosedRange<Double>] = [
+  package static let seconds: [String: ClosedRange<Double>] = [
     "runtimeSeconds": 1...86_400, "callSeconds": 0.1...3_600, "periodicSeconds": 60...2_592_000,
     "essentialWaitSeconds": 0...86_400, "backgroundWaitSeconds": 60...31_536_000,
   ]
-  public static let memoryBytes: ClosedRange<Int64> = 1 << 20...1 << 40
+  package static let memoryBytes: ClosedRange<Int64> = 1 << 20...1 << 40
 
   /// `0.1 to 3600`.
-  public static func text(_ range: ClosedRange<Double>) -> String {
+  package static func text(_ range: ClosedRange<Double>) -> String {
     func text(_ bound: Double) -> String { bound == bound.rounded() ? "\(Int64(bound))" : "\(bound)" }
     return "\(text(range.lowerBound)) to \(text(range.upperBound))"
   }

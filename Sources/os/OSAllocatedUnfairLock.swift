@@ -8,23 +8,32 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
   /// Whether the calling thread holds a lock. Corresponds to Apple's `OSAllocatedUnfairLock.Ownership`.
   public enum Ownership: Hashable, Sendable { case owner, notOwner }
 
+  /// Creates a lock with a state that isn't `Sendable`. Corresponds to Apple's
+  /// `OSAllocatedUnfairLock.init(uncheckedState:)`.
   public init(uncheckedState initialState: State) { storage = Storage(initialState) }
 
+  /// Creates a lock with its state. Corresponds to Apple's `OSAllocatedUnfairLock.init(initialState:)`.
   public init(initialState: State) where State: Sendable { storage = Storage(initialState) }
 
+  /// Creates a lock without a state. Corresponds to Apple's `OSAllocatedUnfairLock.init()`.
   public init() where State == Void { storage = Storage(()) }
 
+  /// Runs a closure with the state while the lock is held. Corresponds to Apple's
+  /// `OSAllocatedUnfairLock.withLockUnchecked(_:)`.
   public func withLockUnchecked<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     storage.lock()
     defer { storage.unlock() }
     return try body(&storage.state)
   }
 
+  /// Runs a closure with the state while the lock is held. Corresponds to Apple's
+  /// `OSAllocatedUnfairLock.withLock(_:)`.
   public func withLock<Result: Sendable>(_ body: @Sendable (inout State) throws -> Result) rethrows -> Result {
     try withLockUnchecked(body)
   }
 
   /// Returns nil at once if the lock is held.
+  /// Corresponds to Apple's `OSAllocatedUnfairLock.withLockIfAvailableUnchecked(_:)`.
   public func withLockIfAvailableUnchecked<Result>(_ body: (inout State) throws -> Result) rethrows -> Result? {
     guard storage.tryLock() else { return nil }
     defer { storage.unlock() }
@@ -32,6 +41,7 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
   }
 
   /// Returns nil at once if the lock is held.
+  /// Corresponds to Apple's `OSAllocatedUnfairLock.withLockIfAvailable(_:)`.
   public func withLockIfAvailable<Result: Sendable>(
     _ body: @Sendable (inout State) throws -> Result
   ) rethrows -> Result? {
@@ -39,6 +49,7 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
   }
 
   /// Ends the process unless the calling thread holds the lock, or doesn't, as stated.
+  /// Corresponds to Apple's `OSAllocatedUnfairLock.precondition(_:)`.
   public func precondition(_ condition: Ownership) {
     Swift.precondition(storage.isHeldByThisThread == (condition == .owner), "the calling thread isn't \(condition)")
   }
@@ -67,25 +78,32 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
 }
 
 extension OSAllocatedUnfairLock where State == Void {
+  /// Takes the lock, and waits for it. Corresponds to Apple's `OSAllocatedUnfairLock.lock()`.
   @available(*, noasync, message: "Use withLock(_:): a task may resume on another thread")
   public func lock() { storage.lock() }
 
+  /// Gives the lock back, on the thread that took it. Corresponds to Apple's `OSAllocatedUnfairLock.unlock()`.
   @available(*, noasync, message: "Use withLock(_:): a task may resume on another thread")
   public func unlock() { storage.unlock() }
 
+  /// Takes the lock if nobody has it; true if it did. Corresponds to Apple's
+  /// `OSAllocatedUnfairLock.lockIfAvailable()`.
   @available(*, noasync, message: "Use withLock(_:): a task may resume on another thread")
   public func lockIfAvailable() -> Bool { storage.tryLock() }
 
+  /// Runs a closure while the lock is held. Corresponds to Apple's `OSAllocatedUnfairLock.withLockUnchecked(_:)`.
   public func withLockUnchecked<Result>(_ body: () throws -> Result) rethrows -> Result {
     storage.lock()
     defer { storage.unlock() }
     return try body()
   }
 
+  /// Runs a closure while the lock is held. Corresponds to Apple's `OSAllocatedUnfairLock.withLock(_:)`.
   public func withLock<Result: Sendable>(_ body: @Sendable () throws -> Result) rethrows -> Result {
     try withLockUnchecked(body)
   }
   /// Returns nil at once if the lock is held.
+  /// Corresponds to Apple's `OSAllocatedUnfairLock.withLockIfAvailableUnchecked(_:)`.
   public func withLockIfAvailableUnchecked<Result>(_ body: () throws -> Result) rethrows -> Result? {
     guard storage.tryLock() else { return nil }
     defer { storage.unlock() }
@@ -93,6 +111,7 @@ extension OSAllocatedUnfairLock where State == Void {
   }
 
   /// Returns nil at once if the lock is held.
+  /// Corresponds to Apple's `OSAllocatedUnfairLock.withLockIfAvailable(_:)`.
   public func withLockIfAvailable<Result: Sendable>(_ body: @Sendable () throws -> Result) rethrows -> Result? {
     try withLockIfAvailableUnchecked(body)
   }

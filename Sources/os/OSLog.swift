@@ -6,8 +6,11 @@ public final class OSLog: Sendable {
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// Intervals that matter to a user. Corresponds to Apple's `OSLog.Category.pointsOfInterest`.
     public static let pointsOfInterest = Category(rawValue: "PointsOfInterest")
+    /// For tracing that is switched on. Corresponds to Apple's `OSLog.Category.dynamicTracing`.
     public static let dynamicTracing = Category(rawValue: "DynamicTracing")
+    /// The same, with stacks. Corresponds to Apple's `OSLog.Category.dynamicStackTracing`.
     public static let dynamicStackTracing = Category(rawValue: "DynamicStackTracing")
   }
 
@@ -24,6 +27,8 @@ public final class OSLog: Sendable {
     self.isSilent = false
   }
 
+  /// Creates a log of a category with a name of the system's. Corresponds to Apple's
+  /// `OSLog.init(subsystem:category:)`.
   public convenience init(subsystem: String, category: Category) {
     self.init(subsystem: subsystem, category: category.rawValue)
   }
@@ -34,10 +39,13 @@ public final class OSLog: Sendable {
     self.isSilent = silent
   }
 
+  /// A log without subsystem and category. Corresponds to Apple's `OSLog.default`.
   public static let `default` = OSLog(silent: false)
+  /// A log that drops everything. Corresponds to Apple's `OSLog.disabled`.
   public static let disabled = OSLog(silent: true)
 
   /// Whether messages go anywhere. Which levels are kept is the host's affair.
+  /// Corresponds to Apple's `OSLog.isEnabled(type:)`.
   public func isEnabled(type: OSLogType) -> Bool { !isSilent }
 
   /// False: there is no profiler that would take them.

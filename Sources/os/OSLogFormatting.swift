@@ -6,16 +6,23 @@ public struct OSLogIntegerFormatting: Sendable {
   private var uppercase = false
   private var minimumDigits = 0
 
+  /// Decimal. Corresponds to Apple's `OSLogIntegerFormatting.decimal`.
   public static var decimal: OSLogIntegerFormatting { OSLogIntegerFormatting() }
+  /// Hexadecimal. Corresponds to Apple's `OSLogIntegerFormatting.hex`.
   public static var hex: OSLogIntegerFormatting { .hex() }
+  /// Octal. Corresponds to Apple's `OSLogIntegerFormatting.octal`.
   public static var octal: OSLogIntegerFormatting { .octal() }
 
+  /// Decimal, with a sign or leading zeros. Corresponds to Apple's
+  /// `OSLogIntegerFormatting.decimal(explicitPositiveSign:minDigits:)`.
   public static func decimal(
     explicitPositiveSign: Bool = false, minDigits: @autoclosure () -> Int = 0
   ) -> OSLogIntegerFormatting {
     OSLogIntegerFormatting(explicitPositiveSign: explicitPositiveSign, minimumDigits: minDigits())
   }
 
+  /// Hexadecimal, with a prefix, in capitals or with leading zeros. Corresponds to Apple's
+  /// `OSLogIntegerFormatting.hex(explicitPositiveSign:includePrefix:uppercase:minDigits:)`.
   public static func hex(
     explicitPositiveSign: Bool = false, includePrefix: Bool = false, uppercase: Bool = false,
     minDigits: @autoclosure () -> Int = 0
@@ -25,6 +32,8 @@ public struct OSLogIntegerFormatting: Sendable {
       minimumDigits: minDigits())
   }
 
+  /// Octal, with a prefix or leading zeros. Corresponds to Apple's
+  /// `OSLogIntegerFormatting.octal(explicitPositiveSign:includePrefix:uppercase:minDigits:)`.
   public static func octal(
     explicitPositiveSign: Bool = false, includePrefix: Bool = false, uppercase: Bool = false,
     minDigits: @autoclosure () -> Int = 0
@@ -51,11 +60,17 @@ public struct OSLogFloatFormatting: Sendable {
   private var explicitPositiveSign = false
   private var uppercase = false
 
+  /// As `%f` of printf(3). Corresponds to Apple's `OSLogFloatFormatting.fixed`.
   public static var fixed: OSLogFloatFormatting { OSLogFloatFormatting() }
+  /// As `%a` of printf(3). Corresponds to Apple's `OSLogFloatFormatting.hex`.
   public static var hex: OSLogFloatFormatting { OSLogFloatFormatting(conversion: "a") }
+  /// As `%e` of printf(3). Corresponds to Apple's `OSLogFloatFormatting.exponential`.
   public static var exponential: OSLogFloatFormatting { OSLogFloatFormatting(conversion: "e") }
+  /// As `%g` of printf(3). Corresponds to Apple's `OSLogFloatFormatting.hybrid`.
   public static var hybrid: OSLogFloatFormatting { OSLogFloatFormatting(conversion: "g") }
 
+  /// As `%f` of printf(3), with so many digits after the point. Corresponds to Apple's
+  /// `OSLogFloatFormatting.fixed(precision:explicitPositiveSign:uppercase:)`.
   public static func fixed(
     precision: @autoclosure () -> Int = 6, explicitPositiveSign: Bool = false, uppercase: Bool = false
   ) -> OSLogFloatFormatting {
@@ -63,10 +78,13 @@ public struct OSLogFloatFormatting: Sendable {
       precision: precision(), explicitPositiveSign: explicitPositiveSign, uppercase: uppercase)
   }
 
+  /// As `%a` of printf(3). Corresponds to Apple's `OSLogFloatFormatting.hex(explicitPositiveSign:uppercase:)`.
   public static func hex(explicitPositiveSign: Bool = false, uppercase: Bool = false) -> OSLogFloatFormatting {
     OSLogFloatFormatting(conversion: "a", explicitPositiveSign: explicitPositiveSign, uppercase: uppercase)
   }
 
+  /// As `%e` of printf(3), with so many digits after the point. Corresponds to Apple's
+  /// `OSLogFloatFormatting.exponential(precision:explicitPositiveSign:uppercase:)`.
   public static func exponential(
     precision: @autoclosure () -> Int = 6, explicitPositiveSign: Bool = false, uppercase: Bool = false
   ) -> OSLogFloatFormatting {
@@ -74,6 +92,8 @@ public struct OSLogFloatFormatting: Sendable {
       conversion: "e", precision: precision(), explicitPositiveSign: explicitPositiveSign, uppercase: uppercase)
   }
 
+  /// As `%g` of printf(3), with so many digits. Corresponds to Apple's
+  /// `OSLogFloatFormatting.hybrid(precision:explicitPositiveSign:uppercase:)`.
   public static func hybrid(
     precision: @autoclosure () -> Int = 6, explicitPositiveSign: Bool = false, uppercase: Bool = false
   ) -> OSLogFloatFormatting {

@@ -15,13 +15,20 @@ public struct OSLogPrivacy: Equatable, Sendable {
   private let option: Option
   private let mask: Mask
 
+  /// The value is shown. Corresponds to Apple's `OSLogPrivacy.public`.
   public static var `public`: OSLogPrivacy { OSLogPrivacy(option: .public, mask: .none) }
+  /// The value is hidden. Corresponds to Apple's `OSLogPrivacy.private`.
   public static var `private`: OSLogPrivacy { .private(mask: .none) }
+  /// The value is hidden, whatever a host is asked. Corresponds to Apple's `OSLogPrivacy.sensitive`.
   public static var sensitive: OSLogPrivacy { .sensitive(mask: .none) }
+  /// Numbers are shown, strings and objects are hidden. Corresponds to Apple's `OSLogPrivacy.auto`.
   public static var auto: OSLogPrivacy { .auto(mask: .none) }
 
+  /// Hidden behind a mask. Corresponds to Apple's `OSLogPrivacy.private(mask:)`.
   public static func `private`(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(option: .private, mask: mask) }
+  /// Hidden behind a mask, whatever a host is asked. Corresponds to Apple's `OSLogPrivacy.sensitive(mask:)`.
   public static func sensitive(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(option: .sensitive, mask: mask) }
+  /// Strings and objects are hidden behind a mask. Corresponds to Apple's `OSLogPrivacy.auto(mask:)`.
   public static func auto(mask: Mask) -> OSLogPrivacy { OSLogPrivacy(option: .auto, mask: mask) }
 
   /// The value's text as it may appear.

@@ -3,12 +3,18 @@ public struct OSLogType: RawRepresentable, Equatable, Hashable, Sendable {
   public let rawValue: UInt8
 
   public init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// Creates a type of its raw value. Corresponds to Apple's `OSLogType.init(_:)`.
   public init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// What may matter. Corresponds to Apple's `OSLogType.default`.
   public static let `default` = OSLogType(0x00)
+  /// What helps. Corresponds to Apple's `OSLogType.info`.
   public static let info = OSLogType(0x01)
+  /// For those who look for a mistake. Corresponds to Apple's `OSLogType.debug`.
   public static let debug = OSLogType(0x02)
+  /// Something failed. Corresponds to Apple's `OSLogType.error`.
   public static let error = OSLogType(0x10)
+  /// A mistake in the program. Corresponds to Apple's `OSLogType.fault`.
   public static let fault = OSLogType(0x11)
 
   var name: String {

@@ -22,6 +22,7 @@ public func os_log(
 }
 
 /// As above, with the level first.
+/// Corresponds to Apple's `os_log(_:dso:log:_:_:)`.
 @_disfavoredOverload
 public func os_log(
   _ type: OSLogType, dso: UnsafeRawPointer? = nil, log: OSLog = .default, _ message: StaticString, _ args: Any?...

@@ -6,10 +6,14 @@ public struct OSSignpostType: RawRepresentable, Equatable, Hashable, Sendable {
   public let rawValue: UInt8
 
   public init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// Creates a type of its raw value. Corresponds to Apple's `OSSignpostType.init(_:)`.
   public init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
+  /// A moment. Corresponds to Apple's `OSSignpostType.event`.
   public static let event = OSSignpostType(0x00)
+  /// The beginning of an interval. Corresponds to Apple's `OSSignpostType.begin`.
   public static let begin = OSSignpostType(0x01)
+  /// The end of an interval. Corresponds to Apple's `OSSignpostType.end`.
   public static let end = OSSignpostType(0x02)
 }
 
@@ -22,6 +26,7 @@ public func os_signpost(
 ) {}
 
 /// As above, with a C format and its values.
+/// Corresponds to Apple's `os_signpost(_:dso:log:name:signpostID:_:_:)`.
 @_disfavoredOverload
 public func os_signpost(
   _ type: OSSignpostType, dso: UnsafeRawPointer? = nil, log: OSLog, name: StaticString,
@@ -29,6 +34,7 @@ public func os_signpost(
 ) {}
 
 /// As above, with a message.
+/// Corresponds to Apple's `os_signpost(_:dso:log:name:signpostID:_:)`.
 public func os_signpost(
   _ type: OSSignpostType, dso: UnsafeRawPointer? = nil, log: OSLog, name: StaticString,
   signpostID: OSSignpostID = .exclusive, _ message: OSLogMessage

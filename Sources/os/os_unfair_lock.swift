@@ -10,27 +10,34 @@
 
 /// A lock that lives where its owner puts it. Corresponds to Apple's `os_unfair_lock`.
 public typealias os_unfair_lock = pthread_mutex_t
+/// Corresponds to Apple's `os_unfair_lock_s`.
 public typealias os_unfair_lock_s = pthread_mutex_t
+/// Corresponds to Apple's `os_unfair_lock_t`.
 public typealias os_unfair_lock_t = UnsafeMutablePointer<os_unfair_lock>
 
+/// Takes the lock, and waits for it (pthread_mutex_lock(3p)). Corresponds to Apple's `os_unfair_lock_lock`.
 @_alwaysEmitIntoClient
 public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock>) { pthread_mutex_lock(lock) }
 
+/// Gives the lock back, on the thread that took it. Corresponds to Apple's `os_unfair_lock_unlock`.
 @_alwaysEmitIntoClient
 public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock>) { pthread_mutex_unlock(lock) }
 
+/// Takes the lock if nobody has it; true if it did. Corresponds to Apple's `os_unfair_lock_trylock`.
 @_alwaysEmitIntoClient
 public func os_unfair_lock_trylock(_ lock: UnsafeMutablePointer<os_unfair_lock>) -> Bool {
   pthread_mutex_trylock(lock) == 0
 }
 
 /// Ends the process unless this thread holds the lock.
+/// Corresponds to Apple's `os_unfair_lock_assert_owner`.
 @_alwaysEmitIntoClient
 public func os_unfair_lock_assert_owner(_ lock: UnsafePointer<os_unfair_lock>) {
   precondition(isHeldByThisThread(lock), "the lock isn't held by this thread")
 }
 
 /// Ends the process if this thread holds the lock.
+/// Corresponds to Apple's `os_unfair_lock_assert_not_owner`.
 @_alwaysEmitIntoClient
 public func os_unfair_lock_assert_not_owner(_ lock: UnsafePointer<os_unfair_lock>) {
   precondition(!isHeldByThisThread(lock), "the lock is held by this thread")

@@ -35,7 +35,7 @@ struct BenchCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      guard count > 0 else { throw Failure(64, "-n must be at least 1") }
+      guard count > 0 else { throw Failure(64, "-n \(count): give how often, 1 or more") }
       try print(try await measure())
       Exit.leave(0)
     } catch {

@@ -44,7 +44,9 @@ extension BundleCommand {
 
     func run() {
       do {
-        guard Files.exists(path) else { throw Failure(66, "\(path): there is nothing of that name") }
+        guard Files.exists(path) else {
+          throw Failure(66, "\(path): there is no such folder or archive; name an app, for example Sessions.app")
+        }
         let (app, findings) = AppBundle.check(at: path, isDevelopment: development)
         let status: Int32 = findings.contains { $0.severity == .error } ? 65 : 0
         if json {
@@ -92,7 +94,7 @@ extension BundleCommand {
             --entitlements Sessions.entitlements --extension D.appex -o Sessions.app
 
         EXIT STATUS
-          0 made    65 it would have errors    66 a part can't be read    73 not written
+          0 made   65 it would have errors   66 a part can't be read   73 not written
         """)
 
     @Option(help: "The app's executable.", completion: .file()) var executable: String

@@ -14,8 +14,8 @@ struct PolicyCommand: AsyncParsableCommand {
         outrider policy check policy.yaml
         outrider policy show policy.yaml
         outrider policy diff old.yaml new.yaml
-        outrider policy record --output policy.yaml call libz.so.1 gzopen 'pointer(cstring,cstring)' /usr/share/a.gz rb
-        outrider policy compare old/libz.so.1 new/libz.so.1 Examples/policies/zlib.test.yaml
+        outrider policy record --output policy.yaml zlib.test.yaml
+        outrider policy compare old/libz.so.1 new/libz.so.1 zlib.test.yaml
         outrider policy test tests.yaml --format junit --output results.xml
       """,
     subcommands: [

@@ -8,6 +8,7 @@ struct PolicyCompareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare",
     abstract: "Says what a new version of a library needs, tries and uses that the old one didn't.",
+    usage: "outrider policy compare [<options>] <old> <new> <files> ...",
     discussion: """
       The test files are run with OLD and with NEW, each recorded from nothing as 'outrider policy record' does. '+' is what \
       matters: what NEW asks for beyond OLD, and where it does less or something else; '-' is the rest. The exit status is 1 \
@@ -16,8 +17,8 @@ struct PolicyCompareCommand: AsyncParsableCommand {
       With --policy, the grants of that policy that NEW didn't need are listed.
 
       EXAMPLES
-        outrider policy compare old/libz.so.1 new/libz.so.1 Examples/policies/zlib.test.yaml
-        outrider policy compare libmagic.so.1 ./libmagic.so.1 magic.test.yaml --policy magic.yaml
+        outrider policy compare old/libz.so.1 new/libz.so.1 zlib.test.yaml
+        outrider policy compare a/libm.so b/libm.so m.test.yaml --policy m.yaml
       """)
   @Argument(help: "A library: a path, or a name such as libz.so.1.") var old: String
   @Argument(help: "The version that is compared with it.") var new: String

@@ -12,8 +12,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     commandName: "record",
     abstract: "Runs a plugin until it gets what it asks for, and writes the smallest policy for that.",
     usage: """
-      outrider policy record [<options>] call <library> <symbol> <signature> [<argument> ...]
-      outrider policy record [<options>] run <extension> --request <name> --manifest <file>
+      outrider policy record [<options>] call <library> <symbol> <signature>
+        [<argument> ...]
+      outrider policy record [<options>] run <extension> --request <name>
+        --manifest <file>
       outrider policy record [<options>] <test file> ...
       """,
     discussion: """
@@ -32,9 +34,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       and otherwise that of the run that failed.
 
       EXAMPLES
-        outrider policy record call libxml2.so.2 xmlReadFile 'pointer(cstring,cstring,i32)' /usr/share/a.xml null 0
-        outrider policy record --output policy.yaml run c.so --request install --manifest m.json
-        outrider policy record --output sqlite.yaml Examples/policies/sqlite.test.yaml
+        outrider policy record call libc.so.6 fopen 'pointer(cstring,cstring)' a r
+        outrider policy record run c.so --request install --manifest m.json
+        outrider policy record --output sqlite.yaml sqlite.test.yaml
       """)
 
   @Option(help: "Write the policy to this file instead of standard output.", completion: .file()) var output: String?
@@ -116,7 +118,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     do {
       try Data(text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
     } catch {
-      throw Failure(73, "\(output): \((error as NSError).localizedDescription)")
+      throw Failure(73, "--output \(output): can't be written: \((error as NSError).localizedDescription)")
     }
     Output.note("\(output): written after \(recording.rounds) rounds")
   }

@@ -12,6 +12,7 @@ extension TestReport.Format: ExpressibleByArgument {}
 struct PolicyTestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "test", abstract: "Calls libraries under policies, and compares what they do with what is expected.",
+    usage: "outrider policy test [<options>] [<files> ...]",
     discussion: """
       A test file names a library, a policy and calls; each call has a process and an empty container of its own. \
       docs/policy-testing.md describes it. The exit status is 0 where everything is as expected, 1 where \
@@ -22,11 +23,11 @@ struct PolicyTestCommand: AsyncParsableCommand {
       kept in by the other walls alone, so do that on a machine that you can lose.
 
       EXPECTATIONS
-        returned [VALUE]               also expected where a test says nothing of the outcome
+        returned [VALUE]               expected where nothing else is said
         outcome KIND                   for example wallTimeExceeded
         no denials                     nothing was tried in vain
-        deny CALL | deny PATH          that was denied; deny openat /etc/passwd names both
-        allow PATH                     that wasn't denied
+        deny CALL | deny PATH          was denied; deny openat /etc names both
+        allow PATH                     wasn't denied
         denied by seccomp|files|limits
         memory <= 4MiB, wall <= 2s, cpu < 500ms
         log TEXT, output TEXT|hex:BYTES
@@ -34,7 +35,7 @@ struct PolicyTestCommand: AsyncParsableCommand {
       EXAMPLES
         outrider policy test Examples/policies/zlib.test.yaml
         outrider policy test *.test.yaml --format junit --output results.xml
-        outrider policy test --corpus --policy policy.yaml --format html --output corpus.html
+        outrider policy test --corpus --policy policy.yaml --format html
         outrider policy test --corpus --without landlock --failures
       """)
   @Argument(help: "Test files.", completion: .file(extensions: ["yaml", "yml"])) var files: [String] = []
@@ -94,7 +95,7 @@ struct PolicyTestCommand: AsyncParsableCommand {
     do {
       try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
     } catch {
-      throw Failure(73, "\(output): \((error as NSError).localizedDescription)")
+      throw Failure(73, "--output \(output): can't be written: \((error as NSError).localizedDescription)")
     }
     Output.note(report.summary)
   }

@@ -99,7 +99,7 @@ enum InputFile {
       return try Files.content(of: path, limit: limit)
     } catch {
       throw error.code == EFBIG
-        ? Failure(64, "\(path): more than \(limit >> 20) MiB")
+        ? Failure(64, "\(path): has more than \(limit >> 20) MiB, and no more than that is read")
         : Failure(66, "\(path): \(SystemCallError.message(error.code))")
     }
   }

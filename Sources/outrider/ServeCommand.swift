@@ -126,8 +126,8 @@ struct ServeCommand: AsyncParsableCommand {
       }
       return (configuration, nil, nil)
     }
+    let directory = caDir ?? CertificateAuthority.defaultDirectory
     do throws(OriginError) {
-      let directory = caDir ?? CertificateAuthority.defaultDirectory
       let authority = try CertificateAuthority(directory: directory)
       try authority.storeRevocationList(in: directory)
       configuration.tls = TLSOptions(authority)
@@ -135,12 +135,14 @@ struct ServeCommand: AsyncParsableCommand {
       configuration.tls?.demandsClientCertificate = clientCertificate
       return (configuration, authority, clientCertificate ? try authority.storeClient(in: directory) : nil)
     } catch {
-      throw Failure(70, "the authority: \(error)")
+      throw Failure(70, "the certificate authority in \(directory): \(error); --ca-dir names another folder")
     }
   }
 
   private static func readScript(_ path: String) throws -> FaultScript {
-    guard let data = FileManager.default.contents(atPath: path) else { throw Failure(66, "\(path): can't be read") }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Failure(66, "--script \(path): isn't a file that can be read; Examples/bad-day.yaml is one")
+    }
     do {
       return try FaultScript(parsing: String(decoding: data, as: UTF8.self), file: path)
     } catch {

@@ -2,17 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/commands.md` is the help of every command, one after the other. OUTRIDER_WRITE_DOCUMENTS=1 writes it anew.
+/// `docs/cli.md` and the pages in `docs/man` are the help of every command. OUTRIDER_WRITE_DOCUMENTS=1 writes them anew.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct CommandsDocumentTests {
-  private struct Tree: Decodable {
-    struct Command: Decodable {
-      var commandName: String
-      var shouldDisplay: Bool?
-      var subcommands: [Command]?
-    }
-    var command: Command
-  }
-
   private static let introduction = """
     # Commands
 
@@ -21,43 +12,67 @@ import Testing
 
     """
 
-  /// The words that follow `outrider`, of every command that is shown.
-  private static func commands(_ command: Tree.Command, _ words: [String] = []) -> [[String]] {
-    [words]
-      + (command.subcommands ?? []).filter { $0.shouldDisplay != false && $0.commandName != "help" }
-      .flatMap { commands($0, words + [$0.commandName]) }
-  }
-
-  private static func document() throws -> String {
-    let dump = try Workspace.run(["--experimental-dump-help"])
-    let tree = try JSONDecoder().decode(Tree.self, from: Data(dump.output.utf8))
-    let commands = commands(tree.command)
-    #expect(commands.count > 40 && commands.contains(["service", "install"]))
-    var text = introduction
-    for words in commands {
-      let help = try Workspace.run(words + ["--help"], environment: ["COLUMNS": "100"])
-      try #require(help.status == 0, "\(help)")
-      let body = help.output.trimmingCharacters(in: .whitespacesAndNewlines)
-      text +=
-        "\n\(words.count < 2 ? "##" : "###") \((["outrider"] + words).joined(separator: " "))\n\n```text\n\(body)\n```\n"
-    }
-    return text
-  }
-
-  @Test("docs/commands.md has the help of every command as it is") func isTrue() throws {
-    let path = Workspace.root + "/docs/commands.md"
-    let document = try Self.document()
+  /// Writes where that is asked for, and compares what is there.
+  private static func expect(_ document: String, at name: String) throws {
+    let path = "\(Workspace.root)/\(name)"
     if ProcessInfo.processInfo.environment["OUTRIDER_WRITE_DOCUMENTS"] == "1" {
+      try FileManager.default.createDirectory(
+        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
       try document.write(toFile: path, atomically: false, encoding: .utf8)
     }
-    let written = try String(contentsOfFile: path, encoding: .utf8)
+    let written = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     // The first line that differs says more than both documents.
     let difference = zip(document.split(separator: "\n"), written.split(separator: "\n")).first { $0 != $1 }
     #expect(
       written == document,
       """
-      \(difference.map { "the help says '\($0)', and the document '\($1)'" } ?? "one is longer"); \
+      \(name): \(difference.map { "the help says '\($0)', and the document '\($1)'" } ?? "one is longer"); \
       OUTRIDER_WRITE_DOCUMENTS=1 swift test --filter CommandsDocumentTests writes it anew
       """)
+  }
+
+  @Test("docs/cli.md has the help of every command as it is") func document() throws {
+    let commands = try CommandTree.outrider().all()
+    #expect(commands.count > 40 && commands.contains { $0.words == ["outrider", "service", "install"] })
+    var text = Self.introduction
+    for (words, _) in commands {
+      let level = words.count < 3 ? "##" : "###"
+      text += "\n\(level) \(words.joined(separator: " "))\n\n```text\n"
+      text += try CommandTree.help(words, columns: 100) + "\n```\n"
+    }
+    try Self.expect(text, at: "docs/cli.md")
+  }
+
+  @Test("docs/man has a page for outrider and each of its commands, and no other") func manual() throws {
+    let outrider = try CommandTree.outrider()
+    let names = outrider.shown.map { "outrider-" + $0.commandName }
+    let pages =
+      [ManualPage(words: ["outrider"], command: outrider, others: names)]
+      + outrider.shown.map { ManualPage(words: ["outrider", $0.commandName], command: $0, others: ["outrider"]) }
+    for page in pages {
+      let text = try page.text { words in
+        let help = try CommandTree.help(words, columns: 400)
+        return try #require(help.components(separatedBy: "USAGE: ").last?.components(separatedBy: "\n\n").first)
+          .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+      }
+      try Self.expect(text, at: "docs/man/\(page.name).1")
+    }
+    let files = try FileManager.default.contentsOfDirectory(atPath: Workspace.root + "/docs/man")
+    #expect(Set(files) == Set(pages.map { $0.name + ".1" }))
+  }
+
+  /// groff warns of requests, characters and fonts that it doesn't know.
+  @Test func theManualIsFormatted() throws {
+    let folder = Workspace.root + "/docs/man"
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
+      let end = try Workspace.run(
+        ["-c", "groff -ww -man -Tutf8 '\(folder)/\(file)'"], program: "/bin/bash", environment: ["LC_ALL": "C.UTF-8"])
+      #expect(end.status == 0 && end.errors.isEmpty, "\(file): \(end.errors)")
+      // Bold and italics are sequences of the terminal.
+      let text = end.output.replacing(#/\u{1b}\[[0-9;]*m/#, with: "")
+      let missing = ["NAME", "SYNOPSIS", "SEE ALSO"].filter { !text.contains("\n\($0)\n") }
+      #expect(missing.isEmpty, "\(file) lacks \(missing)")
+      #expect(!text.contains("\\"), "\(file) shows an escape")
+    }
   }
 }

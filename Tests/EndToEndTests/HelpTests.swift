@@ -4,29 +4,32 @@ import Testing
 
 /// Help as it is read: on terminals of several widths, and by programs.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct HelpTests {
-  private static let commands = [
-    "", "run", "call", "inspect", "doctor", "bench", "fetch", "explain", "digest", "serve", "bundle", "simulate",
-    "install", "update", "installation", "uninstall", "apps", "launch", "downloads", "runs", "log", "settings",
-    "service",
-  ]
-
   /// No line is too long, and none ends before its paragraph does while the next word would have had room.
-  @Test(arguments: commands, [80, 115]) func isWrappedOnce(command: String, columns: Int) throws {
-    let help = try Workspace.run(
-      (command.isEmpty ? [] : [command]) + ["--help"], environment: ["COLUMNS": "\(columns)"])
-    #expect(help.status == 0)
-    let lines = help.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    #expect(lines.contains { $0.count > columns - 15 }, "the width is used")
-    // Examples, tables of options and the usage have an indentation.
-    for (line, next) in zip(lines, lines.dropFirst()) {
-      #expect(line.count <= columns, "\(line)")
-      guard !line.isEmpty, !line.hasPrefix(" "), !line.hasSuffix(":"), line != line.uppercased(), !next.hasPrefix(" "),
-        let word = next.split(separator: " ").first
-      else { continue }
-      #expect(line.count + 1 + word.count >= columns, "\(line)|\(next)")
+  @Test(arguments: [80, 115]) func everyHelpIsWrappedOnce(columns: Int) throws {
+    for (words, _) in try CommandTree.outrider().all() {
+      let help = try CommandTree.help(words, columns: columns)
+      let name = words.joined(separator: " ")
+      let lines = help.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      // Some say too little for a wide terminal.
+      if columns == 80 { #expect(lines.contains { $0.count > columns - 25 }, "\(name): the width is used") }
+      // Examples, tables of options and the usage have an indentation.
+      for (line, next) in zip(lines, lines.dropFirst()) {
+        #expect(line.count <= columns, "\(name): \(line)")
+        guard !line.isEmpty, !line.hasPrefix(" "), !line.hasSuffix(":"), line != line.uppercased(),
+          !next.hasPrefix(" "), let word = next.split(separator: " ").first
+        else { continue }
+        #expect(line.count + 1 + word.count >= columns, "\(name): \(line)|\(next)")
+      }
     }
-    // What is indented was written so, and isn't the rest of a line that was too long.
-    for example in lines where example.hasPrefix("  outrider ") { #expect(example.count <= 79, "\(example)") }
+  }
+
+  /// What is indented was written so, and isn't the rest of a line that was too long. Shells and pages keep it as it is.
+  @Test func everyExampleHasRoom() throws {
+    for (words, command) in try CommandTree.outrider().all() {
+      for line in (command.discussion ?? "").split(separator: "\n") where line.hasPrefix("  ") {
+        #expect(line.count <= 79, "\(words.joined(separator: " ")): \(line)")
+      }
+    }
   }
 
   @Test(

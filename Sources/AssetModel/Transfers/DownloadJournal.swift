@@ -7,6 +7,7 @@ public enum RangeCondition: Int64, Sendable {
 
 /// What is remembered of an origin (`scheme://host:port`).
 public struct OriginRecord: Sendable, Equatable {
+  /// Scheme, host and port.
   public var origin: String
   /// The origin showed that it has no ranges; forgotten after 24 hours.
   public var rangeless: StoredWait?
@@ -16,8 +17,10 @@ public struct OriginRecord: Sendable, Equatable {
   public var retryAfterValue: String?
   /// How it has to be asked for ranges, where not by `If-Range`; forgotten after 24 hours.
   public var rangeCondition: RangeCondition?
+  /// How long `rangeCondition` counts.
   public var rangeConditionWait: StoredWait?
 
+  /// Creates what is known of an origin.
   public init(
     origin: String, rangeless: StoredWait? = nil, retryAfter: StoredWait? = nil, retryAfterValue: String? = nil,
     rangeCondition: RangeCondition? = nil, rangeConditionWait: StoredWait? = nil
@@ -31,6 +34,7 @@ public struct OriginRecord: Sendable, Equatable {
   }
 }
 
+/// What became of one specification that was added.
 public enum AddResult: Sendable, Equatable {
   /// A job of a name that was used before continues its count of generations.
   case added(JobID, generation: Int)
@@ -45,11 +49,13 @@ public enum AddResult: Sendable, Equatable {
   /// Its numbers can't be meant (BAErrorCode 102): why, for people.
   case invalid(String)
 
+  /// The job that was added; nil for every other result.
   public var job: JobID? {
     if case .added(let id, _) = self { id } else { nil }
   }
 }
 
+/// One change of a journal. The changes of one commit happen together or not at all.
 public enum JournalChange: Sendable, Equatable {
   /// Every field of a job but its specification. Ignored when the row has a newer generation.
   case job(JobRecord)
@@ -78,5 +84,10 @@ public protocol DownloadJournal: Sendable {
 }
 
 extension DownloadJournal {
+  /// The jobs of `ids` that there are, one after the other; a journal that can read many at once does it better.
+  ///
+  /// - Parameter ids: The jobs to read.
+  /// - Returns: Those that there are, in the order of `ids`.
+  /// - Throws: Whatever reading one of them throws.
   public func jobs(_ ids: [JobID]) throws -> [JobRecord] { try ids.compactMap { try job($0) } }
 }

@@ -2,20 +2,27 @@
 public struct DownloadSpecification: Sendable, Equatable {
   /// The app that the download belongs to; identifiers are unique within it.
   public var app: String
+  /// What the app calls the download; unique within the app.
   public var identifier: String
+  /// Where the file is; absolute.
   public var url: String
   /// As in RFC 9110, 9. Only a GET without a body is resumed: whatever else is asked begins again.
   public var method: String
   /// Bytes that are sent with each request.
   public var body: [UInt8]
+  /// Fields that go with each request to the URL's own origin, and to no other.
   public var headers: [Download.Header]
+  /// Who waits for it.
   public var transferClass: TransferClass
+  /// Whether the app isn't launched before this is settled.
   public var isEssential: Bool
   /// -100…100; higher goes first within an app.
   public var priority: Int
   /// Bytes that the client declared, or nil.
   public var declaredSize: Int64?
+  /// What the whole file has to be; nil where nobody has said it.
   public var digest: ContentDigest?
+  /// What its parts have to be; nil where nobody has said it.
   public var chunks: ChunkList?
   /// Other URLs of the same bytes, at most `maxMirrors`. They need a chunk list, which says who sent what was wrong, and
   /// get none of the headers unless they are at the same origin.
@@ -31,6 +38,7 @@ public struct DownloadSpecification: Sendable, Equatable {
   /// The app's manifest: 1 MiB of the allowance is always left for it.
   public var isManifest: Bool
 
+  /// Creates a specification. Nothing is checked before it is added.
   public init(
     app: String, identifier: String, url: String, method: String = "GET", body: [UInt8] = [],
     headers: [Download.Header] = [], transferClass: TransferClass,
@@ -60,7 +68,7 @@ public struct DownloadSpecification: Sendable, Equatable {
 
   /// Whether both ask for the same file at the same place. How urgent it is and who else has it may differ, and one may
   /// expect something of its bytes of which the other says nothing.
-  public func asksForTheSame(as other: Self) -> Bool {
+  package func asksForTheSame(as other: Self) -> Bool {
     var other = other
     other.transferClass = transferClass
     other.priority = priority
@@ -71,7 +79,7 @@ public struct DownloadSpecification: Sendable, Equatable {
   }
 
   /// Whether the same bytes are right for both.
-  public func expectsTheSame(as other: Self) -> Bool { digest == other.digest && chunks == other.chunks }
+  package func expectsTheSame(as other: Self) -> Bool { digest == other.digest && chunks == other.chunks }
 
   /// Whether a part of its answer may be asked for: only the same GET has the same answer (RFC 9110, 14.2).
   public var hasRanges: Bool { method == "GET" && body.isEmpty }
@@ -86,6 +94,7 @@ public struct DownloadSpecification: Sendable, Equatable {
   /// Bytes that a file may have: far more than a volume holds, and few enough that sums of them are numbers.
   public static let largestSize: Int64 = 1 << 50
 
+  /// How many other URLs a download may have.
   public static let maxMirrors = 16
 
   /// Why no journal takes it, whatever its app may do; nil: nothing is wrong with its numbers.

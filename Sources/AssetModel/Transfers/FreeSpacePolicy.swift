@@ -1,6 +1,7 @@
 /// How much of a volume stays free, and what happens as that gets short. Pure; all numbers are bytes.
 public struct FreeSpacePolicy: Sendable, Equatable {
-  public enum Verdict: Sendable, Equatable {
+  /// How full a volume is.
+  package enum Verdict: Sendable, Equatable {
     case plenty
     /// Apps are told; no background job starts.
     case low
@@ -8,12 +9,14 @@ public struct FreeSpacePolicy: Sendable, Equatable {
     case short(purgeUntil: Int64)
   }
 
+  /// Bytes that stay free however small the volume is.
   public var minimum: Int64
   /// Hundredths of the volume.
   public var percent: Int64
   /// However large the volume is.
   public var maximum: Int64
 
+  /// Creates a policy.
   public init(minimum: Int64 = 512 << 20, percent: Int64 = 3, maximum: Int64 = .max) {
     self.minimum = minimum
     self.percent = percent
@@ -22,23 +25,23 @@ public struct FreeSpacePolicy: Sendable, Equatable {
 
   /// Bytes that a volume has still to find for a file of `total`: neither what has arrived nor what was allocated for it,
   /// beyond its end as well, is taken from what is free once more.
-  public static func need(total: Int64, arrived: Int64, allocated: Int64) -> Int64 {
+  package static func need(total: Int64, arrived: Int64, allocated: Int64) -> Int64 {
     max(0, total - max(0, arrived, allocated))
   }
 
   /// What stays free, always.
-  public func floor(total: Int64) -> Int64 {
+  package func floor(total: Int64) -> Int64 {
     max(minimum, min(maximum, total / 100 * percent + total % 100 * percent / 100))
   }
 
-  public func verdict(free: Int64, total: Int64, need: Int64 = 0) -> Verdict {
+  package func verdict(free: Int64, total: Int64, need: Int64 = 0) -> Verdict {
     let floor = floor(total: total)
     if free < floor { return .short(purgeUntil: purgeTarget(need: need, total: total)) }
     return free < 2 * floor ? .low : .plenty
   }
 
   /// Purging stops when this is free.
-  public func purgeTarget(need: Int64, total: Int64) -> Int64 {
+  package func purgeTarget(need: Int64, total: Int64) -> Int64 {
     let floor = floor(total: total)
     return Self.sum(Self.sum(max(0, need), floor), floor / 20)
   }
@@ -50,11 +53,11 @@ public struct FreeSpacePolicy: Sendable, Equatable {
   }
 
   /// A job that waits for the disk goes on when this is free.
-  public func resumeTarget(need: Int64, total: Int64) -> Int64 { Self.sum(max(0, need), floor(total: total)) }
+  package func resumeTarget(need: Int64, total: Int64) -> Int64 { Self.sum(max(0, need), floor(total: total)) }
 
   /// Whether a job may begin to write: what others have reserved counts as written. A background job also leaves alone
   /// what is low already.
-  public func allows(
+  package func allows(
     need: Int64, free: Int64, reserved: DiskReservation, total: Int64, freeInodes: Int64?, isBackground: Bool = false
   ) -> Bool {
     if let freeInodes, freeInodes <= reserved.inodes { return false }

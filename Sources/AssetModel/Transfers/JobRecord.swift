@@ -1,13 +1,16 @@
 /// The number of a job's row.
 public struct JobID: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// Unique within one journal, and never used again.
   public let number: Int64
 
+  /// Creates the identifier of a job that a journal numbered so.
   public init(_ number: Int64) { self.number = number }
 
   public static func < (left: Self, right: Self) -> Bool { left.number < right.number }
   public var description: String { "\(number)" }
 }
 
+/// How far a job has come.
 public enum JobState: Sendable, Equatable {
   /// Not complete: running, queued, or held up for a reason that is checked anew.
   case open
@@ -20,6 +23,7 @@ public enum JobState: Sendable, Equatable {
   case failed(TransferFailure)
   case cancelled
 
+  /// Whether it is over for good: finished, failed or cancelled.
   public var isTerminal: Bool {
     switch self {
     case .open, .paused, .verified: false
@@ -53,24 +57,30 @@ public struct JobHistory: Sendable, Equatable {
   /// The most bytes that were ever durable: progress is measured from here.
   public var highWater: Int64 = 0
 
+  /// Creates the history of a job that hasn't been tried yet.
   public init() {}
 }
 
 /// One download, as the journal keeps it.
 public struct JobRecord: Sendable, Equatable {
   public let id: JobID
+  /// What was asked for.
   public var specification: DownloadSpecification
   /// May differ from the specification's after promotion, demotion and aging.
   public var transferClass: TransferClass
   /// Counts fresh starts; a message with an older one is dropped.
   public var generation: Int
+  /// How far it has come.
   public var state: JobState
+  /// What there is of the file; nil before the first byte.
   public var partial: Partial?
+  /// What it has been through.
   public var history: JobHistory
   /// Header and body bytes received on every hop, retry and restart.
   public var receivedBytes: Int64
   /// What of its budget is promised to it and wasn't charged yet. The journal keeps it: a commit doesn't change it.
   public var reservedBytes: Int64
+  /// When it was added, or began to wait for its turn again.
   public var enqueued: StoredMoment
   /// Waiting before the next attempt, with the reason that `explain` gives.
   public var wait: StoredWait?
@@ -83,6 +93,7 @@ public struct JobRecord: Sendable, Equatable {
   /// Size of the file, from `verified` on.
   public var finalSize: Int64?
 
+  /// Creates a record of its parts.
   public init(
     id: JobID, specification: DownloadSpecification, transferClass: TransferClass? = nil, generation: Int = 1,
     state: JobState = .open, partial: Partial? = nil, history: JobHistory = JobHistory(), receivedBytes: Int64 = 0,
@@ -128,7 +139,7 @@ extension JobRecord {
 
   /// Takes over what a later request for the same file expects of its bytes. Those that are there stay, and have to be
   /// what it expects.
-  public mutating func expect(_ later: DownloadSpecification) {
+  package mutating func expect(_ later: DownloadSpecification) {
     guard !specification.expectsTheSame(as: later) else { return }
     history.digestMismatches = 0
     if let list = specification.chunks, later.chunks == nil { partial?.forgetChunks(list) }
@@ -137,7 +148,7 @@ extension JobRecord {
   }
 
   /// Takes over who else has the file. Whom it was wrong of before is another question then.
-  public mutating func take(mirrors: [String]) {
+  package mutating func take(mirrors: [String]) {
     guard specification.mirrors != mirrors else { return }
     specification.mirrors = mirrors
     history.bannedSources = 0
@@ -145,7 +156,7 @@ extension JobRecord {
 
   /// Of the time without progress only attempts and the waits between them count: what was spent in queues, behind gates
   /// and paused passes as if it hadn't been. `idle`: nanoseconds of it, in this boot.
-  public mutating func forgiveWaiting(_ idle: Int64, now: StoredMoment) {
+  package mutating func forgiveWaiting(_ idle: Int64, now: StoredMoment) {
     guard idle > 0, lastProgress.bootIdentifier == now.bootIdentifier else { return }
     let (boot, overflow) = lastProgress.boot.addingReportingOverflow(idle)
     lastProgress.boot = overflow ? now.boot : min(boot, now.boot)
@@ -168,16 +179,24 @@ extension JobRecord {
 /// What a scheduler keeps of a job that isn't running: 100 000 of them must fit.
 public struct JobSummary: Sendable, Equatable {
   public var id: JobID
+  /// The app that asked for it.
   public var app: String
+  /// Scheme, host and port of its URL.
   public var origin: String
+  /// Who waits for it.
   public var transferClass: TransferClass
+  /// Which of the app's downloads goes first; higher first.
   public var priority: Int
   /// Bytes still to come as far as known, else nil.
   public var remaining: Int64?
+  /// When it was added, or began to wait for its turn again.
   public var enqueued: StoredMoment
+  /// How long it has to wait; nil where it needn't.
   public var wait: StoredWait?
+  /// How far it has come.
   public var state: JobState
 
+  /// Creates a summary of its parts.
   public init(
     id: JobID, app: String, origin: String, transferClass: TransferClass, priority: Int, remaining: Int64?,
     enqueued: StoredMoment, wait: StoredWait?, state: JobState

@@ -15,6 +15,7 @@ public struct Entity: Sendable, Equatable {
   /// `Repr-Digest` of the first response (RFC 9530), where the request brought no digest of its own.
   public var reprDigest: ContentDigest?
 
+  /// Creates what an answer says of the file that it is a part of.
   public init(
     strongTag: String? = nil, weakTag: String? = nil, lastModified: String? = nil, total: Int64? = nil,
     coding: String? = nil, finalURL: String,
@@ -34,10 +35,12 @@ public struct Entity: Sendable, Equatable {
 public struct Partial: Sendable, Equatable {
   /// An offset that was synchronised, with the SHA-256 of the (at most 1 MiB) bytes before it.
   public struct Checkpoint: Sendable, Equatable {
+    /// Bytes from the start of the file that are certain to be on the disk.
     public var offset: Int64
     /// Empty where the bytes before were right by a chunk list that isn't there any more.
     public var tailDigest: [UInt8]
 
+    /// Creates a checkpoint.
     public init(offset: Int64, tailDigest: [UInt8]) {
       self.offset = offset
       self.tailDigest = tailDigest
@@ -51,6 +54,7 @@ public struct Partial: Sendable, Equatable {
 
   /// The staging file's name in its directory: a hash of app, identifier and generation.
   public var stagingName: String
+  /// The version of the file that the bytes are of.
   public var entity: Entity
   /// Rising; the last one is the durable offset. Unused where there is a chunk list.
   public var checkpoints: [Checkpoint]
@@ -59,12 +63,15 @@ public struct Partial: Sendable, Equatable {
   /// The boot in which the file was last written (/proc/sys/kernel/random/boot_id); `lostPages` after a synchronisation
   /// that failed; empty when only what the journal says is certain for another reason.
   public var bootIdentifier: String
+  /// The volume of the staging file, as `stat(2)` numbers it.
   public var device: UInt64
+  /// The staging file's inode.
   public var inode: UInt64
 
   /// What memory still shows of the file may never have got to the disk, and a second synchronisation proves nothing.
   public static let lostPages = "lost"
 
+  /// Creates a partial file of its parts.
   public init(
     stagingName: String, entity: Entity, checkpoints: [Checkpoint] = [], verifiedChunks: [UInt8] = [],
     bootIdentifier: String, device: UInt64, inode: UInt64

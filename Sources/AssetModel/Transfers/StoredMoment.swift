@@ -7,6 +7,7 @@ public struct StoredMoment: Sendable, Equatable {
   /// Nanoseconds since 1970.
   public var wall: Int64
 
+  /// Creates a moment of its parts.
   public init(bootIdentifier: String, boot: Int64, wall: Int64) {
     self.bootIdentifier = bootIdentifier
     self.boot = boot
@@ -14,7 +15,7 @@ public struct StoredMoment: Sendable, Equatable {
   }
 
   /// Nanoseconds from this moment to `now`, never negative: by boot time within one boot, else by wall time.
-  public func elapsed(until now: StoredMoment) -> Int64 {
+  package func elapsed(until now: StoredMoment) -> Int64 {
     let (elapsed, overflow) =
       bootIdentifier == now.bootIdentifier
       ? now.boot.subtractingReportingOverflow(boot) : now.wall.subtractingReportingOverflow(wall)
@@ -26,15 +27,17 @@ public struct StoredMoment: Sendable, Equatable {
 
 /// A wait that survives a restart: it never grows, and none is negative.
 public struct StoredWait: Sendable, Equatable {
+  /// When the wait began.
   public var since: StoredMoment
   /// Nanoseconds from `since`.
   public var length: Int64
 
+  /// Creates a wait.
   public init(since: StoredMoment, length: Int64) {
     self.since = since
     self.length = max(0, length)
   }
 
   /// Nanoseconds left at `now`: 0…length.
-  public func remaining(at now: StoredMoment) -> Int64 { length - min(length, since.elapsed(until: now)) }
+  package func remaining(at now: StoredMoment) -> Int64 { length - min(length, since.elapsed(until: now)) }
 }

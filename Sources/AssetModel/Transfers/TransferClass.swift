@@ -14,6 +14,7 @@ public enum TransferClass: Int, Sendable, Comparable, CaseIterable {
   /// Whether pacing, gates for metered lines and the shed of descriptors apply.
   public var isBackground: Bool { self >= .background }
 
+  /// As commands and logs call it.
   public var name: String {
     switch self {
     case .foreground: "foreground"

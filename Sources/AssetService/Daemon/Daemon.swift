@@ -11,10 +11,13 @@ public import ServiceProtocol
 
 /// The service as a process: one for each user, with a socket in front of it.
 public struct ServiceDaemon: Sendable {
+  /// How one service runs.
   public struct Options: Sendable {
+    /// Where it keeps what it has.
     public var paths: ServicePaths
     /// The folder that all of them lie in, where it was named; apps that are launched find the service by it.
     public var state: String?
+    /// Whether plain http to this machine and private addresses are allowed, as a developer needs them.
     public var isDevelopment = false
     /// nil: for the journal under systemd, otherwise text.
     public var logFormat: ServiceLog.Format?
@@ -29,14 +32,18 @@ public struct ServiceDaemon: Sendable {
     /// Seconds without apps, clients and work after which it ends by itself; nil: never.
     public var idleSeconds: Double?
 
+    /// Creates the options of a service in production.
     public init(paths: ServicePaths) { self.paths = paths }
   }
 
   private let options: Options
 
+  /// Creates a service that doesn't run yet.
   public init(_ options: Options) { self.options = options }
 
   /// Runs until SIGTERM, SIGINT or a client's request, and returns the exit status (sysexits.h).
+  ///
+  /// - Returns: The exit status: 0 after an end that was asked for, otherwise one of sysexits.h.
   public func run() async -> Int32 {
     let handed = Handed(environment: ProcessInfo.processInfo.environment, readyDescriptor: options.readyDescriptor)
     signal(SIGPIPE, SIG_IGN)

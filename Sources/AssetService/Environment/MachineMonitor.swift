@@ -79,6 +79,7 @@ extension AssetService {
     /// Addresses"); nil: the system's.
     public var systemBus: String?
 
+    /// Creates the sources of a whole machine.
     public init() {}
   }
 }

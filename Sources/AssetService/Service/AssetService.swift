@@ -15,15 +15,21 @@ public import ServiceProtocol
 ///
 /// A program embeds it (`start`, then `perform`), `outriderd` puts a socket in front of it.
 public actor AssetService {
+  /// What one service is made of.
   public struct Configuration: Sendable {
+    /// Where it keeps what it has.
     public var paths: ServicePaths
     /// Plain http to loopback hosts (L9), limits and clocks by settings (L17).
     public var isDevelopment = false
     /// A damaged database is put aside; its last backup, or an empty one, takes its place.
     public var startsFresh = false
+    /// How it downloads.
     public var transfers = EngineOptions()
+    /// How it runs extensions.
     public var host = PluginHost.Configuration()
+    /// What a bundle may have at most.
     public var bundles = BundleLimits()
+    /// Where it logs to.
     public var logger = Logger(label: "outrider.service")
     /// The language tag that the user prefers (RFC 5646), until the machine's own changes or a setting says another:
     /// extensions are asked anew when it isn't the one that they were asked with last; nil: unknown.
@@ -33,6 +39,7 @@ public actor AssetService {
     /// Where power, metering and connectivity are read, all the time; nil: nowhere, and only settings count.
     public var machine: MachineSources? = MachineSources()
 
+    /// Creates a configuration with defaults for everything else.
     public init(paths: ServicePaths) { self.paths = paths }
   }
 
@@ -171,7 +178,7 @@ public actor AssetService {
   }
 
   /// Carries out a request of an operator; those of apps need a connection.
-  public func perform(_ request: ClientRequest) async -> Result<Reply, ServiceFailure> {
+  package func perform(_ request: ClientRequest) async -> Result<Reply, ServiceFailure> {
     await parts.operators.perform(request, for: nil)
   }
 

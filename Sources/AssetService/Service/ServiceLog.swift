@@ -6,13 +6,19 @@ public import Logging
 /// One line per event on standard error: as text, as JSON, or with the levels that the journal of systemd reads
 /// (sd-daemon(3)).
 public struct ServiceLog: LogHandler {
+  /// What a line looks like: for people, as a JSON object, or with the priorities of sd-daemon(3).
   public enum Format: String, Sendable, CaseIterable { case text, json, journal }
 
+  /// What goes with every line.
   public var metadata: Logger.Metadata = [:]
+  /// The least level that is written.
   public var logLevel: Logger.Level = .info
   private let format: Format
   private let file: BoundedLogFile?
 
+  /// Creates a log on standard error.
+  ///
+  /// - Parameter format: What a line looks like.
   public init(_ format: Format) { self.init(format, file: nil) }
 
   /// `file`: what standard error is.
@@ -21,11 +27,17 @@ public struct ServiceLog: LogHandler {
     self.file = file
   }
 
+  /// One value of `metadata`.
+  ///
+  /// - Parameter key: Its name.
   public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
     set { metadata[key] = newValue }
   }
 
+  /// Writes one line, with a single write(2).
+  ///
+  /// - Parameter event: What happened.
   public func log(event: LogEvent) {
     var values = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
     let message = "\(event.message)"

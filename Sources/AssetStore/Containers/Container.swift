@@ -1,9 +1,9 @@
 internal import Glibc
-public import LinuxSystem
+package import LinuxSystem
 
 /// One app group's directories, open.
-public struct Container: ~Copyable, Sendable {
-  public let path: String
+package struct Container: ~Copyable, Sendable {
+  package let path: String
   private let directory: OwnedDescriptor
   private let container: OwnedDescriptor
   private let lease: OwnedDescriptor
@@ -11,8 +11,8 @@ public struct Container: ~Copyable, Sendable {
   private let files: any FileOperations
 
   /// What apps and extensions see, and where leases lie.
-  public var containerPath: String { "\(path)/\(Containers.containerName)" }
-  public var leasePath: String { "\(path)/\(Containers.leaseName)" }
+  package var containerPath: String { "\(path)/\(Containers.containerName)" }
+  package var leasePath: String { "\(path)/\(Containers.leaseName)" }
 
   init(
     path: String, directory: consuming OwnedDescriptor, container: consuming OwnedDescriptor,
@@ -28,7 +28,7 @@ public struct Container: ~Copyable, Sendable {
 
   /// Moves a finished file from its directory into the lease directory under `name`, on disk when it returns. Never replaces
   /// anything; refuses what isn't a regular file of ours with one name, or not the inode that the journal has.
-  public func lease(
+  package func lease(
     _ source: String, in sourceDirectory: borrowing OwnedDescriptor, inode: UInt64, as name: String
   ) throws(StoreError) {
     try verify()
@@ -43,7 +43,7 @@ public struct Container: ~Copyable, Sendable {
   }
 
   /// Whether the recipient took a leased file: nothing is there any more under its name, or something else is.
-  public func wasMoved(_ name: String, inode: UInt64) throws(StoreError) -> Bool {
+  package func wasMoved(_ name: String, inode: UInt64) throws(StoreError) -> Bool {
     do throws(SystemCallError) {
       let file = try files.open(name, in: lease.number, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, mode: 0)
       return try files.status(of: file.number).inode != inode
@@ -54,7 +54,7 @@ public struct Container: ~Copyable, Sendable {
   }
 
   /// Deletes what a recipient left, if it is still the file that was leased.
-  public func endLease(_ name: String, inode: UInt64) throws(StoreError) {
+  package func endLease(_ name: String, inode: UInt64) throws(StoreError) {
     if try wasMoved(name, inode: inode) { return }
     do throws(SystemCallError) {
       try files.remove(name, in: lease.number)
@@ -65,7 +65,7 @@ public struct Container: ~Copyable, Sendable {
   }
 
   /// Whether the container's name still means the directory that was opened.
-  public func verify() throws(StoreError) {
+  package func verify() throws(StoreError) {
     let now: FileIdentity
     do throws(SystemCallError) {
       let again = try files.open(

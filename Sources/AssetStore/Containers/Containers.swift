@@ -1,25 +1,25 @@
 internal import Glibc
-public import LinuxSystem
+package import LinuxSystem
 
 /// The directories of app groups, below one root. All is done through descriptors that are kept open: what a path means can
 /// change between two looks, what a descriptor means can't.
 ///
 /// `root/GROUP/` is the service's; in it `container/` is what apps and extensions see, and `lease/` holds finished files while
 /// they are handed over. All lie on one mount, so moving a file keeps it the same file.
-public struct Containers: Sendable {
-  public static let containerName = "container"
-  public static let leaseName = "lease"
+package struct Containers: Sendable {
+  package static let containerName = "container"
+  package static let leaseName = "lease"
 
-  public let root: String
+  package let root: String
   private let files: any FileOperations
 
-  public init(root: String, files: any FileOperations = SystemFiles()) {
+  package init(root: String, files: any FileOperations = SystemFiles()) {
     self.root = root
     self.files = files
   }
 
   /// Whether an app group may name a directory: letters, digits, `.`, `-` and `_`, at most 200 of them, no dot first.
-  public static func isValid(_ group: String) -> Bool {
+  package static func isValid(_ group: String) -> Bool {
     let bytes = group.utf8
     guard (1...200).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
     return bytes.allSatisfy { byte in
@@ -33,7 +33,7 @@ public struct Containers: Sendable {
   }
 
   /// Opens a group's directories, and makes what is missing.
-  public func open(_ group: String) throws(StoreError) -> Container {
+  package func open(_ group: String) throws(StoreError) -> Container {
     guard Self.isValid(group) else { throw .container(path: group, why: .invalidIdentifier) }
     let top: OwnedDescriptor
     do throws(SystemCallError) { top = try OwnedDescriptor.open(root, O_RDONLY | O_DIRECTORY) } catch {

@@ -6,11 +6,15 @@ extension BADownload {
   public struct Priority: BitwiseCopyable, Equatable, Hashable, RawRepresentable, Sendable {
     public let rawValue: Int
 
+    /// Creates a priority. Nothing is checked before its download is scheduled.
     public init(_ rawValue: Int) { self.rawValue = rawValue }
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// -100.
     public static let min = Priority(-100)
+    /// 0.
     public static let `default` = Priority(0)
+    /// 100.
     public static let max = Priority(100)
 
     var isValid: Bool { (Self.min.rawValue...Self.max.rawValue).contains(rawValue) }

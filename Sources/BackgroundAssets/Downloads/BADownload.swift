@@ -90,7 +90,7 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
   open class var supportsSecureCoding: Bool { true }
 
-  /// Reads what ``encode(with:)`` wrote; nil if anything is missing or malformed.
+  /// Reads what `encode(with:)` wrote; nil if anything is missing or malformed.
   public required init?(coder: NSCoder) {
     if let coder = coder as? RecordCoder {
       record = coder.record

@@ -24,6 +24,12 @@ open class BAURLDownload: BADownload, @unchecked Sendable {
   }
 
   /// Creates a download that isn't essential, with the default priority.
+  ///
+  /// - Parameters:
+  ///   - identifier: Unique within the app; at most 1,024 bytes.
+  ///   - request: What is asked for: https, with method, body and headers.
+  ///   - fileSize: Bytes of the file, more than 0.
+  ///   - applicationGroupIdentifier: The group whose container the file goes to.
   public convenience init(
     identifier: String, request: URLRequest, fileSize: Int, applicationGroupIdentifier: String
   ) {
@@ -33,6 +39,11 @@ open class BAURLDownload: BADownload, @unchecked Sendable {
   }
 
   /// Creates a download of unknown size with the default priority.
+  ///
+  /// - Parameters:
+  ///   - identifier: Unique within the app; at most 1,024 bytes.
+  ///   - request: What is asked for: https, with method, body and headers.
+  ///   - applicationGroupIdentifier: The group whose container the file goes to.
   @available(*, deprecated, message: "Use init(identifier:request:fileSize:applicationGroupIdentifier:)")
   public convenience init(identifier: String, request: URLRequest, applicationGroupIdentifier: String) {
     self.init(
@@ -45,6 +56,13 @@ open class BAURLDownload: BADownload, @unchecked Sendable {
   @available(
     *, deprecated, message: "Use init(identifier:request:essential:fileSize:applicationGroupIdentifier:priority:)"
   )
+  /// Creates a download of unknown size.
+  ///
+  /// - Parameters:
+  ///   - identifier: Unique within the app; at most 1,024 bytes.
+  ///   - request: What is asked for: https, with method, body and headers.
+  ///   - applicationGroupIdentifier: The group whose container the file goes to.
+  ///   - priority: Which of the app's downloads goes first.
   public convenience init(
     identifier: String, request: URLRequest, applicationGroupIdentifier: String, priority: BADownload.Priority
   ) {

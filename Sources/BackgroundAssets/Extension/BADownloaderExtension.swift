@@ -50,6 +50,7 @@ extension BADownloaderExtension {
 
   public func extensionWillTerminate() {}
 
+  /// The only configuration that there is.
   public var configuration: DownloaderConfiguration { DownloaderConfiguration() }
 
   /// The library's entry point: remembers the `@main` type and returns. The host then asks for the table of entry points.

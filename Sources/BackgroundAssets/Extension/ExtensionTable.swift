@@ -4,6 +4,9 @@
 public import CExtension
 
 /// The one symbol that the host looks up: the table of entry points, or NULL if no `@main` type has registered.
+///
+/// - Parameter host_abi_version: The newest version of the plugin ABI that the host speaks.
+/// - Returns: The table, which lives as long as the process.
 @c @implementation
 public func background_assets_extension(_ host_abi_version: UInt32) -> UnsafePointer<ba_extension>? {
   guard host_abi_version >= BA_ABI_VERSION, let type = ExtensionRegistry.type else { return nil }
@@ -11,6 +14,8 @@ public func background_assets_extension(_ host_abi_version: UInt32) -> UnsafePoi
 }
 
 /// Its presence tells the host that this library is Swift and has a C `main`, which must be called first.
+///
+/// - Returns: The version of the ABI that the library was compiled with.
 @c(background_assets_swift_extension)
 public func backgroundAssetsSwiftExtension() -> UInt32 { BA_ABI_VERSION }
 

@@ -5,7 +5,10 @@ extension FileManager {
   /// it has answered. Nil as well in a process that the service doesn't know as an app, or without a service.
   ///
   /// A target's files that import Foundation alone see it where another one imports BackgroundAssets, unless the target
-  /// has `MemberImportVisibility`; README says what to do then.
+  /// has `MemberImportVisibility`; docs/plugins.md says what to do then.
+  ///
+  /// - Parameter groupIdentifier: The group.
+  /// - Returns: The folder.
   public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? {
     let known =
       if let host = Host.current { host.containerPath(forGroup: groupIdentifier) } else {

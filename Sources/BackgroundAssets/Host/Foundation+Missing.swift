@@ -4,6 +4,7 @@ extension ProcessInfo {
   /// Always false: the host decides when an extension is woken.
   public var isLowPowerModeEnabled: Bool { false }
 
+  /// How hot the machine is.
   public enum ThermalState: Int, Sendable { case nominal, fair, serious, critical }
 
   /// Always nominal.
@@ -13,13 +14,16 @@ extension ProcessInfo {
   public static let thermalStateDidChangeNotification = Notification.Name(
     "NSProcessInfoThermalStateDidChangeNotification")
 
+  /// False: this is Linux.
   public var isMacCatalystApp: Bool { false }
+  /// False: this is Linux.
   public var isiOSAppOnMac: Bool { false }
 }
 
 extension Notification.Name {
   /// Never posted.
   // swift-format-ignore: AlwaysUseLowerCamelCase
+  /// Never posted here.
   public static let NSProcessInfoPowerStateDidChange = Notification.Name("NSProcessInfoPowerStateDidChangeNotification")
 }
 
@@ -29,6 +33,7 @@ extension NSError {
 }
 
 extension URLError {
+  /// Why a network mustn't be used.
   public enum NetworkUnavailableReason: Int, Sendable { case cellular, expensive, constrained }
 
   /// Always nil: which network is used is the host's affair.
@@ -37,6 +42,7 @@ extension URLError {
   /// Always nil: the host keeps what it has received, and resumes by itself.
   public var downloadTaskResumeData: Data? { nil }
 
+  /// Why the system ended a task in the background.
   public enum BackgroundTaskCancelledReason: Int, Sendable {
     case userForceQuitApplication, backgroundUpdatesDisabled, insufficientSystemResources
   }

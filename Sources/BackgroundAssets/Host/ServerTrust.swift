@@ -13,5 +13,7 @@ extension URLProtectionSpace {
 
 extension URLCredential {
   /// For a trust that nobody has.
+  ///
+  /// - Parameter trust: Nobody has one.
   public convenience init(trust: SecTrust) { self.init(user: "", password: "", persistence: .none) }
 }

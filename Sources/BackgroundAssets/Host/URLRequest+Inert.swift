@@ -37,6 +37,7 @@ extension URLRequest {
     set {}
   }
 
+  /// Who has asked for a request.
   public enum Attribution: Int, Sendable { case developer, user }
 
   /// Always the developer; setting it has no effect.

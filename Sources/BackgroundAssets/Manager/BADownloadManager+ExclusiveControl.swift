@@ -7,6 +7,7 @@ extension BADownloadManager {
   ///
   /// - Returns: What the closure returns.
   /// - Throws: What the closure throws, or an `NSError` of ``BAErrorDomain`` if control can't be acquired.
+  /// - Parameter body: What is run while the other side stays out.
   @concurrent @_disfavoredOverload
   public final func withExclusiveControl<ReturnType>(
     _ body: @escaping () throws -> sending ReturnType
@@ -16,6 +17,12 @@ extension BADownloadManager {
   }
 
   /// As the form without a date, but throws if control isn't acquired before `date`; the present moment means one try.
+  ///
+  /// - Parameters:
+  ///   - date: When to give up.
+  ///   - body: What is run while the other side stays out.
+  /// - Returns: What the closure returns.
+  /// - Throws: What the closure throws, or an `NSError` of ``BAErrorDomain`` if control can't be acquired in time.
   @concurrent @_disfavoredOverload
   public final func withExclusiveControl<ReturnType>(
     before date: Date, _ body: @escaping () throws -> sending ReturnType

@@ -91,6 +91,9 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   /// All scheduled and running downloads of the app, queued by the app or its extension.
   ///
   /// Blocks until the host has answered, so it isn't for the main thread of an app.
+  ///
+  /// - Returns: The downloads, in no order.
+  /// - Throws: An `NSError` of ``BAErrorDomain``: 56 without a service.
   open func fetchCurrentDownloads() throws -> [BADownload] {
     let host: Host
     switch side {
@@ -105,6 +108,8 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   }
 
   /// Fetches on a queue of the manager and calls the handler there: with the downloads, or with none and an error.
+  ///
+  /// - Parameter completionHandler: Called once.
   open func fetchCurrentDownloads(completionHandler: @escaping ([BADownload], (any Error)?) -> Void) {
     let handler = CompletionHandler(call: completionHandler)
     OutstandingWork.begin()
@@ -130,6 +135,7 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   /// - Throws: An `NSError` of ``BAErrorDomain``: 50 while `downloads(for:manifestURL:extensionInfo:)` runs, 109 for an
   ///   essential download, 102 for an invalid one, 100 if its identifier is scheduled already, 55 for an app group of which
   ///   the process isn't a member, 56 without a service.
+  /// - Parameter download: What is queued; no change of it afterwards counts.
   open func scheduleDownload(_ download: BADownload) throws {
     let record = download.record
     let host: Host
@@ -158,6 +164,7 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   ///
   /// - Throws: An `NSError` of ``BAErrorDomain``: 50 in an extension, 51 while ``isProcessActive`` is false, otherwise as
   ///   ``scheduleDownload(_:)``.
+  /// - Parameter download: What is started, or queued already.
   open func startForegroundDownload(_ download: BADownload) throws {
     switch side {
     case .app(let link): try link.startForeground(download)
@@ -169,6 +176,7 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   ///
   /// - Throws: An `NSError` of ``BAErrorDomain``: 101 if the download isn't scheduled, 113 if it isn't known, 56 without a
   ///   service.
+  /// - Parameter download: What is cancelled, by its identifier.
   open func cancel(_ download: BADownload) throws {
     let host: Host
     switch side {
@@ -200,7 +208,11 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
     requestControl(before: nil) { performHandler($0 == nil, $0) }
   }
 
-  /// As ``withExclusiveControl(_:)``, but fails if control isn't acquired before a date; the present moment means one try.
+  /// As `withExclusiveControl(_:)`, but fails if control isn't acquired before a date; the present moment means one try.
+  ///
+  /// - Parameters:
+  ///   - date: When to give up.
+  ///   - performHandler: Gets whether control was acquired, and otherwise why not.
   #if !DeploymentBefore27
     @available(*, deprecated, message: "Use the asynchronous withExclusiveControl(before:_:)")
   #endif

@@ -16,6 +16,7 @@ public protocol BADownloadManagerDelegate: NSObjectProtocol {
   /// More of the file is here.
   ///
   /// - Parameters:
+  ///   - download: Whose.
   ///   - bytesWritten: Bytes since the previous call.
   ///   - totalBytesWritten: Bytes so far.
   ///   - totalExpectedBytes: Bytes in all.

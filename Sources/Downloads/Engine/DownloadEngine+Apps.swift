@@ -1,10 +1,10 @@
-public import AssetModel
+package import AssetModel
 
 extension DownloadEngine {
   /// The app is gone: every open download of it is cancelled, and its partial files are removed. Returns which those are;
   /// each is told as `cancelled`. One that is being published at this moment finishes, and belongs to the store.
   @discardableResult
-  public func cancelAll(app: String) async throws -> [JobID] {
+  package func cancelAll(app: String) async throws -> [JobID] {
     let jobs = try await openJobs(of: app)
     for job in jobs { cancel(job.id) }
     return jobs.map(\.id)
@@ -12,7 +12,7 @@ extension DownloadEngine {
 
   /// The app is another version now and wants exactly these: what asks for the same goes on untouched; what has another
   /// address but the same digest goes on with the bytes that are there; everything else of the app is cancelled.
-  public func update(app: String, to specifications: [DownloadSpecification]) async throws -> [AddResult] {
+  package func update(app: String, to specifications: [DownloadSpecification]) async throws -> [AddResult] {
     let wanted = Dictionary(specifications.map { (Array($0.identifier.utf8), $0) }) { first, _ in first }
     var replaced: [[UInt8]: JobID] = [:]
     for job in try await openJobs(of: app) {

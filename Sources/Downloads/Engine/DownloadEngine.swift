@@ -16,6 +16,11 @@ public final class DownloadEngine: Sendable {
   /// Starts the network thread, and goes on with every open job of the journal.
   ///
   /// - Throws: `TransportUnavailable` when this libcurl is too old, `SystemCallError` when there is no thread.
+  /// - Parameters:
+  ///   - journal: Where what has to survive is kept. Nobody else may use it while the engine lives.
+  ///   - options: Limits and what the transport is told.
+  ///   - clock: Time, for tests.
+  ///   - files: The file system, for tests.
   public convenience init(
     journal: any DownloadJournal, options: EngineOptions, clock: any TransferClock = SystemClock(),
     files: any FileOperations = SystemFiles()
@@ -47,6 +52,10 @@ public final class DownloadEngine: Sendable {
   public var events: AsyncStream<DownloadEvent> { hub.stream() }
 
   /// Adds downloads, all in one transaction; they are durable when this returns. Results are in the order of the requests.
+  ///
+  /// - Parameter specifications: What is asked for.
+  /// - Returns: One result for each specification, in their order.
+  /// - Throws: What the journal throws; nothing was added then.
   public func add(_ specifications: [DownloadSpecification]) async throws -> [AddResult] {
     try await withCheckedThrowingContinuation { continuation in
       let isOpen = mailbox.post { engine in
@@ -57,20 +66,32 @@ public final class DownloadEngine: Sendable {
   }
 
   /// Stops a download and keeps every byte. Nothing happens to one that is settled.
+  ///
+  /// - Parameter id: Of the download.
   public func pause(_ id: JobID) { mailbox.post { $0.commands.perform(.pause, on: id) } }
 
   /// Goes on after `pause`; also ends a wait before another try, but not one that a server asked for.
+  ///
+  /// - Parameter id: Of the download.
   public func resume(_ id: JobID) { mailbox.post { $0.commands.perform(.resume, on: id) } }
 
   /// Ends a download and removes what is there of it.
+  ///
+  /// - Parameter id: Of the download.
   public func cancel(_ id: JobID) { mailbox.post { $0.commands.perform(.cancel, on: id) } }
 
   /// Makes a download more or less urgent; bytes that are there stay.
+  ///
+  /// - Parameters:
+  ///   - transferClass: How urgent it is from now on.
+  ///   - id: Of the download.
   public func setClass(_ transferClass: TransferClass, of id: JobID) {
     mailbox.post { $0.commands.perform(.setClass(transferClass), on: id) }
   }
 
   /// Tells what the machine is like now; every gate is checked anew.
+  ///
+  /// - Parameter conditions: All of them, also those that haven't changed.
   public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.network.setConditions(conditions) } }
 
   /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
@@ -78,12 +99,20 @@ public final class DownloadEngine: Sendable {
 
   /// The proxy's configuration changed, as `TransportOptions.proxy` and `noProxy` have it. What is under way goes on through
   /// the new one, from where it is.
+  ///
+  /// - Parameters:
+  ///   - proxy: A URL; nil: none.
+  ///   - noProxy: Hosts that are asked directly, separated by commas.
   public func setProxy(_ proxy: String?, except noProxy: String = "") {
     mailbox.post { $0.network.setProxy(proxy, except: noProxy) }
   }
 
   /// Other rate caps count from now on, for example because of the time of day: bytes per second in all and per class, as
   /// `EngineOptions` has them; nil: no limit.
+  ///
+  /// - Parameters:
+  ///   - bytesPerSecond: For all downloads together.
+  ///   - classes: For those of one class together.
   public func setRates(_ bytesPerSecond: Int64?, classes: [TransferClass: Int64] = [:]) {
     mailbox.post { $0.bodies.setRates(bytesPerSecond, classes) }
   }
@@ -92,6 +121,9 @@ public final class DownloadEngine: Sendable {
   public func allowancesChanged() { mailbox.post { $0.room.allowancesChanged() } }
 
   /// Why a download isn't moving; nil when there is no such download.
+  ///
+  /// - Parameter id: Of the download.
+  /// - Returns: The reason that holds it, and what ends that.
   public func explain(_ id: JobID) async -> Explanation? {
     await withCheckedContinuation { continuation in
       let isOpen = mailbox.post { engine in continuation.resume(returning: engine.explainer.explain(id)) }
@@ -100,6 +132,9 @@ public final class DownloadEngine: Sendable {
   }
 
   /// How far a running download is; nil when it isn't running.
+  ///
+  /// - Parameter id: Of the download.
+  /// - Returns: Bytes and speed at this moment.
   public func progress(of id: JobID) async -> DownloadProgress? {
     await withCheckedContinuation { continuation in
       let isOpen = mailbox.post { engine in

@@ -1,15 +1,19 @@
 public import AssetModel
 
+/// How far a download is.
 public struct DownloadProgress: Sendable, Equatable {
   /// Bytes of the file that have arrived, and those that would survive a power cut.
   public var received: Int64
+  /// Bytes that are certain to be on the disk.
   public var durable: Int64
   /// Bytes that the file will have, where that is known.
   public var total: Int64?
   /// Over the last seconds.
   public var bytesPerSecond: Double
+  /// Connections that bring bytes of it.
   public var connections: Int
 
+  /// Creates the progress of a download.
   public init(received: Int64, durable: Int64, total: Int64?, bytesPerSecond: Double, connections: Int) {
     self.received = received
     self.durable = durable
@@ -19,8 +23,11 @@ public struct DownloadProgress: Sendable, Equatable {
   }
 }
 
+/// A file that is complete and has its name.
 public struct DownloadedFile: Sendable, Equatable {
+  /// Absolute.
   public var path: String
+  /// Bytes.
   public var size: Int64
   /// The server said that it has no other version than the one that is there (`EngineOptions.knownVersion`).
   public var isUnchanged = false

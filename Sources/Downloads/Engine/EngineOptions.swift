@@ -2,6 +2,7 @@ public import AssetModel
 
 /// What an administrator sets.
 public struct EngineOptions: Sendable {
+  /// What libcurl is told, and which addresses and hosts may be asked.
   public var transport: TransportOptions
   /// At its start the engine goes on with every open job of the journal; otherwise only with those that `resume` names.
   public var takesUpOpenJobs = true
@@ -46,6 +47,9 @@ public struct EngineOptions: Sendable {
   /// Where the delays' jitter comes from, for tests that repeat; nil: the system.
   public var seed: UInt64?
 
+  /// Creates the default options.
+  ///
+  /// - Parameter transport: Which addresses and hosts may be asked.
   public init(transport: TransportOptions = TransportOptions()) { self.transport = transport }
 }
 

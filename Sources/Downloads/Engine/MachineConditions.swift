@@ -2,11 +2,13 @@ internal import AssetModel
 
 /// What the machine is like at the moment; the service tells it at every change.
 public struct MachineConditions: Sendable, Equatable {
+  /// There is a network.
   public var isOnline = true
   /// The network interface in use, or the one that should be, for those who ask why nothing moves.
   public var interface: String?
   /// Every byte costs.
   public var isMetered = false
+  /// Background transfers wait.
   public var isSavingPower = false
   /// The user's setting: essential downloads may use a metered line.
   public var essentialMayBeMetered = true
@@ -16,24 +18,28 @@ public struct MachineConditions: Sendable, Equatable {
   public var battery: Battery?
   /// What the service is being changed by at the moment, for example a migration; nothing is transferred meanwhile.
   public var upgradeStep: String?
-  /// Settings: how long an essential download waits for a network, and how long one goes on trying without a byte of
-  /// progress. nil: as the options say, and 14 days.
+  /// How long an essential download waits for a network; nil: as the options say.
   public var essentialPatience: Duration?
+  /// How long a download goes on trying without a byte of progress; nil: 14 days.
   public var patienceWithoutProgress: Duration?
   /// Boot time at which background transfers may run again; nil: now.
   public var windowOpensAt: Duration?
 
+  /// How full a battery in use is.
   public struct Battery: Sendable, Equatable {
-    /// Percent, and those below which background transfers wait.
+    /// Percent.
     public var level: Int
+    /// Percent below which background transfers wait.
     public var threshold: Int
 
+    /// Creates the state of a battery.
     public init(level: Int, threshold: Int) {
       self.level = level
       self.threshold = threshold
     }
   }
 
+  /// Creates the conditions of a machine that nothing holds back.
   public init() {}
 
   /// The gate that holds a class, or nil.

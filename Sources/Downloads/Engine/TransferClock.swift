@@ -19,26 +19,38 @@ public protocol TransferClock: Sendable {
 }
 
 extension TransferClock {
+  /// Does nothing.
+  ///
+  /// - Parameter deadline: Boot time until which nothing is due.
   public func idles(until deadline: Duration) {}
+  /// True: the clock is believed.
   public var isSynchronised: Bool { true }
+  /// Nothing: the machine never sleeps.
   public var slept: Duration { .zero }
 
   /// Now, as it is kept on disk.
   public var now: StoredMoment { StoredMoment(bootIdentifier: bootIdentifier, boot: boot.inNanoseconds, wall: wall) }
 }
 
+/// The machine's own clocks, `CLOCK_BOOTTIME` and `CLOCK_REALTIME` (clock_gettime(2)).
 public struct SystemClock: TransferClock {
+  /// Differs from boot to boot.
   public let bootIdentifier: String
 
+  /// Reads the boot's identifier.
   public init() {
     let text = (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64)) ?? ""
     bootIdentifier = String(text.prefix { $0 != "\n" })
   }
 
+  /// Since the boot, sleep included.
   public var boot: Duration { BootClock.now }
+  /// Whether the kernel's clock is disciplined (adjtimex(2)).
   public var isSynchronised: Bool { WallClock.isSynchronised }
+  /// How long the machine has slept since the boot.
   public var slept: Duration { BootClock.slept }
 
+  /// Nanoseconds since 1970.
   public var wall: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

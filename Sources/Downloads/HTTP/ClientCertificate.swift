@@ -2,6 +2,7 @@
 public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
+  /// Why a certificate and a key can't be used.
   public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
     case tooLong, noCertificate, noKey, encryptedKey
 
@@ -20,9 +21,12 @@ public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, C
   /// PEM, without a passphrase.
   let key: String
 
+  /// Bytes that each of the two may have.
   public static let maxBytes = PEMText.maxBytes
 
   /// Whether both belong together is found when they are first shown.
+  ///
+  /// - Throws: `Failure` with what is wrong.
   public init(certificate: String, key: String) throws(Failure) {
     guard certificate.utf8.count <= Self.maxBytes, key.utf8.count <= Self.maxBytes else { throw .tooLong }
     guard PEMText(certificate).pin != nil else { throw .noCertificate }

@@ -1,28 +1,28 @@
 internal import CCurl
 
 /// A URL as libcurl's own parser understands it, so that what was checked is what is asked (RFC 3986).
-public struct ParsedURL: Sendable, Hashable {
-  public enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ParsedURL: Sendable, Hashable {
+  package enum Failure: Error, Sendable, Equatable, CustomStringConvertible {
     /// Why libcurl doesn't take it.
     case malformed(String)
 
-    public var description: String {
+    package var description: String {
       switch self {
       case .malformed(let why): why
       }
     }
   }
 
-  public let scheme: String
+  package let scheme: String
   /// Lower case, punycode; an IPv6 literal has its brackets.
-  public let host: String
-  public let port: Int
-  public let path: String
-  public let query: String?
-  public let hasUserInfo: Bool
+  package let host: String
+  package let port: Int
+  package let path: String
+  package let query: String?
+  package let hasUserInfo: Bool
 
   /// Parses an absolute URL, or one relative to `base`. The fragment is dropped.
-  public init(_ text: String, relativeTo base: ParsedURL? = nil) throws(Failure) {
+  package init(_ text: String, relativeTo base: ParsedURL? = nil) throws(Failure) {
     // libcurl reads C strings, and would end at a NUL.
     if text.utf8.contains(0) { throw .malformed("it contains a NUL byte") }
     let handle = try CurlURL()
@@ -45,13 +45,13 @@ public struct ParsedURL: Sendable, Hashable {
   }
 
   /// `scheme://host:port`: what breakers, caps and credentials are bound to.
-  public var origin: String { "\(scheme)://\(host):\(port)" }
+  package var origin: String { "\(scheme)://\(host):\(port)" }
 
   /// Without user info and fragment; the port only where it isn't the scheme's own.
-  public var text: String { "\(site)\(path)\(query.map { "?\($0)" } ?? "")" }
+  package var text: String { "\(site)\(path)\(query.map { "?\($0)" } ?? "")" }
 
   /// For messages and logs: queries carry tokens.
-  public var redacted: String { "\(site)\(path)\(query == nil ? "" : "?…")" }
+  package var redacted: String { "\(site)\(path)\(query == nil ? "" : "?…")" }
 
   private var site: String {
     let usual = scheme == "https" ? 443 : scheme == "http" ? 80 : 0

@@ -1,6 +1,8 @@
 /// The addresses that share their first bits, as in `10.0.0.0/8` (RFC 4632, RFC 4291).
 public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
+  /// The block's first address.
   public let network: NetworkAddress
+  /// Bits that all of its addresses share.
   public let length: Int
 
   /// nil when bits beyond `length` are set: whoever wrote that meant something else.
@@ -13,6 +15,8 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Reads `address/length`, or a single address.
+  ///
+  /// - Parameter text: For example `192.0.2.0/24` or `2001:db8::1`.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let first = parts.first, let network = NetworkAddress(String(first)) else { return nil }
@@ -25,7 +29,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether an address of the same family lies in it.
-  public func contains(_ address: NetworkAddress) -> Bool {
+  package func contains(_ address: NetworkAddress) -> Bool {
     let (own, other) = (network.bytes, address.bytes)
     guard own.count == other.count else { return false }
     return own.indices.allSatisfy { other[$0] & Self.mask($0, length) == own[$0] }

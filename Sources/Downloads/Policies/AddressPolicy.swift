@@ -1,15 +1,17 @@
 /// Which addresses may be connected to. Checked for every socket, so that a name can't lead elsewhere between two requests.
 public struct AddressPolicy: Sendable, Equatable {
+  /// Addresses of this machine itself.
   public var allowsLoopback = false
   /// Private, shared, link-local and unique-local networks.
   public var allowsPrivate = false
   /// Addresses that the administrator names, whatever else they are.
   public var exceptions: [AddressBlock] = []
 
+  /// Creates a policy for public addresses alone.
   public init() {}
 
   /// Why an address isn't asked, or nil.
-  public func rejectionReason(for address: NetworkAddress) -> String? {
+  package func rejectionReason(for address: NetworkAddress) -> String? {
     guard let kind = SpecialAddresses.kind(of: address), !isExcepted(address) else { return nil }
     switch kind {
     case .loopback: return allowsLoopback ? nil : "\(address) is this machine itself"

@@ -4,7 +4,9 @@ internal import AssetModel
 public struct HostRules: Sendable, Equatable {
   /// Hosts, exact or `*.example.com`; nil: any.
   public var domains: [String]?
+  /// Ports that a URL may name, or that its scheme stands for.
   public var ports: Set<Int> = [443]
+  /// Any port, and not only those of `ports`.
   public var allowsAnyPort = false
   /// Development: plain http, to loopback hosts only.
   public var allowsPlainHTTPToLoopback = false
@@ -23,14 +25,16 @@ public struct HostRules: Sendable, Equatable {
   /// A download's own list; both bind.
   var ownDomains: [String]?
 
+  /// Bytes that a URL may have.
   public static let longestURL = 8192
   private static let longestHost = 253
   private static let longestLabel = 63
 
+  /// Creates rules for https on port 443.
   public init() {}
 
   /// Why a URL isn't asked, or nil. One sentence that names the host and what to do.
-  public func rejectionReason(for url: ParsedURL) -> String? {
+  package func rejectionReason(for url: ParsedURL) -> String? {
     let shown = Printable.text(url.host)
     if url.text.utf8.count > Self.longestURL {
       return "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked, so shorten it"

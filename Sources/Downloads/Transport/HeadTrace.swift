@@ -3,8 +3,10 @@ internal import AssetModel
 /// The head of a request or an answer, for a person who looks for a fault: every line fit for a terminal, and nothing in it
 /// by which somebody else could get in.
 public struct TracedHead: Sendable, Equatable {
+  /// Who sent it.
   public enum Direction: Sendable { case sent, received }
 
+  /// Who sent it.
   public var direction: Direction
   /// Whose it is, without user name and password.
   public var url: String

@@ -20,6 +20,7 @@ public struct TransportOptions: Sendable {
   public var resolve: [String] = []
   /// How long the connection with its TLS handshake may take.
   public var connectTimeout: Duration = .seconds(30)
+  /// The field `User-Agent` of requests.
   public var userAgent = "outrider"
   /// Is shown every head that is sent or comes, those of proxies and redirects too, on the network thread: it must not wait.
   public var observesHeads: (@Sendable (TracedHead) -> Void)?
@@ -27,6 +28,7 @@ public struct TransportOptions: Sendable {
   /// Nothing in here makes a difference between hosts, but for what the engine asks about each request.
   var treatsHostsAlike: Bool { proxy == nil && revocation.isEmpty && !resolve.contains { $0.hasSuffix(":") } }
 
+  /// Creates the options of a transport.
   public init(addresses: AddressPolicy = AddressPolicy(), hosts: HostRules = HostRules()) {
     self.addresses = addresses
     self.hosts = hosts

@@ -28,6 +28,7 @@ struct DownloadsCommand: AsyncParsableCommand {
 struct DownloadsListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Lists the downloads of all apps, or of one.",
+    usage: "outrider downloads list [<options>] [<id>]",
     discussion: """
       With --watch it goes on until it is interrupted: on a terminal the table is drawn over and over, elsewhere each \
       change is a line. With --json, --watch prints one object a line for each change.

@@ -26,7 +26,7 @@ struct DownloadsWatch: Sendable {
       switch item {
       case .snapshot(let replies):
         guard case .downloadList(let downloads)? = replies.first else {
-          throw replies.first.map(ServiceOperator.unexpected) ?? Failure(76, "the service answered with nothing")
+          throw replies.first.map(ServiceOperator.unexpected) ?? ServiceOperator.noAnswer
         }
         for line in view.update({ $0.replace(with: downloads) }) { try tell(line) }
       case .change(.download(let download)):

@@ -50,7 +50,7 @@ final class GateProgress: Sendable {
       switch item {
       case .snapshot(let replies):
         guard case .apps(let apps)? = replies.first, case .downloadList(let downloads)? = replies.last else {
-          throw replies.first.map(ServiceOperator.unexpected) ?? Failure(76, "the service answered with nothing")
+          throw replies.first.map(ServiceOperator.unexpected) ?? ServiceOperator.noAnswer
         }
         state.withLock { $0.board.replace(apps.first { $0.identifier == identifier }, downloads) }
       case .change(let event): state.withLock { $0.board.change(event) }
@@ -70,7 +70,8 @@ final class GateProgress: Sendable {
       }
       show()
     }
-    throw Failure(70, "the service's events ended")
+    throw Failure(
+      70, "the service tells nothing more of \(identifier); 'outrider apps \(identifier)' says how far it is")
   }
 
   private func show() {

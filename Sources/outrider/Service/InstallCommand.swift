@@ -64,7 +64,9 @@ struct InstallationArguments: ParsableArguments {
   func run(mustExist: Bool) async -> Never {
     do {
       let path = try FetchPath.absolute(path, self.path)
-      guard Files.exists(path) else { throw Failure(66, "\(self.path): there is no such folder or archive") }
+      guard Files.exists(path) else {
+        throw Failure(66, "\(self.path): there is no such folder or archive; name an app, for example Sessions.app")
+      }
       let place = try service.place()
       let service = try await ServiceOperator.connect(place)
       Output.note("\(mustExist ? "updating" : "installing") \(Printable.text(self.path))")

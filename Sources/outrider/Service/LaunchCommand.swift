@@ -77,7 +77,7 @@ struct LaunchCommand: AsyncParsableCommand {
     case .reply(_, .welcome(let welcome)): try ServiceOperator.check(welcome)
     case .failure(_, let failure): throw failure
     case nil: throw Failure(69, "the service went away before the app could be run; try again")
-    case .some: throw Failure(76, "the service answered to 'hello' with something else; is it of another version?")
+    case .some: throw ServiceOperator.otherVersion("to 'hello' with something else")
     }
     return connection
   }

@@ -27,7 +27,7 @@ struct LogCommand: AsyncParsableCommand {
   @Flag(help: "Print a JSON array on standard output.") var json = false
 
   func validate() throws {
-    guard (0...100_000).contains(limit) else { throw ValidationError("--limit is 0 to 100000.") }
+    guard (0...100_000).contains(limit) else { throw ValidationError("--limit \(limit): give 0 to 100000.") }
   }
 
   func run() async {
@@ -56,7 +56,7 @@ struct LogCommand: AsyncParsableCommand {
       switch item {
       case .snapshot(let replies):
         guard case .log(let lines)? = replies.first else {
-          throw replies.first.map(ServiceOperator.unexpected) ?? Failure(76, "the service answered with nothing")
+          throw replies.first.map(ServiceOperator.unexpected) ?? ServiceOperator.noAnswer
         }
         for line in tail.news(in: lines, first: limit) { try tell(line) }
       case .change(.line(let line)):

@@ -23,7 +23,7 @@ struct RunsCommand: AsyncParsableCommand {
   @Flag(help: "Print a JSON array on standard output.") var json = false
 
   func validate() throws {
-    guard (1...100_000).contains(limit) else { throw ValidationError("--limit is 1 to 100000.") }
+    guard (1...100_000).contains(limit) else { throw ValidationError("--limit \(limit): give 1 to 100000.") }
   }
 
   func run() async {

@@ -27,6 +27,7 @@ struct ServiceCommand: AsyncParsableCommand {
 struct ServiceRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Runs the service in the foreground, until it is interrupted.",
+    usage: "outrider service run [<options>]",
     discussion: """
       This command becomes outriderd: its log goes to standard error.
 

@@ -8,6 +8,7 @@ internal import Synchronization
 struct ServiceLogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Prints the service's own log, also when it doesn't run.",
+    usage: "outrider service log [<options>]",
     discussion: """
       Of a service that a command started, this is a file; of systemd's unit, its journal. What happened to apps is in \
       `outrider log`.
@@ -24,7 +25,7 @@ struct ServiceLogCommand: AsyncParsableCommand {
   @Flag(help: "Go on, and print what is added.") var follow = false
 
   func validate() throws {
-    guard (0...1_000_000).contains(limit) else { throw ValidationError("--limit is 0 to 1000000.") }
+    guard (0...1_000_000).contains(limit) else { throw ValidationError("--limit \(limit): give 0 to 1000000.") }
   }
 
   func run() async {

@@ -65,8 +65,16 @@ struct ServiceOperator: Sendable {
 
   /// EX_PROTOCOL of sysexits.h.
   static func unexpected(_ reply: Reply) -> Failure {
-    let name = "\(reply)".prefix { $0 != "(" }
-    return Failure(76, "the service answered with '\(name)', which isn't what was asked for; is it of another version?")
+    otherVersion("with '\("\(reply)".prefix { $0 != "(" })', which isn't what was asked for")
+  }
+
+  static var noAnswer: Failure { otherVersion("with nothing") }
+
+  static func otherVersion(_ answer: String) -> Failure {
+    Failure(
+      76,
+      "the service answered \(answer): it may be of another version; 'outrider service stop' ends it, and the next command starts its own"
+    )
   }
 
   // MARK: Lists

@@ -17,7 +17,8 @@ struct ServiceUnits: Sendable {
       return "\(configuration)/systemd/user"
     }
     guard let home = environment["HOME"], home.hasPrefix("/") else {
-      throw Failure(64, "neither XDG_CONFIG_HOME nor HOME is an absolute path: there is no place for units")
+      throw Failure(
+        64, "neither XDG_CONFIG_HOME nor HOME is an absolute path: there is no place for units; set one of them")
     }
     return "\(home)/.config/systemd/user"
   }
@@ -124,7 +125,7 @@ struct ServiceUnits: Sendable {
         try Data(content.utf8).write(to: URL(fileURLWithPath: "\(directory)/\(name)"), options: .atomic)
       }
     } catch {
-      throw Failure(73, "the units can't be written to \(directory): \(error)")
+      throw Failure(73, "the units can't be written to \(directory): \(error); XDG_CONFIG_HOME names another folder")
     }
   }
 

@@ -21,11 +21,11 @@ struct SettingsCommand: AsyncParsableCommand {
         isMetered                     background downloads wait
         language                      what the user prefers, for example de-DE
         memoryBytes                   memory of an extension, for example 16MiB
-        runtimeSeconds                run time of an extension in a day, for example 10m
+        runtimeSeconds                of an extension in a day, for example 10m
         callSeconds                   time of one call, for example 30s
-        periodicSeconds               between periodic wakes of an app, for example 10m; by default as it is used
-        essentialWaitSeconds          how long an essential download waits for a network, for example 10s
-        backgroundWaitSeconds         how long a background download goes on without progress, for example 48h
+        periodicSeconds               between an app's periodic wakes; by use
+        essentialWaitSeconds          of an essential download without a network
+        backgroundWaitSeconds         of a background one without progress
 
       EXAMPLES
         outrider settings
@@ -41,6 +41,7 @@ struct SettingsCommand: AsyncParsableCommand {
 struct SettingsShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Prints all settings, or those of one app.",
+    usage: "outrider settings show [<options>]",
     discussion: """
       EXAMPLES
         outrider settings show
@@ -85,6 +86,7 @@ struct SettingsShowCommand: AsyncParsableCommand {
 struct SettingsGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Prints one setting.",
+    usage: "outrider settings get [<options>] <key>",
     discussion: """
       EXAMPLES
         outrider settings get isMetered

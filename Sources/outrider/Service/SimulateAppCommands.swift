@@ -22,7 +22,9 @@ struct SimulationTarget: ParsableArguments {
       // First, so that a short run isn't missed.
       _ = try await service.ask(.watch(app: id))
       let run = try await run(of: request, service, ended)
-      guard let app = try await service.apps(id).first else { throw Failure(66, "no app \(id) is installed") }
+      guard let app = try await service.apps(id).first else {
+        throw Failure(66, "no app \(id) is installed; outrider apps lists those that are")
+      }
       if json {
         try Output.json(AppReport(app: app, run: run))
       } else {
@@ -50,7 +52,7 @@ struct SimulationTarget: ParsableArguments {
 
   static func configuration(_ name: String, _ abstract: String) -> CommandConfiguration {
     CommandConfiguration(
-      commandName: name, abstract: abstract,
+      commandName: name, abstract: abstract, usage: "outrider simulate \(name) [<options>] <id>",
       discussion: """
         The extension's run time of the day begins anew. Exit status 1 when the extension doesn't return.
 

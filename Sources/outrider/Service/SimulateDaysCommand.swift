@@ -7,7 +7,7 @@ struct SimulateDaysCommand: ParsableCommand {
     commandName: "days",
     abstract: "Simulates one machine over many days: networks, sleep, power, full disks, people, crashes.",
     discussion: """
-      The decisions are those of the service itself; the same seed gives the same days. Ends with 1 when something
+      The decisions are those of the service itself; the same seed gives the same days. Ends with 1 when something \
       happened that never may: a download lost or told twice, a budget exceeded, a gate stuck.
 
       EXAMPLE

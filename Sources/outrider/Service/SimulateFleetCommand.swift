@@ -6,8 +6,9 @@ struct SimulateFleetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fleet",
     abstract: "Simulates many machines and the one origin of their app, which goes away for an hour.",
+    usage: "outrider simulate fleet [<options>]",
     discussion: """
-      Counts the requests that reach the origin: manifests, files and their retries; with the jitter that the service has,
+      Counts the requests that reach the origin: manifests, files and their retries; with the jitter that the service has, \
       and without. Peaks are of a minute; a small fleet has high ones by mere chance.
 
       EXAMPLE
@@ -41,7 +42,7 @@ struct SimulateFleetCommand: ParsableCommand {
     do {
       try picture.write(toFile: path, atomically: true, encoding: .utf8)
     } catch {
-      throw Failure(74, "\(path): can't be written: \(error.localizedDescription) Choose another place with --svg.")
+      throw Failure(74, "\(path): can't be written: \(error.localizedDescription); choose another place with --svg")
     }
   }
 

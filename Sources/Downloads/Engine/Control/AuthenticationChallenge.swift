@@ -1,5 +1,6 @@
 /// A server, proxy or certificate that wants to be answered before a download goes on.
 public struct AuthenticationChallenge: Sendable, Equatable {
+  /// What is asked for.
   public enum Kind: Sendable, Equatable {
     /// 401 or 407, with the scheme that would be used and its realm.
     case credentials(scheme: String, realm: String, isProxy: Bool)
@@ -18,15 +19,19 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     }
   }
 
+  /// What is asked for.
   public var kind: Kind
   /// `scheme://host:port`.
   public var origin: String
+  /// The app whose download it is.
   public var app: String
+  /// The app's name for the download.
   public var identifier: String
   /// How often an answer to this job's challenges was refused.
   public var previousFailureCount: Int
 }
 
+/// What is done about a challenge.
 public enum ChallengeAnswer: Sendable, Equatable {
   /// No answer: the download fails, and says what was asked.
   case performDefaultHandling

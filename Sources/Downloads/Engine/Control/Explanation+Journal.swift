@@ -1,8 +1,8 @@
-public import AssetModel
+package import AssetModel
 
 extension Explanation {
   /// What the journal alone tells, for a download that no engine has in hand.
-  public init(of job: JobRecord, now: StoredMoment) {
+  package init(of job: JobRecord, now: StoredMoment) {
     switch job.state {
     case .finished: self.init(.finished, remedy: "nothing: the file is at its place")
     case .cancelled: self.init(.cancelled, remedy: "add it again")

@@ -1,5 +1,6 @@
 /// Why a download isn't moving: one leading reason with its data, and what ends it.
 public struct Explanation: Sendable, Equatable {
+  /// The reasons; the raw values are what `outrider explain --json` prints.
   public enum Code: String, Sendable, CaseIterable {
     /// It moves, or it is done.
     case transferring, finished, cancelled
@@ -11,6 +12,7 @@ public struct Explanation: Sendable, Equatable {
     case noProgress, sizeMismatch, digestMismatch, hostileResponse, notAllowed, trust, gone, refused
   }
 
+  /// The leading reason.
   public var code: Code
   /// For example `origin`, `failures`, `place`; values are fit for a terminal.
   public var data: [String: String]
@@ -23,6 +25,7 @@ public struct Explanation: Sendable, Equatable {
   /// Reasons that would hold it if the leading one went.
   public var others: [Code]
 
+  /// Creates an explanation.
   public init(
     _ code: Code, data: [String: String] = [:], since: Double? = nil, endsIn: Double? = nil, remedy: String,
     others: [Code] = []

@@ -8,6 +8,7 @@ public struct SpaceShortage: Sendable, Equatable, CustomStringConvertible {
   public var device: UInt64
   /// What the download has still to write.
   public var need: Int64
+  /// What is free on the volume now.
   public var free: Int64
   /// What always stays free.
   public var floor: Int64

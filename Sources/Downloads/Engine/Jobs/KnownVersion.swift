@@ -5,11 +5,16 @@ public struct KnownVersion: Sendable, Equatable {
   /// What the server called it; and the record of the download that fetched it, of which the next one takes over what it
   /// knows of the file.
   public var entity: Entity
+  /// What there was of the file before it was complete.
   public var partial: Partial
+  /// The finished file's inode.
   public var inode: UInt64
+  /// Its size in bytes.
   public var size: Int64
 
   /// nil: the record is of no finished download, or its server gave no validator to ask with.
+  ///
+  /// - Parameter record: A download as the journal has it.
   public init?(_ record: JobRecord) {
     guard record.state == .finished, let partial = record.partial, let inode = record.publishedInode,
       let size = record.finalSize, partial.entity.coding == nil
