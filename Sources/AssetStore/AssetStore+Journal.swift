@@ -16,8 +16,9 @@ extension AssetStore: DownloadJournal {
     for specification in specifications where devices[Exact(specification.directory)] == nil {
       devices[Exact(specification.directory)] = .some((try? Files.identity(of: specification.directory))?.device)
     }
-    return try write { database in
-      var addition = try Addition(database, maxOpen: options.maxOpenJobsPerApp, now: now)
+    let maxOpen = database.options.maxOpenJobsPerApp
+    return try database.write { database in
+      var addition = try Addition(database, maxOpen: maxOpen, now: now)
       return try specifications.map { try addition.add($0, volume: devices[Exact($0.directory)] ?? nil) }
     }
   }
@@ -27,13 +28,14 @@ extension AssetStore: DownloadJournal {
   /// - Parameter changes: In the order in which they happened.
   /// - Throws: `StoreError`; none of them was written then.
   public func commit(_ changes: [JournalChange]) throws {
-    let now = options.wallClock()
-    try write { database in
+    let now = database.options.wallClock()
+    let keptAttempts = database.options.keptAttempts
+    try database.write { database in
       for change in changes {
         switch change {
         case .job(let job): try Self.store(job, database, now)
         case .attempt(let attempt, let job):
-          try AttemptRow.insert(attempt, of: job, keeping: options.keptAttempts, database)
+          try AttemptRow.insert(attempt, of: job, keeping: keptAttempts, database)
         case .origin(let origin): try OriginRow.store(origin, database)
         }
       }
@@ -63,7 +65,7 @@ extension AssetStore: DownloadJournal {
   /// - Returns: Those that there are.
   /// - Throws: `StoreError` where they can't be read.
   public func jobs(_ ids: [JobID]) throws -> [JobRecord] {
-    try read { database in
+    try database.read { database in
       let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE id = ?")
       return try ids.compactMap { id in
         row.again()
@@ -87,7 +89,7 @@ extension AssetStore: DownloadJournal {
 
   /// The newest job of each identifier that has one, with the identifier's place in the sequence.
   package func newestJobs(app: String, identifiers: some Sequence<String>, _ body: (Int, JobRecord) -> Void) throws {
-    try read { database in
+    try database.read { database in
       let row = try database.query(
         "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
       let app = Array(app.utf8)
@@ -100,7 +102,7 @@ extension AssetStore: DownloadJournal {
 
   /// The newest jobs of an app, oldest first.
   package func jobs(app: String, last count: Int) throws(StoreError) -> [JobRecord] {
-    try read { database in
+    try database.read { database in
       let row = try database.query("SELECT \(JobRow.columns) FROM jobs WHERE app = ? ORDER BY id DESC LIMIT ?")
         .bind(Array(app.utf8)).bind(count)
       var all: [JobRecord] = []
@@ -114,7 +116,7 @@ extension AssetStore: DownloadJournal {
   /// - Parameter body: Called once for each, within the transaction: it mustn't use the store.
   /// - Throws: `StoreError` where they can't be read.
   public func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
-    try read { database in
+    try database.read { database in
       let rows = try database.query(
         """
         SELECT id, app, origin, class, priority, rest, enqueuedBoot, enqueuedAt, enqueuedWall, waitBoot, waitAt, waitWall,
@@ -150,9 +152,10 @@ extension AssetStore: DownloadJournal {
     }
   }
 
-  /// What is remembered of origins.
-  ///
-  /// - Returns: All of them.
-  /// - Throws: `StoreError` where they can't be read.
-  public func origins() throws -> [OriginRecord] { try read(OriginRow.all) }
+  public func origins() throws -> [OriginRecord] { try database.read(OriginRow.all) }
+
+  /// Reserves further bytes for an open job that needs more than it declared: the bytes that are missing, or nil.
+  public func reserve(_ bytes: Int64, for job: JobID) throws(StoreError) -> Int64? {
+    try database.write { try Budgets.extend($0, job, by: max(0, bytes)) }
+  }
 }

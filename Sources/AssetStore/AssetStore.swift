@@ -33,14 +33,9 @@ public final class AssetStore: Sendable {
   /// The database's name within the state folder.
   public static let databaseName = "downloads.sqlite"
 
-  /// The name of the database file.
-  public let path: String
   /// What opening had to put right.
   public let recovery: Recovery
-  let options: Options
-  /// Files that are being deleted at this moment: whoever wants one comes too late. Changed in write transactions only.
-  let removing = Mutex<Set<Int64>>([])
-  let pool: DatabasePool
+  let database: StoreDatabase
   private let lock: Mutex<StoreLock?>
 
   /// Opens the store in `directory`, which belongs to this user alone, and makes it where there is none.
@@ -52,15 +47,16 @@ public final class AssetStore: Sendable {
   ///   be used, and `.full` or `.failing` for its volume.
   public init(opening directory: String, options: Options = Options()) throws(StoreError) {
     try StateFolder.check(directory)
-    path = "\(directory)/\(Self.databaseName)"
-    self.options = options
+    let path = "\(directory)/\(Self.databaseName)"
     let lock = options.isReadOnly ? nil : try StoreLock(directory, now: options.wallClock())
-    (pool, recovery) = try Opening(path: path, options: options).open(after: lock?.predecessor ?? .none)
+    let (pool, recovery) = try Opening(path: path, options: options).open(after: lock?.predecessor ?? .none)
+    database = StoreDatabase(pool, path: path, options: options)
+    self.recovery = recovery
     self.lock = Mutex(lock)
     if !options.isReadOnly {
       // Pins are held by connections, and those ended with the process that had the store.
-      try write { try $0.execute(sql: "DELETE FROM pins") }
-      try refreshDevices()
+      try database.write { try $0.execute(sql: "DELETE FROM pins") }
+      try disk.refreshDevices()
     }
   }
 
@@ -79,12 +75,12 @@ public final class AssetStore: Sendable {
   /// - Throws: `StoreError` where what is left can't be written; the store is closed all the same.
   public func close() throws(StoreError) {
     do {
-      if !options.isReadOnly {
+      if !database.options.isReadOnly {
         try backUp()
         // A journal that was left in order is one file.
-        try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try database.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
       }
-      try pool.close()
+      try database.pool.close()
       let found = try Files.identity(of: path)
       lock.withLock { lock in
         lock?.leave(size: found.size, modified: found.modified)
@@ -95,12 +91,37 @@ public final class AssetStore: Sendable {
     }
   }
 
-  /// One transaction, durable when it returns.
-  func write<T>(_ body: (Database) throws -> T) throws(StoreError) -> T {
-    do { return try pool.write(body) } catch { throw StoreError(error, path: path) }
+  /// Makes a backup if the last one is older than the options say: for a quiet moment, since it copies the whole database.
+  /// Returns whether one was made.
+  @discardableResult
+  public func backUpIfDue() throws(StoreError) -> Bool {
+    let now = database.options.wallClock()
+    // A clock that was set back doesn't postpone the next backup for years.
+    if let last = Backups(path: path).all.first?.made, now >= last, now - last < database.options.backupInterval {
+      return false
+    }
+    try backUp()
+    return true
   }
 
-  func read<T>(_ body: (Database) throws -> T) throws(StoreError) -> T {
-    do { return try pool.read(body) } catch { throw StoreError(error, path: path) }
+  private func backUp() throws(StoreError) {
+    do { try Backups(path: path).make(of: database.pool) } catch { throw StoreError(error, path: path) }
   }
+
+  /// Who has the store in `directory` at the moment; nil: nobody.
+  public static func holder(of directory: String) -> StoreHolder? { StoreLock.holder(of: directory) }
+
+  // MARK: What it keeps
+
+  /// The name of the database file.
+  public var path: String { database.path }
+  public var budgets: BudgetRecords { BudgetRecords(database: database) }
+  package var deliveries: DeliveryRecords { DeliveryRecords(database: database) }
+  package var disk: DiskLedger { DiskLedger(database: database) }
+  package var files: FileRecords { FileRecords(database: database) }
+  package var history: HistoryRecords { HistoryRecords(database: database) }
+  package var removal: FileRemoval { FileRemoval(database: database) }
+  package var retention: JobRetention { JobRetention(database: database) }
+  package var service: ServiceRecords { ServiceRecords(database: database) }
+  var settings: StoreSettings { StoreSettings(database: database) }
 }

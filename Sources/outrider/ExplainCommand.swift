@@ -109,11 +109,11 @@ struct ExplainCommand: AsyncParsableCommand {
     if Files.exists(directory), !AssetStore.exists(in: directory) { throw nothing }
     let store = try AssetStore(opening: directory, options: options)
     guard let job = try store.job(JobID(id)) else { throw nothing }
-    let attempts = try store.attempts(of: job.id)
+    let attempts = try store.history.attempts(of: job.id)
     let holder = job.state.isTerminal ? nil : AssetStore.holder(of: directory)
     var explanation = Explanation(of: job, now: SystemClock().now)
     if explanation.code == .queued, holder == nil {
-      let event = try store.lastEvent(of: job.id)
+      let event = try store.history.lastEvent(of: job.id)
       explanation = FetchHold.explanation(event, of: job, lastAttempt: attempts.last) ?? explanation
     } else if explanation.code == .queued, let holder {
       explanation = Self.inHand(job, of: holder, explanation)

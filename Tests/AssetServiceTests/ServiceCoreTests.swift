@@ -120,7 +120,7 @@ import Testing
     #expect(refused == [102])
     let machines = try #require(core.apps["a"])
     // One answer may bring half as many again, because it is validated as a whole.
-    let longest = AssetStore.longestServiceValue * 2 / 3
+    let longest = ServiceRecords.longestValue * 2 / 3
     #expect(try JSONEncoder().encode(machines.restrictions).count < longest)
     #expect(try JSONEncoder().encode(machines.budgets.keys.sorted()).count < longest)
   }

@@ -21,7 +21,7 @@ import Testing
       let value = DownloadValue(
         identifier: "d", uniqueIdentifier: "d-of-\(app)", url: "https://example.com/d",
         applicationGroupIdentifier: "g", fileSize: 1)
-      try store.commit([journal.scheduled(app, ScheduledDownload(value: value))])
+      try store.service.commit([journal.scheduled(app, ScheduledDownload(value: value))])
     }
     try journal.commit(core.takeChanges(), of: core, clock: ServiceClock(.now()), further: [])
     try body(store)
@@ -31,7 +31,7 @@ import Testing
   @Test("What can be read is; what can't is named and stays in the journal")
   func rows() throws {
     try Self.scene { store in
-      try store.commit([
+      try store.service.commit([
         .machine(app: "a", name: "lifecycle", state: Array("{}".utf8)),
         .scheduled(app: "b", identifier: "d-of-b", value: [9]),
       ])
@@ -42,7 +42,7 @@ import Testing
       #expect(state.unreadable.count == 2)
       #expect(state.unreadable.contains("download d-of-b of b"))
       #expect(state.unreadable.contains { $0.hasPrefix("app a, which has to be installed again") })
-      #expect(try store.machines().contains { $0.app == "a" && $0.name == "lifecycle" })
+      #expect(try store.service.machines().contains { $0.app == "a" && $0.name == "lifecycle" })
     }
   }
 
@@ -52,7 +52,7 @@ import Testing
       let left = Array(#"{"hasFile":true,"lostRecipients":0,"sequence":1,"state":{"due":{}}}"#.utf8)
       // As long as one may be.
       let name = String(repeating: "l", count: 64)
-      try store.commit([
+      try store.service.commit([
         .machine(app: "a", name: "lifecycle", state: Array("{}".utf8)),
         .delivery(app: "a", identifier: name, state: left), .delivery(app: "b", identifier: name, state: left),
       ])
@@ -73,7 +73,7 @@ import Testing
     try Self.scene { store in
       var ledger = DeliveryLedger()
       _ = ledger.handle(.staged(uniqueIdentifier: "old", hasFile: false), now: .start)
-      try store.commit([.machine(app: "a", name: "ledger", state: Array(JSONEncoder().encode(ledger)))])
+      try store.service.commit([.machine(app: "a", name: "ledger", state: Array(JSONEncoder().encode(ledger)))])
       var journal = ServiceJournal(store)
       var core = try #require(try journal.load()).core
       #expect(core.apps["a"]?.ledger.entries.keys.sorted() == ["old"])
@@ -88,7 +88,7 @@ import Testing
   @Test("The service's own state is never taken for none", arguments: ["own", "progress"])
   func own(name: String) throws {
     try Self.scene { store in
-      try store.commit([.machine(app: "", name: name, state: Array("{".utf8))])
+      try store.service.commit([.machine(app: "", name: name, state: Array("{".utf8))])
       var journal = ServiceJournal(store)
       #expect(throws: ServiceJournal.Unreadable.self) { try journal.load() }
     }

@@ -150,25 +150,25 @@ import Testing
     afterwards.state = .finished
     try store.commit([.job(afterwards), .job(afterwards)])
     #expect(try store.job(id) == job)
-    #expect(try store.deliveries().map(\.state) == [.due], "due once")
-    try store.beginDelivery(of: id, to: "app")
-    #expect(throws: StoreError.self) { try store.beginDelivery(of: id, to: "extension") }
-    #expect(try store.deliveries().map(\.state) == [.begun], "begun isn't acknowledged")
-    #expect(try store.recipientDied(of: id, fileMoved: false) == .again)
-    #expect(try store.deliveries().map(\.state) == [.due])
-    try store.beginDelivery(of: id, to: "extension")
-    #expect(try store.acknowledgeDelivery(of: id, fileMoved: false) == .delete)
-    #expect(try store.deliveries().isEmpty)
-    #expect(throws: StoreError.self) { _ = try store.acknowledgeDelivery(of: id, fileMoved: true) }
-    #expect(throws: StoreError.self) { _ = try store.recipientDied(of: id, fileMoved: true) }
-    #expect(try store.delivery(of: id)?.calls == 2)
+    #expect(try store.deliveries.pending().map(\.state) == [.due], "due once")
+    try store.deliveries.begin(of: id, to: "app")
+    #expect(throws: StoreError.self) { try store.deliveries.begin(of: id, to: "extension") }
+    #expect(try store.deliveries.pending().map(\.state) == [.begun], "begun isn't acknowledged")
+    #expect(try store.deliveries.recipientDied(of: id, fileMoved: false) == .again)
+    #expect(try store.deliveries.pending().map(\.state) == [.due])
+    try store.deliveries.begin(of: id, to: "extension")
+    #expect(try store.deliveries.acknowledge(of: id, fileMoved: false) == .delete)
+    #expect(try store.deliveries.pending().isEmpty)
+    #expect(throws: StoreError.self) { _ = try store.deliveries.acknowledge(of: id, fileMoved: true) }
+    #expect(throws: StoreError.self) { _ = try store.deliveries.recipientDied(of: id, fileMoved: true) }
+    #expect(try store.deliveries.delivery(of: id)?.calls == 2)
   }
 
   @Test func budgetsAreNeverPromisedTwice() throws {
     let folder = try Folder()
     let store = try AssetStore(opening: folder.path)
     // 1 MiB is the manifest's.
-    try store.setBudget("app", allows: 250 + (1 << 20))
+    try store.budgets.set("app", allows: 250 + (1 << 20))
     func sized(_ name: String) -> DownloadSpecification {
       DownloadSpecification(
         app: "app", identifier: name, url: "https://a.example/", transferClass: .essential, isEssential: true,
@@ -318,6 +318,7 @@ import Testing
       }
     }
     for (id, job) in model { #expect(try store.job(id) == job, "seed \(seed)") }
-    #expect(Set(try store.deliveries().map(\.job)) == Set(model.values.filter { $0.state == .finished }.map(\.id)))
+    #expect(
+      Set(try store.deliveries.pending().map(\.job)) == Set(model.values.filter { $0.state == .finished }.map(\.id)))
   }
 }

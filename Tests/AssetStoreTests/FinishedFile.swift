@@ -26,7 +26,7 @@ struct FinishedFile {
     mkdir("\(folder.path)/files", 0o700)
     specification = Self.specification(proof, app: app, in: "\(folder.path)/files")
     job = try Self.finish(specification, proof, in: store)
-    file = try #require(try store.file(of: job)).id
+    file = try #require(try store.files.file(of: job)).id
   }
 
   static func specification(

@@ -39,7 +39,7 @@ import Testing
       for id in lines {
         let job = try #require(try store.job(JobID(id)), "seed \(seed), round \(round), job \(id)")
         #expect(job.state.isTerminal)
-        #expect(try (store.delivery(of: job.id) != nil) == (job.state == .finished), "seed \(seed)")
+        #expect(try (store.deliveries.delivery(of: job.id) != nil) == (job.state == .finished), "seed \(seed)")
       }
       acknowledged = last
       try store.close()

@@ -1,9 +1,10 @@
 import AssetModel
-import AssetStore
 import Foundation
 import LinuxSystem
 import TestSupport
 import Testing
+
+@testable import AssetStore
 
 @Suite(.ownThreads, .timeLimit(.minutes(1))) struct LedgerTests {
   static func sized(
@@ -17,7 +18,7 @@ import Testing
   @Test func aManifestIsAlwaysLetIn() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: folder.path)
-    try store.setBudget("app", allows: 3 << 20)
+    try store.budgets.set("app", allows: 3 << 20)
     let now = AssetStoreTests.moment()
     let results = try store.add(
       [Self.sized("all", 2 << 20), Self.sized("more", 1), Self.sized("m", 1 << 20, isManifest: true)], now: now)
@@ -27,7 +28,7 @@ import Testing
     manifest.receivedBytes = 1 << 20
     manifest.state = .finished
     try store.commit([.job(manifest)])
-    #expect(try store.budget("app")?.manifestCharged == 1 << 20)
+    #expect(try store.budgets.budget("app")?.manifestCharged == 1 << 20)
     let again = try store.add(
       [Self.sized("m2", (1 << 20) + 1, isManifest: true), Self.sized("m2", nil, isManifest: true)], now: now)
     #expect(again[0] == .allowance(missing: 1) && again[1].job != nil)
@@ -36,18 +37,18 @@ import Testing
   @Test func moreIsReservedBeforeItIsUsed() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: folder.path)
-    try store.setBudget("app", allows: 100 + (1 << 20))
+    try store.budgets.set("app", allows: 100 + (1 << 20))
     let id = try #require(try store.add([Self.sized("a", 60)], now: AssetStoreTests.moment())[0].job)
     #expect(try store.reserve(41, for: id) == 1)
     #expect(try store.reserve(40, for: id) == nil)
-    #expect(try store.budget("app")?.available() == 0)
+    #expect(try store.budgets.budget("app")?.available() == 0)
     var job = try #require(try store.job(id))
     job.receivedBytes = 70
     try store.commit([.job(job)])
-    #expect(try store.budget("app")?.reserved == 30)
+    #expect(try store.budgets.budget("app")?.reserved == 30)
     job.state = .failed(TransferFailure(.gone, detail: ""))
     try store.commit([.job(job)])
-    #expect(try store.budget("app")?.available() == 30)
+    #expect(try store.budgets.budget("app")?.available() == 30)
     #expect(throws: StoreError.self) { _ = try store.reserve(1, for: id) }
   }
 
@@ -57,15 +58,15 @@ import Testing
     let device = try Files.identity(of: folder.path).device
     _ = try store.add(
       [Self.sized("a", 60, in: folder.path), Self.sized("b", 40, in: folder.path)], now: AssetStoreTests.moment())
-    #expect(try store.diskReservation(device: device) == DiskReservation(bytes: 100, inodes: 2))
+    #expect(try store.disk.reservation(device: device) == DiskReservation(bytes: 100, inodes: 2))
     var job = try #require(try store.job(JobID(1)))
     job.state = .cancelled
     try store.commit([.job(job)])
     // Another boot: the volumes are looked at again.
-    try store.set("boot", to: "another")
+    try store.settings.set("boot", to: "another")
     try store.close()
     store = try AssetStore(opening: folder.path)
-    #expect(try store.diskReservation(device: device) == DiskReservation(bytes: 40, inodes: 1))
+    #expect(try store.disk.reservation(device: device) == DiskReservation(bytes: 40, inodes: 1))
   }
 
   @Test func namesAreTheirBytes() throws {
@@ -114,14 +115,15 @@ import Testing
       try store.commit([
         .attempt(Attempt(wall: number, duration: 1, bytes: 2, status: 503, outcome: "no"), id)
       ])
-      try store.record(StoredEvent(wall: number, app: "app", kind: "k", detail: String(repeating: "ü", count: 5000)))
-      try store.record(
+      try store.history.record(
+        StoredEvent(wall: number, app: "app", kind: "k", detail: String(repeating: "ü", count: 5000)))
+      try store.history.record(
         ExtensionRun(app: "app", wall: number, request: "r", outcome: "o", duration: 1, cpu: 1, memory: 1, detail: ""))
     }
-    #expect(try store.attempts(of: id).map(\.wall) == Array(10..<30))
-    #expect(try store.events().map(\.wall) == Array(25..<30))
-    #expect(try store.events().allSatisfy { $0.detail.utf8.count == 4096 })
-    #expect(try store.runs(of: "app").map(\.wall) == Array(27..<30))
+    #expect(try store.history.attempts(of: id).map(\.wall) == Array(10..<30))
+    #expect(try store.history.events().map(\.wall) == Array(25..<30))
+    #expect(try store.history.events().allSatisfy { $0.detail.utf8.count == 4096 })
+    #expect(try store.history.runs(of: "app").map(\.wall) == Array(27..<30))
   }
 
   @Test("What is over is forgotten by number and by age, but for what the service still has a row of")
@@ -140,16 +142,16 @@ import Testing
       job.finalSize = 1
       try store.commit([.job(job)])
     }
-    try store.commit([.scheduled(app: "app", identifier: "0", value: [1])])
+    try store.service.commit([.scheduled(app: "app", identifier: "0", value: [1])])
     func left() throws -> [Int] { try ids.indices.filter { try store.job(ids[$0]) != nil } }
-    #expect(try store.forgetUnscheduled(app: "app", keeping: 5, before: 0) == 3)
+    #expect(try store.retention.forgetUnscheduled(app: "app", keeping: 5, before: 0) == 3)
     #expect(try left() == [0, 1, 5, 6, 7, 8, 9], "the open one and the one with a row stay")
-    #expect(try store.files().count == 6 && store.deliveries().count == 6)
-    #expect(try store.forgetUnscheduled(app: "app", keeping: 5, before: 7_000_000_000) == 2)
+    #expect(try store.files.all().count == 6 && store.deliveries.pending().count == 6)
+    #expect(try store.retention.forgetUnscheduled(app: "app", keeping: 5, before: 7_000_000_000) == 2)
     #expect(try left() == [0, 1, 7, 8, 9])
-    try store.commit([.scheduled(app: "app", identifier: "0", value: nil)])
-    #expect(try store.forgetUnscheduled(app: "app", keeping: 0, before: 0) == 4)
-    #expect(try store.forgetUnscheduled(app: "other", keeping: 0, before: .max) == 0)
+    try store.service.commit([.scheduled(app: "app", identifier: "0", value: nil)])
+    #expect(try store.retention.forgetUnscheduled(app: "app", keeping: 0, before: 0) == 4)
+    #expect(try store.retention.forgetUnscheduled(app: "other", keeping: 0, before: .max) == 0)
     #expect(try left() == [1])
   }
 
@@ -168,16 +170,16 @@ import Testing
       job.finalSize = 1
       try store.commit([.job(job)])
     }
-    #expect(try store.deliveries().count == 10)
-    #expect(try store.forgetSettled(app: "app", keeping: 4) == 5)
-    #expect(try store.deliveries().map(\.job) == [ids[10]], "another app's are still due")
+    #expect(try store.deliveries.pending().count == 10)
+    #expect(try store.retention.forgetSettled(app: "app", keeping: 4) == 5)
+    #expect(try store.deliveries.pending().map(\.job) == [ids[10]], "another app's are still due")
     #expect(try ids.map { try store.job($0) != nil }.filter { $0 }.count == 6)
     #expect(try store.job(ids[3])?.state == .open, "what is open stays")
-    #expect(try store.files().count == 5)
-    #expect(try store.forgetSettled(app: "app", keeping: 4) == 0)
-    #expect(try store.forgetSettled(app: "app", keeping: 0, sparing: [ids[8], ids[6]]) == 2)
+    #expect(try store.files.all().count == 5)
+    #expect(try store.retention.forgetSettled(app: "app", keeping: 4) == 0)
+    #expect(try store.retention.forgetSettled(app: "app", keeping: 0, sparing: [ids[8], ids[6]]) == 2)
     #expect(try store.job(ids[8]) != nil && store.job(ids[6]) != nil && store.job(ids[9]) == nil)
-    #expect(try store.forgetSettled(app: "app", keeping: 0) == 2, "what was spared once isn't for ever")
+    #expect(try store.retention.forgetSettled(app: "app", keeping: 0) == 2, "what was spared once isn't for ever")
   }
 
   @Test func whatHappenedToADownloadLast() throws {
@@ -186,10 +188,10 @@ import Testing
     let events = [(7, "a"), (8, "b"), (7, "c")].map {
       StoredEvent(wall: 1, app: "app", job: JobID($0.0), kind: $0.1, detail: "d")
     }
-    try store.record(events)
-    try store.record([])
-    #expect(try store.lastEvent(of: JobID(7)) == events[2] && store.lastEvent(of: JobID(9)) == nil)
-    #expect(try store.events() == events)
+    try store.history.record(events)
+    try store.history.record([])
+    #expect(try store.history.lastEvent(of: JobID(7)) == events[2] && store.history.lastEvent(of: JobID(9)) == nil)
+    #expect(try store.history.events() == events)
   }
 
   @Test func whoHasItIsSeenFromOutside() throws {

@@ -60,10 +60,10 @@ import Testing
     #expect(job.history.fruitlessAttempts == 3 && job.history.triedBareRange && job.history.highWater == 1 << 20)
     #expect(job.reservedBytes == 4_194_304 - 2_097_200, "what is still to come is reserved")
     #expect(try store.job(JobID(2))?.state == .paused)
-    #expect(try store.deliveries().map(\.job) == [JobID(3)])
+    #expect(try store.deliveries.pending().map(\.job) == [JobID(3)])
     let rangeless = StoredWait(since: StoredMoment(bootIdentifier: "boot", boot: 1, wall: 2), length: 86400)
     #expect(try store.origins() == [OriginRecord(origin: "https://a.example:443", rangeless: rangeless)])
-    let budget = try #require(try store.budget("app"))
+    let budget = try #require(try store.budgets.budget("app"))
     #expect(budget.charged == 6_291_600 && budget.reserved == 2 * (4_194_304 - 2_097_200))
     var open = 0
     try store.forEachOpenJob { _ in open += 1 }
@@ -163,7 +163,7 @@ import Testing
   {
     let folder = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: folder.path)
-    try store.setBudget("app", allows: .max)
+    try store.budgets.set("app", allows: .max)
     let largest = DownloadSpecification.largestSize
     var specifications = [.min, -1, largest + 1, .max, 0, largest, nil].map { (size: Int64?) in
       LedgerTests.sized("\(size ?? 7)", size)
@@ -184,7 +184,7 @@ import Testing
     // Reservations of any size are refused or booked, and never end the process.
     let id = try #require(results[4].job)
     for bytes in [Int64.max, .min, -1, 0, .max - 1] { _ = try? store.reserve(bytes, for: id) }
-    let budget = try #require(try store.budget("app"))
+    let budget = try #require(try store.budgets.budget("app"))
     #expect(budget.available() >= 0 && budget.available(forManifest: true) >= 0)
     #expect(try store.add([LedgerTests.sized("last", 1)], now: AssetStoreTests.moment()).count == 1)
   }

@@ -117,21 +117,21 @@ final class FailingFiles: FileOperations {
         let files = FailingFiles(.init(number: number, happens: happens))
         do {
           let store = try Self.finished(2, in: folder)
-          let plan = try store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
-          reached = try store.purge(plan, files: files).failure != nil
+          let plan = try store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
+          reached = try store.removal.purge(plan, files: files).failure != nil
           #expect(reached == (files.operations >= number))
         }
         let store = try AssetStore(opening: folder.path)
         #expect(store.recovery.wasChecked)
-        _ = try store.replayTombstones()
-        #expect(try store.replayTombstones() == PurgeReport(), "a second time changes nothing")
+        _ = try store.removal.replayTombstones()
+        #expect(try store.removal.replayTombstones() == PurgeReport(), "a second time changes nothing")
         let names = try Files.names(in: "\(folder.path)/files")
-        #expect(try store.files().map(\.name) == names, "operation \(number), \(happens)")
+        #expect(try store.files.all().map(\.name) == names, "operation \(number), \(happens)")
         for id in 1...2 as ClosedRange<Int64> {
-          let file = try #require(try store.file(of: JobID(id)))
+          let file = try #require(try store.files.file(of: JobID(id)))
           #expect(file.size == 1024 && (file.state == .present) == names.contains(file.name))
         }
-        #expect(try store.reconcile(staging: []).missing.isEmpty)
+        #expect(try store.removal.reconcile(staging: []).missing.isEmpty)
       }
     }
     #expect(number > 8)
@@ -140,20 +140,20 @@ final class FailingFiles: FileOperations {
   @Test("F-53 what is pinned, exchanged or in a callback stays [B59]") func whatIsPinnedOrExchangedStays() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try Self.finished(3, in: folder)
-    let plan = try store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    let plan = try store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
     // Pinned, exchanged and in a callback after the plan was made.
-    try store.pin(file: plan[0].file ?? 0, connection: 7, reason: "lease")
+    try store.files.pin(file: plan[0].file ?? 0, connection: 7, reason: "lease")
     let path = "\(folder.path)/files/1"
     try FileManager.default.moveItem(atPath: path, toPath: "\(folder.path)/moved")
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "\(folder.path)/moved")
-    try store.beginDelivery(of: JobID(3), to: "app")
-    let report = try store.purge(plan)
+    try store.deliveries.begin(of: JobID(3), to: "app")
+    let report = try store.removal.purge(plan)
     #expect(report.removed == 0 && report.skipped == 2 && report.exchanged == [path])
     #expect(try Files.names(in: "\(folder.path)/files") == ["0", "1", "2"])
     #expect(FileManager.default.fileExists(atPath: "\(folder.path)/moved"))
-    try store.unpinAll(connection: 7)
-    #expect(try store.acknowledgeDelivery(of: JobID(3), fileMoved: true) == .consumed)
-    #expect(try store.purge(plan).removed == 2)
+    try store.files.unpinAll(connection: 7)
+    #expect(try store.deliveries.acknowledge(of: JobID(3), fileMoved: true) == .consumed)
+    #expect(try store.removal.purge(plan).removed == 2)
   }
 
   @Test func theOrderIsTheRules() {
@@ -220,10 +220,10 @@ final class FailingFiles: FileOperations {
     job.partial = Partial(
       stagingName: "known", entity: Entity(finalURL: ""), bootIdentifier: "", device: 0, inode: 0)
     try store.commit([.job(job)])
-    let found = try store.reconcile(staging: ["\(folder.path)/staging", "\(folder.path)/none"])
+    let found = try store.removal.reconcile(staging: ["\(folder.path)/staging", "\(folder.path)/none"])
     #expect(found.orphans.map(\.name) == ["unknown"] && found.missing.map(\.name) == ["0"])
-    #expect(try store.purge(found.orphans).freed == 5)
-    #expect(try store.reconcile(staging: ["\(folder.path)/staging"]) == Reconciliation())
-    #expect(try store.file(of: JobID(1))?.state == .missing)
+    #expect(try store.removal.purge(found.orphans).freed == 5)
+    #expect(try store.removal.reconcile(staging: ["\(folder.path)/staging"]) == Reconciliation())
+    #expect(try store.files.file(of: JobID(1))?.state == .missing)
   }
 }

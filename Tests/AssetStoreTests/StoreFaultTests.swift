@@ -20,10 +20,10 @@ import Testing
   @Test("F-52 a finished file is read on request, and a rotten byte is found wherever it is", arguments: Proof.allCases)
   func rots(proof: Proof) throws {
     let scene = try Scene(proof)
-    #expect(try scene.store.verify(file: scene.file) == (proof == .none ? .unproved : .sound))
+    #expect(try scene.store.files.verify(file: scene.file) == (proof == .none ? .unproved : .sound))
     for offset in [0, 150_000, UInt64(bytes.count - 1)] {
       try scene.rot(at: offset)
-      let verdict = try scene.store.verify(file: scene.file)
+      let verdict = try scene.store.files.verify(file: scene.file)
       if proof == .none {
         #expect(verdict == .unproved, "nobody claims what nobody knows")
       } else {
@@ -36,8 +36,8 @@ import Testing
         try handle.close()
       }
     }
-    #expect(try scene.store.verify(file: scene.file) == (proof == .none ? .unproved : .sound))
-    #expect(try scene.store.files().count == 1, "looking changes nothing")
+    #expect(try scene.store.files.verify(file: scene.file) == (proof == .none ? .unproved : .sound))
+    #expect(try scene.store.files.all().count == 1, "looking changes nothing")
   }
 
   private var bytes: Data { Self.bytes }
@@ -70,7 +70,7 @@ import Testing
       #expect(mkfifo(path, 0o600) == 0)
     case .folderGone: Files.removeTree("\(scene.folder.path)/files")
     }
-    let verdict = try scene.store.verify(file: scene.file)
+    let verdict = try scene.store.files.verify(file: scene.file)
     switch change {
     case .shorter, .longer: if case .damaged = verdict {} else { Issue.record("\(verdict)") }
     case .gone, .folderGone: #expect(verdict == .missing)
@@ -84,52 +84,52 @@ import Testing
     let scene = try Scene()
     for number in 1...4 {
       let files = FailingFiles(.init(number: number, happens: false))
-      #expect(try scene.store.verify(file: scene.file, files: files) == .unreadable(EIO), "operation \(number)")
+      #expect(try scene.store.files.verify(file: scene.file, files: files) == .unreadable(EIO), "operation \(number)")
     }
     let reading = ReadingFiles()
-    #expect(try scene.store.verify(file: scene.file, files: reading) == .sound)
+    #expect(try scene.store.files.verify(file: scene.file, files: reading) == .sound)
     #expect(reading.largest.withLock { $0 } <= 256 << 10 && reading.opened.withLock { $0 } == 1)
-    #expect(throws: StoreError.self) { _ = try scene.store.verify(file: 99) }
+    #expect(throws: StoreError.self) { _ = try scene.store.files.verify(file: 99) }
   }
 
   @Test("F-52 a damaged file is evicted, fetched once again, and told; a second time somebody has to look")
   func evicted() throws {
     let scene = try Scene()
-    try scene.store.setPurgeable(false, file: scene.file)
+    try scene.store.files.setPurgeable(false, file: scene.file)
     try scene.rot(at: 5)
-    let eviction = try scene.store.evict(file: scene.file, because: "its digest is wrong")
+    let eviction = try scene.store.removal.evict(file: scene.file, because: "its digest is wrong")
     #expect(!Files.exists(scene.path))
     var repair = scene.specification
     repair.transferClass = .prefetch
     #expect(eviction.fetchAgain == repair && eviction.file.id == scene.file)
-    #expect(try scene.store.file(of: scene.job)?.state == .purged, "its size says what it costs")
-    let event = try #require(try scene.store.events().last)
+    #expect(try scene.store.files.file(of: scene.job)?.state == .purged, "its size says what it costs")
+    let event = try #require(try scene.store.history.events().last)
     #expect(event.kind == "evicted" && event.app == "app" && event.detail == "its digest is wrong")
-    #expect(throws: StoreError.self) { _ = try scene.store.evict(file: scene.file, because: "") }
+    #expect(throws: StoreError.self) { _ = try scene.store.removal.evict(file: scene.file, because: "") }
 
     let second = try Scene.finish(repair, .sha256, in: scene.store)
     #expect(try scene.store.job(second)?.generation == 2)
-    let file = try #require(try scene.store.file(of: second)).id
-    #expect(try scene.store.verify(file: file) == .sound)
-    #expect(try scene.store.evict(file: file, because: "again").fetchAgain == nil)
-    #expect(try scene.store.events().count == 2)
+    let file = try #require(try scene.store.files.file(of: second)).id
+    #expect(try scene.store.files.verify(file: file) == .sound)
+    #expect(try scene.store.removal.evict(file: file, because: "again").fetchAgain == nil)
+    #expect(try scene.store.history.events().count == 2)
   }
 
   @Test("F-52 what is in use isn't evicted; what lies at its place instead isn't touched") func notEvicted() throws {
     let scene = try Scene()
-    try scene.store.pin(file: scene.file, connection: 1, reason: "lease")
+    try scene.store.files.pin(file: scene.file, connection: 1, reason: "lease")
     #expect(throws: StoreError.wrongState("file \(scene.file) is in use")) {
-      _ = try scene.store.evict(file: scene.file, because: "")
+      _ = try scene.store.removal.evict(file: scene.file, because: "")
     }
-    try scene.store.unpinAll(connection: 1)
-    try scene.store.beginDelivery(of: scene.job, to: "app")
-    #expect(throws: StoreError.self) { _ = try scene.store.evict(file: scene.file, because: "") }
-    _ = try scene.store.acknowledgeDelivery(of: scene.job, fileMoved: true)
+    try scene.store.files.unpinAll(connection: 1)
+    try scene.store.deliveries.begin(of: scene.job, to: "app")
+    #expect(throws: StoreError.self) { _ = try scene.store.removal.evict(file: scene.file, because: "") }
+    _ = try scene.store.deliveries.acknowledge(of: scene.job, fileMoved: true)
     #expect(rename(scene.path, scene.path + "-old") == 0)
     try Data("precious".utf8).write(to: URL(fileURLWithPath: scene.path))
-    #expect(try scene.store.evict(file: scene.file, because: "exchanged").fetchAgain != nil)
+    #expect(try scene.store.removal.evict(file: scene.file, because: "exchanged").fetchAgain != nil)
     #expect(FileManager.default.contents(atPath: scene.path) == Data("precious".utf8))
-    #expect(try scene.store.file(of: scene.job)?.state == .missing)
+    #expect(try scene.store.files.file(of: scene.job)?.state == .missing)
   }
 
   @Test("F-52 a crash at any operation of an eviction is finished at the next start") func interruptedEviction() throws
@@ -141,14 +141,14 @@ import Testing
       for happens in [false, true] {
         var scene = try Scene()
         let files = FailingFiles(.init(number: number, happens: happens))
-        _ = try? scene.store.evict(file: scene.file, because: "rotten", files: files)
+        _ = try? scene.store.removal.evict(file: scene.file, because: "rotten", files: files)
         reached = files.operations >= number
         scene.store = try Self.reopened(scene)
-        _ = try scene.store.replayTombstones()
-        #expect(try scene.store.replayTombstones() == PurgeReport(), "a second time changes nothing")
+        _ = try scene.store.removal.replayTombstones()
+        #expect(try scene.store.removal.replayTombstones() == PurgeReport(), "a second time changes nothing")
         #expect(!Files.exists(scene.path), "operation \(number), \(happens)")
-        #expect(try scene.store.file(of: scene.job)?.state == .purged)
-        #expect(try scene.store.events().count == 1)
+        #expect(try scene.store.files.file(of: scene.job)?.state == .purged)
+        #expect(try scene.store.history.events().count == 1)
       }
     }
     #expect(number > 4)
@@ -165,8 +165,8 @@ import Testing
   @Test("F-53 a file that is open is purged; who has it open reads it to its end") func open() throws {
     let scene = try Scene()
     let reader = try FileHandle(forReadingFrom: URL(fileURLWithPath: scene.path))
-    let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
-    #expect(try scene.store.purge(plan).freed == Int64(Self.bytes.count))
+    let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
+    #expect(try scene.store.removal.purge(plan).freed == Int64(Self.bytes.count))
     #expect(!Files.exists(scene.path))
     #expect(try reader.readToEnd() == Self.bytes)
   }
@@ -178,44 +178,44 @@ import Testing
     ])
   func pinned(kind: String) throws {
     let scene = try Scene()
-    let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
     if kind == "callback" {
-      try scene.store.beginDelivery(of: scene.job, to: "app")
+      try scene.store.deliveries.begin(of: scene.job, to: "app")
     } else {
-      try scene.store.pin(file: scene.file, connection: 7, reason: kind)
+      try scene.store.files.pin(file: scene.file, connection: 7, reason: kind)
     }
-    #expect(try scene.store.purge(plan) == PurgeReport(skipped: 1))
+    #expect(try scene.store.removal.purge(plan) == PurgeReport(skipped: 1))
     #expect(Files.exists(scene.path))
     // The one who held it died: nothing holds it any more.
     if kind == "callback" {
-      #expect(try scene.store.recipientDied(of: scene.job, fileMoved: false) == .again)
+      #expect(try scene.store.deliveries.recipientDied(of: scene.job, fileMoved: false) == .again)
     } else {
-      try scene.store.unpinAll(connection: 7)
+      try scene.store.files.unpinAll(connection: 7)
     }
-    #expect(try scene.store.purge(plan).removed == 1)
+    #expect(try scene.store.removal.purge(plan).removed == 1)
     #expect(!Files.exists(scene.path))
   }
 
   @Test("F-53 a deletion that failed isn't tried again while somebody has the file", arguments: ["pin", "callback"])
   func pinnedAfterAFailure(kind: String) throws {
     let scene = try Scene()
-    let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
     var number = 0
     // At the unlink itself: what comes before it opens and looks.
     repeat {
       number += 1
-    } while try scene.store.purge(plan, files: FailingFiles(.init(number: number, happens: false)))
+    } while try scene.store.removal.purge(plan, files: FailingFiles(.init(number: number, happens: false)))
       .failure == nil
     #expect(Files.exists(scene.path))
     if kind == "pin" {
-      try scene.store.pin(file: scene.file, connection: 7, reason: "lease")
+      try scene.store.files.pin(file: scene.file, connection: 7, reason: "lease")
     } else {
-      try scene.store.beginDelivery(of: scene.job, to: "app")
+      try scene.store.deliveries.begin(of: scene.job, to: "app")
     }
-    #expect(try scene.store.purge([]).skipped == 1)
+    #expect(try scene.store.removal.purge([]).skipped == 1)
     #expect(Files.exists(scene.path))
-    #expect(try scene.store.files().count == 1)
-    #expect(try scene.store.purge([]) == PurgeReport(), "it is forgotten")
+    #expect(try scene.store.files.all().count == 1)
+    #expect(try scene.store.removal.purge([]) == PurgeReport(), "it is forgotten")
   }
 
   @Test("F-53 a file is pinned at every operation of its deletion: it is there, or the pin is refused") func racing()
@@ -223,15 +223,15 @@ import Testing
   {
     for number in 1...8 {
       let scene = try Scene()
-      let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+      let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
       let refused = Mutex(false)
       let (store, file) = (scene.store, scene.file)
       let files = FailingFiles(before: number) {
-        do { try store.pin(file: file, connection: 7, reason: "lease") } catch {
+        do { try store.files.pin(file: file, connection: 7, reason: "lease") } catch {
           refused.withLock { $0 = true }
         }
       }
-      let report = try scene.store.purge(plan, files: files)
+      let report = try scene.store.removal.purge(plan, files: files)
       if files.operations < number { break }
       #expect(refused.withLock { $0 } == (report.removed == 1), "operation \(number)")
       #expect(Files.exists(scene.path) == (report.removed == 0))
@@ -242,11 +242,11 @@ import Testing
     throws
   {
     var scene = try Scene()
-    try scene.store.pin(file: scene.file, connection: 7, reason: "lease")
+    try scene.store.files.pin(file: scene.file, connection: 7, reason: "lease")
     scene.store = try Self.reopened(scene)
-    let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
     #expect(plan.count == 1 && !plan[0].isPinned)
-    #expect(try scene.store.purge(plan).removed == 1)
+    #expect(try scene.store.removal.purge(plan).removed == 1)
   }
 
   @Test("F-53 a directory that can't be opened doesn't keep the files of the others") func oneOfMany() throws {
@@ -254,29 +254,29 @@ import Testing
     let other = "\(scene.folder.path)/other"
     mkdir(other, 0o700)
     try Scene.finish(Scene.specification(.none, name: "second", in: other), .none, in: scene.store)
-    var plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    var plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
     // The directory of the first is another thing now.
     #expect(rename("\(scene.folder.path)/files", "\(scene.folder.path)/away") == 0)
     #expect(symlink("\(scene.folder.path)/away", "\(scene.folder.path)/files") == 0)
     plan.sort { $0.name < $1.name }
-    #expect(try scene.store.purge(plan).removed == 1)
+    #expect(try scene.store.removal.purge(plan).removed == 1)
     #expect(!Files.exists("\(other)/second"))
     #expect(Files.exists("\(scene.folder.path)/away/file"), "nobody follows a link")
-    #expect(try scene.store.file(of: scene.job)?.state == .missing)
+    #expect(try scene.store.files.file(of: scene.job)?.state == .missing)
   }
 
   @Test("F-53 a file that can't be deleted keeps no other, and is tried again") func stuck() throws {
     let scene = try Scene()
     let directory = "\(scene.folder.path)/files"
     try Scene.finish(Scene.specification(.none, name: "second", in: directory), .none, in: scene.store)
-    let plan = try scene.store.files().sorted { $0.id < $1.id }.map { PurgeCandidate($0, appIsLaunchable: false) }
-    let first = try scene.store.purge([plan[0]], files: FailingFiles(.init(number: 1, happens: false)))
+    let plan = try scene.store.files.all().sorted { $0.id < $1.id }.map { PurgeCandidate($0, appIsLaunchable: false) }
+    let first = try scene.store.removal.purge([plan[0]], files: FailingFiles(.init(number: 1, happens: false)))
     #expect(first.failure?.code == EIO && first.removed == 0 && Files.exists(scene.path))
-    let eviction = try scene.store.evict(
+    let eviction = try scene.store.removal.evict(
       file: try #require(plan[1].file), because: "rotten", files: FailingFiles(.init(number: 1, happens: false)))
     #expect(
       eviction.fetchAgain != nil && !Files.exists("\(directory)/second"), "it is fetched again whatever another does")
-    let last = try scene.store.replayTombstones()
+    let last = try scene.store.removal.replayTombstones()
     #expect(last == PurgeReport(freed: Int64(Self.bytes.count), removed: 1) && !Files.exists(scene.path))
   }
 
@@ -285,7 +285,7 @@ import Testing
     let staging = "\(scene.folder.path)/staging"
     mkdir(staging, 0o700)
     try Self.bytes.write(to: URL(fileURLWithPath: "\(staging)/partial"))
-    let orphans = try scene.store.reconcile(staging: [staging]).orphans
+    let orphans = try scene.store.removal.reconcile(staging: [staging]).orphans
     #expect(orphans.map(\.name) == ["partial"])
     let id = try #require(
       try scene.store.add(
@@ -294,11 +294,11 @@ import Testing
     var job = try #require(try scene.store.job(id))
     job.partial = Partial(stagingName: "partial", entity: Entity(finalURL: ""), bootIdentifier: "", device: 0, inode: 0)
     try scene.store.commit([.job(job)])
-    #expect(try scene.store.purge(orphans) == PurgeReport(skipped: 1))
+    #expect(try scene.store.removal.purge(orphans) == PurgeReport(skipped: 1))
     #expect(Files.exists("\(staging)/partial"))
     job.state = .cancelled
     try scene.store.commit([.job(job)])
-    #expect(try scene.store.purge(orphans).removed == 1)
+    #expect(try scene.store.removal.purge(orphans).removed == 1)
   }
 
   // MARK: F-54
@@ -312,18 +312,19 @@ import Testing
     let kept = try Scene.finish(
       Scene.specification(.sha256, app: "other", name: "kept", in: directory), .sha256, in: scene.store)
     let inUse = try Scene.finish(Scene.specification(.sha256, name: "used", in: directory), .sha256, in: scene.store)
-    try scene.store.setPurgeable(false, file: scene.file)
-    try scene.store.beginDelivery(of: inUse, to: "app")
+    try scene.store.files.setPurgeable(false, file: scene.file)
+    try scene.store.deliveries.begin(of: inUse, to: "app")
     #expect(
-      try scene.store.uninstall(app: "app") == PurgeReport(freed: Int64(Self.bytes.count), removed: 1, skipped: 1))
+      try scene.store.removal.uninstall(app: "app")
+        == PurgeReport(freed: Int64(Self.bytes.count), removed: 1, skipped: 1))
     #expect(try Files.names(in: directory) == ["kept", "used"])
-    #expect(try scene.store.deliveries().map(\.job) == [kept, inUse])
+    #expect(try scene.store.deliveries.pending().map(\.job) == [kept, inUse])
     // Its process is gone now.
-    _ = try scene.store.recipientDied(of: inUse, fileMoved: false)
-    #expect(try scene.store.uninstall(app: "app").removed == 1)
-    #expect(try scene.store.uninstall(app: "app") == PurgeReport(), "a second time changes nothing")
+    _ = try scene.store.deliveries.recipientDied(of: inUse, fileMoved: false)
+    #expect(try scene.store.removal.uninstall(app: "app").removed == 1)
+    #expect(try scene.store.removal.uninstall(app: "app") == PurgeReport(), "a second time changes nothing")
     #expect(try Files.names(in: directory) == ["kept"])
-    #expect(try scene.store.deliveries().map(\.job) == [kept])
+    #expect(try scene.store.deliveries.pending().map(\.job) == [kept])
   }
 
   @Test("F-54 a crash at any operation of an uninstallation is finished at the next start") func interruptedUninstall()
@@ -338,12 +339,12 @@ import Testing
         try Scene.finish(
           Scene.specification(.none, name: "second", in: "\(scene.folder.path)/files"), .none, in: scene.store)
         let files = FailingFiles(.init(number: number, happens: happens))
-        _ = try? scene.store.uninstall(app: "app", files: files)
+        _ = try? scene.store.removal.uninstall(app: "app", files: files)
         reached = files.operations >= number
         scene.store = try Self.reopened(scene)
-        _ = try scene.store.replayTombstones()
+        _ = try scene.store.removal.replayTombstones()
         #expect(try Files.names(in: "\(scene.folder.path)/files").isEmpty, "operation \(number), \(happens)")
-        #expect(try scene.store.files().isEmpty && scene.store.deliveries().isEmpty)
+        #expect(try scene.store.files.all().isEmpty && scene.store.deliveries.pending().isEmpty)
       }
     }
     #expect(number > 8)
@@ -357,15 +358,15 @@ import Testing
     var wanted = scene.specification
     wanted.identifier = "of the next version"
     wanted.url = "https://b.example/elsewhere"
-    #expect(try scene.store.keptFile(for: wanted)?.id == scene.file)
+    #expect(try scene.store.files.keptFile(for: wanted)?.id == scene.file)
     var other = wanted
     other.app = "another app"
-    #expect(try scene.store.keptFile(for: other) == nil, "no oracle for what others have")
+    #expect(try scene.store.files.keptFile(for: other) == nil, "no oracle for what others have")
     var unproved = wanted
     (unproved.digest, unproved.chunks) = (nil, nil)
-    #expect(try scene.store.keptFile(for: unproved) == nil)
+    #expect(try scene.store.files.keptFile(for: unproved) == nil)
     try scene.rot(at: 77)
-    #expect(try scene.store.keptFile(for: wanted) == nil, "its row says so, its bytes don't")
+    #expect(try scene.store.files.keptFile(for: wanted) == nil, "its row says so, its bytes don't")
   }
 
   @Test("F-54 a volume that is unmounted and comes back: its files are missing, and then they aren't") func unmounted()
@@ -374,18 +375,18 @@ import Testing
     let scene = try Scene()
     let directory = "\(scene.folder.path)/files"
     #expect(rename(directory, directory + "-away") == 0)
-    #expect(try scene.store.reconcile(staging: ["\(directory)/.outrider"]).missing.map(\.id) == [scene.file])
-    #expect(try scene.store.files().isEmpty)
-    #expect(try scene.store.reconcile(staging: []) == Reconciliation(), "told once")
+    #expect(try scene.store.removal.reconcile(staging: ["\(directory)/.outrider"]).missing.map(\.id) == [scene.file])
+    #expect(try scene.store.files.all().isEmpty)
+    #expect(try scene.store.removal.reconcile(staging: []) == Reconciliation(), "told once")
     #expect(rename(directory + "-away", directory) == 0)
-    #expect(try scene.store.reconcile(staging: []).returned.map(\.id) == [scene.file])
-    #expect(try scene.store.files().map(\.id) == [scene.file])
+    #expect(try scene.store.removal.reconcile(staging: []).returned.map(\.id) == [scene.file])
+    #expect(try scene.store.files.all().map(\.id) == [scene.file])
     // Purged while it is away: not taken for deleted.
-    let plan = try scene.store.files().map { PurgeCandidate($0, appIsLaunchable: false) }
+    let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
     #expect(rename(directory, directory + "-away") == 0)
-    #expect(try scene.store.purge(plan).removed == 0)
+    #expect(try scene.store.removal.purge(plan).removed == 0)
     #expect(rename(directory + "-away", directory) == 0)
-    #expect(try scene.store.reconcile(staging: []).returned.map(\.id) == [scene.file])
+    #expect(try scene.store.removal.reconcile(staging: []).returned.map(\.id) == [scene.file])
   }
 }
 

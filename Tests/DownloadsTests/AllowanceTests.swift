@@ -23,7 +23,7 @@ import Testing
     reply: @escaping @Sendable (RecordedRequest, Int) -> Reply? = { _, _ in nil }
   ) throws -> (Folder, Origin, Harness, DownloadSpecification) {
     let folder = try Folder()
-    try folder.store.setBudget("app", allows: bytes)
+    try folder.store.budgets.set("app", allows: bytes)
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(Trial.content)
       $0.handler = reply
@@ -42,7 +42,7 @@ import Testing
     defer { origin.stop() }
     #expect(try await harness.fetch(specification).isFinished)
     await harness.engine.close()
-    let budget = try #require(try folder.store.budget("app"))
+    let budget = try #require(try folder.store.budgets.budget("app"))
     #expect(budget.reserved == 0)
     #expect(budget.charged > Self.size && budget.charged < Self.size + 4096, "the body and the head: \(budget.charged)")
   }
@@ -70,7 +70,7 @@ import Testing
       if case .failed(_, let failure) = event { throw Unexpected("\(failure)") }
     }
     await harness.engine.close()
-    let (budget, surplus) = (try #require(try folder.store.budget("app")), Int64(64 << 10))
+    let (budget, surplus) = (try #require(try folder.store.budgets.budget("app")), Int64(64 << 10))
     #expect(budget.reserved == 0 && origin.requests.count == 2)
     #expect(budget.charged > Self.size + surplus && budget.charged < Self.size + surplus + 4096, "\(budget.charged)")
   }
@@ -94,16 +94,16 @@ import Testing
     #expect(
       explanation?.code == .allowance && explanation?.data["budget"] == "app", "\(String(describing: explanation))")
     #expect((explanation?.data["missing"].flatMap { Int64($0) } ?? 0) > 0)
-    let before = try #require(try folder.store.budget("app"))
+    let before = try #require(try folder.store.budgets.budget("app"))
     #expect(before.charged <= 2 << 20, "never beyond: \(before)")
     #expect(try folder.store.job(id)?.history.fruitlessAttempts == 0, "no attempt failed")
-    try folder.store.setBudget("app", allows: 8 << 20)
+    try folder.store.budgets.set("app", allows: 8 << 20)
     harness.engine.allowancesChanged()
     #expect(try await harness.end(of: id, in: events).isFinished)
     await harness.engine.close()
     #expect(harness.contents() == Data(Trial.content.bytes(in: 0..<Trial.size)))
     #expect(origin.requests.last?.header("Range") != nil, "what was there was kept")
-    #expect(try folder.store.budget("app")?.reserved == 0)
+    #expect(try folder.store.budgets.budget("app")?.reserved == 0)
   }
 
   @Test("F-66 a retry from the first byte needs more than was reserved") func retry() async throws {
@@ -131,7 +131,7 @@ import Testing
     harness.engine.cancel(id)
     #expect(try await harness.end(of: id, in: events) == .cancelled)
     await harness.engine.close()
-    let budget = try #require(try folder.store.budget("app"))
+    let budget = try #require(try folder.store.budgets.budget("app"))
     #expect(budget.reserved == 0, "the rest came back")
     #expect(budget.charged <= Self.size, "\(budget)")
   }

@@ -173,7 +173,7 @@ import Testing
     let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
     #expect(try await bench.harness.end(of: id, in: events).reason == .refused)
     #expect(try bench.store.job(id)?.leftover != nil)
-    try bench.store.forgetSettled(app: "app", keeping: 0)
+    try bench.store.retention.forgetSettled(app: "app", keeping: 0)
     #expect(try bench.store.job(id) != nil)
     bench.harness.engine.cancel(id)
     try await until { bench.harness.staged.isEmpty }

@@ -36,7 +36,7 @@ import Testing
     #expect(end.failure?.detail.contains("2097152 bytes") == true, "\(end)")
     #expect(bench.harness.staged.count == 1)
     // As long as nobody goes on with them, they aren't forgotten.
-    try bench.store.forgetSettled(app: "app", keeping: 0)
+    try bench.store.retention.forgetSettled(app: "app", keeping: 0)
     var other = specification
     other.url += "?signature=2"
     events = bench.harness.engine.events

@@ -77,7 +77,7 @@ final class ActionExecutor {
     case .resumeTransfer(let app, let download): orders.resume(app, download)
     case .cancelTransfer(let app, let download): orders.cancel(app, download)
     case .setBudget(let app, let budget, let allowed):
-      try? store.setBudget(TransferPlan.name(of: budget, app), allows: allowed)
+      try? store.budgets.set(TransferPlan.name(of: budget, app), allows: allowed)
       transfers.engine.allowancesChanged()
     case .startContentRun(let app, let run, let generation, let request, let version):
       runs.start(app, run, generation: generation, request: request, version: version)
@@ -112,11 +112,13 @@ final class ActionExecutor {
 
   private func remove(_ app: String) async {
     runs.endAll(of: app)
-    for budget in Restrictions.Budget.allCases { try? store.setBudget(TransferPlan.name(of: budget, app), allows: nil) }
+    for budget in Restrictions.Budget.allCases {
+      try? store.budgets.set(TransferPlan.name(of: budget, app), allows: nil)
+    }
     files.deleteAll(of: app)
     await catalog.remove(app)
     // What is still being cancelled stays until the next removal; an installation knows its own by name.
-    _ = try? store.forgetSettled(app: app, keeping: 0)
+    _ = try? store.retention.forgetSettled(app: app, keeping: 0)
     decider.process(.app(app, .lifecycle(.removed)))
     simulations.end(app)
     clients.publish(.appRemoved(identifier: app), of: app)

@@ -124,10 +124,10 @@ final class Decider {
 
   /// Writes down a download that changed without an action.
   func write(_ download: ScheduledDownload, of app: String) throws {
-    try store.commit([journal.scheduled(app, download)])
+    try store.service.commit([journal.scheduled(app, download)])
   }
 
-  func write(_ run: RunSummary) throws { try store.commit([try journal.wake(run)]) }
+  func write(_ run: RunSummary) throws { try store.service.commit([try journal.wake(run)]) }
 
   private func changes(for actions: [Action]) -> [ServiceChange] {
     var changes: [ServiceChange] = []

@@ -87,7 +87,7 @@ struct ServiceJournal {
     var progress: Progress?
     var hasState = false
     var parts: [String: [String: [UInt8]]] = [:]
-    for machine in try store.machines() {
+    for machine in try store.service.machines() {
       if machine.app.isEmpty {
         hasState = true
         // Both were one before, under the name `own`.
@@ -100,7 +100,7 @@ struct ServiceJournal {
     var downloads: [String: [String: ScheduledDownload]] = [:]
     var names = SharedNames()
     var unreadable: [String] = []
-    try store.forEachScheduled { app, unique, row in
+    try store.service.forEachScheduled { app, unique, row in
       guard let download = ScheduledDownload(row: row, &names) else {
         unreadable.append("download \(unique) of \(app)")
         return
@@ -113,7 +113,7 @@ struct ServiceJournal {
     }
     var apps: [String: AppMachines] = [:]
     var deliveries: [String: [String: [UInt8]]] = [:]
-    for row in try store.pendingDeliveries() { deliveries[row.app, default: [:]][row.identifier] = row.state }
+    for row in try store.service.pendingDeliveries() { deliveries[row.app, default: [:]][row.identifier] = row.state }
     let identifiers = Array(parts.keys)
     // On all cores: of many apps it takes as long as the rest of the start.
     let read = Mutex<[Int: Result<AppMachines, any Error>]>([:])
@@ -195,7 +195,7 @@ struct ServiceJournal {
     if own != writtenOwn { changes.append(.machine(app: "", name: "own", state: try bytes(own))) }
     let progress = Progress(clock: clock, lastOccurrence: core.lastOccurrence)
     changes.append(.machine(app: "", name: "progress", state: try bytes(progress)))
-    try store.commit(changes + further)
+    try store.service.commit(changes + further)
     writtenOwn = own
     for app in apps { written[app] = core.apps[app]?.withoutDownloads }
   }
@@ -244,7 +244,7 @@ struct ServiceJournal {
   func wake(_ run: RunSummary) throws -> ServiceChange { .wake(id: run.id, app: run.app, value: try bytes(run)) }
 
   static func wakes(in store: AssetStore, of app: String?, last count: Int) -> [RunSummary] {
-    ((try? store.wakes(of: app, last: count)) ?? []).compactMap {
+    ((try? store.service.wakes(of: app, last: count)) ?? []).compactMap {
       try? JSONDecoder().decode(RunSummary.self, from: Data($0))
     }
   }

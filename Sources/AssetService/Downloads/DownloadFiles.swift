@@ -40,7 +40,7 @@ final class DownloadFiles {
     unlink(plan.path(of: value))
     endDelivery(app, unique)
     downloads[app]?[unique] = nil
-    try? store.commit([ServiceChange.scheduled(app: app, identifier: unique, value: nil)])
+    try? store.service.commit([ServiceChange.scheduled(app: app, identifier: unique, value: nil)])
   }
 
   /// The manifests that no content request reads any more.
@@ -70,7 +70,7 @@ final class DownloadFiles {
 
   /// Nobody is told any more of what the engine has of it.
   func acknowledge(_ app: String, _ unique: String) {
-    do { try store.acknowledgeDeliveries(app: app, identifier: unique) } catch {
+    do { try store.deliveries.acknowledge(app: app, identifier: unique) } catch {
       logger.error("the delivery of \(unique) can't be ended: \(error)", metadata: ["app": "\(app)"])
     }
   }
@@ -116,7 +116,7 @@ final class DownloadFiles {
   func forgetUnscheduled(before oldest: Int64) async {
     for app in decider.core.apps.keys.sorted() where !decider.isClosed {
       do {
-        try store.forgetUnscheduled(app: app, keeping: JournalBounds.keptPerApp, before: oldest)
+        try store.retention.forgetUnscheduled(app: app, keeping: JournalBounds.keptPerApp, before: oldest)
       } catch {
         logger.error("what is over can't be forgotten: \(error)", metadata: ["app": "\(app)"])
       }

@@ -44,13 +44,13 @@ final class TransferEvents {
       }
     }
     do {
-      let open = try await Task.detached { [store] in try store.endUnscheduled() }.value
+      let open = try await Task.detached { [store] in try store.deliveries.endUnscheduled() }.value
       for job in open { transfers.engine.cancel(job) }
     } catch {
       logger.error("what is left of downloads that nobody has can't be ended: \(error)")
     }
     // One question to the journal: there may be 100,000 that go on.
-    for (app, unique) in (try? store.settledScheduled()) ?? [] {
+    for (app, unique) in (try? store.service.settledScheduled()) ?? [] {
       guard downloads[app]?[unique]?.entry?.isKnownToEngine == true,
         let record = transfers.record(.init(app: app, download: unique)), record.state.isTerminal
       else { continue }

@@ -35,7 +35,9 @@ enum OperatorLists {
     in store: AssetStore, of app: String?, last count: Int
   ) -> Result<[LogLine], ServiceFailure> {
     do {
-      let events = try store.events(last: app == nil ? count : maxElements).filter { app == nil || $0.app == app }
+      let events = try store.history.events(last: app == nil ? count : maxElements).filter {
+        app == nil || $0.app == app
+      }
       return .success(
         events.suffix(count).map {
           LogLine(

@@ -28,7 +28,7 @@ final class ServiceNews {
   }
 
   func log(_ app: String?, _ event: String, _ detail: String) {
-    try? store.record(show(app, event, detail))
+    try? store.history.record(show(app, event, detail))
   }
 
   /// The same for what is written down with the next event: there may be many of these.

@@ -141,7 +141,7 @@ struct FetchDownloads {
     for record in records {
       if case .failed = record.state { try LeftoverFile.remove(record) }
     }
-    let forgotten = try store.forget(records.map(\.id), app: FetchPlan.app)
+    let forgotten = try store.retention.forget(records.map(\.id), app: FetchPlan.app)
     try store.close()
     try Self.tell(forgotten, "forgotten", isJSON)
   }

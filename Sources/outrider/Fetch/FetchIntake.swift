@@ -148,7 +148,7 @@ struct FetchIntake {
       }
     }
     // Nobody uses a file through this journal: what stands there as its last use is when it was finished.
-    for (index, record) in timeless { check(index, record, finished: try store.file(of: record.id)?.lastUse) }
+    for (index, record) in timeless { check(index, record, finished: try store.files.file(of: record.id)?.lastUse) }
     return found
   }
 
@@ -170,7 +170,7 @@ struct FetchIntake {
   /// Which file each was begun to replace: who goes on with it after an interruption has no other record of it.
   private func remember(_ results: Zip2Sequence<ArraySlice<Int>, [AddResult]>, _ replaced: [Int: FileVersion]) throws {
     let wall = clock.wall
-    try store.record(
+    try store.history.record(
       results.compactMap { index, result in
         guard let version = replaced[index], let id = result.job else { return nil }
         return FetchMemory.replaces(id, version, at: wall)

@@ -17,7 +17,7 @@ struct FetchMemory {
 
   private enum Kind: String { case published, named, replaces }
 
-  init(_ store: AssetStore) throws { self.init(try store.events(last: Self.maxEvents)) }
+  init(_ store: AssetStore) throws { self.init(try store.history.events(last: Self.maxEvents)) }
 
   init(_ events: [StoredEvent]) {
     for event in events {

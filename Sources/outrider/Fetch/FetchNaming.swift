@@ -30,7 +30,7 @@ struct FetchNaming {
     guard !own.utf8.elementsEqual(name.utf8) else { return (file, nil) }
     do {
       // Before: who is killed in between finds the file under one of the two.
-      try store.record([FetchMemory.named(id, name, at: wall)])
+      try store.history.record([FetchMemory.named(id, name, at: wall)])
       try Self.rename(own, to: name, in: directory, replaces: replaces)
       var file = file
       file.path = "\(directory)/\(name)"

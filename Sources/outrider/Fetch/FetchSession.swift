@@ -100,7 +100,7 @@ final class FetchSession: Sendable {
     begun.staging?.end()
     let wall = SystemClock().wall
     // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
-    _ = try? store.forgetSettled(
+    _ = try? store.retention.forgetSettled(
       app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs,
       recording: published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
     try? store.close()

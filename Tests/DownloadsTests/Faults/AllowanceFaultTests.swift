@@ -22,7 +22,7 @@ import Testing
   ) throws -> Bench {
     let bench = try Bench(clock: clock, reply: reply)
     bench.origin.set(manifestPath, Resource(manifest))
-    try bench.store.setBudget("app", allows: bytes)
+    try bench.store.budgets.set("app", allows: bytes)
     return bench
   }
 
@@ -47,16 +47,16 @@ import Testing
     #expect(results[1] == .allowance(missing: 200), "not a byte of the manifest's part is for others")
     let id = try #require(results[2].job)
     #expect(try await bench.harness.end(of: id, in: events).isFinished)
-    let budget = try #require(try bench.store.budget("app"))
+    let budget = try #require(try bench.store.budgets.budget("app"))
     #expect(budget.manifestCharged > 100_000 && budget.manifestCharged < 110_000, "body and head: \(budget)")
     // The allowance is gone altogether: the next manifest comes nevertheless.
-    try bench.store.setBudget("app", allows: 0)
+    try bench.store.budgets.set("app", allows: 0)
     let later = bench.harness.engine.events
     let second = try #require(try await bench.harness.engine.add([Self.manifest(bench, "second")])[0].job)
     #expect(try await bench.harness.end(of: second, in: later).isFinished)
     #expect(bench.harness.contents("second") == Data(Self.manifest.bytes))
     try await bench.close()
-    #expect(try bench.store.budget("app")?.manifestReserved == 0)
+    #expect(try bench.store.budgets.budget("app")?.manifestReserved == 0)
   }
 
   @Test("F-66 a manifest that is larger than its part waits where nothing else is left") func largeManifest()
@@ -67,8 +67,8 @@ import Testing
     let id = try #require(
       try await bench.harness.engine.add([Self.manifest(bench, path: Trial.path)])[0].job)
     #expect(try await events.waiting(id).code == .allowance)
-    #expect(try #require(try bench.store.budget("app")).manifestCharged <= 1 << 20)
-    try bench.store.setBudget("app", allows: 8 << 20)
+    #expect(try #require(try bench.store.budgets.budget("app")).manifestCharged <= 1 << 20)
+    try bench.store.budgets.set("app", allows: 8 << 20)
     bench.harness.engine.allowancesChanged()
     #expect(try await bench.harness.end(of: id, in: events).isFinished)
     #expect(bench.harness.contents("manifest") == Trial.bytes)
@@ -91,7 +91,7 @@ import Testing
     let id = try #require(try await bench.harness.engine.add([specification])[0].job)
     #expect(try await bench.harness.end(of: id, in: events).isFinished)
     try await bench.close()
-    let budget = try #require(try bench.store.budget("app"))
+    let budget = try #require(try bench.store.budgets.budget("app"))
     #expect(budget.charged >= Int64(Trial.size) + 50_000 && budget.reserved == 0, "\(budget)")
   }
 
@@ -112,11 +112,11 @@ import Testing
       #expect(await bench.origin.requests(count: 2, within: .seconds(60)).count == 2)
     }
     try await bench.close()
-    let charged = try #require(try bench.store.budget("app")).charged
+    let charged = try #require(try bench.store.budgets.budget("app")).charged
     #expect(charged >= (inBody ? 2 << 20 : 50_000), "\(charged)")
     try bench.store.close()
     let again = try AssetStore(opening: bench.state)
-    #expect(try again.budget("app")?.charged == charged)
+    #expect(try again.budgets.budget("app")?.charged == charged)
     #expect(try again.job(id)?.receivedBytes == charged)
     try again.close()
   }

@@ -58,7 +58,7 @@ import Testing
     try await bench.close()
     #expect(bench.origin.requests.count == 1, "never two writers")
     #expect(bench.harness.contents() == Trial.bytes)
-    #expect(try bench.store.deliveries().count == 1)
+    #expect(try bench.store.deliveries.pending().count == 1)
   }
 
   @Test("F-56 twice in one set, while it runs, more urgently, and with another URL") func again() async throws {
@@ -143,7 +143,7 @@ import Testing
   func impossible(number: Int64) async throws {
     let bench = try Bench(options: { $0.freeSpace = FreeSpacePolicy(minimum: 1 << 20, percent: 1) })
     let events = bench.harness.engine.events
-    try bench.store.setBudget("app", allows: .max)
+    try bench.store.budgets.set("app", allows: .max)
     let (good, size, exact, urgent) = (
       bench.specification("good"), bench.specification("size"), bench.specification("exact"),
       bench.specification("urgent")
@@ -164,7 +164,7 @@ import Testing
     }
     let id = try #require(results[3].job, "the others aren't harmed")
     #expect(try await bench.harness.end(of: id, in: events).isFinished)
-    #expect(try bench.store.budget("app")?.reserved == 0)
+    #expect(try bench.store.budgets.budget("app")?.reserved == 0)
     try await bench.close()
   }
 
@@ -174,7 +174,7 @@ import Testing
     let bench = try Bench(
       files: files, options: { $0.freeSpace = FreeSpacePolicy() },
       reply: { _, _ in .with { $0.timing.beforeStatus = .seconds(3600) } })
-    try bench.store.setBudget("app", allows: .max)
+    try bench.store.budgets.set("app", allows: .max)
     let results = try await bench.harness.engine.add(
       (0..<1000).map { number in
         var specification = bench.specification("\(number)", .foreground)
@@ -188,10 +188,10 @@ import Testing
     #expect(await bench.origin.requests(count: 2, within: .seconds(60)).count >= 2)
     for result in results.compactMap(\.job) { #expect(await bench.harness.engine.explain(result) != nil) }
     // A budget that comes later sums up what was reserved before.
-    try bench.store.setBudget("unknown", allows: .max)
-    #expect(try bench.store.budget("unknown")?.reserved == 500 * DownloadSpecification.largestSize)
+    try bench.store.budgets.set("unknown", allows: .max)
+    #expect(try bench.store.budgets.budget("unknown")?.reserved == 500 * DownloadSpecification.largestSize)
     let device = try Files.identity(of: bench.harness.folder).device
-    #expect(try bench.store.diskReservation(device: device).bytes == 1000 * DownloadSpecification.largestSize)
+    #expect(try bench.store.disk.reservation(device: device).bytes == 1000 * DownloadSpecification.largestSize)
     try await bench.close()
   }
 

@@ -55,9 +55,9 @@ import Testing
     #expect(bench.harness.contents("other") == Trial.bytes, "another app isn't harmed")
     #expect(bench.harness.staged.isEmpty)
     #expect(try Files.names(in: bench.harness.folder) == [".outrider", "other"])
-    #expect(try bench.store.deliveries().map(\.job) == [ids[4]], "nobody is told who isn't there")
+    #expect(try bench.store.deliveries.pending().map(\.job) == [ids[4]], "nobody is told who isn't there")
     let device = try Files.identity(of: bench.harness.folder).device
-    #expect(try bench.store.diskReservation(device: device) == DiskReservation(), "reservations came back")
+    #expect(try bench.store.disk.reservation(device: device) == DiskReservation(), "reservations came back")
   }
 
   @Test("F-54 an app is removed at the moment at which it adds something") func removedWhileAdding() async throws {

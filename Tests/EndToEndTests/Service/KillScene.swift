@@ -233,7 +233,7 @@ final class KillScene: @unchecked Sendable {
     _ = try world.terminate()
     let store = try AssetStore(opening: world.paths.store)
     defer { try? store.close() }
-    let deliveries = try store.deliveries()
+    let deliveries = try store.deliveries.pending()
     var open = 0
     try store.forEachOpenJob { _ in open += 1 }
     guard deliveries.isEmpty, open == 0 else {

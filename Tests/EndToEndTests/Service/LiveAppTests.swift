@@ -35,7 +35,7 @@ import Testing
     _ = try world.terminate()
     let store = try AssetStore(opening: world.paths.store)
     defer { try? store.close() }
-    return try store.deliveries().count
+    return try store.deliveries.pending().count
   }
 
   @Test("The service is killed and restarted under an app: its downloads go on, and it is told of each once (B37)")

@@ -45,10 +45,12 @@ package struct ExtensionRun: Sendable, Equatable {
 }
 
 /// What is remembered for `explain` and for budgets of time: of each the newest, so that none grows without end.
-extension AssetStore {
+package struct HistoryRecords: Sendable {
+  let database: StoreDatabase
+
   /// Oldest first.
   package func attempts(of job: JobID) throws(StoreError) -> [Attempt] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query(
         "SELECT wall, duration, bytes, status, outcome FROM attempts WHERE job = ? ORDER BY id"
       ).bind(job.number)
@@ -70,8 +72,8 @@ extension AssetStore {
   package func record(_ events: [StoredEvent]) throws(StoreError) {
     if events.isEmpty { return }
     for event in events { try ColumnLimits.check(event) }
-    let kept = options.keptEvents
-    try write { try Self.insert(events, keeping: kept, $0) }
+    let kept = database.options.keptEvents
+    try database.write { try Self.insert(events, keeping: kept, $0) }
   }
 
   static func insert(_ events: [StoredEvent], keeping kept: Int, _ database: Database) throws {
@@ -87,7 +89,7 @@ extension AssetStore {
 
   /// The newest, oldest of them first.
   package func events(last count: Int = 100) throws(StoreError) -> [StoredEvent] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query("SELECT wall, app, job, kind, detail FROM events ORDER BY id DESC LIMIT ?").bind(
         count)
       var all: [StoredEvent] = []
@@ -98,7 +100,7 @@ extension AssetStore {
 
   /// The newest one that is about a job.
   package func lastEvent(of job: JobID) throws(StoreError) -> StoredEvent? {
-    try read { database in
+    try database.read { database in
       let row = try database.query(
         "SELECT wall, app, job, kind, detail FROM events WHERE job = ? ORDER BY id DESC LIMIT 1"
       ).bind(job.number)
@@ -116,9 +118,9 @@ extension AssetStore {
     try ColumnLimits.check("app", run.app, ColumnLimits.name)
     try ColumnLimits.check("request", run.request, 64)
     try ColumnLimits.check("outcome", run.outcome, 64)
-    let kept = options.keptRuns
+    let kept = database.options.keptRuns
     let app = Array(run.app.utf8)
-    try write { database in
+    try database.write { database in
       try database.query(
         "INSERT INTO runs (app, wall, request, outcome, duration, cpu, memory, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
       ).bind(app).bind(run.wall).bind(run.request).bind(run.outcome).bind(run.duration).bind(run.cpu).bind(run.memory)
@@ -131,7 +133,7 @@ extension AssetStore {
 
   /// Oldest first.
   package func runs(of app: String) throws(StoreError) -> [ExtensionRun] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query(
         "SELECT wall, request, outcome, duration, cpu, memory, detail FROM runs WHERE app = ? ORDER BY id"
       ).bind(Array(app.utf8))

@@ -9,7 +9,7 @@ package struct Eviction: Sendable, Equatable {
   package var fetchAgain: DownloadSpecification?
 }
 
-extension AssetStore {
+extension FileRemoval {
   static let evicted = "evicted"
 
   /// Gives a damaged file up, the way a purge does: a row says so, the file goes, then the row. It needn't carry the mark of
@@ -17,9 +17,9 @@ extension AssetStore {
   package func evict(
     file id: Int64, because reason: String, files: any FileOperations = SystemFiles()
   ) throws(StoreError) -> Eviction {
-    let wall = options.wallClock()
-    let kept = Int64(options.keptEvents)
-    let eviction: Eviction = try write { database in
+    let wall = database.options.wallClock()
+    let kept = Int64(database.options.keptEvents)
+    let eviction: Eviction = try database.write { database in
       guard let file = try FileRow.all(database, "WHERE id = \(id) AND state = 0").first else {
         throw StoreError.wrongState("file \(id) isn't there")
       }
@@ -39,12 +39,7 @@ extension AssetStore {
   }
 
   static func isInUse(_ file: Int64, _ database: Database) throws -> Bool {
-    try database.query(
-      """
-      SELECT 1 FROM files WHERE id = ? AND (EXISTS (SELECT 1 FROM pins WHERE file = files.id)
-        OR EXISTS (SELECT 1 FROM deliveries WHERE job = files.job AND begun = 1 AND acknowledged = 0))
-      """
-    ).bind(file).step()
+    try database.query("SELECT 1 FROM files WHERE id = ? AND \(isInUse)").bind(file).step()
   }
 
   /// The same download as a repair, unless one of that name was evicted before: bytes that rot again rot somewhere else.
@@ -65,7 +60,7 @@ extension AssetStore {
   /// somebody still has in use; those are `skipped`, and go when this is called again. Open jobs are the engine's to cancel.
   package func uninstall(app: String, files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     let name = Array(app.utf8)
-    let skipped: Int = try write { database in
+    let skipped: Int = try database.write { database in
       try database.query(
         """
         UPDATE deliveries SET begun = 1, acknowledged = 1, fileMoved = 0

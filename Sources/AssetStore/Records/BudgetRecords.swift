@@ -1,5 +1,3 @@
-public import AssetModel
-
 /// An allowance, in bytes.
 public struct Budget: Sendable, Equatable {
   /// Bytes that may be transferred in all.
@@ -33,35 +31,19 @@ public struct Budget: Sendable, Equatable {
   }
 }
 
-extension AssetStore {
+/// Budgets by name.
+public struct BudgetRecords: Sendable {
+  let database: StoreDatabase
+
   /// Sets how many bytes a budget allows, what it was charged with included; nil is no such budget any more.
-  ///
-  /// - Parameters:
-  ///   - name: The budget's name.
-  ///   - bytes: What it allows in all; nil removes it.
-  /// - Throws: `StoreError.tooLong` for a name that is too long, or what kept the transaction from being written.
-  public func setBudget(_ name: String, allows bytes: Int64?) throws(StoreError) {
+  public func set(_ name: String, allows bytes: Int64?) throws(StoreError) {
     try ColumnLimits.check("name", name, ColumnLimits.name)
     // A service that starts says again what it said before.
     if let bytes, try budget(name)?.allowed == max(0, bytes) { return }
-    try write { try Budgets.set($0, name, bytes) }
+    try database.write { try Budgets.set($0, name, bytes) }
   }
 
-  /// A budget as it is now.
-  ///
-  /// - Parameter name: The budget's name.
-  /// - Returns: The budget; nil where there is none of that name.
-  /// - Throws: `StoreError` where it can't be read.
-  public func budget(_ name: String) throws(StoreError) -> Budget? { try read { try Budgets.budget($0, name) } }
-
-  /// Reserves further bytes for an open job that needs more than it declared: the bytes that are missing, or nil.
-  ///
-  /// - Parameters:
-  ///   - bytes: How many more it needs; less than 0 is 0.
-  ///   - job: An open job with a budget.
-  /// - Returns: nil after they were reserved; otherwise how many bytes the budget lacks, and nothing is reserved.
-  /// - Throws: `StoreError` where the transaction can't be written.
-  public func reserve(_ bytes: Int64, for job: JobID) throws(StoreError) -> Int64? {
-    try write { try Budgets.extend($0, job, by: max(0, bytes)) }
+  public func budget(_ name: String) throws(StoreError) -> Budget? {
+    try database.read { try Budgets.budget($0, name) }
   }
 }

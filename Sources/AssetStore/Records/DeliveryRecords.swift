@@ -31,11 +31,14 @@ package enum Handover: Sendable, Equatable {
   case again
 }
 
-extension AssetStore {
+/// Which settled jobs somebody has to be told of.
+package struct DeliveryRecords: Sendable {
+  let database: StoreDatabase
+
   /// Due and begun deliveries in the order in which jobs were added. A begun one that is found when the service starts has a
   /// recipient that may be dead: see `recipientDied`.
-  package func deliveries() throws(StoreError) -> [Delivery] {
-    try read { database in
+  package func pending() throws(StoreError) -> [Delivery] {
+    try database.read { database in
       let rows = try database.query("\(Self.selection) WHERE acknowledged = 0 ORDER BY job")
       var all: [Delivery] = []
       while try rows.step() { all.append(Self.delivery(rows)) }
@@ -44,15 +47,15 @@ extension AssetStore {
   }
 
   package func delivery(of job: JobID) throws(StoreError) -> Delivery? {
-    try read { try Self.delivery(of: job, $0) }
+    try database.read { try Self.delivery(of: job, $0) }
   }
 
   /// Before the call. Throws `wrongState` unless the delivery is due: there is one recipient at a time.
-  package func beginDelivery(of job: JobID, to recipient: String) throws(StoreError) {
+  package func begin(of job: JobID, to recipient: String) throws(StoreError) {
     let recipient = ColumnLimits.cut(recipient)
-    try write { database in
+    try database.write { database in
       if let file = try FileRow.all(database, "WHERE job = \(job.number) AND state = 0").first?.id,
-        removing.withLock({ $0.contains(file) })
+        self.database.removing.withLock({ $0.contains(file) })
       {
         throw StoreError.wrongState("the file of job \(job) is being deleted")
       }
@@ -64,8 +67,8 @@ extension AssetStore {
   }
 
   /// The callback returned. From now on the delivery is never made again.
-  package func acknowledgeDelivery(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
-    try write { database in
+  package func acknowledge(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
+    try database.write { database in
       try Self.end(job, fileMoved, database)
       return fileMoved ? .consumed : .delete
     }
@@ -73,7 +76,7 @@ extension AssetStore {
 
   /// The recipient ended before its callback returned. Moving the file away was the commit.
   package func recipientDied(of job: JobID, fileMoved: Bool) throws(StoreError) -> Handover {
-    try write { database in
+    try database.write { database in
       if fileMoved {
         try Self.end(job, true, database)
         return .consumed
@@ -86,8 +89,8 @@ extension AssetStore {
   }
 
   /// For a caller that keeps its own row of each download: no settled transfer of that name is delivered any more.
-  package func acknowledgeDeliveries(app: String, identifier: String) throws(StoreError) {
-    try write { try Self.acknowledge(app, identifier, $0) }
+  package func acknowledge(app: String, identifier: String) throws(StoreError) {
+    try database.write { try Self.acknowledge(app, identifier, $0) }
   }
 
   /// Deliveries of which the service has no row any more are over. Returns the open transfers without a row: nobody is told
@@ -97,14 +100,14 @@ extension AssetStore {
       NOT EXISTS
         (SELECT 1 FROM scheduled WHERE scheduled.app = jobs.app AND scheduled.identifier = CAST(jobs.identifier AS TEXT))
       """
-    try write { database in
+    try database.write { database in
       try database.execute(
         sql: """
           UPDATE deliveries SET begun = 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
             AND EXISTS (SELECT 1 FROM jobs WHERE id = deliveries.job AND state >= 3 AND \(isUnscheduled))
           """)
     }
-    return try read { database in
+    return try database.read { database in
       let rows = try database.query("SELECT id FROM jobs WHERE state < 3 AND \(isUnscheduled) ORDER BY id")
       var open: [JobID] = []
       while try rows.step() { open.append(JobID(rows.int64())) }

@@ -18,7 +18,10 @@ package struct PurgeReport: Sendable, Equatable {
   package init() {}
 }
 
-extension AssetStore {
+/// How finished files and orphans are deleted: a row says what is about to go, then the file goes, then the row.
+package struct FileRemoval: Sendable {
+  let database: StoreDatabase
+
   /// Deletes files in two phases: a row says what is about to go, then the file goes, then the row. A crash anywhere is put
   /// right by `replayTombstones`. Pins are looked at again in the transaction of the first phase.
   package func purge(_ plan: [PurgeCandidate], files: any FileOperations = SystemFiles()) throws(StoreError)
@@ -39,7 +42,7 @@ extension AssetStore {
         report.skipped += 1
         continue
       }
-      defer { if let file = tombstone.file { removing.withLock { _ = $0.remove(file) } } }
+      defer { if let file = tombstone.file { database.removing.withLock { _ = $0.remove(file) } } }
       let outcome: Removal
       do throws(SystemCallError) {
         outcome = try remove(tombstone, files)
@@ -55,7 +58,7 @@ extension AssetStore {
       case .gone, .unreachable: report.skipped += 1
       case .exchanged: report.exchanged.append("\(tombstone.directory)/\(tombstone.name)")
       }
-      try write { database in
+      try database.write { database in
         try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
         // The size stays: it says what fetching again would cost.
         try database.query("UPDATE files SET state = ? WHERE id = ? AND state = 0")
@@ -68,10 +71,10 @@ extension AssetStore {
   /// Looked at once more, for it may have been long: who pinned the file since, or is told of it, keeps it.
   private func claim(_ tombstone: Tombstone) throws(StoreError) -> Bool {
     guard let file = tombstone.file else { return true }
-    return try write { database in
+    return try database.write { database in
       let row = try database.query("SELECT 1 FROM files WHERE id = ? AND \(Self.isInUse)").bind(file)
       guard try row.step() else {
-        removing.withLock { _ = $0.insert(file) }
+        self.database.removing.withLock { _ = $0.insert(file) }
         return true
       }
       try database.query("DELETE FROM tombstones WHERE id = ?").bind(tombstone.id).run()
@@ -79,13 +82,13 @@ extension AssetStore {
     }
   }
 
-  private static let isInUse = """
+  static let isInUse = """
     (EXISTS (SELECT 1 FROM pins WHERE file = files.id)
       OR EXISTS (SELECT 1 FROM deliveries WHERE job = files.job AND begun = 1 AND acknowledged = 0))
     """
 
   private func bury(_ candidate: PurgeCandidate) throws(StoreError) -> Bool {
-    try write { database in
+    try database.write { database in
       if let file = candidate.file {
         let row = try database.query(
           """
@@ -116,7 +119,7 @@ extension AssetStore {
   }
 
   private func tombstones() throws(StoreError) -> [Tombstone] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query("SELECT id, file, directory, name, inode, size FROM tombstones ORDER BY id")
       var all: [Tombstone] = []
       while try rows.step() {

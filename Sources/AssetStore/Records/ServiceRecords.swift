@@ -18,20 +18,22 @@ package enum ServiceChange: Sendable, Equatable {
 }
 
 /// What the service keeps: its machines, the downloads of apps, and what its wakes were.
-extension AssetStore {
+package struct ServiceRecords: Sendable {
+  let database: StoreDatabase
+
   /// Bytes of one value.
-  package static let longestServiceValue = 4 << 20
+  package static let longestValue = 4 << 20
 
   /// All in one transaction, durable when it returns. Of each app the newest `keptRuns` wakes are kept.
   package func commit(_ changes: [ServiceChange]) throws(StoreError) {
     if changes.isEmpty { return }
     for change in changes { try Self.check(change) }
-    let kept = options.keptRuns
-    let keptEvents = options.keptEvents
-    try write { database in
+    let kept = database.options.keptRuns
+    let keptEvents = database.options.keptEvents
+    try database.write { database in
       for change in changes { try Self.apply(change, database, kept) }
       let events = changes.compactMap { if case .event(let event) = $0 { event } else { nil } }
-      try Self.insert(events, keeping: keptEvents, database)
+      try HistoryRecords.insert(events, keeping: keptEvents, database)
     }
   }
 
@@ -42,7 +44,7 @@ extension AssetStore {
   }
 
   package func machines() throws(StoreError) -> [StoredMachine] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query("SELECT app, name, state FROM machines ORDER BY app, name")
       var all: [StoredMachine] = []
       while try rows.step() { all.append(StoredMachine(app: rows.text(), name: rows.text(), state: rows.blob())) }
@@ -57,7 +59,7 @@ extension AssetStore {
   }
 
   package func pendingDeliveries() throws(StoreError) -> [StoredDelivery] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query("SELECT app, identifier, state FROM pendingDeliveries ORDER BY app, identifier")
       var all: [StoredDelivery] = []
       while try rows.step() {
@@ -71,7 +73,7 @@ extension AssetStore {
   package func forEachScheduled(_ body: (_ app: String, _ identifier: String, _ value: [UInt8]) -> Void)
     throws(StoreError)
   {
-    try read { database in
+    try database.read { database in
       let rows = try database.query("SELECT app, identifier, value FROM scheduled ORDER BY app, identifier")
       var apps = Shared()
       while try rows.step() { body(apps.text(rows), rows.text(), rows.blob()) }
@@ -80,7 +82,7 @@ extension AssetStore {
 
   /// Those of the service's downloads whose newest transfer is settled.
   package func settledScheduled() throws(StoreError) -> [(app: String, identifier: String)] {
-    try read { database in
+    try database.read { database in
       let rows = try database.query(
         """
         SELECT app, identifier FROM scheduled AS s WHERE (
@@ -95,7 +97,7 @@ extension AssetStore {
 
   /// The newest wakes, oldest of them first; of one app, or of all.
   package func wakes(of app: String?, last count: Int) throws(StoreError) -> [[UInt8]] {
-    try read { database in
+    try database.read { database in
       let condition = app == nil ? "" : "WHERE app = ?1"
       let rows = try database.query("SELECT value FROM wakes \(condition) ORDER BY id DESC LIMIT ?2")
       if let app { rows.bind(Array(app.utf8)) } else { rows.bindNull() }
@@ -108,7 +110,7 @@ extension AssetStore {
 
   /// The largest number that a wake ever had.
   package func lastWake() throws(StoreError) -> Int64 {
-    try read { database in
+    try database.read { database in
       let row = try database.query("SELECT coalesce(max(id), 0) FROM wakes")
       return try row.step() ? row.int64() : 0
     }
@@ -126,8 +128,8 @@ extension AssetStore {
       }
     try ColumnLimits.check("app", app, ColumnLimits.name)
     try ColumnLimits.check("name", name, limit)
-    if let value, value.count > longestServiceValue {
-      throw .tooLong(field: "value", bytes: value.count, limit: longestServiceValue)
+    if let value, value.count > longestValue {
+      throw .tooLong(field: "value", bytes: value.count, limit: longestValue)
     }
   }
 
@@ -148,7 +150,7 @@ extension AssetStore {
         identifier
       )
       .run()
-      try acknowledge(app, identifier, database)
+      try DeliveryRecords.acknowledge(app, identifier, database)
     case .delivery(let app, let identifier, let state?):
       try database.query("INSERT OR REPLACE INTO pendingDeliveries VALUES (?, ?, ?)").bind(Array(app.utf8))
         .bind(identifier).bind(state).run()

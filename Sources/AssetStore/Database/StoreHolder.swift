@@ -14,11 +14,3 @@ public struct StoreHolder: Sendable, Equatable {
     since = fields.count > 2 ? Int64(fields[1]) ?? 0 : 0
   }
 }
-
-extension AssetStore {
-  /// Who has the store in `directory` at the moment; nil: nobody.
-  ///
-  /// - Parameter directory: The state folder.
-  /// - Returns: The process that has it; nil where nobody does.
-  public static func holder(of directory: String) -> StoreHolder? { StoreLock.holder(of: directory) }
-}

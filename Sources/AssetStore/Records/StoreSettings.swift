@@ -1,19 +1,24 @@
 internal import GRDB
 
-extension AssetStore {
+/// Values by name.
+struct StoreSettings: Sendable {
+  let database: StoreDatabase
+
   /// A value that was set under this name, or nil.
-  package func setting(_ name: String) throws(StoreError) -> String? {
-    try read { database in
-      let query = try database.query("SELECT value FROM settings WHERE name = ?").bind(name)
-      return try query.step() ? query.text() : nil
+  subscript(name: String) -> String? {
+    get throws(StoreError) {
+      try database.read { database in
+        let query = try database.query("SELECT value FROM settings WHERE name = ?").bind(name)
+        return try query.step() ? query.text() : nil
+      }
     }
   }
 
   /// nil removes it. At most 1 KiB for the name and 64 KiB for the value.
-  package func set(_ name: String, to value: String?) throws(StoreError) {
+  func set(_ name: String, to value: String?) throws(StoreError) {
     try ColumnLimits.check("name", name, ColumnLimits.name)
     try ColumnLimits.check("value", value ?? "", ColumnLimits.text)
-    try write { database in
+    try database.write { database in
       guard let value else { return try database.query("DELETE FROM settings WHERE name = ?").bind(name).run() }
       try database.query("INSERT OR REPLACE INTO settings VALUES (?, ?)").bind(name).bind(value).run()
     }

@@ -39,20 +39,3 @@ struct Backups {
     try DatabaseFiles.synchronizeFolder(of: path)
   }
 }
-
-extension AssetStore {
-  /// Makes a backup if the last one is older than the options say: for a quiet moment, since it copies the whole database.
-  /// Returns whether one was made.
-  @discardableResult
-  package func backUpIfDue() throws(StoreError) -> Bool {
-    let now = options.wallClock()
-    // A clock that was set back doesn't postpone the next backup for years.
-    if let last = Backups(path: path).all.first?.made, now >= last, now - last < options.backupInterval { return false }
-    try backUp()
-    return true
-  }
-
-  func backUp() throws(StoreError) {
-    do { try Backups(path: path).make(of: pool) } catch { throw StoreError(error, path: path) }
-  }
-}

@@ -14,14 +14,14 @@ package struct Reconciliation: Sendable, Equatable {
   package init() {}
 }
 
-extension AssetStore {
+extension FileRemoval {
   /// Compares the staging directories and the places of finished files with the journal: after `replayTombstones`, before the
   /// engine starts. Deletes nothing, so it can be interrupted and repeated.
   package func reconcile(staging directories: [String], files: any FileOperations = SystemFiles()) throws(StoreError)
     -> Reconciliation
   {
     var result = Reconciliation()
-    let known: Set<Exact> = try read { database in
+    let known: Set<Exact> = try database.read { database in
       let rows = try database.query("SELECT stagingName FROM jobs WHERE state < 3 AND stagingName IS NOT NULL")
       var names: Set<Exact> = []
       while try rows.step() { names.insert(Exact(rows.text())) }
@@ -39,14 +39,14 @@ extension AssetStore {
     } catch {
       throw .file(error)
     }
-    let (present, missing) = try read {
+    let (present, missing) = try database.read {
       (try FileRow.all($0, "WHERE state = 0"), try FileRow.all($0, "WHERE state = 2"))
     }
     for file in present where try !isAtItsPlace(file, files) { result.missing.append(file) }
     for file in missing where try isAtItsPlace(file, files, unknown: false) { result.returned.append(file) }
     let (lost, found) = (result.missing, result.returned)
     if !lost.isEmpty || !found.isEmpty {
-      try write { database in
+      try database.write { database in
         for file in lost {
           try database.query("UPDATE files SET state = 2 WHERE id = ? AND state = 0").bind(file.id).run()
         }

@@ -1,7 +1,10 @@
 package import AssetModel
 internal import GRDB
 
-extension AssetStore {
+/// What the journal keeps of settled jobs.
+package struct JobRetention: Sendable {
+  let database: StoreDatabase
+
   /// Settled jobs of an app that the service has no row for any more are over: the newest `count` of them stay, as far as
   /// they aren't older than `before`, and those that left something on the disk for the next of their name. Returns how many
   /// were forgotten. Their files aren't touched.
@@ -10,7 +13,7 @@ extension AssetStore {
   @discardableResult
   package func forgetUnscheduled(app: String, keeping count: Int, before: Int64) throws(StoreError) -> Int {
     let app = Array(app.utf8)
-    return try write { database in
+    return try database.write { database in
       let over = """
         app = ?1 AND state >= 3 AND NOT (\(JobRow.hasLeftover)) AND NOT EXISTS
           (SELECT 1 FROM scheduled WHERE scheduled.app = jobs.app AND scheduled.identifier = CAST(jobs.identifier AS TEXT))
@@ -32,7 +35,7 @@ extension AssetStore {
   /// neither is a job that isn't settled.
   package func forget(_ ids: [JobID], app: String) throws(StoreError) -> [JobID] {
     let app = Array(app.utf8)
-    return try write { database in
+    return try database.write { database in
       let deletion = try database.query("DELETE FROM jobs WHERE id = ? AND app = ? AND state >= 3")
       let found = try database.query("SELECT 1 FROM jobs WHERE id = ? AND app = ? AND state >= 3")
       let others = try ["deliveries", "files"].map { try database.query("DELETE FROM \($0) WHERE job = ?") }
@@ -58,8 +61,9 @@ extension AssetStore {
   ) throws(StoreError) -> Int {
     for event in events { try ColumnLimits.check(event) }
     let app = Array(app.utf8)
-    return try write { database in
-      try Self.insert(events, keeping: options.keptEvents, database)
+    let kept = database.options.keptEvents
+    return try database.write { database in
+      try HistoryRecords.insert(events, keeping: kept, database)
       try database.query(
         """
         UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0

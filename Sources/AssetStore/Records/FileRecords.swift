@@ -29,12 +29,15 @@ package struct StoredFile: Sendable, Equatable {
   package var isPinned: Bool
 }
 
-extension AssetStore {
+/// Finished files, as long as they are there.
+package struct FileRecords: Sendable {
+  let database: StoreDatabase
+
   /// Files that are there, oldest first.
-  package func files() throws(StoreError) -> [StoredFile] { try read { try FileRow.all($0, "WHERE state = 0") } }
+  package func all() throws(StoreError) -> [StoredFile] { try database.read { try FileRow.all($0, "WHERE state = 0") } }
 
   package func file(of job: JobID) throws(StoreError) -> StoredFile? {
-    try read { try FileRow.all($0, "WHERE job = \(job.number)").first }
+    try database.read { try FileRow.all($0, "WHERE job = \(job.number)").first }
   }
 
   /// Where the recipient moved the file, within its container: the mark goes with the inode.
@@ -54,22 +57,24 @@ extension AssetStore {
   }
 
   package func touch(file id: Int64) throws(StoreError) {
-    let now = options.wallClock()
+    let now = database.options.wallClock()
     try change(id, "lastUse = ?") { $0.bind(now) }
   }
 
   /// Keeps a file from being purged while a connection is there: an open lease, a live handle, a callback.
   package func pin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
     try ColumnLimits.check("reason", reason, 64)
-    try write { database in
+    try database.write { database in
       guard try FileRow.isPresent(id, database) else { throw StoreError.wrongState("file \(id) isn't there") }
-      if removing.withLock({ $0.contains(id) }) { throw StoreError.wrongState("file \(id) is being deleted") }
+      if self.database.removing.withLock({ $0.contains(id) }) {
+        throw StoreError.wrongState("file \(id) is being deleted")
+      }
       try database.query("INSERT OR IGNORE INTO pins VALUES (?, ?, ?)").bind(id).bind(connection).bind(reason).run()
     }
   }
 
   package func unpin(file id: Int64, connection: Int64, reason: String) throws(StoreError) {
-    try write { database in
+    try database.write { database in
       try database.query("DELETE FROM pins WHERE file = ? AND connection = ? AND reason = ?").bind(id).bind(connection)
         .bind(reason).run()
     }
@@ -77,11 +82,11 @@ extension AssetStore {
 
   /// The connection ended: it holds nothing any more.
   package func unpinAll(connection: Int64) throws(StoreError) {
-    try write { try $0.query("DELETE FROM pins WHERE connection = ?").bind(connection).run() }
+    try database.write { try $0.query("DELETE FROM pins WHERE connection = ?").bind(connection).run() }
   }
 
   private func change(_ id: Int64, _ assignment: String, _ bind: (Query) -> Query) throws(StoreError) {
-    try write { database in
+    try database.write { database in
       let query = try database.query("UPDATE files SET \(assignment) WHERE id = ? AND state = 0")
       try bind(query).bind(id).run()
       guard database.changesCount == 1 else { throw StoreError.wrongState("file \(id) isn't there") }

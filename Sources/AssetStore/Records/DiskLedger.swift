@@ -2,11 +2,14 @@ package import AssetModel
 internal import GRDB
 internal import LinuxSystem
 
-extension AssetStore {
+/// What open jobs are promised of each volume.
+package struct DiskLedger: Sendable {
+  let database: StoreDatabase
+
   /// What is promised on the volume with this device number (stat(2)). A job's part is booked in the transaction that adds
   /// it, follows every commit, and ends when it is settled.
-  package func diskReservation(device: UInt64) throws(StoreError) -> DiskReservation {
-    try read { database in
+  package func reservation(device: UInt64) throws(StoreError) -> DiskReservation {
+    try database.read { database in
       let query = try database.query(
         "SELECT CAST(total(rest) AS INTEGER), count(*) FROM jobs WHERE volume = ? AND state < 3")
       _ = try query.bind(bits: device).step()
@@ -17,8 +20,9 @@ extension AssetStore {
   /// Device numbers are given anew at every boot, and when a volume is mounted again.
   func refreshDevices() throws(StoreError) {
     let boot = (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64)) ?? ""
-    guard try setting("boot") != boot else { return }
-    try write { database in
+    let settings = StoreSettings(database: database)
+    guard try settings["boot"] != boot else { return }
+    try database.write { database in
       let directories = try database.query("SELECT DISTINCT directory FROM jobs WHERE state < 3")
       var all: [[UInt8]] = []
       while try directories.step() { all.append(directories.blob()) }
@@ -28,6 +32,6 @@ extension AssetStore {
         try update.bind(bits: device).bind(directory).run()
       }
     }
-    try set("boot", to: boot)
+    try settings.set("boot", to: boot)
   }
 }

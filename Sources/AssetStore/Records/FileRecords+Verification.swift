@@ -20,11 +20,13 @@ package enum FileVerdict: Sendable, Equatable {
   case unreadable(Int32)
 }
 
-extension AssetStore {
+extension FileRecords {
   /// Reads a finished file from its first byte to its last and compares it with the digest, or the chunks, that it had when
   /// it was published. Takes as long as the disk does and a buffer of memory; changes nothing.
   package func verify(file id: Int64, files: any FileOperations = SystemFiles()) throws(StoreError) -> FileVerdict {
-    guard let known = try read({ try KnownFile.find(id, $0) }) else { throw .wrongState("file \(id) isn't there") }
+    guard let known = try database.read({ try KnownFile.find(id, $0) }) else {
+      throw .wrongState("file \(id) isn't there")
+    }
     return known.verify(files)
   }
 
@@ -33,7 +35,7 @@ extension AssetStore {
     for specification: DownloadSpecification, files: any FileOperations = SystemFiles()
   ) throws(StoreError) -> StoredFile? {
     guard specification.chunks != nil || specification.digest != nil else { return nil }
-    let candidates: [Int64] = try read { database in
+    let candidates: [Int64] = try database.read { database in
       let rows = try database.query(
         """
         SELECT files.id FROM files LEFT JOIN jobs ON jobs.id = files.job
@@ -47,7 +49,7 @@ extension AssetStore {
       return all
     }
     for id in candidates where try verify(file: id, files: files) == .sound {
-      return try read { try FileRow.all($0, "WHERE id = \(id) AND state = 0").first }
+      return try database.read { try FileRow.all($0, "WHERE id = \(id) AND state = 0").first }
     }
     return nil
   }

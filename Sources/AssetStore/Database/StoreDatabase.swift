@@ -1,0 +1,27 @@
+internal import GRDB
+internal import Synchronization
+
+/// The one database of a store, which everything that it keeps shares.
+final class StoreDatabase: Sendable {
+  /// The name of the database file.
+  let path: String
+  let options: AssetStore.Options
+  let pool: DatabasePool
+  /// Files that are being deleted at this moment: whoever wants one comes too late. Changed in write transactions only.
+  let removing = Mutex<Set<Int64>>([])
+
+  init(_ pool: DatabasePool, path: String, options: AssetStore.Options) {
+    self.pool = pool
+    self.path = path
+    self.options = options
+  }
+
+  /// One transaction, durable when it returns.
+  func write<T>(_ body: (Database) throws -> T) throws(StoreError) -> T {
+    do { return try pool.write(body) } catch { throw StoreError(error, path: path) }
+  }
+
+  func read<T>(_ body: (Database) throws -> T) throws(StoreError) -> T {
+    do { return try pool.read(body) } catch { throw StoreError(error, path: path) }
+  }
+}
