@@ -152,9 +152,19 @@ extension AssetStore: DownloadJournal {
     }
   }
 
+  /// What is remembered of origins.
+  ///
+  /// - Returns: All of them.
+  /// - Throws: `StoreError` where they can't be read.
   public func origins() throws -> [OriginRecord] { try database.read(OriginRow.all) }
 
-  /// Reserves further bytes for an open job that needs more than it declared: the bytes that are missing, or nil.
+  /// Reserves further bytes for an open job that needs more than it declared.
+  ///
+  /// - Parameters:
+  ///   - bytes: How many more; less than 0 counts as none.
+  ///   - job: The job that they are for.
+  /// - Returns: The bytes that the budget lacks, and then nothing is reserved; nil: they are reserved.
+  /// - Throws: What kept the transaction from being written.
   public func reserve(_ bytes: Int64, for job: JobID) throws(StoreError) -> Int64? {
     try database.write { try Budgets.extend($0, job, by: max(0, bytes)) }
   }

@@ -94,7 +94,7 @@ public final class AssetStore: Sendable {
   /// Makes a backup if the last one is older than the options say: for a quiet moment, since it copies the whole database.
   /// Returns whether one was made.
   @discardableResult
-  public func backUpIfDue() throws(StoreError) -> Bool {
+  package func backUpIfDue() throws(StoreError) -> Bool {
     let now = database.options.wallClock()
     // A clock that was set back doesn't postpone the next backup for years.
     if let last = Backups(path: path).all.first?.made, now >= last, now - last < database.options.backupInterval {
@@ -109,12 +109,16 @@ public final class AssetStore: Sendable {
   }
 
   /// Who has the store in `directory` at the moment; nil: nobody.
+  ///
+  /// - Parameter directory: The state folder.
+  /// - Returns: The process that has it; nil where nobody does.
   public static func holder(of directory: String) -> StoreHolder? { StoreLock.holder(of: directory) }
 
   // MARK: What it keeps
 
   /// The name of the database file.
   public var path: String { database.path }
+  /// Budgets by name.
   public var budgets: BudgetRecords { BudgetRecords(database: database) }
   package var deliveries: DeliveryRecords { DeliveryRecords(database: database) }
   package var disk: DiskLedger { DiskLedger(database: database) }

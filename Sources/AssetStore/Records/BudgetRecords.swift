@@ -35,7 +35,12 @@ public struct Budget: Sendable, Equatable {
 public struct BudgetRecords: Sendable {
   let database: StoreDatabase
 
-  /// Sets how many bytes a budget allows, what it was charged with included; nil is no such budget any more.
+  /// Sets how many bytes a budget allows, what it was charged with included.
+  ///
+  /// - Parameters:
+  ///   - name: The budget's name.
+  ///   - bytes: What it allows in all; nil removes it.
+  /// - Throws: `StoreError.tooLong` for a name that is too long, or what kept the transaction from being written.
   public func set(_ name: String, allows bytes: Int64?) throws(StoreError) {
     try ColumnLimits.check("name", name, ColumnLimits.name)
     // A service that starts says again what it said before.
@@ -43,6 +48,11 @@ public struct BudgetRecords: Sendable {
     try database.write { try Budgets.set($0, name, bytes) }
   }
 
+  /// What a budget allows and what was used of it.
+  ///
+  /// - Parameter name: The budget's name.
+  /// - Returns: The budget; nil: there is none of that name.
+  /// - Throws: `StoreError` where it can't be read.
   public func budget(_ name: String) throws(StoreError) -> Budget? {
     try database.read { try Budgets.budget($0, name) }
   }
