@@ -45,11 +45,26 @@ import Testing
   }
 
   @Test("what was interrupted replaces nothing until it is complete, and goes on") func forceIsResumed() throws {
-    let place = try Place { $0.bytesPerSecond = 4_000_000 }
+    let place = try Place {
+      $0.handler = { _, nth in nth == 1 ? .with { $0.ending = .init(.silence, after: .byte(3_000_000)) } : nil }
+    }
     try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(place.folder)/a.bin"))
-    let stopped = try place.fetch(place.origin.url("/a.bin"), "--force", "--max-time", "700ms")
-    #expect(stopped.status == 75 && stopped.errors.contains("--max-time"), "\(stopped)")
-    #expect(place.data("a.bin") == Data("mine".utf8))
+    let process = TestProcess()
+    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--force"]
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    // There is something to keep.
+    func staged() -> Int64 {
+      let base = "\(place.folder)/.outrider"
+      let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
+      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.max() ?? 0
+    }
+    while process.isRunning, staged() < 2 << 20 { usleep(1000) }
+    kill(process.processIdentifier, SIGINT)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130 && place.data("a.bin") == Data("mine".utf8))
     let result = try place.fetch(place.origin.url("/a.bin"), "--force")
     #expect(result.status == 0 && place.data("a.bin") == FetchTests.whole, "\(result.errors)")
     #expect(place.origin.requests.last?.header("Range") != nil)

@@ -169,7 +169,7 @@ import Testing
     #expect(try rows().isEmpty && !Files.exists("\(place.folder)/state"), "looking makes nothing")
     #expect(try downloads("cancel", "--fetch", "1").status == 66)
     _ = try place.fetch(
-      place.origin.url("/b.bin"), place.origin.url("/none"), place.origin.url("/a.bin"), "--max-time", "1500ms")
+      place.origin.url("/b.bin"), place.origin.url("/none"), place.origin.url("/a.bin"), "--max-time", "6s")
     #expect(try rows().map(\.state) == ["finished", "failed", "open"])
     let table = try downloads("list", "--fetch")
     #expect(
