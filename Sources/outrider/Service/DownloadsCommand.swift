@@ -172,6 +172,7 @@ struct ResumeDownloadCommand: AsyncParsableCommand {
 struct CancelDownloadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cancel", abstract: "Gives a download up; its app is told that it was cancelled.",
+    usage: "outrider downloads cancel [<options>] <id>",
     discussion: """
       EXAMPLES
         outrider downloads cancel talk-101
@@ -189,6 +190,7 @@ struct CancelDownloadCommand: AsyncParsableCommand {
 struct ForgetDownloadsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "forget", abstract: "Removes finished, failed and cancelled downloads of fetch from its journal.",
+    usage: "outrider downloads forget [<options>] [<id> ...]",
     discussion: """
       Files that are complete stay; what a failed download kept for the next one is removed.
 
