@@ -4,7 +4,7 @@ internal import LinuxSystem
 /// How many connections a job with a chunk list has, how much each asks for, and which of them are given up because they are
 /// slow. A pure value; times are boot time.
 struct ConnectionPlanner {
-  /// A connection as it is judged.
+  /// A connection as it is measured.
   struct Connection {
     var source: Int
     /// Bytes that it brought, and since when; nil: no answer has come.
