@@ -16,7 +16,7 @@ struct FetchNaming {
   }
 
   /// The last one that says a name counts.
-  mutating func heard(_ field: String, of id: JobID) {
+  mutating func received(_ field: String, of id: JobID) {
     if let name = ContentDisposition.fileName(field).flatMap({ SafeFileName.from(name: $0) }) { names[id] = name }
   }
 

@@ -140,8 +140,8 @@ struct FetchPaceOptions: ParsableArguments {
   var connectTimeout: String?
 
   func validate() throws {
-    if let retry, !(0...Self.mostRetries).contains(retry) {
-      throw ValidationError("--retry takes a number from 0 to \(Self.mostRetries).")
+    if let retry, !(0...Self.maxRetries).contains(retry) {
+      throw ValidationError("--retry takes a number from 0 to \(Self.maxRetries).")
     }
     for (option, text) in [("--max-time", maxTime), ("--connect-timeout", connectTimeout)] {
       guard let text else { continue }
@@ -154,7 +154,7 @@ struct FetchPaceOptions: ParsableArguments {
   var limit: Duration? { maxTime.flatMap(Quantity.duration) }
   var connectLimit: Duration? { connectTimeout.flatMap(Quantity.duration) }
 
-  private static let mostRetries = 1000
+  private static let maxRetries = 1000
   private static let longest: Duration = .seconds(720 * 3600)
 }
 

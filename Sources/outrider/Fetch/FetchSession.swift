@@ -155,7 +155,7 @@ final class FetchSession: Sendable {
     for await event in events {
       var isFailing = false
       switch event {
-      case .disposition(let id, let field): names?.heard(field, of: id)
+      case .disposition(let id, let field): names?.received(field, of: id)
       case .finished(let id, let file):
         let named = names?.rename(file, of: id, at: clock.wall) ?? (file: file, note: nil)
         if let note = named.note { view.note(note) }

@@ -17,7 +17,7 @@ final class JobFile {
   var identity = Identity()
   var hashing = Hashing()
   var evidence = Evidence()
-  /// Buffers that its lane has to write, or has written without the network thread having heard.
+  /// Buffers that its lane has to write, or has written without the network thread knowing of it.
   var writesInLane = 0
   /// A write kept the network thread waiting.
   var isSlowToWrite = false
