@@ -7,6 +7,8 @@ internal import Sandbox
 struct FileView {
   /// What a plugin sees, with everything in it.
   let shown: [String]
+  /// Folders whose names it sees, and whose files it can't read.
+  var listed: [String] = []
   /// Where it has an empty folder of its own in the place of the machine's; nil where it sees the machine's.
   let temporary: String?
   /// Whether another mount namespace hides the machine's files.
@@ -17,6 +19,8 @@ struct FileView {
   var isOnMachine: (String) -> Bool
   /// Whether it is in the plugin's own root; true where that can't be told.
   var isInside: (String) -> Bool
+  /// Whether it is a folder of the plugin's own root.
+  var isFolder: (String) -> Bool = { _ in false }
 
   /// The kernel keeps nobody from these by Landlock (landlock(7)): what is there is found.
   private static let looks: Set<String> = [
@@ -36,6 +40,7 @@ struct FileView {
       guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
       return isOnMachine(place) && !isInside(place)
     }
+    if listed.contains(where: { Self.holds($0, place) }) { return !Self.looks.contains(call) && !isFolder(place) }
     // A folder that leads to something is there, empty but for that; to list it is refused.
     let leads = shown.contains { Self.holds(place, $0) }
     guard Self.looks.contains(call) else { return !leads || hasLandlock }
@@ -70,10 +75,12 @@ extension FileView {
     let hidesFiles = plan.machine.hidesFiles
     self.init(
       shown: ([plan.view.bundle, plan.view.temporary, plan.view.manifest] + plan.containers.places.map(\.view))
-        .filter { !$0.isEmpty } + RunnerView.runtime + RunnerView.devices + plan.machine.hello.runtime
-        + plan.grants.map(\.place),
+        .filter { !$0.isEmpty } + RunnerView.runtime + plan.policy.devices.map(\.path) + plan.machine.hello.runtime
+        + plan.grants.filter { !$0.isListed }.map(\.place),
+      listed: plan.grants.filter(\.isListed).map(\.place),
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
-      isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true })
+      isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },
+      isFolder: { Files.isFolder(root + $0) ?? false })
   }
 }

@@ -11,6 +11,8 @@ struct Grant {
   let isWritable: Bool
   /// Whether its code may be mapped after loading.
   var mapsCode = false
+  /// Whether only its names may be read.
+  var isListed = false
 
   /// What a policy grants has to be there: a grant that is none would be found out by the plugin. `writable`: folders that
   /// plugins of this run may write to.
@@ -19,7 +21,7 @@ struct Grant {
   ) throws(HostError) -> [Grant] {
     let entries =
       policy.read.map { (path: $0, key: "read") } + policy.write.map { (path: $0, key: "write") }
-      + policy.libraries.map { (path: $0, key: "libraries") }
+      + policy.libraries.map { (path: $0, key: "libraries") } + policy.list.map { (path: $0, key: "list") }
     if entries.isEmpty { return [] }
     try checkSize(entries.map(\.path))
     let root = try? Files.identity(of: "/")
@@ -49,13 +51,17 @@ struct Grant {
       if let rejectionReason = RevealingFolder.rejectionReason(for: path, identity) {
         throw .usage("\(subject), \(rejectionReason)")
       }
+      if key == "list", !identity.isDirectory {
+        throw .usage("\(subject), is no folder: it has no names to list")
+      }
       if key == "write", identity.isDirectory { try named.mark() }
       if key == "libraries", named.isPlugins {
         throw .usage("\(subject), is in a folder that plugins may write to: they could map what they wrote as code")
       }
       grants.append(
         Grant(
-          path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "libraries"))
+          path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "libraries",
+          isListed: key == "list"))
     }
     return try innermostLast(grants, machine)
   }

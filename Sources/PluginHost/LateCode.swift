@@ -8,10 +8,10 @@ internal import Sandbox
 enum LateCode {
   /// Throws `.usage` where something that the plugin may write to would be seen without that, too.
   static func check(_ plan: SpawnPlan) throws(HostError) {
-    guard !plan.policy.libraries.isEmpty else { return }
+    guard plan.policy.mapsCodeLater else { return }
     guard plan.machine.hidesFiles else {
       throw .usage(
-        "the policy names 'libraries', which needs the mount namespace: without it, what a plugin writes could be mapped as code"
+        "the policy has code mapped later ('libraries', 'executableMemory'), which needs the mount namespace: without it, what a plugin writes could be mapped as code"
       )
     }
     let folders =
@@ -23,7 +23,7 @@ enum LateCode {
       for place in writable {
         guard let inner = try? Files.real(place), inner == outer || inner.hasPrefix(outer + "/") else { continue }
         throw .usage(
-          "\(place), which the plugin may write to, lies in \(folder), whose code 'libraries' lets it map: it could map what it wrote"
+          "\(place), which the plugin may write to, lies in \(folder), whose code the policy lets it map later: it could map what it wrote"
         )
       }
     }
@@ -31,7 +31,7 @@ enum LateCode {
       return
     }
     throw .usage(
-      "\(bundle.path) lies in a folder that plugins may write to: with 'libraries' they could map what they wrote there as code"
+      "\(bundle.path) lies in a folder that plugins may write to: with code that is mapped later they could map what they wrote there as code"
     )
   }
 }

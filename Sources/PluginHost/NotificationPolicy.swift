@@ -89,6 +89,7 @@ struct NotificationPolicy {
     if let name = CallArchitecture.foreignName(call.architecture, number: call.number) { return .foreign(name) }
     let name = SystemCalls.name(of: call.number)
     let arguments = call.arguments
+    if let name, policy.refusedCalls.contains(name) { return deny(name, call, SystemCalls.denial(of: name)) }
     switch name {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
     case "fcntl" where SystemCalls.isLock(command: arguments.1):
@@ -98,7 +99,9 @@ struct NotificationPolicy {
       return grants.watches < Grants.maxWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
     case "mprotect":
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
-      return isLoading && isCode ? .proceed : deny(name, call, EACCES)
+      // The kernel keeps what is mounted without execution from it, whatever the policy says (mprotect(2), EACCES).
+      let isAllowed = policy.executableMemory == .justInTime || isLoading && isCode
+      return isAllowed ? .proceed : deny(name, call, EACCES)
     case "clone":
       let isThread =
         arguments.0 & Self.threadFlags == Self.threadFlags && arguments.0 & Self.foreignFlags == 0
@@ -161,7 +164,8 @@ struct NotificationPolicy {
       let couldFit = grants.shared.total > 0 && pages <= UInt64(policy.limits.memory) / 4096
       return couldFit && !grants.hasLooked ? .look : deny("mmap", call, ENOMEM, layer: "limits")
     }
-    let isForCode = isLoading || hidesFiles && !policy.libraries.isEmpty
+    if policy.executableMemory == .justInTime, isAnonymous, flags & CallFlags.shared == 0 { return .proceed }
+    let isForCode = isLoading || hidesFiles && policy.mapsCodeLater
     return isForCode && !isAnonymous && !isWritable ? .proceed : deny("mmap", call, EACCES)
   }
 

@@ -73,7 +73,8 @@ struct RunPath: ~Copyable {
 
   /// The folders that plugins of a run may write to, as far as they are there.
   static func writableFolders(of policy: Policy, containers: [String]) -> [FileIdentity] {
-    (containers + policy.write).compactMap { try? Files.identity(of: $0) }.filter(\.isDirectory)
+    let granted = (try? PatternExpansion.resolved(policy).write) ?? policy.write
+    return (containers + granted).compactMap { try? Files.identity(of: $0) }.filter(\.isDirectory)
   }
 
   static func writableFolders(of policy: Policy, container: String?) -> [FileIdentity] {

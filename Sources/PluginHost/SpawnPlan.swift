@@ -72,6 +72,7 @@ struct SpawnPlan {
     view = View(of: image, containers, manifest, hidesFiles: machine.hidesFiles)
     try checkName()
     try refuseRootWithoutWalls()
+    try refuseWithoutLandlock()
     try checkCount()
   }
 
@@ -115,6 +116,22 @@ struct SpawnPlan {
         )))
   }
 
+  /// What a policy keeps back that only Landlock can.
+  private func refuseWithoutLandlock() throws(HostError) {
+    guard !options.isBare, machine.landlockABI == 0 || options.open.contains(.landlock) else { return }
+    let wanted: String? =
+      if !policy.list.isEmpty {
+        "'list', and without it the files could be read, too"
+      } else if policy.devices != Set(PolicyDevice.allCases) {
+        "fewer devices than all"
+      } else if !machine.hidesFiles, !policy.writesContainer {
+        "a container that can't be written, since there is no mount namespace"
+      } else {
+        nil
+      }
+    if let wanted { throw .usage("the policy needs Landlock for \(wanted); this run has none") }
+  }
+
   /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
   private func checkCount() throws(HostError) {
     guard options.handsOverMounts, machine.hidesFiles else { return }
@@ -133,7 +150,7 @@ struct SpawnPlan {
   private static let noExecution = UInt32(OL_MOUNT_NO_EXEC)
   private static let data = noExecution | UInt32(OL_MOUNT_NO_DEVICES)
   /// Where code may be mapped late, it lies in what is for code, and nowhere else.
-  private var noLateCode: UInt32 { policy.libraries.isEmpty ? 0 : Self.noExecution }
+  private var noLateCode: UInt32 { policy.mapsCodeLater ? Self.noExecution : 0 }
 
   /// One thing to attach, before it is known whether the host or the fork server clones it.
   struct Part {
@@ -164,12 +181,14 @@ struct SpawnPlan {
           Part(file: file, target: "\(view.bundle)/\(file.name)", attributes: Self.readOnly, createsFile: true))
       }
     }
-    parts.append(Part(file: nil, target: view.temporary, attributes: noLateCode, memory: temporaryBytes))
+    let temporary = noLateCode | (policy.writesTemporary ? 0 : UInt32(OL_MOUNT_READ_ONLY))
+    parts.append(Part(file: nil, target: view.temporary, attributes: temporary, memory: temporaryBytes))
+    let home = Self.data | (policy.writesContainer ? 0 : UInt32(OL_MOUNT_READ_ONLY))
     if boundsContainer {
-      parts.append(Part(file: nil, target: view.container, attributes: Self.data, memory: temporaryBytes))
+      parts.append(Part(file: nil, target: view.container, attributes: home, memory: temporaryBytes))
     } else {
       for (folder, place) in zip(folders, containers.places) {
-        parts.append(Part(file: folder, target: place.view, attributes: Self.data, mustMap: true))
+        parts.append(Part(file: folder, target: place.view, attributes: home, mustMap: true))
       }
     }
     if let manifest {
@@ -212,19 +231,26 @@ struct SpawnPlan {
       rules.append(.init(path: path, rights: isFile ? rights.forFile(rights.readable) : rights.readable))
     }
     rules.append(.init(path: "/etc/ld.so.cache", rights: LandlockRights.readFile))
-    if machine.hidesFiles {
+    let devices = policy.devices
+    if machine.hidesFiles, devices.count == PolicyDevice.allCases.count {
       rules.append(.init(path: "/dev", rights: LandlockRights.readFile | LandlockRights.writeFile))
     } else {
-      for path in RunnerView.devices {
+      for path in RunnerView.devices where devices.contains(where: { $0.path == path }) {
         rules.append(.init(path: path, rights: LandlockRights.readFile | LandlockRights.writeFile))
       }
     }
     rules.append(.init(path: view.bundle, rights: rights.readable))
-    for place in containers.places { rules.append(.init(path: place.view, rights: rights.writable)) }
-    if view.temporary != view.container { rules.append(.init(path: view.temporary, rights: rights.writable)) }
+    func own(_ isWritable: Bool) -> UInt64 {
+      isWritable ? rights.writable : LandlockRights.readFile | LandlockRights.readDirectory
+    }
+    for place in containers.places { rules.append(.init(path: place.view, rights: own(policy.writesContainer))) }
+    if view.temporary != view.container {
+      rules.append(.init(path: view.temporary, rights: own(policy.writesTemporary)))
+    }
     if manifest != nil { rules.append(.init(path: view.manifest, rights: LandlockRights.readFile)) }
     for grant in grants {
-      let granted = grant.isWritable ? rights.writable : rights.readable
+      let granted =
+        grant.isListed ? LandlockRights.readDirectory : grant.isWritable ? rights.writable : rights.readable
       rules.append(
         .init(path: grant.place, rights: grant.identity.isDirectory ? granted : rights.forFile(granted)))
     }
@@ -257,12 +283,15 @@ struct SpawnPlan {
       // As many arenas as threads would each reserve, and touch, memory of their own.
       "MALLOC_ARENA_MAX=4", "\(ReplacementFolder.variable)=\(replacements.name)",
     ]
+    // The last of a name counts: a policy may say another language or time zone, and no variable of the host's own.
     return entries + (options.showsPrivate ? ["OUTRIDER_SHOW_PRIVATE=1"] : []) + surroundings.zone
+      + surroundings.granted
   }
 
   var programOptions: SeccompProgram.Options {
     var program = SeccompProgram.Options()
     program.observesFiles = policy.observesFiles
+    program.refused = policy.refusedCalls
     program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles
     program.countsSharedMemory = !options.hasMemoryCgroup

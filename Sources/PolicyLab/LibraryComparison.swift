@@ -84,6 +84,7 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     func isUsed(_ grant: String, _ paths: [String]) -> Bool {
       paths.contains { $0 == grant || $0.hasPrefix(grant + "/") }
     }
+    let policy = (try? PatternExpansion.resolved(policy)) ?? policy
     return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
       + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
       + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "libraries: \($0)" }

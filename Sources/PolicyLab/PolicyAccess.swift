@@ -2,13 +2,14 @@ package import Sandbox
 
 /// What a policy lets a plugin do with one path; each more than the one before.
 package enum PathAccess: Int, Sendable, Comparable {
-  case none, read, write
+  case none, list, read, write
 
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   package var words: String {
     switch self {
     case .none: "nothing"
+    case .list: "list"
     case .read: "read"
     case .write: "read and write"
     }
@@ -16,8 +17,13 @@ package enum PathAccess: Int, Sendable, Comparable {
 }
 
 extension Policy {
-  /// The granted paths, each once, in order.
-  package var grants: [String] { Set(read + write + libraries).sorted() }
+  /// The granted paths and patterns, each once, in order.
+  package var grants: [String] { Set(read + write + libraries + list + patterns.map(\.pattern.text)).sorted() }
+
+  /// What of `libraries` and patterns may be mapped as code.
+  package var codePaths: [String] {
+    Set(libraries + patterns.filter { $0.access == .execute }.map(\.pattern.text)).sorted()
+  }
 
   /// Of the grants that hold a path, the narrowest counts.
   package func access(to path: String) -> PathAccess {
@@ -25,6 +31,21 @@ extension Policy {
     let granted =
       write.filter(covers).map { ($0, PathAccess.write) }
       + (read + libraries).filter(covers).map { ($0, PathAccess.read) }
+      + list.filter(covers).map { ($0, PathAccess.list) }
+      + patterns.filter { $0.pattern.text == path || $0.pattern.covers(path) }.map {
+        ($0.pattern.text, PathAccess($0.access))
+      }
     return granted.max { ($0.0.utf8.count, $0.1) < ($1.0.utf8.count, $1.1) }?.1 ?? .none
+  }
+}
+
+extension PathAccess {
+  fileprivate init(_ access: PatternGrant.Access) {
+    self =
+      switch access {
+      case .read, .execute: .read
+      case .write: .write
+      case .list: .list
+      }
   }
 }

@@ -1,47 +1,104 @@
 package import Sandbox
 
-/// What a policy comes to after its defaults.
+/// What a policy comes to after its defaults and what it extends.
 package struct PolicyDescription: Sendable, Equatable, Encodable {
+  /// What it extends, the nearest first.
+  package var extends: [String]
   package var read: [String]
   package var write: [String]
+  package var list: [String]
   package var libraries: [String]
+  /// Of these, what may be missing.
+  package var optional: [String]
+  package var writesContainer: Bool
+  package var writesTemporary: Bool
+  package var devices: [String]
+  package var environment: [String]
+  package var executableMemory: String
   package var require: [String]
+  /// System calls that are denied though others may make them.
+  package var deny: [String]
   /// System calls that end the run.
   package var kill: [String]
+  package var observe: Bool
   package var limits: [LimitValues.Value]
 
-  package init(_ policy: Policy) {
-    read = policy.grants.filter { policy.access(to: $0) == .read }
-    write = policy.grants.filter { policy.access(to: $0) == .write }
-    libraries = policy.libraries.sorted()
+  package init(_ policy: Policy, extends parents: [String] = []) {
+    extends = parents
+    let grants = policy.grants
+    read = grants.filter { policy.access(to: $0) == .read }
+    write = grants.filter { policy.access(to: $0) == .write }
+    list = grants.filter { policy.access(to: $0) == .list }
+    libraries = policy.codePaths
+    optional = policy.optional.union(policy.patterns.filter(\.isOptional).map(\.pattern.text)).sorted()
+    (writesContainer, writesTemporary) = (policy.writesContainer, policy.writesTemporary)
+    devices = PolicyDevice.allCases.filter(policy.devices.contains).map(\.rawValue)
+    environment = policy.environment.map(\.text).sorted()
+    executableMemory = policy.codeAllowed.rawValue
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
     kill = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
+    let killing = Set(kill)
+    deny = policy.refusedCalls.filter { !killing.contains($0) }.sorted()
+    observe = policy.observesFiles
     limits = LimitValues.all(policy.limits)
   }
 
   /// In plain words, a line each.
   package var lines: [String] {
-    var lines = [
-      "A plugin may read its own bundle, the manifest and the runtime, and write in its container.",
-      read.isEmpty ? "It may read nothing else." : "It may also read:",
-    ]
-    lines += read.map { "  \($0)" }
-    lines.append(write.isEmpty ? "It may write nothing else." : "It may also read and write:")
-    lines += write.map { "  \($0)" }
-    lines.append(
-      libraries.isEmpty
-        ? "Code is mapped only while it is loaded."
-        : "It may map code while it runs, of its bundle, of the runtime and of:")
-    lines += libraries.map { "  \($0)" }
+    var lines: [String] = []
+    if !extends.isEmpty { lines.append("It extends \(extends.joined(separator: ", which extends ")).") }
+    lines += paths
+    lines += code
     lines += [
       "It has no network, and starts no processes.", "A denied system call fails as the kernel would let it fail.",
     ]
-    if !kill.isEmpty { lines.append("These end the run instead: \(kill.joined(separator: ", "))") }
+    let groups = [
+      ("These are denied as well", SystemCallGroup.summary(of: Set(deny), counting: SystemCalls.isEverAllowed)),
+      ("These end the run instead", SystemCallGroup.summary(of: Set(kill)) { _ in true }),
+    ]
+    for (words, calls) in groups where !calls.isEmpty { lines.append("\(words): \(joined(calls))") }
+    if devices.count < PolicyDevice.allCases.count {
+      lines.append(devices.isEmpty ? "It may open no device." : "It may open these devices: \(joined(devices))")
+    }
+    if !environment.isEmpty { lines.append("Its environment has besides: \(joined(environment))") }
+    if observe { lines.append("Every path that it names and doesn't get is recorded.") }
     lines.append(
       require.isEmpty
         ? "It runs with the walls that are in force on this machine."
-        : "It runs only where these walls are in force: \(require.joined(separator: ", "))")
+        : "It runs only where these walls are in force: \(joined(require))")
     lines.append("Limits of one call: " + limits.map { "\($0.name) \($0.text)" }.joined(separator: ", "))
     return lines
   }
+
+  private var paths: [String] {
+    let own =
+      switch (writesContainer, writesTemporary) {
+      case (true, true): "and write in its container."
+      case (true, false): "and write in its container, but not in its scratch folder."
+      case (false, true): "and write in its scratch folder alone: its container it can only read."
+      case (false, false): "and its container; it may write in neither that nor its scratch folder."
+      }
+    var lines = ["A plugin may read its own bundle, the manifest and the runtime, \(own)"]
+    lines.append(read.isEmpty ? "It may read nothing else." : "It may also read:")
+    lines += read.map(entry)
+    lines.append(write.isEmpty ? "It may write nothing else." : "It may also read and write:")
+    lines += write.map(entry)
+    if !list.isEmpty { lines.append("It may list the names, and read no file, in:") }
+    return lines + list.map(entry)
+  }
+
+  private func entry(_ path: String) -> String { "  \(path)" + (optional.contains(path) ? " (where it is there)" : "") }
+
+  private var code: [String] {
+    switch Policy.ExecutableMemory(rawValue: executableMemory) ?? .loading {
+    case .loading: return ["Code is mapped only while it is loaded."]
+    case .later, .justInTime:
+      let also = executableMemory == Policy.ExecutableMemory.later.rawValue ? "" : "what it makes in its memory, "
+      return libraries.isEmpty
+        ? ["It may run as code, also later: \(also)files of its bundle and of the runtime."]
+        : ["It may map code while it runs: \(also)of its bundle, of the runtime and of:"] + libraries.map(entry)
+    }
+  }
+
+  private func joined(_ words: [String]) -> String { words.joined(separator: ", ") }
 }

@@ -12,22 +12,22 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   package var isWider: Bool { changes.contains(where: \.isWider) }
 
   package init(from old: Policy, to new: Policy) {
+    own(old, new)
     paths(old, new)
-    for path in Set(old.libraries).symmetricDifference(new.libraries).sorted() {
-      let isNew = new.libraries.contains(path)
+    for path in Set(old.codePaths).symmetricDifference(new.codePaths).sorted() {
+      let isNew = new.codePaths.contains(path)
       add(
         isNew,
         "\(path): \(isNew ? "read, and code that may be mapped while it runs" : "no longer read, nor code that may be mapped")"
       )
     }
+    code(old, new)
+    surroundings(old, new)
     for wall in Wall.allCases where old.require.contains(wall) != new.require.contains(wall) {
       let isDropped = old.require.contains(wall)
       add(isDropped, isDropped ? "runs without \(wall.rawValue)" : "doesn't run without \(wall.rawValue)")
     }
-    for name in Set(old.onDenied.keys).union(new.onDenied.keys).sorted() {
-      let (was, now) = (old.onDenied[name] == .kill, new.onDenied[name] == .kill)
-      if was != now { add(was, now ? "\(name) ends the run" : "\(name) fails and no longer ends the run") }
-    }
+    calls(old, new)
     for (was, now) in zip(LimitValues.all(old.limits), LimitValues.all(new.limits)) where was.number != now.number {
       add(now.number > was.number, "\(now.name) \(now.text), was \(was.text)")
     }
@@ -38,7 +38,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     for path in Set(old.grants).union(new.grants).sorted() {
       let (was, now) = (old.access(to: path), new.access(to: path))
       // What may be mapped as code may be read.
-      let isSaid = old.libraries.contains(path) != new.libraries.contains(path) && max(was, now) == .read
+      let isSaid = old.codePaths.contains(path) != new.codePaths.contains(path) && max(was, now) == .read
       guard was != now, !isSaid else { continue }
       // Said of the folder that it lies in.
       let parents = Set(old.grants).union(new.grants).filter { path.hasPrefix($0 + "/") }
@@ -47,5 +47,52 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     }
   }
 
+  private mutating func own(_ old: Policy, _ new: Policy) {
+    if old.writesContainer != new.writesContainer {
+      add(new.writesContainer, new.writesContainer ? "writes its container" : "only reads its container")
+    }
+    if old.writesTemporary != new.writesTemporary {
+      add(new.writesTemporary, "\(new.writesTemporary ? "writes" : "doesn't write") its scratch folder")
+    }
+  }
+
+  /// Those of the paths are said.
+  private mutating func code(_ old: Policy, _ new: Policy) {
+    let (was, now) = (old.codeAllowed, new.codeAllowed)
+    let isSaid = max(was, now) == .later && old.codePaths.isEmpty != new.codePaths.isEmpty
+    if was != now, !isSaid { add(now > was, "executable memory: \(now.rawValue), was \(was.rawValue)") }
+  }
+
+  private mutating func calls(_ old: Policy, _ new: Policy) {
+    func summary(_ names: Set<String>) -> [String] {
+      SystemCallGroup.summary(of: names, counting: SystemCalls.isEverAllowed)
+    }
+    for name in summary(old.refusedCalls.subtracting(new.refusedCalls)) { add(true, "\(name) isn't denied any more") }
+    for name in summary(new.refusedCalls.subtracting(old.refusedCalls)) { add(false, "\(name) is denied") }
+    let (was, now) = (old.killing, new.killing)
+    for name in SystemCallGroup.summary(of: was.subtracting(now), counting: { _ in true }) {
+      add(true, "\(name) fails and no longer ends the run")
+    }
+    for name in SystemCallGroup.summary(of: now.subtracting(was), counting: { _ in true }) {
+      add(false, "\(name) ends the run")
+    }
+  }
+
+  private mutating func surroundings(_ old: Policy, _ new: Policy) {
+    for device in PolicyDevice.allCases where old.devices.contains(device) != new.devices.contains(device) {
+      let isNew = new.devices.contains(device)
+      add(isNew, isNew ? "opens \(device.path)" : "doesn't open \(device.path)")
+    }
+    for variable in Set(old.environment).symmetricDifference(new.environment).sorted(by: { $0.text < $1.text }) {
+      let isNew = new.environment.contains(variable)
+      add(isNew, isNew ? "has the variable \(variable.text)" : "hasn't the variable \(variable.text)")
+    }
+  }
+
   private mutating func add(_ isWider: Bool, _ text: String) { changes.append(Change(isWider: isWider, text: text)) }
+}
+
+extension Policy {
+  /// System calls that end the run.
+  fileprivate var killing: Set<String> { Set(onDenied.filter { $0.value == .kill }.keys) }
 }

@@ -11,12 +11,15 @@ package enum PolicyWarnings {
     var found: [String] = []
     for path in policy.grants {
       let isWritten = policy.access(to: path) == .write
-      if !exists(path) { found.append("\(path) doesn't exist here: a run with this policy is refused") }
+      let isPattern = policy.patterns.contains { $0.pattern.text == path }
+      if !isPattern, !policy.optional.contains(path), !exists(path) {
+        found.append("\(path) doesn't exist here: a run with this policy is refused")
+      }
       if policy.read.contains(path), policy.write.contains(path) {
         found.append("\(path) is under read and under write; write has both")
       }
       let parent = path.split(separator: "/").dropLast().reduce(into: [""]) { $0.append("\($0.last ?? "")/\($1)") }.last
-      if let parent, !parent.isEmpty, !policy.libraries.contains(path),
+      if let parent, !parent.isEmpty, !policy.codePaths.contains(path),
         policy.access(to: parent) == policy.access(to: path)
       {
         found.append("\(path) has no effect: a folder that it lies in is granted already")

@@ -2,7 +2,7 @@ package import StrictYAML
 package import Yams
 
 extension YAMLNodes {
-  private static let limitKeys = ["wall", "cpu", "memory", "openFiles", "fileSize", "threads", "logBytes"]
+  package static let limitKeys = ["wall", "cpu", "memory", "openFiles", "fileSize", "threads", "logBytes"]
 
   /// `limits` with what the map says in their place.
   package func limits(_ node: Node, over limits: Limits = Limits()) throws(YAMLFileError) -> Limits {
@@ -20,5 +20,20 @@ extension YAMLNodes {
       }
     }
     return limits
+  }
+}
+
+extension Limits {
+  /// Whether the limit of that name in policies is beyond another's.
+  func exceeds(_ other: Limits, in key: String) -> Bool {
+    switch key {
+    case "wall": wall > other.wall
+    case "cpu": cpu > other.cpu
+    case "memory": memory > other.memory
+    case "openFiles": openFiles > other.openFiles
+    case "fileSize": fileSize > other.fileSize
+    case "threads": threads > other.threads
+    default: logBytes > other.logBytes
+    }
   }
 }

@@ -9,6 +9,20 @@ public struct Policy: Sendable, Equatable {
     case kill
   }
 
+  /// What may become code, each more than the one before.
+  public enum ExecutableMemory: String, Sendable, Codable, CaseIterable, Comparable {
+    /// What is mapped while the plugin is loaded.
+    case loading
+    /// Files of the bundle, of the runtime and of `libraries`, mapped while the plugin runs, too.
+    case later
+    /// Also the plugin's private memory, as a just-in-time compiler needs.
+    case justInTime = "jit"
+
+    public static func < (left: Self, right: Self) -> Bool {
+      allCases.firstIndex(of: left) ?? 0 < allCases.firstIndex(of: right) ?? 0
+    }
+  }
+
   /// Absolute paths that may be read, beside the bundle and the runtime.
   public var read: [String] = []
   /// Absolute paths that may be read and written, beside the container.
@@ -16,10 +30,28 @@ public struct Policy: Sendable, Equatable {
   /// Absolute paths that may be read, and whose code may be mapped while the plugin runs, as when it opens a library in a call.
   /// Where there is one, code of the bundle and of the runtime may be, too. Needs the mount namespace.
   public var libraries: [String] = []
+  /// Folders whose names may be listed, with those of the folders in them, and whose files may not be read. Needs Landlock.
+  public var list: [String] = []
+  /// Grants by patterns, which are looked up when a plugin is loaded.
+  public var patterns: [PatternGrant] = []
+  /// Granted paths that needn't be there: without them the grant is left out.
+  public var optional: Set<String> = []
+  /// Whether the containers may be written; they can be read otherwise.
+  public var writesContainer = true
+  /// Whether the plugin's scratch directory may be written.
+  public var writesTemporary = true
+  /// The devices that may be opened. Fewer than all need Landlock.
+  public var devices = Set(PolicyDevice.allCases)
+  /// Variables of the environment beside those that the host sets.
+  public var environment: [PolicyVariable] = []
   /// Walls without which the run doesn't start.
   public var require: Set<Wall> = []
   /// What a denied system call leads to, by its name; `deny` for those that aren't named.
   public var onDenied: [String: DeniedAction] = [:]
+  /// System calls that the filter would let through, and that are denied all the same.
+  public var refusedCalls: Set<String> = []
+  /// What may become code. `libraries` that aren't empty mean `later` at least.
+  public var executableMemory = ExecutableMemory.loading
   /// What a run may use.
   public var limits = Limits()
   /// Also record every path that the plugin names. Costs about 10 µs for each such call.
@@ -27,6 +59,14 @@ public struct Policy: Sendable, Equatable {
 
   /// Creates a policy that grants nothing.
   public init(limits: Limits = Limits()) { self.limits = limits }
+
+  /// Whether files may be mapped as code while the plugin runs.
+  package var mapsCodeLater: Bool { codeAllowed != .loading }
+
+  /// What may become code, all in all.
+  package var codeAllowed: ExecutableMemory {
+    libraries.isEmpty && !patterns.contains { $0.access == .execute } ? executableMemory : max(executableMemory, .later)
+  }
 
   /// Why `action` can't be what a denied call of that name leads to; nil: it can.
   ///
@@ -41,4 +81,24 @@ public struct Policy: Sendable, Equatable {
     }
     return nil
   }
+
+  /// Why a call of that name can't be refused to a plugin; nil: it can.
+  ///
+  /// - Parameter name: The system call's name.
+  /// - Returns: One sentence for people; nil where it can be.
+  public static func rejectionReason(forRefusing name: String) -> String? {
+    guard SystemCalls.isKnown(name) else { return "\(name) isn't a system call that this host knows" }
+    guard !SystemCalls.indispensable.contains(name) else {
+      return "no plugin can be loaded and called without \(name)"
+    }
+    return nil
+  }
+}
+
+/// A device that every plugin has unless its policy says otherwise.
+public enum PolicyDevice: String, Sendable, Codable, CaseIterable {
+  case null, full, random, urandom
+
+  /// Where it lies, on the machine and for the plugin.
+  public var path: String { "/dev/" + rawValue }
 }

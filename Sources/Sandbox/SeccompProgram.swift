@@ -23,6 +23,8 @@ package struct SeccompProgram: Sendable, Equatable {
     package var hasListener = true
     /// Calls that end a run: notified, where the filter would otherwise answer them itself.
     package var killing: Set<String> = []
+    /// Calls that would be let through, and that the host denies.
+    package var refused: Set<String> = []
 
     package init() {}
   }
@@ -41,7 +43,7 @@ package struct SeccompProgram: Sendable, Equatable {
     try Self.set(context, SCMP_FLTATR_ACT_BADARCH, options.hasListener ? ol_scmp_notify : ol_scmp_kill_process)
     try Self.set(context, SCMP_FLTATR_CTL_NNP, 0)
     try Self.set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2)
-    var builder = Builder(context: context)
+    var builder = Builder(context: context, refused: options.refused)
     for name in SystemCalls.allowed where name != "epoll_ctl" || !options.countsSharedMemory { try builder.allow(name) }
     for name in SystemCalls.paths where !options.observesFiles {
       if !options.hidesFiles, SystemCalls.times.contains(name) { continue }
@@ -82,6 +84,7 @@ package struct SeccompProgram: Sendable, Equatable {
 
   private struct Builder {
     let context: scmp_filter_ctx
+    let refused: Set<String>
 
     /// `argument & mask == value`, with masks of 32 bits where the kernel reads no more.
     struct Test {
@@ -91,6 +94,7 @@ package struct SeccompProgram: Sendable, Equatable {
     }
 
     mutating func allow(_ name: String, _ tests: [Test] = []) throws(CompileError) {
+      guard !refused.contains(name) else { return }
       try rule(ol_scmp_allow, name, tests)
     }
 

@@ -101,6 +101,26 @@ package enum SystemCalls {
   /// Whether the filter lets a call through whatever its arguments are: it is never denied.
   static func isFree(_ name: String) -> Bool { allowed.contains(name) || paths.contains(name) }
 
+  /// Let through, or granted by the host, where their arguments are what they may be.
+  private static let decidedByArguments: Set<String> = [
+    "mmap", "mprotect", "clone", "fcntl", "fallocate", "epoll_ctl", "kill", "tkill", "tgkill", "getsockopt",
+    "close_range", "ioctl", "prctl", "prlimit64", "setpriority", "personality", "chmod", "fchmod", "fchmodat",
+  ]
+
+  /// Whether a plugin may make such a call at all, where its policy doesn't refuse it.
+  package static func isEverAllowed(_ name: String) -> Bool { isFree(name) || decidedByArguments.contains(name) }
+
+  /// Without these no runner loads a library, answers a call or ends: a policy can't refuse them. Which files they reach is
+  /// decided by `files`.
+  package static let indispensable: Set<String> = [
+    "read", "write", "readv", "writev", "pread64", "close", "fstat", "lseek", "open", "openat", "stat", "lstat",
+    "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "dup", "dup2",
+    "dup3", "fcntl", "mmap", "munmap", "mprotect", "mremap", "brk", "madvise", "futex", "exit", "exit_group", "gettid",
+    "getpid", "getppid", "set_robust_list", "set_tid_address", "rseq", "sched_yield", "membarrier", "getrandom",
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "clock_gettime",
+    "gettimeofday", "sendmsg", "recvmsg", "sendto", "recvfrom", "poll", "ppoll", "prctl", "ioctl",
+  ]
+
   private static let executing: Set<String> = ["execve", "execveat", "mmap", "mprotect", "pkey_mprotect", "uselib"]
   private static let sockets: Set<String> = ["socket", "socketpair"]
   /// Probed by libraries, which fall back when the kernel doesn't have them.

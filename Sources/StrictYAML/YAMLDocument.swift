@@ -43,6 +43,10 @@ package struct YAMLDocument {
     }
     switch failure {
     case let error as YAMLFileError: throw error
+    // libyaml's own bound, in the words of its programmers.
+    case YamlError.scanner(_, let problem, let mark, _) where problem.hasPrefix("Maximum nesting"),
+      YamlError.parser(_, let problem, let mark, _) where problem.hasPrefix("Maximum nesting"):
+      throw refusal(mark.line, mark.column, "\(noun) nests too deeply")
     case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _):
       throw refusal(mark.line, mark.column, "isn't YAML: \(problem)")
     case YamlError.composer(_, let problem, let mark, _):

@@ -14,26 +14,41 @@ struct PolicyCommand: AsyncParsableCommand {
         outrider policy check policy.yaml
         outrider policy show policy.yaml
         outrider policy diff old.yaml new.yaml
+        outrider policy schema > policy.schema.json
         outrider policy record --output policy.yaml zlib.test.yaml
         outrider policy compare old/libz.so.1 new/libz.so.1 zlib.test.yaml
         outrider policy test tests.yaml --format junit --output results.xml
       """,
     subcommands: [
       PolicyCheckCommand.self, PolicyShowCommand.self, PolicyDiffCommand.self,
-      PolicyRecordCommand.self, PolicyTestCommand.self, PolicyCompareCommand.self,
+      PolicyRecordCommand.self, PolicyTestCommand.self, PolicyCompareCommand.self, PolicySchemaCommand.self,
     ])
 }
 
-/// Policies by their paths; errors as commands end with them.
+/// Policies by their paths or, where they are shipped, by their names; errors as commands end with them.
 enum PolicyInput {
-  static func policy(at path: String) throws -> Policy {
-    let text = try text(of: path)
+  static func policy(at path: String) throws -> Policy { try file(at: path).policy }
+
+  /// A file of the same name is `./downloader`.
+  static func isShipped(_ name: String) -> Bool { ShippedPolicy(rawValue: name) != nil }
+
+  static func file(at path: String) throws -> PolicyFile {
+    let text = try source(of: path)
     do throws(YAMLFileError) {
-      return try Policy(parsing: text, file: path)
+      return try PolicyFile(parsing: text, file: path) { (parent) throws(PolicyFile.Unreadable) in
+        do throws(SystemCallError) {
+          return String(decoding: try Files.content(of: parent, limit: 1 << 20), as: UTF8.self)
+        } catch {
+          throw PolicyFile.Unreadable(reason: SystemCallError.message(error.code))
+        }
+      }
     } catch {
       throw Failure(64, error.description)
     }
   }
+
+  /// Its text, as it is.
+  static func source(of path: String) throws -> String { try ShippedPolicy(rawValue: path)?.text ?? text(of: path) }
 
   static func text(of path: String, limit: Int = 1 << 20) throws -> String {
     String(decoding: try InputFile.content(of: path, limit: limit), as: UTF8.self)
@@ -58,7 +73,18 @@ struct PolicyCheckCommand: AsyncParsableCommand {
   private struct Row: Encodable {
     var file: String
     var error: String?
-    var warnings: [String]
+    var warnings: [Warning] = []
+  }
+
+  private struct Warning: Encodable {
+    /// File, line and column; nil: the file as a whole.
+    var place: String?
+    var message: String
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(place.map { "\($0): \(message)" } ?? message)
+    }
   }
 
   func run() async {
@@ -67,11 +93,16 @@ struct PolicyCheckCommand: AsyncParsableCommand {
       var rows: [Row] = []
       for file in files {
         do {
-          let policy = try PolicyInput.policy(at: file)
-          rows.append(Row(file: file, error: nil, warnings: PolicyWarnings.find(policy) { Files.exists($0) }))
+          let found = try PolicyInput.file(at: file)
+          // What shipped policies allow beyond each other is meant.
+          let placed = (PolicyInput.isShipped(file) ? [] : found.warnings).map {
+            Warning(place: "\($0.file):\($0.line):\($0.column)", message: $0.message)
+          }
+          let general = PolicyWarnings.find(found.policy) { Files.exists($0) }
+          rows.append(Row(file: file, warnings: placed + general.map { Warning(place: nil, message: $0) }))
           if strict, rows.last?.warnings.isEmpty == false { status = max(status, 65) }
         } catch let failure as Failure {
-          rows.append(Row(file: file, error: failure.message, warnings: []))
+          rows.append(Row(file: file, error: failure.message))
           status = status == 64 ? 64 : failure.status
         }
       }
@@ -81,7 +112,10 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         for row in rows {
           let name = Printable.text(row.file, limit: 400)
           Output.line(row.error.map { Printable.text($0, limit: 1000) } ?? "\(name): a policy")
-          for warning in row.warnings { Output.line("\(name): warning: \(Printable.text(warning, limit: 1000))") }
+          for warning in row.warnings {
+            let place = warning.place.map { Printable.text($0, limit: 440) } ?? name
+            Output.line("\(place): warning: \(Printable.text(warning.message, limit: 1000))")
+          }
         }
       }
       Exit.leave(status)
@@ -98,18 +132,82 @@ struct PolicyShowCommand: AsyncParsableCommand {
       EXAMPLES
         outrider policy show
         outrider policy show policy.yaml --json
+        outrider policy show computation --source
+        outrider policy show --groups
       """)
-  @Argument(help: "A policy.", completion: .file(extensions: ["yaml", "yml"])) var file: String?
+  @Argument(
+    help: "A policy: a file, or a shipped one by name (downloader, computation, codec, interpreter, developer).",
+    completion: .file(extensions: ["yaml", "yml"])) var file: String?
+  @Flag(help: "Print the file itself, with its comments.") var source = false
+  @Flag(help: "List the groups of system calls that policies may name.") var groups = false
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   func run() async {
     do {
-      let description = PolicyDescription(try file.map(PolicyInput.policy) ?? Policy())
+      if groups { try showGroups() }
+      if source {
+        guard let file else { throw Failure(64, "--source needs a policy, for example 'downloader'") }
+        Output.line(
+          try PolicyInput.source(of: file).split(separator: "\n", omittingEmptySubsequences: false).map {
+            Printable.text(String($0), limit: 4200)
+          }.joined(separator: "\n"))
+        Exit.leave(0)
+      }
+      let found = try file.map(PolicyInput.file)
+      let description = PolicyDescription(found?.policy ?? Policy(), extends: found?.parents ?? [])
       if json {
         try Output.json(description)
       } else {
         for line in description.lines { Output.line(Printable.text(line, limit: 4200)) }
       }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  private func showGroups() throws {
+    if json {
+      try Output.json(["groups": Dictionary(uniqueKeysWithValues: SystemCallGroup.all.map { ($0.name, $0.calls) })])
+    } else {
+      for group in SystemCallGroup.all {
+        Output.line("\(group.name): \(group.purpose)")
+        for line in Wrapped.lines(group.calls, width: 78) { Output.line("  \(line)") }
+      }
+    }
+    Exit.leave(0)
+  }
+}
+
+/// Words in lines of no more than a width.
+enum Wrapped {
+  static func lines(_ words: [String], width: Int) -> [String] {
+    words.reduce(into: [String]()) { lines, word in
+      if let last = lines.last, last.count + 1 + word.count <= width {
+        lines[lines.count - 1] = "\(last) \(word)"
+      } else {
+        lines.append(word)
+      }
+    }
+  }
+}
+
+struct PolicySchemaCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "schema", abstract: "Prints the form of policies as a JSON schema, for editors.",
+    discussion: """
+      Editors that read JSON schemas (draft 7) complete keys, explain them and mark what is none. A file that begins \
+      with the second line below is checked by the YAML server of most editors. 'outrider policy check' says more: \
+      contradictions, and what this machine hasn't.
+
+      EXAMPLES
+        outrider policy schema > policy.schema.json
+        # yaml-language-server: $schema=policy.schema.json
+      """)
+
+  func run() async {
+    do {
+      Output.line(try PolicySchema.text())
       Exit.leave(0)
     } catch {
       Exit.with(error)
@@ -126,6 +224,7 @@ struct PolicyDiffCommand: AsyncParsableCommand {
 
       EXAMPLES
         outrider policy diff main/policy.yaml policy.yaml
+        outrider policy diff computation policy.yaml
       """)
   @Argument(help: "A policy.", completion: .file(extensions: ["yaml", "yml"])) var old: String
   @Argument(help: "The policy that is compared with it.", completion: .file(extensions: ["yaml", "yml"])) var new:

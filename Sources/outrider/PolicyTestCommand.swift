@@ -113,7 +113,7 @@ struct PolicyTestPlan {
     let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
     do {
       tests = try PolicyTests(parsing: text, file: file) { path in
-        try PolicyInput.policy(at: path.hasPrefix("/") ? path : folder + path)
+        try PolicyInput.policy(at: path.hasPrefix("/") || PolicyInput.isShipped(path) ? path : folder + path)
       }
     } catch let error as YAMLFileError {
       throw Failure(64, error.description)

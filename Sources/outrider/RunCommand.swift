@@ -92,7 +92,8 @@ struct RunCommand: AsyncParsableCommand {
       (identifier, try FinishedFile(opening: file, policy: policy, container: sandbox.container))
     }
     return Prepared(
-      manifest: try ManifestFile(manifest, container: sandbox.container, writable: policy.write), finished: files,
+      manifest: try ManifestFile(
+        manifest, container: sandbox.container, writable: try PatternExpansion.resolved(policy).write), finished: files,
       failed: failed)
   }
 

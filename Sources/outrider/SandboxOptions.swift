@@ -14,8 +14,16 @@ internal import Synchronization
 struct SandboxOptions: ParsableArguments {
   @Option(help: "A directory that the plugin may write; without it an empty one that is removed afterwards.")
   var container: String?
-  @Option(help: "A YAML file that says what the plugin may do; the options below override its limits.")
+  @Option(
+    help: ArgumentHelp(
+      "What the plugin may do: a YAML file, or a shipped policy by name (downloader, computation, codec, interpreter, developer); the options below override its limits.",
+      valueName: "policy"))
   var policy: String?
+  @Option(
+    help: ArgumentHelp(
+      "A variable for the plugin: NAME=VALUE, or NAME for the value that it has here; may be repeated.",
+      valueName: "name=value"))
+  var env: [String] = []
   @Flag(help: "Also record the paths that the plugin named and wasn't granted.")
   var observe = false
   @Option(help: "Wall time of one call, for example 300ms (default: 30s).")
@@ -30,14 +38,12 @@ struct SandboxOptions: ParsableArguments {
   var json = false
 
   func makePolicy() throws -> Policy {
-    var result = Policy()
-    if let policy {
-      let bytes = try InputFile.content(of: policy, limit: 1 << 20)
-      do {
-        result = try Policy(parsing: String(decoding: bytes, as: UTF8.self), file: policy)
-      } catch {
-        throw Failure(64, "\(error)")
-      }
+    var result = try policy.map(PolicyInput.policy) ?? Policy()
+    for text in env {
+      let variable = PolicyVariable(text)
+      if let rejectionReason = variable.rejectionReason { throw Failure(64, "--env: \(rejectionReason)") }
+      result.environment.removeAll { $0.name == variable.name }
+      result.environment.append(variable)
     }
     if let wall { result.limits.wall = try Self.duration(wall, "--wall") }
     if let cpu { result.limits.cpu = try Self.duration(cpu, "--cpu") }

@@ -71,6 +71,42 @@ import Testing
     #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], policy: policy)) == loading)
   }
 
+  /// A just-in-time compiler's memory is private; what is shared is counted and stays data.
+  @Test(
+    arguments: [
+      (codeBits, 0x22, nil), (writableCodeBits, 0x22, nil), (writableCodeBits, 0x21, EACCES),
+      (writableCodeBits, 2, EACCES), (codeBits, 0x40022, EPERM),
+    ] as [(UInt64, UInt64, Int32?)])
+  func justInTime(_ protection: UInt64, _ flags: UInt64, _ code: Int32?) throws {
+    var policy = Policy()
+    policy.executableMemory = .justInTime
+    #expect(errno(of: try decide("mmap", [0, 4096, protection, flags], policy: policy)) == code)
+    #expect(try decide("mprotect", [0, 4096, protection], policy: policy) == .proceed)
+    policy.executableMemory = .later
+    #expect(errno(of: try decide("mmap", [0, 4096, protection, 0x22], policy: policy)) == EACCES)
+    #expect(errno(of: try decide("mprotect", [0, 4096, protection], policy: policy)) == EACCES)
+  }
+
+  @Test(arguments: ["mkdir", "clone", "epoll_ctl", "getpgid", "nanosleep", "fallocate"])
+  func refusedCalls(_ name: String) throws {
+    var policy = Policy()
+    policy.refusedCalls = [name]
+    let thread: UInt64 = 0x3d0f00
+    for loading in [false, true] {
+      let decision = try decide(name, [name == "clone" ? thread : 1], loading: loading, policy: policy)
+      guard case .deny(_, let call, _, let code, let kills) = decision else {
+        Issue.record("\(decision)")
+        continue
+      }
+      #expect(call == name && code != 0 && !kills)
+    }
+    policy.onDenied = [name: .kill]
+    guard case .deny(_, _, _, _, true) = try decide(name, [thread], policy: policy) else {
+      Issue.record("doesn't end the run")
+      return
+    }
+  }
+
   @Test(
     arguments: [
       ("openat", [0, 0, 0o100, 0o4755], EPERM), ("openat", [0, 0, 0o20_200_000, 0o2755], EPERM),

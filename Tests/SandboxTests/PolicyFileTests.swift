@@ -56,7 +56,7 @@ import Testing
     arguments: [
       ("", 1, 1, "version: 1"), ("# nothing\n", 1, 1, "version: 1"), ("{}", 1, 1, "version"),
       ("read: []", 1, 1, "version"),
-      ("version: 2", 1, 10, "\"2\""), ("version: 1.0", 1, 10, "version 1"), ("version: [1]", 1, 10, "single value"),
+      ("version: 3", 1, 10, "\"3\""), ("version: 1.0", 1, 10, "version 1"), ("version: [1]", 1, 10, "single value"),
       ("version:", 1, 9, "version 1"), ("[version]", 1, 1, "known keys are version, read"),
       ("version", 1, 1, "is a map"),
       ("version: 1\nraed: []", 2, 1, "read, write, libraries, require, onDenied, limits"),

@@ -37,6 +37,8 @@ struct LoadRequest: Sendable {
 
   /// On the caller's thread: plugins write there, so the folders may hold any number of files.
   mutating func openContainers() throws(HostError) {
+    // Before anything goes by it: what a pattern stands for may be writable.
+    policy = try PatternExpansion.resolved(policy)
     var wanted = options.containers.map { (group: $0.group, path: $0.path) }
     if let path = options.container {
       guard wanted.isEmpty else { throw .usage("name either one container, or one for each app group") }

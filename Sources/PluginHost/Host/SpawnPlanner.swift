@@ -36,7 +36,8 @@ struct SpawnPlanner {
       folders: try containers.map { (container) throws(HostError) in try container.folder() }, writable: writable,
       manifest: manifest, grants: try Grant.all(of: policy, writable: writable, machine: machine), machine: machine,
       options: options,
-      surroundings: SpawnPlan.Surroundings(reading: machine, withEnvironment: options.open.contains(.environment)))
+      surroundings: SpawnPlan.Surroundings(
+        reading: machine, withEnvironment: options.open.contains(.environment), granted: policy.environment))
     try LateCode.check(plan)
     return plan
   }
@@ -52,7 +53,18 @@ struct SpawnPlanner {
 
   /// What no file says, but a program may.
   private static func check(_ policy: Policy) throws(HostError) {
-    for (name, action) in policy.onDenied {
+    for name in policy.refusedCalls {
+      if let rejectionReason = Policy.rejectionReason(forRefusing: name) {
+        throw .usage("refusedCalls: \(rejectionReason)")
+      }
+    }
+    guard policy.environment.count <= PolicyVariable.most else {
+      throw .usage("the policy gives more than \(PolicyVariable.most) variables")
+    }
+    for variable in policy.environment {
+      if let rejectionReason = variable.rejectionReason { throw .usage("environment: \(rejectionReason)") }
+    }
+    for (name, action) in policy.onDenied where !policy.refusedCalls.contains(name) {
       if let rejectionReason = Policy.rejectionReason(for: action, of: name) {
         throw .usage("onDenied: \(rejectionReason)")
       }
@@ -72,6 +84,8 @@ extension SpawnPlan {
     var isRoot = false
     /// `TZ=` and the time zone, where the host has one.
     var zone: [String] = []
+    /// What the policy gives, with the host's values where it says none.
+    var granted: [String] = []
     /// The host's own, for a run that is to have it.
     var environment: [String] = []
     /// What this user can't go beyond, by the numbers of setrlimit(2).
@@ -89,8 +103,11 @@ extension SpawnPlan.Surroundings {
   ]
   private static let longestZone = 1024
 
-  init(reading machine: Machine, withEnvironment: Bool) {
+  init(reading machine: Machine, withEnvironment: Bool, granted variables: [PolicyVariable] = []) {
     isRoot = geteuid() == 0
+    granted = variables.compactMap { variable in
+      (variable.value ?? Self.value(of: variable.name)).map { "\(variable.name)=\($0)" }
+    }
     zone = Self.zone
     if withEnvironment { environment = Self.hostEnvironment }
     for resource in Self.resources { hardLimits[Int32(resource.rawValue)] = Files.hardLimit(Int32(resource.rawValue)) }
@@ -103,6 +120,14 @@ extension SpawnPlan.Surroundings {
   static var zone: [String] {
     guard let zone = getenv("TZ"), strnlen(zone, longestZone + 1) <= longestZone else { return [] }
     return ["TZ=\(String(cString: zone))"]
+  }
+
+  /// What is longer than a policy could say isn't passed on.
+  private static func value(of name: String) -> String? {
+    guard let value = getenv(name), strnlen(value, PolicyVariable.longest + 1) <= PolicyVariable.longest else {
+      return nil
+    }
+    return String(cString: value)
   }
 
   private static var hostEnvironment: [String] {

@@ -15,21 +15,76 @@ package struct PolicyText {
     let policy = recording.policy
     var lines = ["# Recorded from: \(comment(command, 400))", "# \(end)"]
     if let note = recording.note { lines.append("# \(comment(note, 400))") }
-    lines.append("version: 1")
-    lines += paths("read", policy.read)
-    lines += paths("write", policy.write)
-    lines += paths("libraries", policy.libraries)
+    lines += isFirstVersion(policy) ? firstVersion(policy) : secondVersion(policy)
     if !policy.require.isEmpty {
       lines.append(
         "require: [\(Wall.allCases.filter(policy.require.contains).map(\.rawValue).joined(separator: ", "))]")
     }
+    lines += limits
+    lines += rest
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Whether version 1 can say all of it, which recording began with.
+  private func isFirstVersion(_ policy: Policy) -> Bool {
+    var rest = policy
+    (rest.read, rest.write, rest.libraries, rest.require) = ([], [], [], [])
+    (rest.onDenied, rest.limits, rest.observesFiles) = ([:], Limits(), false)
+    return rest == Policy()
+  }
+
+  private func firstVersion(_ policy: Policy) -> [String] {
+    var lines = ["version: 1"]
+    lines += paths("read", policy.read)
+    lines += paths("write", policy.write)
+    lines += paths("libraries", policy.libraries)
     if !policy.onDenied.isEmpty {
       let pairs = policy.onDenied.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }
       lines.append("onDenied: {\(pairs.joined(separator: ", "))}")
     }
-    lines += limits
-    lines += rest
-    return lines.joined(separator: "\n") + "\n"
+    return lines
+  }
+
+  private func secondVersion(_ policy: Policy) -> [String] {
+    var lines = ["version: 2", "files:"]
+    for access in PatternGrant.Access.allCases {
+      var entries: [String] = []
+      if access == .write {
+        if policy.writesContainer { entries.append("    - $CONTAINER") }
+        if policy.writesTemporary { entries.append("    - $TMP") }
+      }
+      let literal =
+        switch access {
+        case .read: policy.read
+        case .write: policy.write
+        case .execute: policy.libraries
+        case .list: policy.list
+        }
+      // A name with a pattern's characters in it is that name.
+      entries += literal.map { entry(PathPattern.escaped($0), policy.optional.contains($0), needs: $0) }
+      entries += policy.patterns.filter { $0.access == access }.map { entry($0.pattern.text, $0.isOptional, needs: "") }
+      if entries.isEmpty, access != .write { continue }
+      lines += ["  \(access.rawValue):\(entries.isEmpty ? " []" : "")"] + entries
+    }
+    if policy.devices.count < PolicyDevice.allCases.count {
+      lines.append("devices: [\(policy.devices.map(\.rawValue).sorted().joined(separator: ", "))]")
+    }
+    if !policy.environment.isEmpty {
+      lines += ["environment:"] + policy.environment.map { "  - \(quoted($0.text))" }
+    }
+    let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
+    let denied = policy.refusedCalls.subtracting(killing).sorted()
+    if !killing.isEmpty || !denied.isEmpty {
+      lines += ["systemCalls:"]
+      if !denied.isEmpty { lines.append("  deny: [\(denied.joined(separator: ", "))]") }
+      if !killing.isEmpty { lines.append("  kill: [\(killing.joined(separator: ", "))]") }
+    }
+    lines.append("executableMemory: \(policy.codeAllowed.rawValue)")
+    return lines
+  }
+
+  private func entry(_ text: String, _ isOptional: Bool, needs path: String) -> String {
+    "    - " + (isOptional ? "{path: \(quoted(text)), missing: skip}" : quoted(text)) + (calls(path))
   }
 
   private var end: String {
@@ -41,12 +96,15 @@ package struct PolicyText {
   private func paths(_ key: String, _ paths: [String]) -> [String] {
     guard !paths.isEmpty else { return [] }
     return ["\(key):"]
-      + paths.map { path in
-        let calls = recording.needs[path]?.calls.sorted { $0.key < $1.key }.map {
-          $0.value == 1 ? $0.key : "\($0.key) × \($0.value)"
-        }
-        return "  - \(quoted(path))" + (calls.map { "  # \($0.joined(separator: ", "))" } ?? "")
-      }
+      + paths.map { "  - \(quoted($0))" + calls($0) }
+  }
+
+  /// What needed a path, as a comment.
+  private func calls(_ path: String) -> String {
+    let calls = recording.needs[path]?.calls.sorted { $0.key < $1.key }.map {
+      $0.value == 1 ? $0.key : "\($0.key) × \($0.value)"
+    }
+    return calls.map { "  # \($0.joined(separator: ", "))" } ?? ""
   }
 
   private var limits: [String] {

@@ -1,0 +1,125 @@
+internal import Foundation
+internal import Sandbox
+
+/// The form of a policy file as a JSON schema (draft 7), for editors that complete and check what is written. It says no more than
+/// the form: contradictions and what a machine has are for `outrider policy check`.
+package enum PolicySchema {
+  private typealias Object = [String: Any]
+
+  /// Its text, the same each time.
+  package static func text() throws -> String {
+    let data = try JSONSerialization.data(
+      withJSONObject: schema, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  private static var schema: Object {
+    [
+      "$schema": "http://json-schema.org/draft-07/schema#", "title": "Policy of a plugin", "type": "object",
+      "required": ["version"],
+      "oneOf": [
+        object(first.merging(["version": version(1)]) { $1 }, required: ["version"]),
+        object(second.merging(["version": version(2)]) { $1 }, required: ["version"]),
+      ],
+    ]
+  }
+
+  private static var first: Object {
+    let paths = list(of: path("An absolute path."), unique: true)
+    return [
+      "read": described(paths, "What may be read, beside the bundle."),
+      "write": described(paths, "What may be read and written, beside the container."),
+      "libraries": described(paths, "What may be read, and mapped as code while the plugin runs."),
+      "require": walls, "limits": limits,
+      "onDenied": [
+        "type": "object", "description": "What a denied system call leads to.",
+        "additionalProperties": ["enum": ["deny", "kill"]],
+      ] as Object,
+    ]
+  }
+
+  private static var second: Object {
+    [
+      "extends": [
+        "type": "string", "minLength": 1,
+        "description":
+          "A shipped policy (\(ShippedPolicy.allCases.map(\.rawValue).joined(separator: ", "))) or a file, as ./base.yaml.",
+      ] as Object,
+      "files": files,
+      "devices": described(
+        list(of: ["enum": PolicyDevice.allCases.map(\.rawValue)], unique: true), "The devices that may be opened."),
+      "environment": described(
+        list(of: ["type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*(=[\\s\\S]*)?$"], unique: true),
+        "NAME passes the host's variable on, NAME=VALUE sets one."),
+      "network": constant("none", "A plugin has no network."),
+      "processes": constant("none", "A plugin is one process."),
+      "systemCalls": described(
+        object(["deny": calls, "kill": calls], required: []), "Calls and groups of calls that fail, or end the run."),
+      "executableMemory": [
+        "enum": Policy.ExecutableMemory.allCases.map(\.rawValue),
+        "description":
+          "What may become code: what is mapped while the plugin is loaded; files later, too; its own memory, too.",
+      ] as Object,
+      "limits": limits, "require": walls,
+      "observe": ["type": "boolean", "description": "Record every path that is named and not granted."] as Object,
+    ]
+  }
+
+  private static var files: Object {
+    let missing: Object = ["enum": ["skip", "error"], "description": "What a path that isn't there leads to."]
+    // A variable, or an absolute path.
+    let text: Object = ["type": "string", "pattern": "^(\\$(BUNDLE|CONTAINER|MANIFEST|RUNTIME|TMP)$|/)"]
+    let absolute: Object = ["type": "string", "pattern": "^(\\$(BUNDLE|CONTAINER|MANIFEST|RUNTIME|TMP)$|/)"]
+    let entry: Object = ["anyOf": [text, object(["path": absolute, "missing": missing], required: ["path"])]]
+    let words: [PatternGrant.Access: String] = [
+      .read: "What may be read.", .write: "What may be read and written: all of it, where nothing is extended.",
+      .execute: "What may be read, and mapped as code while the plugin runs.",
+      .list: "Folders whose names may be read, and not their files.",
+    ]
+    var properties: Object = ["missing": missing]
+    for access in PatternGrant.Access.allCases {
+      properties[access.rawValue] = described(list(of: entry, unique: false), words[access] ?? "")
+    }
+    return object(properties, required: [])
+  }
+
+  private static var calls: Object {
+    list(of: ["type": "string", "pattern": "^[A-Za-z0-9_]+$"], unique: true)
+  }
+
+  private static var walls: Object {
+    described(list(of: ["enum": Wall.allCases.map(\.rawValue)], unique: true), "Walls without which nothing runs.")
+  }
+
+  private static var limits: Object {
+    var properties: Object = [:]
+    for value in LimitValues.all(Limits()) {
+      properties[value.name] = ["type": ["string", "integer"], "description": "By default \(value.text)."] as Object
+    }
+    return object(properties, required: [])
+  }
+
+  private static func version(_ number: Int) -> Object { ["enum": [number, "\(number)"] as [Any]] }
+
+  private static func path(_ words: String) -> Object {
+    ["type": "string", "pattern": "^/", "maxLength": 4095, "description": words]
+  }
+
+  private static func constant(_ value: String, _ words: String) -> Object { ["enum": [value], "description": words] }
+
+  private static func list(of item: Object, unique: Bool) -> Object {
+    var list: Object = ["type": "array", "items": item]
+    if unique { list["uniqueItems"] = true }
+    return list
+  }
+
+  private static func object(_ properties: Object, required: [String]) -> Object {
+    var object: Object = ["type": "object", "additionalProperties": false, "properties": properties]
+    if !required.isEmpty { object["required"] = required }
+    return object
+  }
+
+  private static func described(_ object: Object, _ words: String) -> Object {
+    object.merging(["description": words]) { $1 }
+  }
+}

@@ -1,0 +1,57 @@
+internal import StrictYAML
+internal import Yams
+
+/// Turns the nodes of a policy of version 1 into values.
+struct FirstPolicyReader {
+  let nodes: YAMLNodes
+
+  static let keys = ["version", "read", "write", "libraries", "require", "onDenied", "limits"]
+
+  func policy(_ root: Node) throws(YAMLFileError) -> Policy {
+    var policy = Policy()
+    for (key, value) in try nodes.pairs(root, "a policy", known: Self.keys) {
+      switch key {
+      case "version": break
+      case "read": policy.read = try paths(value, key)
+      case "write": policy.write = try paths(value, key)
+      case "libraries": policy.libraries = try paths(value, key)
+      case "require": policy.require = try nodes.walls(value)
+      case "onDenied": policy.onDenied = try actions(value)
+      default: policy.limits = try nodes.limits(value)
+      }
+    }
+    return policy
+  }
+
+  private func paths(_ node: Node, _ key: String) throws(YAMLFileError) -> [String] {
+    var paths: [String] = []
+    var seen: Set<String> = []
+    for item in try nodes.items(node, key) {
+      let path = try nodes.scalar(item, "a path in \(key)")
+      try nodes.check(path: path, item, key)
+      guard seen.insert(path).inserted else { throw nodes.error(item, "\(key): \(nodes.shown(path)) is listed twice") }
+      paths.append(path)
+    }
+    return paths
+  }
+
+  private func actions(_ node: Node) throws(YAMLFileError) -> [String: Policy.DeniedAction] {
+    var actions: [String: Policy.DeniedAction] = [:]
+    let names = "its keys are system calls such as socket"
+    let pairs = try nodes.pairs(node, "onDenied", naming: names) { name in
+      SystemCalls.isKnown(name)
+        ? nil : "onDenied: \(nodes.shown(name)) isn't a system call that this host knows; \(names)"
+    }
+    for (name, value) in pairs {
+      let text = try nodes.scalar(value, "onDenied.\(name)")
+      guard let action = Policy.DeniedAction(rawValue: text) else {
+        throw nodes.error(value, "onDenied.\(name) is \(nodes.shown(text)); it is deny or kill")
+      }
+      if let rejectionReason = Policy.rejectionReason(for: action, of: name) {
+        throw nodes.error(value, "onDenied.\(name): \(rejectionReason)")
+      }
+      actions[name] = action
+    }
+    return actions
+  }
+}
