@@ -78,6 +78,8 @@ public final class PluginHost: Sendable {
     /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup,
     /// environment, descriptors.
     package var withoutWalls: Set<Wall> = []
+    /// Who wants to see the system calls of the run, as the host answers them. Records paths, too.
+    package var trace: SystemCallTrace?
 
     /// The directory of an app group.
     public struct Container: Sendable, Equatable {

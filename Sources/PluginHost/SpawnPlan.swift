@@ -41,6 +41,8 @@ struct SpawnPlan {
     var isContainerInMemory = false
     /// Whether the host hands over a descriptor for everything that is attached.
     var handsOverMounts = false
+    /// Who wants to see its system calls.
+    var trace: SystemCallTrace?
     /// Only the baseline of a benchmark: no wall at all.
     var isBare = false
   }
@@ -291,6 +293,7 @@ struct SpawnPlan {
   var programOptions: SeccompProgram.Options {
     var program = SeccompProgram.Options()
     program.observesFiles = policy.observesFiles
+    program.traced = options.trace?.calls ?? []
     program.refused = policy.refusedCalls
     program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles

@@ -25,6 +25,8 @@ package struct SeccompProgram: Sendable, Equatable {
     package var killing: Set<String> = []
     /// Calls that would be let through, and that the host denies.
     package var refused: Set<String> = []
+    /// Calls that are let through, and that the host is to see.
+    package var traced: Set<String> = []
 
     package init() {}
   }
@@ -43,7 +45,7 @@ package struct SeccompProgram: Sendable, Equatable {
     try Self.set(context, SCMP_FLTATR_ACT_BADARCH, options.hasListener ? ol_scmp_notify : ol_scmp_kill_process)
     try Self.set(context, SCMP_FLTATR_CTL_NNP, 0)
     try Self.set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2)
-    var builder = Builder(context: context, refused: options.refused)
+    var builder = Builder(context: context, refused: options.refused.union(options.traced))
     for name in SystemCalls.allowed where name != "epoll_ctl" || !options.countsSharedMemory { try builder.allow(name) }
     for name in SystemCalls.paths where !options.observesFiles {
       if !options.hidesFiles, SystemCalls.times.contains(name) { continue }

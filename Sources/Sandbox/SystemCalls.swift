@@ -99,7 +99,7 @@ package enum SystemCalls {
   }
 
   /// Whether the filter lets a call through whatever its arguments are: it is never denied.
-  static func isFree(_ name: String) -> Bool { allowed.contains(name) || paths.contains(name) }
+  package static func isFree(_ name: String) -> Bool { allowed.contains(name) || paths.contains(name) }
 
   /// Let through, or granted by the host, where their arguments are what they may be.
   private static let decidedByArguments: Set<String> = [

@@ -22,9 +22,11 @@ struct CallCommand: AsyncParsableCommand {
         outrider call libc.so.6 abs 'i32(i32)' -5                        5
         outrider call libc.so.6 strlen 'u64(cstring)' -- --wall          6
         outrider call libc.so.6 sleep 'u32(u32)' 30 --wall 300ms         killed, 12
+        outrider call libc.so.6 open 'i32(cstring,i32)' /etc/passwd 0 --trace
       """)
 
   @OptionGroup var sandbox: SandboxOptions
+  @OptionGroup var tracing: TraceOptions
   @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
   @Argument(help: "The function's name.") var symbol: String
   @Argument(help: "RETURN(ARGUMENTS), for example 'i32(i32)'.") var signature: String
@@ -34,9 +36,12 @@ struct CallCommand: AsyncParsableCommand {
     do {
       var policy = try sandbox.makePolicy()
       let values = try values(&policy)
+      let printer = try tracing.printer(limits: policy.limits)
       let host = try sandbox.makeHost()
-      let (report, result) = try await perform(host, policy, values)
+      defer { printer?.end() }
+      let (report, result) = try await perform(host, policy, values, printer?.trace)
       host.stop()
+      printer?.end()
       Interrupts.yieldToHandler()
       if sandbox.json {
         try JSONReport(report, limits: policy.limits, result: result).print()
@@ -64,9 +69,10 @@ struct CallCommand: AsyncParsableCommand {
   }
 
   func perform(
-    _ host: PluginHost, _ policy: Policy, _ values: [CallArgument]
+    _ host: PluginHost, _ policy: Policy, _ values: [CallArgument], _ trace: SystemCallTrace? = nil
   ) async throws -> (RunReport, RunnerMessage.CallResult?) {
     var options = PluginHost.LoadOptions()
+    options.trace = trace
     options.container = sandbox.container
     let plugin: Plugin
     do {

@@ -37,9 +37,11 @@ struct RunCommand: AsyncParsableCommand {
         outrider run c.so --request periodic --manifest m.json --container g --json
         outrider run c.so --request install --manifest <(curl -s https://a.example)
         outrider run c.so --request install --manifest m.json --finished t1=t1.mp4
+        outrider run c.so --request install --manifest m.json --trace
       """)
 
   @OptionGroup var sandbox: SandboxOptions
+  @OptionGroup var tracing: TraceOptions
   @Argument(help: "A .so or an .appex folder.") var `extension`: String
   @Option(help: "install, update, periodic or language-change.") var request: RequestName
   @Option(help: "Any file or pipe of at most 64 MiB; its content is the extension's affair.") var manifest: String
@@ -54,9 +56,12 @@ struct RunCommand: AsyncParsableCommand {
     do {
       let policy = try sandbox.makePolicy()
       let prepared = try prepare(policy)
+      let printer = try tracing.printer(limits: policy.limits)
       let host = try sandbox.makeHost { prepared.manifest.remove() }
-      let (report, verdict, failure) = try await wake(host, policy, prepared)
+      defer { printer?.end() }
+      let (report, verdict, failure) = try await wake(host, policy, prepared, printer?.trace)
       host.stop()
+      printer?.end()
       prepared.manifest.remove()
       Interrupts.yieldToHandler()
       if sandbox.json {
@@ -99,9 +104,10 @@ struct RunCommand: AsyncParsableCommand {
 
   /// The last is what kept the host from going on, where that wasn't the end of the run.
   func wake(
-    _ host: PluginHost, _ policy: Policy, _ prepared: Prepared
+    _ host: PluginHost, _ policy: Policy, _ prepared: Prepared, _ trace: SystemCallTrace? = nil
   ) async throws -> (RunReport, DownloadRules.Verdict, HostError?) {
     var options = PluginHost.LoadOptions()
+    options.trace = trace
     options.container = sandbox.container
     options.manifest = prepared.manifest.path
     options.isExtension = true

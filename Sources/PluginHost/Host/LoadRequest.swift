@@ -39,6 +39,8 @@ struct LoadRequest: Sendable {
   mutating func openContainers() throws(HostError) {
     // Before anything goes by it: what a pattern stands for may be writable.
     policy = try PatternExpansion.resolved(policy)
+    // Which paths are named is most of what there is to see.
+    if self.options.trace != nil { policy.observesFiles = true }
     var wanted = options.containers.map { (group: $0.group, path: $0.path) }
     if let path = options.container {
       guard wanted.isEmpty else { throw .usage("name either one container, or one for each app group") }

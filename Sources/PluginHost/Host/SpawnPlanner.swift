@@ -26,6 +26,7 @@ struct SpawnPlanner {
     options.reading = request.reading
     options.open = request.options.withoutWalls
     options.isBare = request.isBare
+    options.trace = request.options.trace
     options.hasMemoryCgroup = hasCgroups && !request.isBare && !options.open.contains(.cgroup)
     options.isContainerInMemory = isContainerInMemory
     options.handsOverMounts = handsOverMounts

@@ -39,6 +39,12 @@ struct NotifiedPaths {
     SystemCalls.modeArgument(of: name).map { name == "creat" ? 0 : value($0 - 1) }
   }
 
+  /// What the plugin wrote there.
+  func given(_ argument: SystemCalls.PathArgument) -> String? { text(at: value(UInt32(argument.path))) }
+
+  /// All six, as the registers had them.
+  var values: [UInt64] { (0..<6).map { value($0) } }
+
   private func value(_ index: UInt32) -> UInt64 {
     withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: Int(index) * 8, as: UInt64.self) }
   }

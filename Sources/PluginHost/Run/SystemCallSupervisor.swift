@@ -49,6 +49,8 @@ final class SystemCallSupervisor {
   private(set) var listener: Int32 = -1
   private var watch: UInt64?
   private(set) var denials = DenialRecorder()
+  /// When the walls were closed.
+  private(set) var began = Duration.zero
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
   /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
@@ -65,6 +67,7 @@ final class SystemCallSupervisor {
   func begin(_ listener: Int32) throws(SystemCallError) {
     guard listener >= 0 else { return }
     self.listener = listener
+    began = BootClock.now
     watch = try loop.watch(listener) { [unowned self] in receive() }
   }
 
@@ -126,9 +129,10 @@ final class SystemCallSupervisor {
         policy: plan.policy, grants: grants, isLoading: run.isLoading, hidesFiles: plan.machine.hidesFiles,
         runner: run.pid, threads: { self.meter.threads ?? Int.max },
         isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
-        now: now
+        traced: plan.options.trace?.calls ?? [], now: now
       ).decide(call)
     }
+    var denial: RunReport.Denial?
     switch decision {
     case .proceed: break
     case .hold: return hold(call, since: since, at: now)
@@ -138,12 +142,15 @@ final class SystemCallSupervisor {
     case .grant(let grant): grants.add(grant)
     case .foreign(let name):
       run.kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(run.moment)"))
-    case .note(let name, let paths): for argument in paths { note(name, argument, of: call) }
+    case .note(let name, let paths):
+      for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let layer, let name, let target, _, let kills):
       let target = layer == "seccomp" && name == "mmap" ? codeFile(of: call) ?? target : target
       denials.record(layer: layer, operation: name, target: target)
+      denial = RunReport.Denial(layer: layer, operation: name, target: target, count: 1)
       if kills { run.kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
     }
+    trace(call, decision, denial)
     if mapsShared { grants.hasLooked = false }
     let code: Int32 =
       switch decision {
@@ -179,15 +186,19 @@ final class SystemCallSupervisor {
   func isWaiting(_ call: ol_notification) -> Bool { ol_seccomp_is_valid(listener, call.id) == 0 }
 
   /// A path that the plugin named: recorded where it doesn't get there.
-  private func note(_ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification) {
+  private func note(
+    _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
+  ) -> RunReport.Denial? {
     let paths = NotifiedPaths(plan: plan, listener: listener, call: call)
-    guard let first = paths.refused(name, argument) else { return }
+    guard let first = paths.refused(name, argument) else { return nil }
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
     let isShared = (meter.threads ?? Int.max) > 1
-    guard let path = isShared ? first : paths.refused(name, argument) else { return }
-    denials.record(
-      layer: "files", operation: name, target: Printable.text(path),
-      writes: SystemCalls.writes(name, flags: paths.openFlags(of: name)), mayHaveChanged: isShared)
+    guard let path = isShared ? first : paths.refused(name, argument) else { return nil }
+    let target = Printable.text(path)
+    let writes = SystemCalls.writes(name, flags: paths.openFlags(of: name))
+    denials.record(layer: "files", operation: name, target: target, writes: writes, mayHaveChanged: isShared)
+    return .init(
+      layer: "files", operation: name, target: target, count: 1, writes: writes, mayHaveChanged: isShared)
   }
 
   private func codeFile(of call: ol_notification) -> String? {

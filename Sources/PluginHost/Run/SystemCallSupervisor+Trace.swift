@@ -1,0 +1,35 @@
+internal import AssetModel
+internal import CLinux
+internal import LinuxSystem
+internal import Sandbox
+
+/// What is said of each answered call to whoever wants to see them.
+extension SystemCallSupervisor {
+  /// Before the answer: the thread still waits, and its memory is what it was.
+  func trace(_ call: ol_notification, _ decision: NotificationPolicy.Decision, _ denial: RunReport.Denial?) {
+    guard let trace = plan.options.trace else { return }
+    let verdict: SystemCallTrace.Verdict
+    switch decision {
+    case .hold, .look: return
+    case .proceed: verdict = .passed
+    case .note: verdict = denial == nil ? .passed : .refused
+    case .grant: verdict = .granted
+    case .foreign: verdict = .ended(wall: "seccomp")
+    case .deny(let wall, _, _, let code, let kills):
+      verdict = kills ? .ended(wall: wall) : .denied(wall: wall, error: SystemCallText.error(code))
+    }
+    let foreign = CallArchitecture.foreignName(call.architecture, number: call.number)
+    let name =
+      foreign.map { "\($0) call \(call.number)" } ?? SystemCalls.name(of: call.number) ?? "syscall \(call.number)"
+    let paths = foreign == nil ? SystemCalls.pathArguments(of: name) : []
+    let reader = NotifiedPaths(plan: plan, listener: listener, call: call)
+    var texts: [Int: String?] = [:]
+    for argument in paths { texts[argument.path] = reader.given(argument).map { Printable.text($0) } }
+    var arguments = foreign == nil ? SystemCallText.arguments(of: name, reader.values, paths: texts) : []
+    if name == "mmap", let file = reader.codeFile, !arguments.isEmpty { arguments[arguments.count - 1] += "<\(file)>" }
+    trace.receive(
+      SystemCallTrace.Event(
+        time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,
+        denial: denial, mayHaveChanged: !paths.isEmpty && (meter.threads ?? Int.max) > 1))
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `--trace`: system calls as they happen.
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct TraceTests {
+  private func trace(_ only: String? = nil, _ call: [String], _ options: [String] = []) throws -> [String] {
+    let end = try Workspace.run(
+      ["call", "--trace"] + (only.map { ["--trace-only", $0] } ?? []) + options + ["libc.so.6"] + call)
+    #expect(end.status == 0, "\(end)")
+    return end.errors.split(separator: "\n").map(String.init).filter { $0.contains(" = ") }
+  }
+
+  @Test("a path that is refused is shown with the line of a policy that would allow it") func files() throws {
+    let lines = try trace(nil, ["open", "i32(cstring,i32)", "/etc/passwd", "0"])
+    let line = try #require(lines.last)
+    #expect(line.contains("openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = refused by files"), "\(line)")
+    #expect(line.contains("policy: read: [/etc/passwd]"), "\(line)")
+    #expect(lines.contains { $0.contains("libc.so.6") && $0.contains("= to the kernel") }, "loading is shown, too")
+  }
+
+  @Test("calls that the filter would let through are shown where somebody asks for them") func groups() throws {
+    #expect(try trace(nil, ["getpgid", "i32(i32)", "0"]).allSatisfy { !$0.contains("getpgid") })
+    #expect(
+      try trace("getpgid", ["getpgid", "i32(i32)", "0"]).map { $0.contains("getpgid(0) = to the kernel") } == [true])
+    let made = try trace("fileChanges", ["mkdir", "i32(cstring,u32)", "/container/x", "448"])
+    #expect(made.count == 1 && made[0].contains("mkdir(\"/container/x\")"), "\(made)")
+    let denied = try trace("denied", ["socket", "i32(i32,i32,i32)", "2", "1", "0"])
+    #expect(
+      denied.count == 1 && denied[0].contains("socket(AF_INET, SOCK_STREAM, 0) = denied by seccomp: EAFNOSUPPORT"))
+    let policy = FileManager.default.temporaryDirectory.path + "/trace-\(UUID().uuidString).yaml"
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    try "version: 2\nsystemCalls: {kill: [socket]}".write(toFile: policy, atomically: true, encoding: .utf8)
+    let ended = try Workspace.run([
+      "call", "--trace", "--trace-only", "denied", "--policy", policy, "libc.so.6", "socket", "i32(i32,i32,i32)", "2",
+      "1",
+      "0",
+    ])
+    #expect(ended.status == 15 && ended.errors.contains("= ended by seccomp"), "\(ended)")
+  }
+
+  @Test("for tools, each call is an object on a line of a file") func json() throws {
+    let file = FileManager.default.temporaryDirectory.path + "/trace-\(UUID().uuidString).jsonl"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let path = "/etc/pass\u{1b}[2Jwd"
+    let end = try Workspace.run([
+      "call", "--trace", "--trace-format", "json", "--trace-output", file, "--json", "libc.so.6", "open",
+      "i32(cstring,i32)", path, "0",
+    ])
+    let report = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any]
+    #expect(end.status == 0 && report?["outcome"] != nil, "\(end)")
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
+    let events = try text.split(separator: "\n").map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+    }
+    let last = try #require(events.last)
+    #expect(last["call"] as? String == "openat" && last["verdict"] as? String == "refused", "\(last)")
+    #expect(events.allSatisfy { ($0["seconds"] as? Double ?? -1) >= 0 })
+    #expect(
+      zip(events, events.dropFirst()).allSatisfy { ($0["seconds"] as? Double ?? 0) <= ($1["seconds"] as? Double ?? 0) })
+  }
+
+  @Test("a flood neither outlives its deadline nor is lost without a word") func flood() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <unistd.h>
+      void forever(void) { for (;;) access("/etc/passwd", R_OK); }
+      int many(int n) { int i; for (i = 0; i < n; i++) access("/etc/passwd", R_OK); return i; }
+      """, "-o flood.so", in: folder)
+    let end = try Workspace.run([
+      "call", "--trace", "--trace-output", "\(folder)/out", "--wall", "500ms", "\(folder)/flood.so", "forever",
+      "void()",
+    ])
+    #expect(end.status == 12, "\(end)")
+    let counted = try Workspace.run([
+      "call", "--trace", "--trace-only", "access", "--trace-output", "\(folder)/out", "\(folder)/flood.so", "many",
+      "i32(i32)", "20000",
+    ])
+    #expect(counted.output == "20000\n", "\(counted)")
+    let shown = try String(contentsOfFile: "\(folder)/out", encoding: .utf8).split(separator: "\n").count
+    let dropped = counted.errors.firstMatch(of: #/and (\d+) system calls that came/#).flatMap { Int($0.1) } ?? 0
+    #expect(shown + dropped == 20_000, "\(shown) shown, \(dropped) not")
+  }
+
+  @Test(
+    "what can't be traced is refused with a sentence",
+    arguments: [
+      (["--trace-only", "files"], 64, "needs --trace"), (["--trace", "--trace-only", "frob"], 64, "'frob'"),
+      (["--trace", "--trace-output", "/nowhere/x"], 73, "/nowhere/x"),
+      (["--trace", "--trace-only", ""], 64, "neither"),
+    ])
+  func refused(options: [String], status: Int32, words: String) throws {
+    let end = try Workspace.run(["call"] + options + ["libc.so.6", "getpid", "i32()"])
+    #expect(end.status == status && end.errors.contains(words), "\(end)")
+  }
+
+  @Test("a wake is shown, too, and its answer stays what it was") func wake() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Workspace.manifest.write(toFile: "\(folder)/m.json", atomically: true, encoding: .utf8)
+    let words = [
+      "run", "\(Workspace.hostile)/good.so", "--request", "install", "--manifest", "\(folder)/m.json",
+    ]
+    let (plain, traced) = (try Workspace.run(words), try Workspace.run(words + ["--trace"]))
+    #expect(traced.status == 0 && traced.output == plain.output && traced.errors.contains("good.so"), "\(traced)")
+  }
+}
