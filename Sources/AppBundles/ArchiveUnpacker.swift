@@ -31,6 +31,11 @@ struct ArchiveUnpacker {
       if let former { uselocale(former) }
       if let locale { freelocale(locale) }
     }
+    if let missing = outrider_archive_load() {
+      throw BundleError(
+        .systemRefused, archive, "can't be unpacked: libarchive can't be loaded (\(String(cString: missing)))",
+        remedy: "install it: apt install libarchive13")
+    }
     guard let reader = archive_read_new() else { throw outOfMemory }
     defer { archive_read_free(reader) }
     guard let writer = archive_write_disk_new() else { throw outOfMemory }

@@ -75,12 +75,15 @@ public final class AssetStore: Sendable {
   /// - Throws: `StoreError` where what is left can't be written; the store is closed all the same.
   public func close() throws(StoreError) {
     do {
-      if !database.options.isReadOnly {
-        try backUp()
+      if database.options.isReadOnly {
+        try database.pool.close()
+      } else {
         // A journal that was left in order is one file.
         try database.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try database.pool.close()
+        // SQLite would lose its locks with the first descriptor of the file that anybody else closes (fcntl(2)).
+        try Backups(path: path).makeOfClosed()
       }
-      try database.pool.close()
       let found = try Files.identity(of: path)
       lock.withLock { lock in
         lock?.leave(size: found.size, modified: found.modified)

@@ -51,6 +51,31 @@ import Testing
     try queue.close()
   }
 
+  @Test("a new database has the tables that the migrations lead to")
+  func newTables() throws {
+    let (new, migrated) = (try DatabaseQueue(), try DatabaseQueue())
+    try new.inDatabase(Tables.create)
+    try Schema.migrator.migrate(migrated)
+    func tables(_ queue: DatabaseQueue) throws -> Set<String> {
+      try queue.read { database in
+        let rows = try Row.fetchAll(database, sql: "SELECT name, sql FROM sqlite_schema")
+        let text = rows.map { row in
+          let words = (row["sql"] as String? ?? "").split { $0.isWhitespace }.joined(separator: " ")
+          return "\(row["name"] as String): \(words)".replacing(" ,", with: ",").replacing("( ", with: "(").replacing(
+            " )", with: ")")
+        }
+        let identifier = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
+        let migrations = try String.fetchAll(
+          database, sql: "SELECT identifier FROM grdb_migrations ORDER BY identifier")
+        return Set(text + migrations + ["\(identifier)"])
+      }
+    }
+    let (found, expected) = (try tables(new), try tables(migrated))
+    #expect(found.count > 40)
+    #expect(found.symmetricDifference(expected).sorted() == [])
+    #expect(try new.read(Schema.migrator.hasCompletedMigrations))
+  }
+
   private static func expectJobs(_ store: AssetStore) throws {
     let job = try #require(try store.job(JobID(1)))
     #expect(

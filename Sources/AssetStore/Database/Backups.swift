@@ -14,6 +14,7 @@ struct Backups {
 
   private var newest: String { path + ".backup" }
   private var previous: String { path + ".backup-previous" }
+  private var unfinished: String { path + ".backup-unfinished" }
 
   /// Newest first.
   var all: [Entry] {
@@ -24,7 +25,6 @@ struct Backups {
 
   /// Copies through SQLite's backup interface, so what is in the log is in it. A crash leaves the old ones.
   func make(of pool: DatabasePool) throws {
-    let unfinished = path + ".backup-unfinished"
     DatabaseFiles.remove(unfinished)
     let queue = try DatabaseQueue(path: unfinished, configuration: Opening.configuration())
     // It is synchronised once, when it is whole.
@@ -34,6 +34,17 @@ struct Backups {
     try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
     try queue.close()
     try DatabaseFiles.synchronize(unfinished, O_RDWR)
+    try putInPlace()
+  }
+
+  /// Copies the file of a database that is closed and whose log is empty, which takes a tenth of the time.
+  func makeOfClosed() throws(SystemCallError) {
+    DatabaseFiles.remove(unfinished)
+    try DatabaseFiles.copy(path, to: unfinished, changing: DatabaseFiles.leaveLog)
+    try putInPlace()
+  }
+
+  private func putInPlace() throws(SystemCallError) {
     if Files.exists(newest) { try checkErrno("rename", newest) { rename(newest, previous) } }
     try checkErrno("rename", unfinished) { rename(unfinished, newest) }
     try DatabaseFiles.synchronizeFolder(of: path)

@@ -81,8 +81,17 @@ enum DatabaseFiles {
     return copy
   }
 
-  /// `target` must not exist.
-  static func copy(_ source: String, to target: String) throws(SystemCallError) {
+  /// Makes the beginning of a database in WAL mode that of one with a rollback journal: the two bytes say which readers
+  /// and writers may use it (SQLite file format, 1.3.3).
+  static func leaveLog(_ beginning: UnsafeMutableRawBufferPointer) {
+    guard beginning.count >= 100 else { return }
+    (beginning[18], beginning[19]) = (1, 1)
+  }
+
+  /// `target` must not exist. `changing`: what is done to the first MiB on the way.
+  static func copy(
+    _ source: String, to target: String, changing: (UnsafeMutableRawBufferPointer) -> Void = { _ in }
+  ) throws(SystemCallError) {
     let from = try OwnedDescriptor.open(source, O_RDONLY)
     let to = try OwnedDescriptor.open(target, O_WRONLY | O_CREAT | O_EXCL)
     let files = SystemFiles()
@@ -91,6 +100,7 @@ enum DatabaseFiles {
       while true {
         let count = try files.read(buffer, from: from.number, at: offset)
         if count == 0 { break }
+        if offset == 0 { changing(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])) }
         var written = 0
         while written < count {
           let rest = UnsafeRawBufferPointer(rebasing: buffer[written..<count])

@@ -89,8 +89,10 @@ struct Opening {
       DatabaseFiles.remove(unfinished)
       let queue = try DatabaseQueue(path: unfinished, configuration: Self.configuration())
       // It is synchronised once, when it is whole.
-      try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF") }
-      try Schema.migrator.migrate(queue)
+      try queue.inDatabase { database in
+        try database.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+        try Tables.create(database)
+      }
       try putInPlace(queue, unfinished)
     }
     let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))

@@ -1,7 +1,7 @@
 internal import AssetModel
 internal import GRDB
 
-/// The tables, from the first version on. What clients name is kept as bytes: SQLite's texts end at a NUL. A migration
+/// What made the tables into those of `Tables`, from the first version on. What clients name is kept as bytes: SQLite's texts end at a NUL. A migration
 /// runs in one transaction: interrupted, it has not been. One that was released never changes; the next one follows it.
 enum Schema {
   /// "Outr", so that nobody takes another program's database for ours.
@@ -71,7 +71,7 @@ enum Schema {
     migrator.registerMigration("8: methods and bodies") { database in
       try database.execute(
         sql: """
-          ALTER TABLE jobs ADD COLUMN method TEXT \(bytes("method", DownloadRules.longestMethod));
+          ALTER TABLE jobs ADD COLUMN method TEXT \(Tables.bytes("method", DownloadRules.longestMethod));
           ALTER TABLE jobs ADD COLUMN body BLOB CHECK (length(body) <= \(DownloadRules.longestBody));
           """)
     }
@@ -80,11 +80,11 @@ enum Schema {
 
   private static let version6 = """
     CREATE TABLE machines (
-      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), name TEXT NOT NULL \(bytes("name", 64)),
+      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), name TEXT NOT NULL \(Tables.bytes("name", 64)),
       state BLOB NOT NULL, PRIMARY KEY (app, name)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE scheduled (
-      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), identifier TEXT NOT NULL \(bytes("identifier", 64)),
+      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), identifier TEXT NOT NULL \(Tables.bytes("identifier", 64)),
       value BLOB NOT NULL, PRIMARY KEY (app, identifier)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE wakes (
@@ -95,16 +95,11 @@ enum Schema {
 
   private static let version7 = """
     CREATE TABLE pendingDeliveries (
-      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), identifier TEXT NOT NULL \(bytes("identifier", 64)),
+      app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), identifier TEXT NOT NULL \(Tables.bytes("identifier", 64)),
       state BLOB NOT NULL, PRIMARY KEY (app, identifier)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX openJobsOfBudget ON jobs (budget, isManifest, reserved) WHERE state < 3 AND budget IS NOT NULL;
     """
-
-  /// A text's bytes: `length` of a text stops at its first NUL.
-  private static func bytes(_ column: String, _ limit: Int) -> String {
-    "CHECK (length(CAST(\(column) AS BLOB)) <= \(limit))"
-  }
 
   private static let version2 = """
     ALTER TABLE jobs ADD COLUMN isManifest INTEGER NOT NULL DEFAULT 0;
@@ -115,27 +110,27 @@ enum Schema {
     CREATE INDEX openJobsOfVolume ON jobs (volume, rest) WHERE state < 3;
     ALTER TABLE budgets ADD COLUMN manifestCharged INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE budgets ADD COLUMN manifestReserved INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE deliveries ADD COLUMN recipient TEXT \(bytes("recipient", ColumnLimits.message));
+    ALTER TABLE deliveries ADD COLUMN recipient TEXT \(Tables.bytes("recipient", ColumnLimits.message));
     ALTER TABLE deliveries ADD COLUMN calls INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE deliveries ADD COLUMN fileMoved INTEGER;
     CREATE TABLE settings (
-      name TEXT PRIMARY KEY \(bytes("name", ColumnLimits.name)), value TEXT NOT NULL \(bytes("value", ColumnLimits.text))
+      name TEXT PRIMARY KEY \(Tables.bytes("name", ColumnLimits.name)), value TEXT NOT NULL \(Tables.bytes("value", ColumnLimits.text))
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE attempts (
       id INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
       wall INTEGER NOT NULL, duration INTEGER NOT NULL, bytes INTEGER NOT NULL, status INTEGER,
-      outcome TEXT NOT NULL \(bytes("outcome", ColumnLimits.message))
+      outcome TEXT NOT NULL \(Tables.bytes("outcome", ColumnLimits.message))
     ) STRICT;
     CREATE INDEX attemptsOfJob ON attempts (job, id);
     CREATE TABLE events (
       id INTEGER PRIMARY KEY, wall INTEGER NOT NULL, app BLOB CHECK (length(app) <= \(ColumnLimits.name)), job INTEGER,
-      kind TEXT NOT NULL \(bytes("kind", 64)), detail TEXT NOT NULL \(bytes("detail", ColumnLimits.message))
+      kind TEXT NOT NULL \(Tables.bytes("kind", 64)), detail TEXT NOT NULL \(Tables.bytes("detail", ColumnLimits.message))
     ) STRICT;
     CREATE TABLE runs (
       id INTEGER PRIMARY KEY, app BLOB NOT NULL CHECK (length(app) <= \(ColumnLimits.name)), wall INTEGER NOT NULL,
-      request TEXT NOT NULL \(bytes("request", 64)), outcome TEXT NOT NULL \(bytes("outcome", 64)),
+      request TEXT NOT NULL \(Tables.bytes("request", 64)), outcome TEXT NOT NULL \(Tables.bytes("outcome", 64)),
       duration INTEGER NOT NULL, cpu INTEGER NOT NULL, memory INTEGER NOT NULL,
-      detail TEXT NOT NULL \(bytes("detail", ColumnLimits.message))
+      detail TEXT NOT NULL \(Tables.bytes("detail", ColumnLimits.message))
     ) STRICT;
     CREATE INDEX runsOfApp ON runs (app, id);
     CREATE TABLE files (
@@ -149,7 +144,7 @@ enum Schema {
     CREATE INDEX presentFiles ON files (directory, name) WHERE state = 0;
     CREATE TABLE pins (
       file INTEGER NOT NULL REFERENCES files (id) ON DELETE CASCADE, connection INTEGER NOT NULL,
-      reason TEXT NOT NULL \(bytes("reason", 64)), PRIMARY KEY (file, connection, reason)
+      reason TEXT NOT NULL \(Tables.bytes("reason", 64)), PRIMARY KEY (file, connection, reason)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX pinsOfConnection ON pins (connection);
     CREATE TABLE tombstones (

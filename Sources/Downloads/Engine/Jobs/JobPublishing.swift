@@ -17,9 +17,7 @@ final class JobPublishing: EnginePart {
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     let content = job.file.content
     job.file.content = nil
-    if content != nil, engine.active.count < Self.maxWaitingToBePublished, !bodies.pool.isCrowded {
-      engine.releaseSlot(of: job)
-    }
+    if mayLeaveSlot(job, content) { engine.releaseSlot(of: job) }
     publisher.publish(
       Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
         mailbox.post { engine in
@@ -29,7 +27,16 @@ final class JobPublishing: EnginePart {
       })
   }
 
-  static let maxWaitingToBePublished = 256
+  /// Whether others may transfer while it waits for the disk: many small files share their synchronisations. What it keeps
+  /// meanwhile is memory, or a descriptor; a large one would fill the page cache with what isn't written yet.
+  private func mayLeaveSlot(_ job: ActiveJob, _ content: TransferBuffer?) -> Bool {
+    if content != nil { return engine.active.count < Self.maxWaitingInMemory && !bodies.pool.isCrowded }
+    return job.file.written.offset <= Connections.worthAnIdentity && engine.active.count < maxWaitingOpen
+  }
+
+  private static let maxWaitingInMemory = 256
+  /// A sixteenth of the descriptors that the process may have.
+  private let maxWaitingOpen = min(128, OpenFiles.limit / 16)
 
   func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
     switch result {
