@@ -112,7 +112,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
   private func write(_ recording: Recording, _ words: [String]) throws {
     let text = PolicyText(
-      recording, command: "outrider policy record " + words.map(Self.shellWord).joined(separator: " ")
+      recording, command: "outrider policy record " + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }
     do {
@@ -121,12 +121,5 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       throw Failure(73, "--output \(output): can't be written: \((error as NSError).localizedDescription)")
     }
     Output.note("\(output): written after \(recording.rounds) rounds")
-  }
-
-  private static func shellWord(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || "/._-+:=@,".utf8.contains(byte)
-    }
-    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
   }
 }

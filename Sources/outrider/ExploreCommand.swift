@@ -1,0 +1,258 @@
+internal import ArgumentParser
+internal import AssetModel
+internal import Foundation
+internal import HostProtocol
+internal import LinuxSystem
+internal import PluginHost
+internal import PolicyLab
+internal import Sandbox
+
+struct ExploreCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explore",
+    abstract: "Says what is in a library, and tries its functions with arguments that may surprise them.",
+    usage: """
+      outrider explore [<options>] <library>
+      outrider explore [<options>] <library> --function <name> --fuzz <count>
+      """,
+    discussion: """
+      The file is read and not loaded: what it needs, how it is loaded, which functions it exports. Where it has debug \
+      information (DWARF; compile with -g), each function is shown as in C, and with the signature that 'outrider call' \
+      takes. Nothing in it is believed: a signature is a proposal.
+
+      --fuzz calls one function so many times inside the walls, each time in a process of its own, and counts how that \
+      ended. Each kind of end has a command line that repeats the first of its kind. The exit status is 0 whatever the \
+      function does.
+
+      EXAMPLES
+        outrider explore libz.so.1
+        outrider explore ./answer.so --json
+        outrider explore ./answer.so --function answer --fuzz 100
+        outrider explore libz.so.1 --function crc32 --signature \\
+          'u64(u64,bytes,u32)' --fuzz 1000 --seed 7 --policy computation
+      """)
+
+  @OptionGroup var sandbox: SandboxOptions
+  @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
+  @Option(help: "Only this function.") var function: String?
+  @Option(help: "Call it so many times with seeded arguments.") var fuzz: Int?
+  @Option(help: "Its type, where the library doesn't say: RETURN(ARGUMENTS).") var signature: String?
+  @Option(help: "What the arguments are made of; the same seed makes the same ones.") var seed: UInt64 = 1
+
+  private static let mostAttempts = 1_000_000
+  private static let mostShown = 200
+  private static let usualWall = "1s"
+
+  func validate() throws {
+    guard let fuzz else {
+      if signature != nil { throw ValidationError("--signature needs --fuzz") }
+      return
+    }
+    guard (1...Self.mostAttempts).contains(fuzz) else {
+      throw ValidationError("--fuzz is a number from 1 to \(Self.mostAttempts)")
+    }
+    guard function != nil else { throw ValidationError("--fuzz needs --function, the name of the one to call") }
+  }
+
+  func run() async {
+    do {
+      let image = try PluginImage(opening: library, searching: PluginImage.isFoundByLoader(library))
+      guard let elf = image.elf else {
+        Exit.leave(
+          Outcome.Kind.loadFailed.exitStatus,
+          "\(Printable.text(image.library.path)): \(image.formatError ?? "isn't a library")")
+      }
+      let exploration = LibraryExploration(
+        try InputFile.content(of: image.library.path, limit: LibraryExploration.longest))
+      if let function, !exploration.functions.contains(where: { $0.name == function }) {
+        throw Failure(64, "\(Printable.text(library)) exports no function '\(Printable.text(function, limit: 60))'")
+      }
+      if fuzz != nil {
+        try await fuzz(exploration)
+      } else {
+        try show(exploration, image, elf)
+      }
+      Exit.leave(0)
+    } catch {
+      Exit.with(error)
+    }
+  }
+
+  // MARK: What it is
+
+  private struct Report: Encodable {
+    var file: String
+    var sha256: String
+    var needed: [String]
+    var runpath: [String]
+    var facts: LibraryFacts
+    var functions: [LibraryExploration.Function]
+  }
+
+  private func show(_ exploration: LibraryExploration, _ image: PluginImage, _ elf: ELFFile) throws {
+    let functions = exploration.functions.filter { function == nil || $0.name == function }
+    guard !sandbox.json else {
+      return try Output.json(
+        Report(
+          file: image.library.path, sha256: image.digest, needed: elf.needed, runpath: elf.runpath,
+          facts: exploration.facts, functions: functions))
+    }
+    if function == nil { rows(exploration, image, elf) }
+    let known = functions.filter { $0.prototype != nil }
+    for function in known.prefix(Self.mostShown) { line(function) }
+    let others = functions.filter { $0.prototype == nil }
+    for function in others.prefix(max(Self.mostShown - known.count, 0)) {
+      Output.line(Printable.text(function.name, limit: 200))
+    }
+    let left = functions.count - Self.mostShown
+    if left > 0 { Output.line("… and \(left) other functions; --json names them") }
+    if known.isEmpty, !functions.isEmpty {
+      Output.note(
+        exploration.facts.debugProblem
+          ?? "without debug information nothing says what its functions take; its header does")
+    }
+  }
+
+  private func rows(_ exploration: LibraryExploration, _ image: PluginImage, _ elf: ELFFile) {
+    let facts = exploration.facts
+    var rows = [("file", image.library.path), ("sha256", image.digest)]
+    rows += elf.needed.map { ("needs", $0) } + elf.runpath.map { ("run path", $0) }
+    let warnings = [
+      facts.hasExecutableStack ? "an executable stack" : nil, facts.hasWritableCode ? "writable code" : nil,
+      facts.relocatesCode ? "code that is changed as it is loaded" : nil,
+    ].compactMap { $0 }
+    rows.append(
+      ("asks for", warnings.isEmpty ? "no executable stack, no writable code" : warnings.joined(separator: ", ")))
+    let kept = facts.hasRelro ? facts.bindsNow ? "read-only once loaded" : "partly read-only once loaded" : "writable"
+    rows.append(("relocations", "\(facts.relocations), \(kept)"))
+    rows.append(("on loading", "\(facts.constructors) functions run"))
+    let more = facts.isCut ? " and more" : ""
+    rows.append(("exports", "\(facts.functions.count) functions\(more), \(facts.variables) variables"))
+    for (name, value) in rows {
+      Output.line(name.padding(toLength: 13, withPad: " ", startingAt: 0) + Printable.text(value, limit: 300))
+    }
+    Output.line("")
+  }
+
+  private func line(_ function: LibraryExploration.Function) {
+    Output.line(Printable.text(function.prototype ?? function.name, limit: 600))
+    if let signature = function.signature {
+      Output.line(
+        "  outrider call \(Self.words([library, function.name, signature]))"
+          + Self.placeholders(signature).map { " \($0)" }.joined())
+    } else if let problem = function.problem {
+      Output.line("  can't be called from a command line: \(Printable.text(problem, limit: 200))")
+    }
+  }
+
+  private static func placeholders(_ text: String) -> [String] {
+    guard let signature = try? CallSignature(parsing: text) else { return [] }
+    return signature.arguments.map { kind in
+      switch kind {
+      case .cstring, .bytes: "text"
+      case .pointer: "null"
+      default: "0"
+      }
+    }
+  }
+
+  private static func words(_ words: [String]) -> String {
+    words.map { Printable.text(ShellWord.quoted($0), limit: 4000) }.joined(separator: " ")
+  }
+
+  // MARK: What it does
+
+  private struct FuzzReport: Encodable {
+    var function: String
+    var signature: String
+    var seed: UInt64
+    var attempts: Int
+    var outcomes: [FuzzOutcomes.Class]
+  }
+
+  private func fuzz(_ exploration: LibraryExploration) async throws {
+    guard let name = function, let count = fuzz else { return }
+    guard let text = signature ?? exploration.functions.first(where: { $0.name == name })?.signature else {
+      throw Failure(64, "nothing says what '\(Printable.text(name, limit: 60))' takes; give it with --signature")
+    }
+    let parsed: CallSignature
+    do throws(CallSignature.ParseError) { parsed = try CallSignature(parsing: text) } catch {
+      throw Failure(64, "\(error)")
+    }
+    var options = sandbox
+    if options.wall == nil, options.policy == nil { options.wall = Self.usualWall }
+    let policy = try options.makePolicy()
+    let fuzzer = CallFuzzer(parsed, seed: seed)
+    let host = try options.makeHost()
+    defer { host.stop() }
+    var outcomes = FuzzOutcomes()
+    for attempt in 0..<count {
+      let words = fuzzer.words(of: attempt)
+      let observed = try await observe(host, policy, name, parsed, words)
+      outcomes.add(observed, attempt: attempt, command: Self.command(options, library, name, parsed, words))
+    }
+    Interrupts.yieldToHandler()
+    guard !sandbox.json else {
+      return try Output.json(
+        FuzzReport(
+          function: name, signature: parsed.description, seed: seed, attempts: count, outcomes: outcomes.classes))
+    }
+    Output.line("\(count) calls of \(Printable.text(name, limit: 100)), \(parsed), seed \(seed)")
+    for outcome in outcomes.classes.sorted(by: { $0.count > $1.count }) {
+      Output.line("\(outcome.count) × \(Printable.text(outcome.outcome, limit: 600))")
+      Output.line("  \(Printable.text(outcome.command, limit: 12_000))")
+    }
+  }
+
+  private func observe(
+    _ host: PluginHost, _ policy: Policy, _ name: String, _ signature: CallSignature, _ words: [String]
+  ) async throws -> Observed {
+    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
+    var arguments: [CallArgument] = []
+    for (word, kind) in zip(words, kinds) {
+      let argument = try CallWords.argument(word, kind) { (_) throws(Failure) in
+        throw Failure(70, "a made argument names a file")
+      }
+      guard let argument else { throw Failure(70, "the made argument '\(word.prefix(60))' doesn't fit \(kind)") }
+      arguments.append(argument)
+    }
+    var loading = PluginHost.LoadOptions()
+    loading.container = sandbox.container
+    let plugin: Plugin
+    do throws(HostError) {
+      plugin = try await host.load(library, policy: policy, options: loading)
+    } catch {
+      guard let report = error.report else { throw error }
+      return Observed(report, nil as RunnerMessage.CallResult?)
+    }
+    var result: RunnerMessage.CallResult?
+    do throws(HostError) {
+      result = try await plugin.call(name, "\(signature)", arguments: arguments)
+    } catch {
+      if error.report == nil {
+        _ = await plugin.end()
+        throw error
+      }
+    }
+    return Observed(await plugin.end(), result)
+  }
+
+  /// One that does the same.
+  private static func command(
+    _ options: SandboxOptions, _ library: String, _ name: String, _ signature: CallSignature, _ words: [String]
+  ) -> String {
+    var given: [String] = []
+    for (option, value) in [
+      ("--policy", options.policy), ("--container", options.container), ("--wall", options.wall),
+      ("--cpu", options.cpu),
+      ("--memory", options.memory),
+    ] {
+      if let value { given += [option, value] }
+    }
+    for variable in options.env { given += ["--env", variable] }
+    if options.observe { given.append("--observe") }
+    if options.cold { given.append("--cold") }
+    return (["outrider", "call"] + given + [library, name, signature.description] + words).map(ShellWord.quoted).joined(
+      separator: " ")
+  }
+}

@@ -1,0 +1,154 @@
+import Basics
+import Foundation
+import PolicyLab
+import TestSupport
+import Testing
+
+/// `outrider explore`: what is in a library, and what its functions do with surprising arguments.
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExploreTests {
+  private static let source = """
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <stdlib.h>
+    typedef unsigned int word;
+    enum color { RED, GREEN };
+    struct pair { int a, b; };
+    int table[4];
+    int answer(const char *name, const unsigned char *data, size_t length, enum color c) { return name[0]; }
+    double mean(float a, double b) { return (a + b) / 2; }
+    word sum(struct pair p, word q) { return p.a + p.b + q; }
+    int say(const char *format, ...) { return 0; }
+    char *copy(char *target, const char *source) { return target; }
+    void nothing(void) {}
+    long double big(long double x) { return x; }
+    uint8_t small(int8_t a, int16_t b, const void *c) { return a + b; }
+    struct pair **find(struct pair *const *p, void (*visit)(int)) { return 0; }
+    int crash(int n) { if (n > 100) *(volatile int *)0 = 1; if (n == 7) for (;;); return n; }
+    static int hidden(int x) { return x; }
+    int use(int x) { return hidden(x); }
+    """
+
+  private static let expected =
+    [
+      "answer": (
+        "int answer(const char *name, const unsigned char *data, size_t length, enum color c)",
+        "i32(cstring,bytes,u64,u32)"
+      ),
+      "mean": ("double mean(float a, double b)", "f64(f32,f64)"), "sum": ("word sum(struct pair p, word q)", nil),
+      "say": ("int say(const char *format, ...)", "i32(cstring)"),
+      "copy": ("char *copy(char *target, const char *source)", "cstring(pointer,cstring)"),
+      "nothing": ("void nothing(void)", "void()"), "big": ("long double big(long double x)", nil),
+      "small": ("uint8_t small(int8_t a, int16_t b, const void *c)", "u8(i8,i16,bytes)"),
+      "crash": ("int crash(int n)", "i32(i32)"), "use": ("int use(int x)", "i32(i32)"),
+    ] as [String: (String, String?)]
+
+  private static func folder(_ options: String) throws -> String {
+    let folder = try LibraryTests.folder()
+    try LibraryTests.compile(source, "\(options) -o a.so", in: folder)
+    return folder
+  }
+
+  @Test("functions are shown as in C, with the signature that call takes", arguments: [2, 3, 4, 5])
+  func signatures(version: Int) throws {
+    let folder = try Self.folder("-gdwarf-\(version)")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/a.so")))
+    let exploration = LibraryExploration(bytes)
+    for (name, (prototype, signature)) in Self.expected {
+      let found = try #require(exploration.functions.first { $0.name == name })
+      #expect(found.prototype == prototype && found.signature == signature, "\(found)")
+      #expect((found.problem == nil) == (signature != nil))
+    }
+    #expect(exploration.functions.first { $0.name == "find" }?.signature == "pointer(pointer,pointer)")
+    #expect(!exploration.functions.contains { $0.name == "hidden" } && exploration.facts.variables == 1)
+    let end = try Workspace.run(["explore", "\(folder)/a.so"])
+    #expect(
+      end.output.contains("outrider call \(folder)/a.so answer 'i32(cstring,bytes,u64,u32)' text text 0 0"), "\(end)")
+    let call = try Workspace.run(["call", "\(folder)/a.so", "mean", "f64(f32,f64)", "1", "3"])
+    #expect(call.output == "2.0\n")
+  }
+
+  @Test(
+    "how a library is loaded is told from its file",
+    arguments: [
+      ("-z execstack", "an executable stack"), ("-z noexecstack", "no executable stack"),
+      ("-z now -z relro", "read-only once"),
+      ("-gz -g", "compressed"), ("-s", "without debug information"), ("-Wl,-z,norelro", "writable"),
+    ])
+  func loading(options: String, words: String) throws {
+    let folder = try Self.folder(options.hasPrefix("-z") ? "-Wl,\(options.replacing(" ", with: ","))" : options)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["explore", "\(folder)/a.so"])
+    #expect(end.status == 0 && (end.output + end.errors).contains(words), "\(end)")
+    #expect(end.output.contains("11 functions, 1 variables"), "\(end)")
+  }
+
+  @Test("files that lie are read to an end, and nothing beyond them", arguments: [PolicyRandom.seed])
+  func hostile(seed: UInt64) throws {
+    let folder = try Self.folder("-g")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let good = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/a.so")))
+    let names = LibraryExploration(good).functions.count
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<400 {
+      var bytes = good
+      for _ in 0..<Int.random(in: 1...40, using: &random) {
+        let at = Int.random(in: 0..<bytes.count, using: &random)
+        bytes[at] =
+          [0, 1, 0x7f, 0x80, 0xff, UInt8.random(in: 0...255, using: &random)].randomElement(using: &random) ?? 0
+      }
+      if Bool.random(using: &random) { bytes.removeLast(Int.random(in: 0..<bytes.count, using: &random)) }
+      #expect(LibraryExploration(bytes).functions.count <= names + 64)
+    }
+    // Headers that point everywhere.
+    for place in 16..<64 {
+      var bytes = good
+      bytes.replaceSubrange(place..<min(place + 8, 64), with: Array(repeating: 0xff, count: min(8, 64 - place)))
+      _ = LibraryExploration(bytes)
+    }
+    for junk in [[], [0x7f], Array(repeating: 0x7f, count: 5000)] as [[UInt8]] {
+      #expect(LibraryExploration(junk).functions.isEmpty)
+    }
+  }
+
+  @Test("attempts are counted by how they end, and each command line repeats its one") func fuzz() throws {
+    let folder = try Self.folder("-g")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let words = ["explore", "\(folder)/a.so", "--function", "crash", "--fuzz", "40", "--wall", "300ms", "--json"]
+    let end = try Workspace.run(words)
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any])
+    let classes = try #require(report["outcomes"] as? [[String: Any]])
+    #expect(classes.reduce(0) { $0 + ($1["count"] as? Int ?? 0) } == 40, "\(classes)")
+    let outcomes = classes.compactMap { $0["outcome"] as? String }
+    #expect(
+      outcomes.contains { $0.hasPrefix("crashed: SIGSEGV in crash") } && outcomes.contains("returned"), "\(outcomes)")
+    for found in classes {
+      let command = try #require(found["command"] as? String)
+      let again = try Workspace.run(
+        ["-c", "exec \(Workspace.outrider) \(command.dropFirst("outrider ".count))"], program: "/bin/bash")
+      let outcome = try #require(found["outcome"] as? String)
+      #expect(again.errors.contains(outcome.prefix { $0 != ":" }), "\(command): \(again)")
+    }
+    #expect(try Workspace.run(words).output == end.output, "the same seed")
+  }
+
+  @Test(
+    "what can't be explored is refused with a sentence",
+    arguments: [
+      (["/nowhere.so"], 66, "/nowhere.so"), (["libz.so.1", "--fuzz", "3"], 64, "--function"),
+      (["libz.so.1", "--function", "frob"], 64, "no function 'frob'"),
+      (["libz.so.1", "--function", "crc32", "--fuzz", "3"], 64, "--signature"),
+      (["libz.so.1", "--function", "crc32", "--fuzz", "0"], 64, "--fuzz"), (["/etc/passwd"], 10, "isn't an ELF file"),
+      (["libz.so.1", "--function", "crc32", "--fuzz", "3", "--signature", "u64(frob)"], 64, "isn't a type"),
+    ])
+  func refused(words: [String], status: Int32, sentence: String) throws {
+    let end = try Workspace.run(["explore"] + words)
+    #expect(end.status == status && end.errors.contains(sentence), "\(end)")
+  }
+}
+
+/// OUTRIDER_SEED repeats one.
+private enum PolicyRandom {
+  static let seed =
+    ProcessInfo.processInfo.environment["OUTRIDER_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...UInt64.max)
+}

@@ -1,0 +1,50 @@
+import HostProtocol
+import PluginHost
+import PolicyLab
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct CallFuzzerTests {
+  private static let everything = "void(i8,u8,i16,u16,i32,u32,i64,u64,f32,f64,pointer,cstring,bytes,u32,out(4))"
+
+  @Test("what is made fits its type, and is no option and no file") func fits() throws {
+    let signature = try CallSignature(parsing: Self.everything)
+    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
+    let fuzzer = CallFuzzer(signature, seed: PolicySeed.current)
+    struct Never: Error {}
+    for attempt in 0..<3000 {
+      let words = fuzzer.words(of: attempt)
+      try #require(words.count == kinds.count)
+      for (word, kind) in zip(words, kinds) {
+        let argument = try CallWords.argument(word, kind) { (_) throws(Never) in throw Never() }
+        #expect(argument != nil, "\(word) for \(kind)")
+        #expect(!word.hasPrefix("--") && !word.hasPrefix("@"), "\(word)")
+      }
+    }
+  }
+
+  @Test("the same seed makes the same arguments, and another one others") func repeats() throws {
+    let signature = try CallSignature(parsing: Self.everything)
+    let (one, same, other) = (
+      CallFuzzer(signature, seed: 7), CallFuzzer(signature, seed: 7), CallFuzzer(signature, seed: 8)
+    )
+    for attempt in 0..<100 {
+      #expect(one.words(of: attempt) == same.words(of: attempt))
+      #expect(
+        one.words(of: attempt) != one.words(of: attempt + 1) && one.words(of: attempt) != other.words(of: attempt))
+    }
+  }
+
+  @Test("ends are told apart by where they happen, and not by addresses") func classes() {
+    var outcomes = FuzzOutcomes()
+    for (attempt, detail) in ["in f +0x1 of a.so at 0x7f01", "in f +0x1 of a.so at 0x7f02", "in f +0x2 of a.so"]
+      .enumerated()
+    {
+      outcomes.add(Observed(outcome: Outcome(.crashed, detail)), attempt: attempt, command: "\(attempt)")
+    }
+    #expect(outcomes.classes.map(\.count) == [2, 1] && outcomes.classes.map(\.command) == ["0", "2"])
+    for attempt in 0..<1000 {
+      outcomes.add(Observed(outcome: Outcome(.crashed, "\(attempt)")), attempt: attempt, command: "x")
+    }
+    #expect(outcomes.classes.count == 64 && outcomes.classes.map(\.count).reduce(0, +) == 1003)
+  }
+}
