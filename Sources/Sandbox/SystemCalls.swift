@@ -101,6 +101,9 @@ package enum SystemCalls {
   /// Whether the filter lets a call through whatever its arguments are: it is never denied.
   package static func isFree(_ name: String) -> Bool { allowed.contains(name) || paths.contains(name) }
 
+  /// Whether the filter itself says that the kernel has no such call.
+  package static func isAnsweredByFilter(_ name: String) -> Bool { pinning.contains(name) || name == "clone3" }
+
   /// Let through, or granted by the host, where their arguments are what they may be.
   private static let decidedByArguments: Set<String> = [
     "mmap", "mprotect", "clone", "fcntl", "fallocate", "epoll_ctl", "kill", "tkill", "tgkill", "getsockopt",

@@ -14,6 +14,7 @@ struct PolicyCommand: AsyncParsableCommand {
         outrider policy check policy.yaml
         outrider policy show policy.yaml
         outrider policy diff old.yaml new.yaml
+        outrider policy residual computation
         outrider policy schema > policy.schema.json
         outrider policy record --output policy.yaml zlib.test.yaml
         outrider policy compare old/libz.so.1 new/libz.so.1 zlib.test.yaml
@@ -21,7 +22,8 @@ struct PolicyCommand: AsyncParsableCommand {
       """,
     subcommands: [
       PolicyCheckCommand.self, PolicyShowCommand.self, PolicyDiffCommand.self,
-      PolicyRecordCommand.self, PolicyTestCommand.self, PolicyCompareCommand.self, PolicySchemaCommand.self,
+      PolicyRecordCommand.self, PolicyTestCommand.self, PolicyCompareCommand.self, PolicyResidualCommand.self,
+      PolicySchemaCommand.self,
     ])
 }
 

@@ -112,7 +112,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
   private func write(_ recording: Recording, _ words: [String]) throws {
     let text = PolicyText(
-      recording, command: "outrider policy record " + words.map(ShellWord.quoted).joined(separator: " ")
+      recording,
+      command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")
+        + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }
     do {

@@ -14,7 +14,8 @@ import Testing
 
   /// Debian's own libraries, which Tests/install-dependencies installs.
   private static let libraries = [
-    "zlib", "libc", "sqlite", "libxml2", "libmagic", "libpng", "liblua", "libpython3",
+    "zlib", "libc", "sqlite", "libxml2", "libmagic", "libpng", "libjpeg", "liblua", "libpython3", "libavformat",
+    "imagemagick",
   ]
 
   @Test("the examples hold on this machine", arguments: libraries) func examples(name: String) throws {

@@ -194,6 +194,21 @@ import Testing
   }
 
   @Test(
+    "shipped policies are enough for libraries of their kind",
+    arguments: [
+      ("codec", "libavformat"), ("codec", "imagemagick"), ("codec", "libjpeg"), ("codec", "libmagic"),
+      ("computation", "libpng"), ("computation", "zlib"), ("interpreter", "liblua"), ("interpreter", "libpython3"),
+    ])
+  func kinds(policy: String, library: String) throws {
+    let scene = try Scene()
+    let text = try String(contentsOfFile: "\(Workspace.root)/Examples/policies/\(library).test.yaml", encoding: .utf8)
+    try text.replacing(#/(?m)^policy: .*$/#, with: "policy: \(policy)")
+      .write(toFile: "\(scene.folder)/t.yaml", atomically: true, encoding: .utf8)
+    let end = try Workspace.run(["policy", "test", "\(scene.folder)/t.yaml"])
+    #expect(end.status == 0, "\(end)")
+  }
+
+  @Test(
     "shipped policies are found by name, hold, and show their own text",
     arguments: ["downloader", "computation", "codec", "interpreter", "developer"])
   func shipped(name: String) throws {

@@ -84,6 +84,9 @@ public struct SystemCallGroup: Sendable {
       ]),
   ]
 
+  /// Those of them that this machine's architecture has: looked up once, since each takes libseccomp a search.
+  private static let known = Set(all.flatMap(\.calls).filter(SystemCalls.isKnown))
+
   /// Calls as people read them: a group by its name where all of it is there.
   ///
   /// - Parameters:
@@ -91,10 +94,11 @@ public struct SystemCallGroup: Sendable {
   ///   - counts: Which calls of a group have to be there for its name.
   /// - Returns: Groups with what they are for, then single calls.
   package static func summary(of names: Set<String>, counting counts: (String) -> Bool) -> [String] {
+    guard !names.isEmpty else { return [] }
     var rest = names
     var shown: [String] = []
     for group in all {
-      let calls = group.calls.filter { SystemCalls.isKnown($0) && counts($0) }
+      let calls = group.calls.filter { known.contains($0) && counts($0) }
       guard group.calls.count > 1, !calls.isEmpty, names.isSuperset(of: calls) else { continue }
       rest.subtract(group.calls)
       shown.append("\(group.name) (\(group.purpose))")
