@@ -13,13 +13,14 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 /* As process 1 of its namespace a runner can't die of a signal that it raises itself: glibc's abort would end in a
    fault. The handler says which signal it was, and this status stands for SIGABRT. */
-enum { ABORTED = 134, LONGEST_NAME = 255 };
+enum { ABORTED = 134, LONGEST_NAME = 255, MOST_FRAMES = 32 };
 
 static int crash_channel = -1;
-static unsigned char crash_kind;
+static unsigned char crash_kind, frame_kind;
 static char alternate_stack[64 * 1024] __attribute__((aligned(16)));
 
 struct writer {
@@ -45,8 +46,20 @@ struct place {
   uint64_t base;
 };
 
+static void send_frame(unsigned char kind, const struct writer *body) {
+  struct writer frame = {.count = 0};
+  put(&frame, 0x526f, 2);
+  put(&frame, 1, 1);
+  put(&frame, kind, 1);
+  put(&frame, body->count, 4);
+  put(&frame, 0, 8);
+  memcpy(frame.bytes + frame.count, body->bytes, body->count);
+  frame.count += body->count;
+  send(crash_channel, frame.bytes, frame.count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void tell(int number, const siginfo_t *info, uint64_t instruction, uint64_t stack, const struct place *place) {
-  struct writer body = {.count = 0}, frame = {.count = 0};
+  struct writer body = {.count = 0};
   put(&body, (uint64_t)number, 4);
   put(&body, (uint64_t)(uintptr_t)info->si_addr, 8);
   put(&body, instruction, 8);
@@ -54,14 +67,7 @@ static void tell(int number, const siginfo_t *info, uint64_t instruction, uint64
   put_text(&body, place->library);
   put_text(&body, place->symbol);
   put(&body, place->library ? instruction - place->base : 0, 8);
-  put(&frame, 0x526f, 2);
-  put(&frame, 1, 1);
-  put(&frame, crash_kind, 1);
-  put(&frame, body.count, 4);
-  put(&frame, 0, 8);
-  memcpy(frame.bytes + frame.count, body.bytes, body.count);
-  frame.count += body.count;
-  send(crash_channel, frame.bytes, frame.count, MSG_NOSIGNAL | MSG_DONTWAIT);
+  send_frame(crash_kind, &body);
 }
 
 #if __GLIBC_PREREQ(2, 35)
@@ -110,6 +116,57 @@ static void find_symbol(const struct link_map *map, uint64_t instruction, struct
 }
 #endif
 
+#if __GLIBC_PREREQ(2, 35)
+struct walk {
+  uint64_t instruction;
+  uint32_t count;
+  /* Whether the frames of this handler are behind it. */
+  int has_begun;
+};
+
+/* One message for each frame. Whether it is one of the plugin's: the runner's own, and what called it, aren't told. */
+static int tell_frame(struct walk *walk, uint64_t instruction, int is_call) {
+  struct dl_find_object found;
+  struct place place = {NULL, NULL, 0};
+  struct writer body = {.count = 0};
+  /* A call's frame has the address that it returns to, which may be the first of the next function. */
+  uint64_t inside = instruction - (is_call ? 1 : 0);
+  if (_dl_find_object((void *)(uintptr_t)inside, &found) != 0) return 0;
+  const char *name = found.dlfo_link_map->l_name;
+  if (!name || !*name) return 0;
+  find_symbol(found.dlfo_link_map, inside, &place);
+  put(&body, walk->count++, 4);
+  put_text(&body, name);
+  put_text(&body, place.symbol);
+  put(&body, place.symbol ? inside - place.base : 0, 8);
+  put(&body, inside - found.dlfo_link_map->l_addr, 8);
+  send_frame(frame_kind, &body);
+  return 1;
+}
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *raw) {
+  struct walk *walk = raw;
+  int is_exact = 0;
+  uint64_t instruction = (uint64_t)_Unwind_GetIPInfo(context, &is_exact);
+  if (!walk->has_begun && instruction != walk->instruction) return _URC_NO_REASON;
+  walk->has_begun = 1;
+  if (walk->count == MOST_FRAMES || !tell_frame(walk, instruction, !is_exact)) return _URC_END_OF_STACK;
+  return _URC_NO_REASON;
+}
+
+/* Who called what crashed. Everything that is read here may be overwritten: a fault of its own ends the process, and what was
+   told before is enough. Where code was jumped to that isn't there, the top of the stack has the caller's address. */
+static void tell_callers(uint64_t instruction, uint64_t stack) {
+  struct walk walk = {.instruction = instruction};
+  struct dl_find_object found;
+  if (_dl_find_object((void *)(uintptr_t)instruction, &found) == 0) {
+    _Unwind_Backtrace(visit, &walk);
+  } else if (stack) {
+    tell_frame(&walk, *(const uint64_t *)(uintptr_t)stack, 1);
+  }
+}
+#endif
+
 /* What is known without waiting for anyone goes first: the tables that follow are the plugin's, and may be anything.
    Another thread may hold the loader's lock and wait for this one, for as long as a constructor does. */
 static void locate(int number, const siginfo_t *info, uint64_t instruction, uint64_t stack) {
@@ -155,6 +212,9 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   pid_t none = 0, self = gettid();
   if (atomic_compare_exchange_strong(&first_crash, &none, self)) {
     locate(number, info, instruction, stack);
+#if __GLIBC_PREREQ(2, 35)
+    tell_callers(instruction, stack);
+#endif
   } else if (none != self) {
     /* The process should be gone before it is over. The first one may wait for a lock that is held here. */
     struct timespec patience = {.tv_nsec = 100000000};
@@ -167,10 +227,11 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   if (info->si_code <= 0) _exit(128 + number);
 }
 
-int ol_install_crash_handlers(int channel, unsigned char kind) {
+int ol_install_crash_handlers(int channel, unsigned char site, unsigned char frame) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   crash_channel = channel;
-  crash_kind = kind;
+  crash_kind = site;
+  frame_kind = frame;
   stack_t stack = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
   if (sigaltstack(&stack, NULL) < 0) return errno;
   struct sigaction action;

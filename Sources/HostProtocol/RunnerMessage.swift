@@ -14,6 +14,8 @@ package enum RunnerMessage: Sendable, Equatable {
   case symbolIsData
   /// Written by the signal handler; the kernel's word on how the process ended comes separately.
   case crashed(CrashSite)
+  /// Who called what crashed: one for each frame of the stack, the innermost first, after `crashed`.
+  case stackFrame(StackFrame)
   /// The plugin gave an address that can't be read (id 0), and the runner ends for it.
   case wildPointer(WildPointer)
 
@@ -75,6 +77,25 @@ package enum RunnerMessage: Sendable, Equatable {
 
     package init(source: Source, address: UInt64) {
       self.source = source
+      self.address = address
+    }
+  }
+
+  package struct StackFrame: Sendable, Equatable {
+    package var index: UInt32
+    package var library: String
+    /// Empty where no exported function is known.
+    package var symbol: String
+    /// Bytes from the symbol's beginning; 0 where there is none.
+    package var symbolOffset: UInt64
+    /// The address as the file has it.
+    package var address: UInt64
+
+    package init(index: UInt32, library: String, symbol: String, symbolOffset: UInt64, address: UInt64) {
+      self.index = index
+      self.library = library
+      self.symbol = symbol
+      self.symbolOffset = symbolOffset
       self.address = address
     }
   }
@@ -143,6 +164,13 @@ package enum RunnerMessage: Sendable, Equatable {
       writer.string(site.library)
       writer.string(site.symbol)
       writer.integer(site.offset)
+    case .stackFrame(let frame):
+      kind = Self.stackFrameKind
+      writer.integer(frame.index)
+      writer.string(frame.library)
+      writer.string(frame.symbol)
+      writer.integer(frame.symbolOffset)
+      writer.integer(frame.address)
     case .wildPointer(let pointer):
       kind = 72
       writer.integer(pointer.source.rawValue)
@@ -151,8 +179,9 @@ package enum RunnerMessage: Sendable, Equatable {
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
 
-  /// Of the frame that the signal handler writes by itself.
+  /// Of the messages that the signal handler writes by itself.
   package static let crashedKind: UInt8 = 70
+  package static let stackFrameKind: UInt8 = 80
 
   package init(_ frame: Frame) throws(ProtocolViolation) {
     var reader = ByteReader(frame.payload)
@@ -187,6 +216,11 @@ package enum RunnerMessage: Sendable, Equatable {
           signal: try reader.integer(), address: try reader.integer(), instruction: try reader.integer(),
           stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
           offset: try reader.integer()))
+    case Self.stackFrameKind:
+      self = .stackFrame(
+        StackFrame(
+          index: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
+          symbolOffset: try reader.integer(), address: try reader.integer()))
     case 71: self = .settled
     case 72:
       guard let source = WildPointer.Source(rawValue: try reader.integer()) else { throw .unexpected("wildPointer") }

@@ -27,6 +27,21 @@ public struct RunReport: Sendable {
   public var scheduled: [Download]
   /// What each entry point returned, in the order of the calls.
   public var statuses: [Status]
+  /// Where it crashed and who called that, the innermost first, at most 32; empty where it didn't crash, or where its stack
+  /// couldn't be read. The plugin's own word: it may be anything.
+  public var stack: [StackFrame] = []
+
+  /// One function of a stack.
+  public struct StackFrame: Sendable, Codable, Equatable {
+    /// The library's file name.
+    public var library: String
+    /// The exported function; empty where none is known.
+    public var symbol: String
+    /// Bytes from its beginning; 0 where there is none.
+    public var symbolOffset: UInt64
+    /// The address in the library's file, as addr2line(1) takes it.
+    public var address: UInt64
+  }
 
   /// `ba_status` of the plugin's header: 0 is success, and no other value ends a run.
   public struct Status: Sendable, Codable, Equatable {

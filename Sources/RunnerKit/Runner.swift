@@ -127,7 +127,9 @@ enum Runner {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
     if !keepsOthers { try check("close_range", "") { ol_close_from(end) } }
-    try check("sigaction", "") { ol_install_crash_handlers(Self.control, RunnerMessage.crashedKind) }
+    try check("sigaction", "") {
+      ol_install_crash_handlers(Self.control, RunnerMessage.crashedKind, RunnerMessage.stackFrameKind)
+    }
     signal(SIGXFSZ, SIG_IGN)
     // A process that is killed has no last moment to write its lines in.
     ol_write_lines()

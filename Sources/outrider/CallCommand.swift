@@ -40,16 +40,17 @@ struct CallCommand: AsyncParsableCommand {
       let host = try sandbox.makeHost()
       defer { printer?.end() }
       let (report, result) = try await perform(host, policy, values, printer?.trace)
+      let places = await CrashPlaces(report, host)
       host.stop()
       printer?.end()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, limits: policy.limits, result: result).print()
+        try JSONReport(report, places, limits: policy.limits, result: result).print()
       } else if let result {
         Output.result(result)
         if result.value.isCut { Output.note("the string is cut: 64 KiB of a result are read") }
       }
-      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, policy) }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy) }
       Exit.leave(report.outcome.kind.exitStatus)
     } catch {
       Exit.with(error)

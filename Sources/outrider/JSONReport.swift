@@ -18,6 +18,7 @@ struct JSONReport: Encodable {
   var scheduled: [Item]?
   var statuses: [RunReport.Status]?
   var usage: RunReport.Usage
+  var stack: CrashPlaces
   var denials: [RunReport.Denial]
   var log: [RunReport.LogLine]
   var droppedLogBytes: Int
@@ -45,7 +46,8 @@ struct JSONReport: Encodable {
   }
 
   init(
-    _ report: RunReport, limits: Limits, result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil
+    _ report: RunReport, _ places: CrashPlaces, limits: Limits, result: RunnerMessage.CallResult? = nil,
+    verdict: DownloadRules.Verdict? = nil
   ) {
     outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report.outcome, limits))
     plugin = report.plugin
@@ -57,6 +59,7 @@ struct JSONReport: Encodable {
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
     statuses = verdict.map { _ in report.statuses }
     usage = report.usage
+    stack = places
     denials = report.denials
     log = report.log
     droppedLogBytes = report.droppedLogBytes

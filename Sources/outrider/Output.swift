@@ -119,10 +119,11 @@ enum Output {
 
   /// Outcome, usage against each limit, what was tried and said. Nothing of it is the command's result, so it goes to
   /// standard error.
-  static func report(_ report: RunReport, _ policy: Policy) {
+  static func report(_ report: RunReport, _ places: CrashPlaces, _ policy: Policy) {
     let limits = LimitsText(policy)
     let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report.outcome, policy.limits))
     note(detail.isEmpty ? kind : "\(kind): \(detail)")
+    for line in places.lines { note("  \(line)") }
     let usage = report.usage
     note(
       String(

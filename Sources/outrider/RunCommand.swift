@@ -60,17 +60,18 @@ struct RunCommand: AsyncParsableCommand {
       let host = try sandbox.makeHost { prepared.manifest.remove() }
       defer { printer?.end() }
       let (report, verdict, failure) = try await wake(host, policy, prepared, printer?.trace)
+      let places = await CrashPlaces(report, host)
       host.stop()
       printer?.end()
       prepared.manifest.remove()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, limits: policy.limits, verdict: verdict).print()
+        try JSONReport(report, places, limits: policy.limits, verdict: verdict).print()
       } else {
         Output.downloads(verdict)
         for download in report.scheduled { Output.line("scheduled \(Printable.text(download.identifier, limit: 60))") }
       }
-      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, policy) }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy) }
       // What the extension has answered until then isn't lost with it.
       if let failure { Exit.with(failure) }
       Exit.leave(report.outcome.kind.exitStatus)

@@ -104,7 +104,10 @@ extension SeededGenerator {
   }
 
   mutating func runnerMessage() -> RunnerMessage {
-    switch below(9) {
+    switch below(10) {
+    case 9:
+      .stackFrame(
+        .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))
     case 7: .settled
     case 8:
       .wildPointer(.init(source: chance(2) ? .result : chance(2) ? .table : .argument, address: integer()))

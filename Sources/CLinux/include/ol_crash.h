@@ -2,9 +2,10 @@
 #ifndef OL_CRASH_H
 #define OL_CRASH_H
 
-/* Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT and SIGSYS that write one frame (kind
-   `kind`, see HostProtocol/RunnerMessage) to `channel` and then let the signal take its course. The stack of the
-   calling thread overflows into a separate one. 0 or an errno value. */
-int ol_install_crash_handlers(int channel, unsigned char kind);
+/* Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT and SIGSYS that write where it crashed (a message of
+   kind `site`, see HostProtocol/RunnerMessage) and then up to 32 frames of the stack (`frame`), the innermost first, to
+   `channel`, and let the signal take its course. The stack of the calling thread overflows into a separate one. 0 or an
+   errno value. */
+int ol_install_crash_handlers(int channel, unsigned char site, unsigned char frame);
 
 #endif

@@ -143,6 +143,7 @@ extension Run {
   private func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
     switch message {
     case .crashed(let site): note(lastWord: .crashed(site))
+    case .stackFrame(let frame): note(frame)
     case .wildPointer(let pointer): note(lastWord: .wildPointer(pointer, call: machine.calledName))
     case .settled: handle(.settled(id: id))
     case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))

@@ -125,6 +125,8 @@ final class Run {
 
   func note(lastWord word: EndRule.LastWord) { machine.note(lastWord: word) }
 
+  func note(_ frame: RunnerMessage.StackFrame) { machine.note(frame) }
+
   // MARK: What is done
 
   func handle(_ event: RunEvent) { for effect in machine.handle(event) { perform(effect) } }
@@ -267,11 +269,13 @@ final class Run {
     let now = BootClock.now
     watchdog.end(at: now)
     let denials = supervisor.denials
-    return RunReport(
+    var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
       usage: meter.usage(at: now, watchdog, exit), denials: denials.denials, droppedDenials: denials.dropped,
       log: log.lines, droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
       meters: meter.descriptions, scheduled: scheduled.downloads, statuses: statuses)
+    if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
+    return report
   }
 
   private func unwatch() {

@@ -19,6 +19,8 @@ struct RunMachine {
   private var isControlAwaited = false
   /// What the runner said of its end.
   private(set) var lastWord: EndRule.LastWord?
+  /// Where it crashed, and who called that.
+  private(set) var stack = CrashStack()
 
   init(loader: UInt64, frameBytes: Int) {
     self.loader = loader
@@ -58,6 +60,11 @@ struct RunMachine {
 
   /// The plugin's word, too. The first cause is another's to find.
   mutating func note(lastWord word: EndRule.LastWord) { lastWord = word }
+
+  /// What comes before the word that it crashed tells of nothing.
+  mutating func note(_ frame: RunnerMessage.StackFrame) {
+    if case .crashed = lastWord { stack.note(frame) }
+  }
 
   /// The name of the function that is being called.
   var calledName: String { if case .calling(let call) = phase.stage { call.call.name } else { "" } }

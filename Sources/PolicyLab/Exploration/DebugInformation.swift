@@ -320,16 +320,5 @@ struct DebugInformation {
     return table
   }
 
-  /// LEB128, at most ten bytes.
-  private func number(_ at: inout Int, _ end: Int) -> UInt64? {
-    var value: UInt64 = 0
-    for shift in stride(from: 0, to: 70, by: 7) {
-      guard at < end, file.bytes.indices.contains(at) else { return nil }
-      let byte = file.bytes[at]
-      at += 1
-      if shift < 64 { value |= UInt64(byte & 0x7f) << UInt64(shift) }
-      if byte & 0x80 == 0 { return value }
-    }
-    return nil
-  }
+  private func number(_ at: inout Int, _ end: Int) -> UInt64? { file.number(&at, end) }
 }

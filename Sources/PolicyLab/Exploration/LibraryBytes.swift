@@ -24,4 +24,26 @@ struct LibraryBytes {
     guard offset <= UInt64(bytes.count), length <= UInt64(bytes.count) - offset else { return nil }
     return Int(offset)..<Int(offset + length)
   }
+
+  /// LEB128, at most ten bytes.
+  func number(_ at: inout Int, _ end: Int) -> UInt64? {
+    var value: UInt64 = 0
+    for shift in stride(from: 0, to: 70, by: 7) {
+      guard at < end, bytes.indices.contains(at) else { return nil }
+      let byte = bytes[at]
+      at += 1
+      if shift < 64 { value |= UInt64(byte & 0x7f) << UInt64(shift) }
+      if byte & 0x80 == 0 { return value }
+    }
+    return nil
+  }
+
+  /// Signed LEB128, at most ten bytes.
+  func signedNumber(_ at: inout Int, _ end: Int) -> Int64? {
+    let start = at
+    guard let value = number(&at, end) else { return nil }
+    let width = (at - start) * 7
+    guard width < 64, bytes[at - 1] & 0x40 != 0 else { return Int64(bitPattern: value) }
+    return Int64(bitPattern: value | ~0 << UInt64(width))
+  }
 }

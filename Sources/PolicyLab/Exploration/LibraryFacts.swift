@@ -109,6 +109,7 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
         }
         sections[name] = range
       }
+      if name == ".symtab" || name == ".strtab" { sections[name] = range }
       if section.type == 11, found.indices.contains(Int(section.link)), let strings = found[Int(section.link)].range {
         readSymbols(file, range, strings)
       }

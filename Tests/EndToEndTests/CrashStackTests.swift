@@ -1,0 +1,115 @@
+import Basics
+import Foundation
+import PolicyLab
+import TestSupport
+import Testing
+
+@testable import PluginHost
+
+/// Where a plugin crashed and who called that.
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CrashStackTests {
+  private static let source = """
+    #include <pthread.h>
+    #include <stdlib.h>
+    #include <string.h>
+    static int checksum(const char *name, int turn) {
+      return name[turn % 5] * turn;
+    }
+    int crash(const char *name) {
+      return checksum(memchr(name, '?', strlen(name)), 0) + 1;
+    }
+    int aborts(void) { abort(); return 1; }
+    int jump(void) { int (*function)(void) = 0; return function() + 1; }
+    int deep(int n) { volatile char room[4096]; room[n % 4096] = n; return deep(n + 1) + room[0]; }
+    static void *thread(void *_) { return (void *)(long)checksum((char *)8, 0); }
+    int other(void) { pthread_t t; pthread_create(&t, 0, thread, 0); pthread_join(t, 0); return 1; }
+    /* Returns to nowhere, on a stack that nobody can read. */
+    int lost(void) { __asm__ volatile("xor %esp, %esp\\n\\tmov (%rsp), %rax"); return 1; }
+    int smashed(void) { __asm__ volatile("movq $1, 8(%rbp)\\n\\tmovq $1, (%rbp)\\n\\tmovl $0, 8"); return 1; }
+    """
+
+  private static func folder(_ options: String = "-g") throws -> String {
+    let folder = try LibraryTests.folder()
+    try LibraryTests.compile(source, "\(options) -O1 -fno-inline -fno-omit-frame-pointer -o a.so", in: folder)
+    return folder
+  }
+
+  @Test(
+    "functions, files and lines are named, the innermost first",
+    arguments: [
+      ("crash", "i32(cstring)", ["x"], ["#0 checksum at source.c:5 (a.so+0x", "#1 crash at source.c:8 (a.so+0x"]),
+      ("aborts", "i32()", [], ["abort +0x", "aborts at source.c:10 (a.so+0x"]),
+      ("jump", "i32()", [], ["#0 jump at source.c:11 (a.so+0x"]),
+      ("other", "i32()", [], ["#0 checksum at source.c:5 (a.so+0x", "#1 thread at source.c:13 (a.so+0x"]),
+    ] as [(String, String, [String], [String])])
+  func named(function: String, signature: String, arguments: [String], expected: [String]) throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", function, signature] + arguments)
+    #expect(end.status == 11, "\(end)")
+    let found = end.errors.split(separator: "\n").filter { $0.hasPrefix("  #") }
+    for line in expected { #expect(found.contains { $0.contains(line) }, "\(line) in \(end.errors)") }
+    #expect(!end.errors.contains("libffi") && !end.errors.contains("outrider-runner"), "\(end.errors)")
+  }
+
+  @Test("without debug information exported functions are named, and addresses are there") func stripped() throws {
+    let folder = try Self.folder("-s")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "crash", "i32(cstring)", "x", "--json"])
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any], "\(end)")
+    let stack = try #require(report["stack"] as? [[String: Any]])
+    #expect(stack.count == 2 && stack[0]["function"] == nil && stack[1]["function"] as? String == "crash", "\(stack)")
+    #expect(stack.allSatisfy { $0["library"] as? String == "a.so" && $0["line"] == nil && $0["address"] is Int })
+  }
+
+  @Test("names of C++ are demangled, in a plugin of their own") func demangled() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let source = """
+      namespace media { struct Reader { int at(int *place, double) { return *place; } }; }
+      extern "C" int read(void) { return media::Reader().at((int *)8, 0) + 1; }
+      """
+    try source.write(toFile: "\(folder)/a.cpp", atomically: true, encoding: .utf8)
+    let made = try Workspace.run(
+      ["-c", "cd '\(folder)' && c++ -g -shared -fPIC a.cpp -o a.so"], program: "/bin/bash")
+    try #require(made.status == 0, "\(made)")
+    let end = try Workspace.run(["call", "\(folder)/a.so", "read", "i32()"])
+    #expect(end.errors.contains("#0 media::Reader::at(int*, double) at a.cpp:1 (a.so+0x"), "\(end)")
+  }
+
+  @Test("a stack that can't be read keeps nothing from being told", arguments: ["lost", "smashed", "deep"])
+  func unreadable(function: String) throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let signature = function == "deep" ? ["i32(i32)", "0", "--memory", "64MiB"] : ["i32()"]
+    let end = try Workspace.run(["call", "\(folder)/a.so", function] + signature)
+    #expect(end.status == 11 && end.errors.contains("crashed: SIGSEGV"), "\(end)")
+    #expect(end.errors.split(separator: "\n").count { $0.hasPrefix("  #") } <= CrashStack.maxFrames)
+  }
+
+  @Test("lines are found in each version of the debug information", arguments: [2, 3, 4, 5])
+  func versions(version: Int) throws {
+    let folder = try Self.folder("-gdwarf-\(version)")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "crash", "i32(cstring)", "x"])
+    #expect(end.errors.contains("#0 checksum at source.c:5 (a.so+0x"), "\(end)")
+  }
+
+  @Test("debug information that lies is read to its end, and nothing beyond it") func lies() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/a.so")))
+    let addresses = Array(stride(from: 0x1000 as UInt64, to: 0x1400, by: 16))
+    try #require(SourcePlaces(bytes, of: addresses).places.contains { $0.line != nil })
+    var random = SeededGenerator(seed: UInt64(getpid()))
+    for _ in 0..<400 {
+      var changed = bytes
+      for _ in 0..<Int.random(in: 1...200, using: &random) {
+        changed[Int.random(in: changed.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+      if Bool.random(using: &random) { changed.removeLast(Int.random(in: 0..<changed.count, using: &random)) }
+      #expect(SourcePlaces(changed, of: addresses).places.count == addresses.count)
+    }
+  }
+}
