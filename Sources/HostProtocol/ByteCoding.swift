@@ -41,6 +41,12 @@ package struct ByteWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
+  /// Data that lies elsewhere in the area.
+  mutating func placed(_ place: PlacedData) {
+    integer(UInt32(place.count) | PlacedData.mark)
+    integer(UInt32(place.offset))
+  }
+
   package mutating func optional<T>(_ value: T?, _ write: (inout ByteWriter, T) -> Void) {
     boolean(value != nil)
     if let value { write(&self, value) }
@@ -57,9 +63,17 @@ package struct ByteWriter: Sendable {
 package struct ByteReader: Sendable {
   private let bytes: ArraySlice<UInt8>
   private var position: Int
+  /// Where data may lie that isn't among the bytes. Whoever shares it may change it at any time: it is copied once, and nothing
+  /// is decided by it.
+  private nonisolated(unsafe) let area: UnsafeRawBufferPointer?
+  /// Bytes of the area that may still be copied: one frame has room for no more, however often it names them.
+  private var areaLeft: Int
 
-  package init(_ bytes: ArraySlice<UInt8>) {
+  /// `area`: where data may be placed; it must be there for as long as the reader is.
+  package init(_ bytes: ArraySlice<UInt8>, area: UnsafeRawBufferPointer? = nil) {
     self.bytes = bytes
+    self.area = area
+    areaLeft = area?.count ?? 0
     position = bytes.startIndex
   }
 
@@ -91,8 +105,31 @@ package struct ByteReader: Sendable {
   }
 
   package mutating func data() throws(ProtocolViolation) -> [UInt8] {
+    if let area, isMarked(at: position) {
+      let place = try placed(area: area.count)
+      guard place.count <= areaLeft else { throw .truncated(wanted: place.count, left: areaLeft) }
+      areaLeft -= place.count
+      return [UInt8](unsafeUninitializedCapacity: place.count) { copy, filled in
+        UnsafeMutableRawBufferPointer(copy).copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: area[place.offset..<place.offset + place.count]))
+        filled = place.count
+      }
+    }
     let count = try integer(UInt32.self)
     return Array(try take(Int(count)))
+  }
+
+  /// Whether a byte of `first` comes next, and then data that lies elsewhere.
+  func isPlaced(after first: UInt8) -> Bool { left > 1 && bytes[position] == first && isMarked(at: position + 1) }
+
+  private func isMarked(at place: Int) -> Bool { bytes.endIndex - place >= 4 && bytes[place + 3] & 0x80 != 0 }
+
+  /// The place of data in an area of so many bytes.
+  mutating func placed(area: Int) throws(ProtocolViolation) -> PlacedData {
+    let count = Int(try integer(UInt32.self) & ~PlacedData.mark)
+    let offset = Int(try integer(UInt32.self))
+    guard offset <= area, count <= area - offset else { throw .truncated(wanted: count, left: max(area - offset, 0)) }
+    return PlacedData(offset: offset, count: count)
   }
 
   package mutating func string() throws(ProtocolViolation) -> String {

@@ -16,6 +16,8 @@ public enum CallValue: Sendable, Equatable {
     if case .cstring(let bytes?) = self { bytes.count >= CallSignature.longestString } else { false }
   }
 
+  static let bytesCase: UInt8 = 7
+
   func write(to writer: inout ByteWriter) {
     switch self {
     case .void: writer.integer(UInt8(0))
@@ -38,7 +40,7 @@ public enum CallValue: Sendable, Equatable {
       writer.integer(UInt8(6))
       writer.optional(value) { $0.data($1) }
     case .bytes(let value):
-      writer.integer(UInt8(7))
+      writer.integer(Self.bytesCase)
       writer.data(value)
     }
   }
@@ -52,7 +54,7 @@ public enum CallValue: Sendable, Equatable {
     case 4: self = .double(Double(bitPattern: try reader.integer()))
     case 5: self = .pointer(try reader.integer())
     case 6: self = .cstring(try reader.optional { (reader) throws(ProtocolViolation) in try reader.data() })
-    case 7: self = .bytes(try reader.data())
+    case Self.bytesCase: self = .bytes(try reader.data())
     case let other: throw .unknownCase(other)
     }
   }

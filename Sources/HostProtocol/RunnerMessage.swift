@@ -18,6 +18,8 @@ package enum RunnerMessage: Sendable, Equatable {
   case stackFrame(StackFrame)
   /// The plugin gave an address that can't be read (id 0), and the runner ends for it.
   case wildPointer(WildPointer)
+  /// The answer to the question of this id lies in the memory that host and runner share: the host wasn't looking there.
+  case answered
 
   /// How the runner fared with each step; a failed one carries its errno.
   package struct WallReport: Sendable, Equatable {
@@ -147,7 +149,7 @@ package enum RunnerMessage: Sendable, Equatable {
       kind = 66
       writer.string(message)
     case .returned(let result):
-      kind = 67
+      kind = Self.returnedKind
       result.value.write(to: &writer)
       writer.array(result.out) { $0.data($1) }
       writer.array(result.downloads) { $0.download($1) }
@@ -175,16 +177,19 @@ package enum RunnerMessage: Sendable, Equatable {
       kind = 72
       writer.integer(pointer.source.rawValue)
       writer.integer(pointer.address)
+    case .answered: kind = 73
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
 
+  package static let returnedKind: UInt8 = 67
   /// Of the messages that the signal handler writes by itself.
   package static let crashedKind: UInt8 = 70
   package static let stackFrameKind: UInt8 = 80
 
-  package init(_ frame: Frame) throws(ProtocolViolation) {
-    var reader = ByteReader(frame.payload)
+  /// `area`: where a function's answer may have placed long data.
+  package init(_ frame: Frame, area: UnsafeRawBufferPointer? = nil) throws(ProtocolViolation) {
+    var reader = ByteReader(frame.payload[...], area: frame.kind == Self.returnedKind ? area : nil)
     switch frame.kind {
     case 64:
       self = .wallsClosed(
@@ -200,7 +205,7 @@ package enum RunnerMessage: Sendable, Equatable {
             EntryPoint(name: try reader.string(), signature: try reader.string())
           }))
     case 66: self = .loadFailed(try reader.string())
-    case 67:
+    case Self.returnedKind:
       self = .returned(
         CallResult(
           value: try CallValue(from: &reader),
@@ -225,6 +230,7 @@ package enum RunnerMessage: Sendable, Equatable {
     case 72:
       guard let source = WildPointer.Source(rawValue: try reader.integer()) else { throw .unexpected("wildPointer") }
       self = .wildPointer(WildPointer(source: source, address: try reader.integer()))
+    case 73: self = .answered
     case let other: throw .unknownKind(other)
     }
     try reader.end()

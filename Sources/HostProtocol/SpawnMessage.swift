@@ -1,6 +1,6 @@
 /// Everything that a fork server needs to know to make one runner. It comes from the host, in one datagram, with its
-/// descriptors in this order: control channel, service channel, output pipe, the cgroup's `cgroup.procs` where
-/// `joinsCgroup`, then one for each attachment whose source is `descriptor`.
+/// descriptors in this order: control channel, service channel, output pipe, the memory for calls where
+/// `sharesMemory`, the cgroup's `cgroup.procs` where `joinsCgroup`, then one for each attachment whose source is `descriptor`.
 package struct SpawnRequest: Sendable, Equatable {
   package struct ResourceLimit: Sendable, Equatable {
     package var resource: Int32
@@ -73,6 +73,8 @@ package struct SpawnRequest: Sendable, Equatable {
   package var hasListener: Bool
   package var isDumpable: Bool
   package var joinsCgroup: Bool
+  /// Whether host and runner share memory for calls.
+  package var sharesMemory: Bool
   /// nil: no mount namespace; the runner sees the machine's own paths.
   package var attachments: [Attachment]?
   /// Mount points beyond the template's that the attachments need; one that ends in `/` is a directory.
@@ -85,7 +87,7 @@ package struct SpawnRequest: Sendable, Equatable {
   package init(
     run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
     hasListener: Bool,
-    isDumpable: Bool, joinsCgroup: Bool, attachments: [Attachment]?, freshPoints: [String],
+    isDumpable: Bool, joinsCgroup: Bool, sharesMemory: Bool, attachments: [Attachment]?, freshPoints: [String],
     suitsSpare: Bool, keepsDescriptors: Bool
   ) {
     self.run = run
@@ -96,6 +98,7 @@ package struct SpawnRequest: Sendable, Equatable {
     self.hasListener = hasListener
     self.isDumpable = isDumpable
     self.joinsCgroup = joinsCgroup
+    self.sharesMemory = sharesMemory
     self.attachments = attachments
     self.freshPoints = freshPoints
     self.suitsSpare = suitsSpare
@@ -125,6 +128,7 @@ package struct SpawnRequest: Sendable, Equatable {
     writer.boolean(hasListener)
     writer.boolean(isDumpable)
     writer.boolean(joinsCgroup)
+    writer.boolean(sharesMemory)
     writer.optional(attachments) { writer, list in
       writer.array(list) { $1.write(to: &$0) }
     }
@@ -152,6 +156,7 @@ package struct SpawnRequest: Sendable, Equatable {
     hasListener = try reader.boolean()
     isDumpable = try reader.boolean()
     joinsCgroup = try reader.boolean()
+    sharesMemory = try reader.boolean()
     attachments = try reader.optional { (reader) throws(ProtocolViolation) in
       try reader.array { (reader) throws(ProtocolViolation) in try Attachment(from: &reader) }
     }

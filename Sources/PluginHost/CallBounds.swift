@@ -10,7 +10,7 @@ enum CallBounds {
     guard !symbol.utf8.contains(0) else { throw .usage("a symbol's name has no NUL") }
     let signature: CallSignature
     do throws(CallSignature.ParseError) {
-      signature = try CallSignature(parsing: text)
+      signature = try KnownSignatures.parse(text)
     } catch {
       throw .usage(error.description)
     }

@@ -6,9 +6,9 @@ internal import Sandbox
 /// How many descriptors a load takes, so that it is refused before it begins rather than in the middle: a runner whose
 /// descriptors the kernel leaves out can't be watched.
 struct DescriptorBudget: Equatable {
-  /// What a run has in the host from its beginning to its end: two channels and the output, its pidfd, its meters, the
+  /// What a run has in the host from its beginning to its end: two channels and the output, the memory for calls, its pidfd, its meters, the
   /// listener, its namespace, and the lock of its folder.
-  static let perRun = 10
+  static let perRun = 11
   /// Those of them that come later, from the runner.
   static let late = 6
   /// For everything else that goes on meanwhile: looking at /proc and cgroups, hashing, walking a path.
@@ -16,9 +16,9 @@ struct DescriptorBudget: Equatable {
   /// What a host has of its own: its loop's three, its server's socket, its cgroups' lock; and libdispatch's.
   static let perHost = 12
 
-  /// What a load opens for a moment: the runner's ends, its cgroup, a pipe's both ends, and a mount for each thing that the
+  /// What a load opens for a moment: the runner's ends, its cgroup, a pipe's both ends, the memory for calls, and a mount for each thing that the
   /// runner sees.
-  private static func passing(attachments: Int) -> Int { 6 + attachments }
+  private static func passing(attachments: Int) -> Int { 7 + attachments }
 
   /// Beside those that are open already, for one run of a host that has yet to start.
   static let toStart = perHost + perRun + passing(attachments: 8) + reserve

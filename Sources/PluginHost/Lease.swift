@@ -8,14 +8,12 @@ final class Lease {
   /// time what it can write in it.
   static let patience = (counted: Duration.milliseconds(60), uncounted: Duration.milliseconds(10))
 
-  let timer: OwnedDescriptor
+  let timer: LeaseTimer
   private var working: Set<UInt64> = []
   private var end = Duration.zero
 
   init() throws(SystemCallError) {
-    var number: Int32 = -1
-    try check("timerfd_create", "lease") { ol_lease(&number) }
-    timer = OwnedDescriptor(taking: number)
+    timer = try LeaseTimer()
   }
 
   /// A plugin is at work, and was just looked at. `isCounted`: the kernel keeps it within its memory.
@@ -25,13 +23,29 @@ final class Lease {
     // Not with every one of many short calls.
     guard now + patience - end > patience / 4 else { return }
     end = now + patience
-    _ = ol_lease_extend(timer.number, UInt64(patience.inNanoseconds))
+    timer.set(patience)
   }
 
   /// A plugin is frozen, or gone.
   func rest(_ run: UInt64) {
     guard working.remove(run) != nil, working.isEmpty else { return }
     end = .zero
-    _ = ol_lease_extend(timer.number, 0)
+    timer.set(.zero)
   }
+}
+
+/// The timer that the fork server waits for. Any thread.
+final class LeaseTimer: Sendable {
+  private let descriptor: OwnedDescriptor
+
+  init() throws(SystemCallError) {
+    var number: Int32 = -1
+    try check("timerfd_create", "lease") { ol_lease(&number) }
+    descriptor = OwnedDescriptor(taking: number)
+  }
+
+  var number: Int32 { descriptor.number }
+
+  /// From now on; nothing ends it.
+  func set(_ time: Duration) { _ = ol_lease_extend(descriptor.number, UInt64(time.inNanoseconds)) }
 }

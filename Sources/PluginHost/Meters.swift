@@ -27,7 +27,7 @@ struct Meters: ~Copyable {
     }
   }
 
-  mutating func takeBaseline() { baseline = memory(shared: 0) ?? 0 }
+  mutating func takeBaseline() { baseline = memory(shared: 0, calls: (0, 0)) ?? 0 }
 
   /// CPU time of all threads. A runner can't make processes, so the process is the tree.
   func cpu() -> Duration? {
@@ -36,11 +36,14 @@ struct Meters: ~Copyable {
   }
 
   /// Bytes beyond the baseline. `shared`: what was granted of shared memory, which counts whether it is mapped now or not.
-  mutating func memoryBeyondBaseline(shared: Int) -> Int? { memory(shared: shared).map { max($0 - baseline, 0) } }
+  /// `calls`: of the memory for calls that whole, and what of it is the plugin's doing; the rest is the host's.
+  mutating func memoryBeyondBaseline(shared: Int, calls: (all: Int, plugins: Int)) -> Int? {
+    memory(shared: shared, calls: calls).map { max($0 - baseline, 0) }
+  }
 
   /// Anonymous and shared pages, swap and page tables (proc_pid_status(5)). Of a first thread that has ended the kernel
   /// tells none of it, and the others use the same memory on.
-  private mutating func memory(shared: Int) -> Int? {
+  private mutating func memory(shared: Int, calls: (all: Int, plugins: Int)) -> Int? {
     var found = Self.fields(of: status.number)
     isHidden = false
     if let first = found, !first.hasMemory {
@@ -52,7 +55,10 @@ struct Meters: ~Copyable {
         if found?.hasMemory == true { break }
       }
     }
-    return found.map { $0.anonymous + max($0.shared, shared) + $0.swap + $0.tables }
+    // What of that memory this process has mapped isn't known; what it may have of others, the grants say.
+    return found.map {
+      $0.anonymous + max($0.shared - calls.all, shared) + calls.plugins + $0.swap + $0.tables
+    }
   }
 
   /// Whether the process is on its way out or gone: no thread is left that isn't (PF_EXITING of the flags, field 9 of

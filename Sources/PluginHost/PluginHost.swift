@@ -80,6 +80,8 @@ public final class PluginHost: Sendable {
     package var withoutWalls: Set<Wall> = []
     /// Who wants to see the system calls of the run, as the host answers them. Records paths, too.
     package var trace: SystemCallTrace?
+    /// Whether calls go through memory that host and runner share; a test and a benchmark look at what is without.
+    package var sharesMemory = true
 
     /// The directory of an app group.
     public struct Container: Sendable, Equatable {
@@ -179,14 +181,16 @@ public final class Plugin: Sendable {
   /// Where the host sees the plugin's container, the first of several; an empty folder where that is memory of the run's own.
   public var container: String { containers.places[0].path }
   let containers: GroupContainers
+  let lane: CallLane
   /// What the plugin calls its container, the first of several.
   package var containerView: String { containers.places[0].view }
 
-  init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers) {
+  init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers, lane: CallLane) {
     self.core = core
     self.run = run
     self.image = image
     self.containers = containers
+    self.lane = lane
   }
 
   /// What the plugin calls a path of this machine; nil for one that is in none of its containers.
@@ -230,7 +234,7 @@ public final class Plugin: Sendable {
     _ symbol: String, _ signature: String, arguments: [CallArgument]
   ) async throws(HostError) -> CallResult {
     let (call, parsed) = try CallBounds.function(symbol, signature, arguments)
-    return try await core.call(run, call, parsed)
+    return try await core.call(run, call, parsed, lane: lane)
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.

@@ -67,6 +67,8 @@ public struct RunReport: Sendable {
     public var cpuSeconds = 0.0
     /// The most that was seen beyond the baseline; at least the limit where that ended the run.
     public var peakMemoryBytes = 0
+    /// How long the host spun, waiting for the plugin's answers: CPU time of the host's own.
+    public var spinSeconds = 0.0
     /// From the request to the plugin being loaded.
     public var wakeSeconds = 0.0
     /// From the kill to the process being gone.

@@ -43,6 +43,8 @@ struct SpawnPlan {
     var handsOverMounts = false
     /// Who wants to see its system calls.
     var trace: SystemCallTrace?
+    /// Whether host and runner share memory for calls (`LoadOptions.sharesMemory`).
+    var sharesMemory = true
     /// Only the baseline of a benchmark: no wall at all.
     var isBare = false
   }

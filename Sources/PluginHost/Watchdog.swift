@@ -56,6 +56,8 @@ struct Watchdog: Sendable {
   private(set) var peakMemory = 0
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
+  /// Whether calls have passed since the last that this was told of as it began.
+  private var hasPassed = false
 
   init(limits: Limits, cores: Int, hasMemoryCgroup: Bool, now: Duration) {
     self.limits = limits
@@ -80,6 +82,7 @@ struct Watchdog: Sendable {
     guard state != .over else { return }
     let isWaiting = waitSince != nil
     waitEnded(at: now)
+    hasPassed = false
     resume(at: now, cpu: cpu)
     call = (now, self.cpu)
     if isWaiting { waitBegan(at: now) }
@@ -128,6 +131,21 @@ struct Watchdog: Sendable {
     // Not for a second time.
     waitSince = waitSince.map { min($0 + pause, now) }
     state = .calling(since: began + pause)
+  }
+
+  /// Short calls have begun and ended that this wasn't told of, the last one just now: the plugin was at work until then.
+  mutating func passed(wall time: Duration, until end: Duration) {
+    guard case .idle(let since) = state else { return }
+    wall += time
+    state = .idle(since: max(since, end))
+    hasPassed = true
+  }
+
+  /// A frozen runner goes on for a call that this wasn't told of.
+  mutating func thawed(at now: Duration) {
+    guard isFrozen else { return }
+    lastSample = now
+    state = .idle(since: now)
   }
 
   /// A call or an activity is over.
@@ -185,6 +203,8 @@ struct Watchdog: Sendable {
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
       if !hasAnswered, let wallDeadline, now >= wallDeadline { return .kill(.wallTimeExceeded(limit: limits.wall)) }
       return .none
+    case .idle where hasPassed && cpu >= limits.cpuTotal:
+      return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu))
     case .idle(let since) where now - since >= Self.graceBeforeFreeze:
       state = .frozen(since: now)
       return .freeze

@@ -12,72 +12,99 @@ enum FunctionCaller {
       [.signed(1)])
   }
 
-  /// nil for a request that no host makes: it has checked signature and arguments.
-  static func call(
-    _ symbol: String, _ text: String, _ arguments: [CallValue], in plugin: LoadedPlugin
-  ) -> RunnerMessage? {
-    let signature: CallSignature
-    let address: UnsafeMutableRawPointer
-    if let known = plugin.resolved.functions[symbol], known.text == text {
-      (signature, address) = (known.signature, known.address)
-    } else {
-      guard let parsed = try? CallSignature(parsing: text) else { return nil }
-      signature = parsed
-      var found: UnsafeMutableRawPointer?
-      switch ol_symbol(plugin.library, symbol, &found) {
-      case OL_SYMBOL_MISSING: return .entryPointMissing
-      case OL_SYMBOL_DATA: return .symbolIsData
-      default: break
-      }
-      guard let found else { return .entryPointMissing }
-      address = found
-      plugin.resolved.functions[symbol] = .init(text: text, signature: signature, address: found)
-    }
-    let given = signature.arguments.filter { if case .out = $0 { false } else { true } }
-    guard given.count == arguments.count else { return nil }
-    return .returned(invoke(address, signature, arguments))
+  /// What came of a call.
+  enum Outcome {
+    case answer(PlacedAnswer)
+    case message(RunnerMessage)
   }
 
+  /// nil for a request that no host makes: it has checked signature and arguments. `memory`: where arguments lie, and where a
+  /// long `out(N)` is to lie.
+  static func call(_ call: PlacedCall, in plugin: LoadedPlugin, memory: CallMemory?) -> Outcome? {
+    let signature: CallSignature
+    let address: UnsafeMutableRawPointer
+    if let known = plugin.resolved.functions[call.symbol], known.text == call.signature {
+      (signature, address) = (known.signature, known.address)
+    } else {
+      guard let parsed = try? CallSignature(parsing: call.signature) else { return nil }
+      signature = parsed
+      var found: UnsafeMutableRawPointer?
+      switch ol_symbol(plugin.library, call.symbol, &found) {
+      case OL_SYMBOL_MISSING: return .message(.entryPointMissing)
+      case OL_SYMBOL_DATA: return .message(.symbolIsData)
+      default: break
+      }
+      guard let found else { return .message(.entryPointMissing) }
+      address = found
+      plugin.resolved.functions[call.symbol] = .init(text: call.signature, signature: signature, address: found)
+    }
+    let given = signature.arguments.count { if case .out = $0 { false } else { true } }
+    guard given == call.arguments.count else { return nil }
+    return .answer(invoke(address, signature, call.arguments, memory))
+  }
+
+  /// With arguments and buffers in this process's own memory.
   static func invoke(
     _ address: UnsafeMutableRawPointer, _ signature: CallSignature, _ arguments: [CallValue]
   ) -> RunnerMessage.CallResult {
+    CallMemory.copy(of: invoke(address, signature, arguments.map { .value($0) }, nil))
+  }
+
+  private static func invoke(
+    _ address: UnsafeMutableRawPointer, _ signature: CallSignature, _ arguments: [PlacedCall.Argument],
+    _ memory: CallMemory?
+  ) -> PlacedAnswer {
     let count = signature.arguments.count
     // One word for each argument; buffers live beside them until the call is over.
     let words = UnsafeMutablePointer<UInt64>.allocate(capacity: count + 1)
     let slots = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: count + 1)
     let types = UnsafeMutablePointer<UnsafeMutablePointer<ffi_type>?>.allocate(capacity: count + 1)
     var buffers: [UnsafeMutableRawPointer] = []
-    var outs: [(UnsafeMutableRawPointer, Int)] = []
+    var outs: [(UnsafeMutableRawPointer, Int, PlacedData?)] = []
     defer {
       words.deallocate()
       slots.deallocate()
       types.deallocate()
       for buffer in buffers { buffer.deallocate() }
     }
+    var room = AreaRoom(capacity: memory?.room ?? 0)
     var given = arguments[...]
     for (index, kind) in signature.arguments.enumerated() {
       types[index] = type(of: kind)
       slots[index] = UnsafeMutableRawPointer(words + index)
       if case .out(let size) = kind {
-        let buffer = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        let buffer: UnsafeMutableRawPointer
+        let place = size >= PlacedData.shortest ? room.place(size) : nil
+        if let place, let memory {
+          buffer = memory.answers + place.offset
+        } else {
+          buffer = .allocate(byteCount: size, alignment: 16)
+          buffers.append(buffer)
+        }
         memset(buffer, 0, size)
-        buffers.append(buffer)
-        outs.append((buffer, size))
+        outs.append((buffer, size, place))
         words[index] = UInt64(UInt(bitPattern: buffer))
       } else {
-        words[index] = word(given.popFirst() ?? .void, &buffers)
+        switch given.popFirst() {
+        case .value(let value): words[index] = word(value, &buffers)
+        case .placed(let place):
+          words[index] = memory.map { UInt64(UInt(bitPattern: $0.questions + place.offset)) } ?? 0
+        case nil: words[index] = 0
+        }
       }
     }
     var interface = ffi_cif()
     guard ffi_prep_cif(&interface, FFI_DEFAULT_ABI, UInt32(count), type(of: signature.result), types) == FFI_OK else {
-      return .init(value: .void)
+      return .init(value: .void, out: [])
     }
     // libffi widens small results to a register's width.
     var result: UInt64 = 0
     ffi_call(&interface, unsafeBitCast(address, to: (@convention(c) () -> Void).self), &result, slots)
     return .init(
       value: value(of: signature.result, result),
-      out: outs.map { Array(UnsafeRawBufferPointer(start: $0.0, count: $0.1)) })
+      out: outs.map { buffer, size, place in
+        place.map { .placed($0) } ?? .bytes(Array(UnsafeRawBufferPointer(start: buffer, count: size)))
+      })
   }
 
   private static func word(_ value: CallValue, _ buffers: inout [UnsafeMutableRawPointer]) -> UInt64 {

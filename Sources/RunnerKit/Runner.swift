@@ -24,7 +24,8 @@ enum Runner {
       run: 1, environment: ["A=B"], limits: [.init(resource: 0, soft: 1, hard: 1)],
       landlock: .init(filesystem: 0, network: 0, scoped: 0, rules: [.init(path: "/", rights: 0)]), filter: [0],
       hasListener: true, isDumpable: false, joinsCgroup: true,
-      attachments: [.init(source: .memory(bytes: 1), target: "/", attributes: 0)], freshPoints: [], suitsSpare: false,
+      sharesMemory: true, attachments: [.init(source: .memory(bytes: 1), target: "/", attributes: 0)], freshPoints: [],
+      suitsSpare: false,
       keepsDescriptors: false)
     _ = try? ServerRequest(decoding: ServerRequest.spawn(request).encoded()[...])
   }
@@ -59,10 +60,17 @@ enum Runner {
     _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done,
     binding deep: Bool
   ) -> Never {
-    let fixed = request.joinsCgroup ? 4 : 3
+    let fixed = 3 + (request.sharesMemory ? 1 : 0) + (request.joinsCgroup ? 1 : 0)
     guard descriptors.count >= fixed else { ol_exit_now(70) }
-    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[3], "0", 1) != 1 {
+    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[fixed - 1], "0", 1) != 1 {
       fail(descriptors[0], "cgroup", errno)
+    }
+    let memory: CallMemory?
+    do {
+      // Its descriptor goes with the others: the plugin can neither map it anew nor hand it on.
+      memory = request.sharesMemory ? try CallMemory(mapping: descriptors[3]) : nil
+    } catch {
+      fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
     }
     let walls = RunnerWalls(request: request, template: template, isApart: done.isApart)
     do {
@@ -92,7 +100,7 @@ enum Runner {
     let handed = [listener, namespace].filter { $0 >= 0 }
     say(.wallsClosed(.init(failures: [])), handed)
     for descriptor in handed { close(descriptor) }
-    var loop = RunnerLoop(deep: deep)
+    var loop = RunnerLoop(deep: deep, memory: memory)
     loop.run()
   }
 

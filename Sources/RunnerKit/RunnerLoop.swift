@@ -8,25 +8,71 @@ internal import Sandbox
 struct RunnerLoop {
   /// The host bounds what it asks by the run's limits, which it alone knows.
   private var channel = Channel(Runner.control, longestPayload: Limits.frameBytesRange.upperBound)
+  /// nil: everything goes through the channel.
+  private var port: CallPort?
   private var plugin: LoadedPlugin?
   private let deep: Bool
 
-  init(deep: Bool) { self.deep = deep }
+  init(deep: Bool, memory: CallMemory?) {
+    self.deep = deep
+    port = memory.map { CallPort($0) }
+  }
 
   mutating func run() -> Never {
-    while var frame = channel.receive() {
-      guard let message = try? HostMessage(frame) else { break }
-      // It may be long, and the plugin's memory pays for it.
-      frame.payload = []
-      let answer: RunnerMessage?
-      switch message {
-      case .load(let request): answer = load(request)
-      case .call(let call): answer = perform(call)
+    while let question = next() {
+      let isAnswered: Bool
+      switch question {
+      case .function(let call, let id): isAnswered = answer(call, id)
+      case .frame(let frame): isAnswered = answer(frame)
       }
-      ol_flush_output()
-      guard let answer, channel.send(answer.frame(id: frame.id)) else { break }
+      guard isAnswered else { break }
     }
     ol_exit_now(0)
+  }
+
+  /// nil when the host has closed the channel or sent what isn't a question.
+  private mutating func next() -> CallPort.Question? {
+    guard var port else { return channel.receive().map { .frame($0) } }
+    let arrival = port.next()
+    self.port = port
+    switch arrival {
+    case .question(let question): return question
+    case .onSocket: return channel.receive().map { .frame($0) }
+    case .end: return nil
+    }
+  }
+
+  private mutating func answer(_ frame: Frame) -> Bool {
+    var frame = frame
+    guard let message = try? HostMessage(frame) else { return false }
+    // It may be long, and the plugin's memory pays for it.
+    frame.payload = []
+    let answer: RunnerMessage?
+    switch message {
+    case .load(let request): answer = load(request)
+    case .call(let call): answer = perform(call)
+    }
+    ol_flush_output()
+    return answer.map { send($0.frame(id: frame.id)) } ?? false
+  }
+
+  private mutating func answer(_ call: PlacedCall, _ id: UInt64) -> Bool {
+    guard let plugin, let port else { return false }
+    let outcome = FunctionCaller.call(call, in: plugin, memory: port.memory)
+    ol_flush_output()
+    switch outcome {
+    case .message(let message): return send(message.frame(id: id))
+    case .answer(let answer):
+      if port.answer(answer, id: id, on: channel) { return true }
+      return send(RunnerMessage.returned(port.memory.copy(of: answer)).frame(id: id))
+    case nil: return false
+    }
+  }
+
+  /// Where there is room for it in the shared memory, there.
+  private func send(_ frame: Frame) -> Bool {
+    if let port, port.answer(frame, on: channel) { return true }
+    return channel.send(frame)
   }
 
   private mutating func load(_ request: HostMessage.LoadRequest) -> RunnerMessage {
@@ -41,9 +87,14 @@ struct RunnerLoop {
 
   private func perform(_ call: HostMessage.Call) -> RunnerMessage? {
     guard let plugin else { return nil }
-    if case .function(let symbol, let signature, let arguments) = call {
-      return FunctionCaller.call(symbol, signature, arguments, in: plugin)
+    guard case .function(let symbol, let signature, let arguments) = call else {
+      return EntryPointCaller(plugin: plugin).call(call)
     }
-    return EntryPointCaller(plugin: plugin).call(call)
+    let placed = PlacedCall(symbol: symbol, signature: signature, arguments: arguments.map { .value($0) })
+    switch FunctionCaller.call(placed, in: plugin, memory: nil) {
+    case .message(let message): return message
+    case .answer(let answer): return .returned(CallMemory.copy(of: answer))
+    case nil: return nil
+    }
   }
 }

@@ -40,26 +40,7 @@ struct Benchmark {
     return result
   }
 
-  func calls() async throws -> BenchmarkResult {
-    var calls: [Double] = []
-    var echoes: [Double] = []
-    while calls.count < count {
-      // A new pair of each now and then: which cores the kernel put one on decides more than anything else, and it stays.
-      let plugin = try await host.load("libc.so.6")
-      let limit = try PingPong(host)
-      for index in 0..<min(100, count - calls.count) + 20 {
-        let seconds = try await plugin.timedCall("abs", "i32(i32)", -5)
-        let echo = try await limit.roundTrip()
-        if index < 20 { continue }
-        calls.append(seconds)
-        echoes.append(echo)
-      }
-      _ = await plugin.end()
-    }
-    var result = BenchmarkResult()
-    result.microseconds = [.init("warm call", calls), .init("socket ping-pong", echoes)]
-    return result
-  }
+  func calls() async throws -> BenchmarkResult { try await CallBenchmark(host: host, count: count).run() }
 
   func kills() async throws -> BenchmarkResult {
     var samples: [Double] = []

@@ -104,10 +104,11 @@ extension SeededGenerator {
   }
 
   mutating func runnerMessage() -> RunnerMessage {
-    switch below(10) {
+    switch below(11) {
     case 9:
       .stackFrame(
         .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))
+    case 10: .answered
     case 7: .settled
     case 8:
       .wildPointer(.init(source: chance(2) ? .result : chance(2) ? .table : .argument, address: integer()))
@@ -159,7 +160,7 @@ extension SeededGenerator {
           filesystem: $0.integer(), network: $0.integer(), scoped: $0.integer(),
           rules: $0.list { .init(path: $0.text(), rights: $0.integer()) })
       },
-      filter: bytes(), hasListener: chance(2), isDumpable: chance(2), joinsCgroup: chance(2),
+      filter: bytes(), hasListener: chance(2), isDumpable: chance(2), joinsCgroup: chance(2), sharesMemory: chance(2),
       attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() },
       suitsSpare: chance(2), keepsDescriptors: chance(2))
   }

@@ -54,8 +54,8 @@ private struct MadeUpRun {
   private mutating func event() -> RunEvent {
     if isHostile, random.chance(20) {
       return RunMachineTests.events.sorted { $0.key < $1.key }.filter {
-        !["asked", "reported", "gone", "cancelled call", "turnCame"].contains($0.key)
-      }[random.below(RunMachineTests.events.count - 5)].value
+        !["asked", "reported", "gone", "cancelled call", "turnCame"].contains($0.key) && !$0.key.hasPrefix("tookOver")
+      }[random.below(RunMachineTests.events.count - 8)].value
     }
     if random.chance(150) { return .kill(Outcome(.wallTimeExceeded, "\(random.below(1000))")) }
     if random.chance(400) { return .gone(verdict: Outcome(.crashed, "\(random.below(1000))")) }
@@ -63,6 +63,18 @@ private struct MadeUpRun {
       waiting.append(nextTicket)
       nextTicket += 1
       return .asked(RunMachineTests.call(nextTicket - 1))
+    }
+    if machine.isFree, random.chance(3) {
+      // Some calls that were answered without the machine, and perhaps one more that wasn't yet.
+      let last = lastID + UInt64(random.below(4))
+      guard random.chance(2) else {
+        lastID = last
+        return .tookOver(last: last, call: nil)
+      }
+      waiting.append(nextTicket)
+      nextTicket += 1
+      lastID = last + 1
+      return .tookOver(last: lastID, call: RunMachineTests.call(nextTicket - 1))
     }
     if random.chance(100), let ticket = waiting.randomElement(using: &random) { return .cancelled(ticket) }
     if isTurnDue, random.chance(2) {
@@ -131,6 +143,10 @@ private struct MadeUpRun {
       guard case .calling(let call) = machine.phase else { return complain("a call begins in no call") }
       if let first = waiting.first, first != call.ticket { complain("\(call.ticket) goes before \(first)") }
       current = (call.ticket, frame.id)
+    case .adopt(let call):
+      if current != nil { complain("two calls at a time") }
+      if let first = waiting.first, first != call.ticket { complain("\(call.ticket) goes before \(first)") }
+      current = (call.ticket, lastID)
     case .complete(let call, let result):
       if current?.ticket != call.ticket { complain("an answer to another call") }
       if case .success = result, activities > 0 || !isDrained { complain("a result is handed over too early") }

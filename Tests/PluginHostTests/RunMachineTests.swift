@@ -56,7 +56,9 @@ import Testing
     "data": .missing(isData: true, id: 2), "violated": .violated(.unexpected("x")), "serviceDrained": .serviceDrained,
     "activityBegan": .activityBegan, "activityEnded": .activityEnded,
     "controlChanged": .controlChanged(isEngaged: true, isWaiting: true), "asked": .asked(call(2)),
-    "turnCame": .turnCame, "cancelled load": .cancelled(loader), "cancelled call": .cancelled(1),
+    "tookOver": .tookOver(last: 5, call: call(1)), "tookOver, answered": .tookOver(last: 5, call: nil),
+    "tookOver, earlier": .tookOver(last: 0, call: call(1)), "turnCame": .turnCame, "cancelled load": .cancelled(loader),
+    "cancelled call": .cancelled(1),
     "cancelled 7": .cancelled(7), "kill": .kill(Outcome(.memoryExceeded, "x")),
     "exhausted": .descriptorsExhausted("x"), "gone": .gone(verdict: Outcome(.crashed, "x")),
     "reported": .reported(report),
@@ -88,6 +90,9 @@ import Testing
     ("activityEnded", ["!", "!", "!", "!", "!", "=", "="]),
     ("controlChanged", ["countWait", "countWait", "resume countWait", "countWait", "countWait", "=", "="]),
     ("asked", ["=", "=", "begin > calling", "=", "=", "=", "refuse"]),
+    ("tookOver", ["=", "=", "adopt > calling", "=", "=", "=", "="]),
+    ("tookOver, answered", ["=", "=", "=", "=", "=", "=", "="]),
+    ("tookOver, earlier", ["=", "=", "=", "=", "=", "=", "="]),
     ("turnCame", ["=", "=", "=", "=", "=", "=", "="]),
     ("cancelled load", ["stop kill > cancelled", "stop kill > cancelled", "=", "=", "=", "=", "="]),
     ("cancelled call", ["=", "=", "=", "stop kill > cancelled", "stop kill > cancelled", "=", "="]),
@@ -218,6 +223,7 @@ extension RunEffect {
     case .load: "load"
     case .completeLoad: "completeLoad"
     case .begin: "begin"
+    case .adopt: "adopt"
     case .drainService: "drainService"
     case .complete: "complete"
     case .refuse: "refuse"

@@ -39,11 +39,11 @@ extension HostCore {
       run.relay = ServiceRelay(services, loop: loop) { [weak run] in run?.deliver($0) }
     }
     add(run)
-    let (id, containers) = (run.id, run.plan.containers)
+    let (id, containers, lane) = (run.id, run.plan.containers, run.lane)
     run.start { [self] result in
       switch result {
       case .success(let image):
-        completion(.success(Plugin(core: self, run: id, image: image, containers: containers)))
+        completion(.success(Plugin(core: self, run: id, image: image, containers: containers, lane: lane)))
       case .failure(let error):
         forget(id) { completion(.failure(error)) }
       }

@@ -14,6 +14,7 @@ internal import Synchronization
 /// caller goes on: measured 72 µs in place of 35 from a task to the thread and back.
 final class HostCore: @unchecked Sendable {
   let loop: EventLoop
+  private let alarm: LaneAlarm
   private let isRunning = Atomic(true)
   private let workers = WorkerThreads()
   /// When this process began: with its id it names the folders of its runs.
@@ -44,6 +45,7 @@ final class HostCore: @unchecked Sendable {
     untested = configuration.canaryWithout
     do throws(SystemCallError) {
       loop = try EventLoop("outrider.watch")
+      alarm = try LaneAlarm()
     } catch {
       throw .failed("the watchdog doesn't start: \(error.description)")
     }
@@ -52,9 +54,13 @@ final class HostCore: @unchecked Sendable {
         runner: runner, preload: RunnerLocation.preload(beside: runner), isCold: configuration.isCold,
         withoutNamespaces: configuration.withoutNamespaces),
       loop: loop, workers: workers, logger: configuration.logger, runs: runs, cgroups: cgroups)
-    spawner = RunnerSpawner(loop: loop, pool: pool, cgroups: cgroups)
+    spawner = RunnerSpawner(loop: loop, pool: pool, cgroups: cgroups, alarm: alarm)
     Janitor.removeFolders()
-    loop.submit { [self] in cgroups.open() }
+    loop.submit { [self] in
+      cgroups.open()
+      // Without it, calls of plugins that rest come by this thread.
+      try? alarm.watch(on: loop) { [unowned self] in for run in runs.all { run.lookAfterThaw() } }
+    }
   }
 
   func shutDown() {
@@ -148,14 +154,23 @@ final class HostCore: @unchecked Sendable {
 
   private func plan(of run: UInt64) async -> SpawnPlan? { await onLoop { $0.runs[run]?.plan } }
 
-  /// `signature`: of a function.
+  /// `signature`: of a function. `lane`: by which it may be called without this thread.
   func call(
-    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil
+    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil, lane: CallLane? = nil
   ) async throws(HostError) -> RunnerMessage.CallResult {
     let ticket = CallTicket()
+    if let lane, let signature {
+      if Task.isCancelled { throw .cancelled }
+      switch lane.attempt(call, signature, ticket.id) {
+      case .finished(let result): return try result.get()
+      case .begun: return try await meet(run, ticket, lane).get()
+      case .queued: break
+      }
+    }
     let result: Result<RunnerMessage.CallResult, HostError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         loop.submit { [self] in
+          if signature != nil { lane?.arrived() }
           guard let found = runs[run] else {
             return continuation.resume(returning: .failure(.failed("the run has ended")))
           }
@@ -167,6 +182,20 @@ final class HostCore: @unchecked Sendable {
       loop.submit { [self] in runs[run]?.cancel(ticket) }
     }
     return try result.get()
+  }
+
+  /// Waits for the answer to a call that was begun in the lane, and has the run watch it from now on.
+  private func meet(
+    _ run: UInt64, _ ticket: CallTicket, _ lane: CallLane
+  ) async -> Result<RunnerMessage.CallResult, HostError> {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        lane.meet(ticket.id) { continuation.resume(returning: $0) }
+        loop.submit { [self] in runs[run]?.takeOver() }
+      }
+    } onCancel: {
+      loop.submit { [self] in runs[run]?.cancel(ticket) }
+    }
   }
 
   func end(_ run: UInt64) async -> RunReport {
@@ -185,7 +214,7 @@ final class HostCore: @unchecked Sendable {
   }
 
   /// Seconds of the last call, from its frame being sent to its answer being understood.
-  func lastCallSeconds(_ run: UInt64) async -> Double { await onLoop { $0.runs[run]?.pace.last.inSeconds ?? 0 } }
+  func lastCallSeconds(_ run: UInt64) async -> Double { await onLoop { $0.runs[run]?.lane.times.last.inSeconds ?? 0 } }
 
   func discard(_ run: UInt64) {
     loop.submit { [self] in

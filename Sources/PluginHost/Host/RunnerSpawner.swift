@@ -8,10 +8,12 @@ final class RunnerSpawner {
   private let loop: EventLoop
   private let pool: ForkServerPool
   private let cgroups: CgroupSupply
+  private let alarm: LaneAlarm
   /// Compiled once for each kind.
   private var programs: [SeccompProgram.Options: [UInt8]] = [:]
 
-  init(loop: EventLoop, pool: ForkServerPool, cgroups: CgroupSupply) {
+  init(loop: EventLoop, pool: ForkServerPool, cgroups: CgroupSupply, alarm: LaneAlarm) {
+    self.alarm = alarm
     self.loop = loop
     self.pool = pool
     self.cgroups = cgroups
@@ -27,19 +29,21 @@ final class RunnerSpawner {
     defer { for descriptor in theirs { close(descriptor) } }
     do throws(SystemCallError) {
       let channels = try channels(frameBytes: plan.policy.limits.frameBytes, &theirs)
+      let lane = try lane(of: plan, &theirs)
       usesSpare = pool.spares.suits(server, inCgroup: plan.options.hasMemoryCgroup)
       cgroup = !plan.options.hasMemoryCgroup ? nil : usesSpare ? pool.spares.itsCgroup : try cgroups.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
-      var request = try request(id, plan, server, hasCgroup: cgroup != nil, &theirs)
+      var request = try request(id, plan, server, hasCgroup: cgroup != nil, lane.isShared, &theirs)
       request.suitsSpare = usesSpare
       let message = ServerRequest.spawn(request).encoded()
       guard message.count <= ServerRequest.longest else {
         throw SystemCallError("sendmsg", code: EMSGSIZE, subject: "\(message.count)")
       }
       let run = Run(
-        id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, ticket: wanted.ticket,
+        id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, lane: lane, ticket: wanted.ticket,
         requested: wanted.requested)
       run.server = server
+      run.meter.callInode = lane.inode
       try server.spawn(message, descriptors: theirs)
       if usesSpare { pool.spares.taken() }
       return run
@@ -72,14 +76,25 @@ final class RunnerSpawner {
       control: controlEnd, service: serviceEnd, output: try pipe.first.duplicate(), frameBytes: frameBytes, loop: loop)
   }
 
+  private func lane(of plan: SpawnPlan, _ theirs: inout [Int32]) throws(SystemCallError) -> CallLane {
+    let limits = plan.policy.limits
+    guard plan.options.sharesMemory, let region = try CallRegion.make() else {
+      return CallLane(nil, wall: limits.wall, frameBytes: limits.frameBytes, alarm: alarm)
+    }
+    theirs.append(try region.duplicate().release())
+    return CallLane(CallLink(region), wall: limits.wall, frameBytes: limits.frameBytes, alarm: alarm)
+  }
+
   private func request(
-    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ descriptors: inout [Int32]
+    _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ sharesMemory: Bool,
+    _ descriptors: inout [Int32]
   ) throws(SystemCallError) -> SpawnRequest {
     let attachments = plan.machine.hidesFiles ? try attachments(of: plan, &descriptors) : nil
     if server === pool.bare {
       return SpawnRequest(
         run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
-        isDumpable: false, joinsCgroup: false, attachments: nil, freshPoints: [], suitsSpare: false,
+        isDumpable: false, joinsCgroup: false, sharesMemory: false, attachments: nil, freshPoints: [],
+        suitsSpare: false,
         keepsDescriptors: false)
     }
     return SpawnRequest(
@@ -87,7 +102,7 @@ final class RunnerSpawner {
       filter: plan.options.open.contains(.seccomp) ? [] : try program(plan.programOptions),
       hasListener: plan.expectsListener,
       isDumpable: plan.policy.observesFiles && !plan.surroundings.isRoot, joinsCgroup: hasCgroup,
-      attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
+      sharesMemory: sharesMemory, attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
       keepsDescriptors: plan.options.open.contains(.descriptors))
   }
 

@@ -102,6 +102,20 @@ extension Run {
     }
   }
 
+  /// What has been answered in the shared memory, after what was sent on the control channel before.
+  func receiveAnswer() {
+    receiveControl()
+    takeAnswer()
+  }
+
+  private func takeAnswer() {
+    do throws(ProtocolViolation) {
+      if let answer = try lane.take() { try handle(answer.message, id: answer.id) }
+    } catch {
+      handle(.violated(error))
+    }
+  }
+
   private func receiveOutput() {
     guard !channels.isClosed else { return }
     // What is left is there when the loop comes round again, after its deadlines.
@@ -126,6 +140,18 @@ extension Run {
     return count
   }
 
+  /// Asks the runner: in the memory that it shares with this host, where the frame has room there.
+  func ask(_ frame: Frame) {
+    var isAsked = false
+    if case .calling(let call) = machine.phase, let signature = call.signature {
+      // Its long arguments and buffers aren't copied within the runner then.
+      isAsked = lane.ask(call.call, signature, id: frame.id)
+    }
+    guard !isAsked, !lane.ask(frame, room: PlacedData.payloadRoom) else { return }
+    send(frame, on: .control)
+    lane.askOnSocket(id: frame.id)
+  }
+
   func send(_ frame: Frame, on channel: RunChannels.Channel) { sent(channels.send(frame, on: channel)) }
 
   private func sent(_ result: RunChannels.Sending) {
@@ -141,21 +167,32 @@ extension Run {
   }
 
   private func handle(_ message: RunnerMessage, id: UInt64) throws(ProtocolViolation) {
+    // It is named by what was called.
+    takeOver()
     switch message {
     case .crashed(let site): note(lastWord: .crashed(site))
     case .stackFrame(let frame): note(frame)
     case .wildPointer(let pointer): note(lastWord: .wildPointer(pointer, call: machine.calledName))
+    case .answered:
+      guard lane.rang() else { throw .unexpected("answered") }
+      takeAnswer()
     case .settled: handle(.settled(id: id))
     case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))
     case .loaded(let image):
       let library = plan.image.library
       let isUnchanged = (try? Files.identity(of: library.path)) == library.identity
-      handle(.loaded(image, isUnchanged: isUnchanged, path: library.path, id: id))
-    case .loadFailed(let text): handle(.loadFailed(text, id: id))
-    case .returned(let result): handle(.returned(result, id: id))
-    case .entryPointMissing: handle(.missing(isData: false, id: id))
-    case .symbolIsData: handle(.missing(isData: true, id: id))
+      answered(.loaded(image, isUnchanged: isUnchanged, path: library.path, id: id))
+    case .loadFailed(let text): answered(.loadFailed(text, id: id))
+    case .returned(let result): answered(.returned(result, id: id))
+    case .entryPointMissing: answered(.missing(isData: false, id: id))
+    case .symbolIsData: answered(.missing(isData: true, id: id))
     }
+  }
+
+  /// Wherever the answer was, the question isn't open any more.
+  private func answered(_ event: RunEvent) {
+    lane.answeredOnSocket()
+    handle(event)
   }
 
   /// What a wall that couldn't be closed means.

@@ -32,8 +32,11 @@ extension Run {
     // No more than the sockets' buffers hold.
     while !receiveService() {}
     while !receiveControl() {}
+    receiveAnswer()
     receiveLastOutput()
     supervisor.drain()
+    // It tells what was under way.
+    while takeOver() {}
     handle(.gone(verdict: machine.phase.cause ?? verdict(on: exit), exit: exit))
   }
 
@@ -83,6 +86,7 @@ extension Run {
   }
 
   private func tick() {
+    lookAtLane()
     // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
     if let due = watchdog.wallDeadline, BootClock.now >= due {
       server?.receive()
@@ -97,6 +101,23 @@ extension Run {
     arm()
   }
 
+  /// Calls that pass there leave the plugin at work, and one that takes long is the run's to watch.
+  private func lookAtLane() {
+    switch lane.look(at: BootClock.now) {
+    case .unused: break
+    case .passed(let passed): watchdog.passed(wall: passed.wall, until: passed.until)
+    case .overdue: takeOver()
+    }
+  }
+
+  /// A caller may have let the runner go on.
+  func lookAfterThaw() {
+    guard lane.takeThaw() else { return }
+    watchdog.thawed(at: BootClock.now)
+    lookAtLane()
+    arm()
+  }
+
   private func considerPageIn() {
     guard !isEnding, watchdog.wallDeadline != nil else { return }
     meter.considerPageIn(
@@ -106,6 +127,7 @@ extension Run {
 
   /// Its server stopped it, because this host wasn't looking. That time isn't the plugin's.
   func stood(still since: Duration) {
+    takeOver()
     guard !isEnding else { return }
     watchdog.stood(still: since, until: BootClock.now)
     continueRunner()
@@ -117,6 +139,7 @@ extension Run {
   func sample(hasAnswered: Bool = false, mayLook: Bool = true) {
     guard !isEnding else { return }
     let now = BootClock.now
+    meter.callMemory = lane.share
     var memory = meter.memory(shared: supervisor.grants.shared.total)
     if mayLook, supervisor.looksFirst(at: memory) { memory = nil }
     if !meter.isCounted, meter.staysHidden(at: now, isEnding: { machine.lastWord != nil || hasEnded }) {
@@ -129,7 +152,12 @@ extension Run {
     case .none: break
     // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze:
-      stopRunner()
+      guard lane.rest({ stopRunner() }) else {
+        // Somebody has just called.
+        watchdog.thawed(at: now)
+        takeOver()
+        return
+      }
       server?.lease?.rest(id)
     case .kill(let verdict):
       if case .wallTimeExceeded = verdict { meter.deadline = due }
@@ -140,7 +168,11 @@ extension Run {
 
 extension Run: SupervisedRun {
   var isLoading: Bool { machine.phase.isLoading }
-  var moment: String { machine.phase.moment }
+  var moment: String {
+    // A call of the lane's is the run's to tell of.
+    takeOver()
+    return machine.phase.moment
+  }
   var isEnding: Bool { machine.phase.cause != nil }
   var pid: pid_t { channels.pid }
   var hasEnded: Bool { channels.hasEnded }

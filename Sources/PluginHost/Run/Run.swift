@@ -45,7 +45,7 @@ final class Run {
   let meter: RunMeter
   let supervisor: SystemCallSupervisor
   var watchdog: Watchdog
-  private(set) var pace = CallPace()
+  let lane: CallLane
   private var callers = Callers()
   var silence = ServerSilence()
   weak var server: ForkServerClient?
@@ -58,7 +58,7 @@ final class Run {
 
   init(
     id: UInt64, plan: SpawnPlan, cgroup: RunCgroup?, walls: [Wall: WallState], channels: consuming RunChannels,
-    ticket: CallTicket, requested: Duration
+    lane: CallLane, ticket: CallTicket, requested: Duration
   ) {
     self.id = id
     self.plan = plan
@@ -66,6 +66,7 @@ final class Run {
     loop = channels.loop
     timers = loop.newTimers()
     self.channels = channels
+    self.lane = lane
     let limits = plan.policy.limits
     machine = RunMachine(loader: ticket.id, frameBytes: limits.frameBytes)
     meter = RunMeter(cgroup: cgroup, memoryLimit: limits.memory, requested: requested)
@@ -129,7 +130,25 @@ final class Run {
 
   // MARK: What is done
 
-  func handle(_ event: RunEvent) { for effect in machine.handle(event) { perform(effect) } }
+  func handle(_ event: RunEvent) {
+    // A call that was answered just then has opened it again.
+    while takeOver() {}
+    for effect in machine.handle(event) { perform(effect) }
+  }
+
+  /// Closes the lane, before anything else happens to the run. A call that is under way there is the run's own from now on.
+  /// False where it is closed.
+  @discardableResult
+  func takeOver() -> Bool {
+    guard let legacy = lane.leave() else { return false }
+    if legacy.isThawed { watchdog.thawed(at: BootClock.now) }
+    if let passed = legacy.passed { watchdog.passed(wall: passed.wall, until: passed.until) }
+    let effects = machine.handle(.tookOver(last: legacy.last, call: legacy.direct?.call))
+    if let direct = legacy.direct { watchdog.callBegan(at: direct.since, cpu: meter.cpu) }
+    arm()
+    for effect in effects { perform(effect) }
+    return true
+  }
 
   private func perform(_ effect: RunEffect) {
     switch effect {
@@ -141,6 +160,11 @@ final class Run {
       meter.loaded(at: BootClock.now)
       callers.load.take()?(.success(image))
     case .begin(let frame, let countsWait): begin(frame, countsWait: countsWait)
+    case .adopt(let call):
+      let lane = lane
+      callers.calls[call.ticket] = { lane.deliver(call.ticket, $0) }
+      arm()
+      if lane.sleepForSocket() { receiveAnswer() }
     case .drainService: receiveService()
     case .complete(let call, let result): complete(call, result)
     case .refuse(let ticket, let error):
@@ -161,7 +185,9 @@ final class Run {
       loop.setTimer(timers[.turn], at: BootClock.now) { [weak self] in self?.handle(.turnCame) }
     case .stop: stop()
     case .kill: killProcess()
-    case .shutDownControl: channels.shutDownControl()
+    case .shutDownControl:
+      lane.askNoMore()
+      channels.shutDownControl()
     case .report(let cause, let exit): handle(.reported(report(cause, exit)))
     case .unwatch: unwatch()
     case .end(let report): end(report)
@@ -183,7 +209,8 @@ final class Run {
       return fail(error)
     }
     watchdog.callBegan(at: BootClock.now - plan.options.reading, cpu: meter.cpu)
-    send(HostMessage.load(plan.loadRequest).frame(id: 1), on: .control)
+    ask(HostMessage.load(plan.loadRequest).frame(id: 1))
+    if lane.sleepForSocket() { receiveAnswer() }
     arm()
   }
 
@@ -192,15 +219,19 @@ final class Run {
     watchdog.callBegan(at: BootClock.now, cpu: meter.cpu)
     countWait(countsWait)
     arm()
-    pace.begin(at: BootClock.now)
-    send(frame, on: .control)
+    lane.begin(at: BootClock.now)
+    ask(frame)
     awaitShortAnswer()
   }
 
   /// A call that is answered at once is waited for on its own channel.
   private func awaitShortAnswer() {
-    let end = pace.patienceEnd
-    let way = pace.choose(cores: Self.cores)
+    if lane.isShared {
+      if lane.wait() { receiveAnswer() }
+      if machine.phase.isAwaited, lane.sleepForSocket() { receiveAnswer() }
+      return
+    }
+    let (way, end) = lane.choice
     while machine.phase.isAwaited {
       let left = end - BootClock.now
       guard left > .zero else { return }
@@ -221,13 +252,22 @@ final class Run {
     {
       statuses.append(.init(entryPoint: name, status: status))
     }
-    pace.end(at: BootClock.now)
+    lane.end(at: BootClock.now)
     callers.calls.removeValue(forKey: call.ticket)?(result)
   }
 
   private func rest(isBusy: Bool) {
     sample(hasAnswered: true)
     if !isBusy { watchdog.callEnded(at: BootClock.now) }
+    // What an extension asks for while it runs is handled between its calls and their answers.
+    if machine.isFree, !plan.options.isExtension {
+      let counted = meter.isCounted
+      lane.open(
+        after: machine.lastCall,
+        .init(
+          control: channels.control, service: channels.service, process: channels.process, lease: server?.lease?.timer,
+          leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
+    }
     arm()
     owner?.runRests()
   }
@@ -271,7 +311,8 @@ final class Run {
     let denials = supervisor.denials
     var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
-      usage: meter.usage(at: now, watchdog, exit), denials: denials.denials, droppedDenials: denials.dropped,
+      usage: meter.usage(at: now, watchdog, exit, turned: lane.times.turned), denials: denials.denials,
+      droppedDenials: denials.dropped,
       log: log.lines, droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
       meters: meter.descriptions, scheduled: scheduled.downloads, statuses: statuses)
     if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
@@ -290,6 +331,7 @@ final class Run {
   private func end(_ report: RunReport) {
     for end in exchange(&callers.ends, with: []) { end(report) }
     channels.close()
+    lane.free()
     meter.end()
     owner?.runEnded(self)
     owner?.runRests()

@@ -137,6 +137,10 @@ struct RunChannels: ~Copyable {
 
   // MARK: Receiving
 
+  /// The descriptors of the two sockets; -1 after the end.
+  var control: Int32 { controlEnd.number }
+  var service: Int32 { serviceEnd.number }
+
   /// Waits for something to arrive on the control channel. Whether there is.
   func awaitControl(for time: Duration) -> Bool { ol_await_readable(controlEnd.number, Int(time.inNanoseconds)) == 1 }
 

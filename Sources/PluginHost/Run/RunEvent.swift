@@ -34,6 +34,9 @@ enum RunEvent {
   /// How the run stands to exclusive control (`ControlUse`).
   case controlChanged(isEngaged: Bool, isWaiting: Bool)
   case asked(PluginCall)
+  /// Calls were made without the machine (`CallLane`), up to the one with the id `last`. `call`: the last one, where it hasn't
+  /// been answered.
+  case tookOver(last: UInt64, call: PluginCall?)
   /// The next call in the line may begin.
   case turnCame
   /// The caller with this ticket gives up.
@@ -53,6 +56,8 @@ enum RunEffect {
   case completeLoad(RunnerMessage.LoadedImage)
   /// Send a call, whose clocks begin now. Its answer may follow at once.
   case begin(Frame, countsWait: Bool)
+  /// A call has begun already: watch it, and tell its caller by the lane.
+  case adopt(PluginCall)
   /// Handle what the plugin asked for before its call returned; `serviceDrained` is to follow.
   case drainService
   /// A call is over: tell whoever waits for it.

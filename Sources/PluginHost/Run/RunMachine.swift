@@ -12,7 +12,7 @@ struct RunMachine {
   private let frameBytes: Int
   /// Calls that were made while another was under way.
   private var line = CallTurns<PluginCall>()
-  private var lastCall: UInt64 = 1
+  private(set) var lastCall: UInt64 = 1
   /// What the plugin began and hasn't ended.
   private var activities = 0
   private var isControlEngaged = false
@@ -30,6 +30,9 @@ struct RunMachine {
   /// Work that outlives its entry point. Who holds exclusive control, or is about to, must go on too: frozen, it would keep
   /// the other side waiting.
   var isBusy: Bool { activities > 0 || isControlEngaged }
+
+  /// Whether a caller may call without the machine: nothing is under way, and nobody waits.
+  var isFree: Bool { phase.isIdle && line.isEmpty && !isBusy }
 
   /// Whether the load or call that is under way is the one with this ticket.
   func awaits(_ ticket: UInt64) -> Bool {
@@ -97,9 +100,7 @@ struct RunMachine {
       guard case .calling(let call) = phase, id == lastCall, !isData || call.call.entryPoint == nil else {
         return violate(.unexpected("an answer to call \(id)"))
       }
-      let name = Printable.text(call.call.name)
-      let why = isData ? "\(name) is data, not a function" : "the plugin has no \(name)"
-      return complete(call, .failure(.entryPointMissing(why)))
+      return complete(call, .failure(call.missing(isData: isData)))
     case .serviceDrained:
       guard case .holding(let call, let result, isDrained: false) = phase else { return [] }
       phase = .holding(call, result, isDrained: true)
@@ -111,6 +112,12 @@ struct RunMachine {
         return []
       }
       return begin(call)
+    case .tookOver(let last, let call):
+      guard phase.isIdle, last >= lastCall else { return [] }
+      lastCall = last
+      guard let call else { return [] }
+      phase = .calling(call)
+      return [.adopt(call)]
     case .turnCame:
       guard phase.isIdle, let next = line.next()?.call else { return [] }
       let effects = begin(next)

@@ -24,6 +24,10 @@ final class RunMeter {
   var pageReader: PageReader?
   /// Where no cgroup counts shared memory, when the run is stopped and looked at.
   var sharedLook = SharedMemoryLook()
+  /// Bytes of the memory that host and runner share for calls, and what of them the plugin has filled without being asked.
+  var callMemory = (all: 0, plugins: 0)
+  /// Of a file that isn't the plugin's shared memory.
+  var callInode: UInt64?
   private var usage = RunReport.Usage()
   private var killed: Duration?
   /// The deadline that ended the run.
@@ -80,7 +84,7 @@ final class RunMeter {
   /// to be free.
   func memory(shared: Int) -> Int? {
     guard hasBegun else { return nil }
-    let used = meters?.memoryBeyondBaseline(shared: shared)
+    let used = meters?.memoryBeyondBaseline(shared: shared, calls: callMemory)
     return cgroup == nil ? used : used.map { min($0, memoryLimit) }
   }
 
@@ -104,7 +108,11 @@ final class RunMeter {
   /// Whether the process is on its way out.
   var isExiting: Bool { hasBegun ? meters?.isExiting() ?? true : true }
 
-  var sharedMappings: Set<UInt64>? { hasBegun ? meters?.sharedMappings() : nil }
+  var sharedMappings: Set<UInt64>? {
+    guard hasBegun, var found = meters?.sharedMappings() else { return nil }
+    if let callInode { found.remove(callInode) }
+    return found
+  }
 
   /// As `Meters.stillness`.
   func stillness(waiting: [UInt32]) -> [String: [String]]? { hasBegun ? meters?.stillness(waiting: waiting) : nil }
@@ -134,8 +142,9 @@ final class RunMeter {
     return kill
   }
 
-  /// What the run used. `exit`: nil where the server didn't tell.
-  func usage(at now: Duration, _ watchdog: Watchdog, _ exit: ServerEvent.Exit?) -> RunReport.Usage {
+  /// What the run used. `exit`: nil where the server didn't tell. `turned`: how long the host spun for its answers.
+  func usage(at now: Duration, _ watchdog: Watchdog, _ exit: ServerEvent.Exit?, turned: Duration) -> RunReport.Usage {
+    usage.spinSeconds = turned.inSeconds
     usage.wallSeconds = watchdog.wall.inSeconds
     usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory, peakInCgroup(beyond: watchdog.peakMemory))
     // The kernel's two clocks differ by less than a tick, and neither runs backwards for a reader of one.

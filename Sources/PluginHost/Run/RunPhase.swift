@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import HostProtocol
 
 /// A call that somebody asked of a plugin.
@@ -10,6 +11,12 @@ struct PluginCall: Equatable {
 
   /// An installation waits for its answer.
   var isContentRequest: Bool { if case .contentRequest = call { true } else { false } }
+
+  /// What its caller is told where the plugin has no such function (`isData`: it is something else).
+  func missing(isData: Bool) -> HostError {
+    let name = Printable.text(call.name)
+    return .entryPointMissing(isData ? "\(name) is data, not a function" : "the plugin has no \(name)")
+  }
 }
 
 /// Where a run stands.

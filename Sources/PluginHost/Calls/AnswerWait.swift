@@ -10,6 +10,9 @@ struct AnswerWait: Equatable {
   static let patience = Duration.microseconds(100)
   /// Of so many calls one is waited for the other way, to see what that takes by now.
   static let trial = 32
+  /// The same where one way is better by far, and trying the other costs as much as many calls.
+  static let rareTrial = 512
+  private static let byFar = 4
 
   private var turning: Duration?
   private var asleep: Duration?
@@ -23,7 +26,9 @@ struct AnswerWait: Equatable {
     guard let asleep else { return .asleep }
     // An answer that doesn't come while it is waited for is none the later for sleeping.
     let better: Way = turning < min(asleep, Self.patience) ? .turning : .asleep
-    return calls % Self.trial != 0 ? better : better == .turning ? .asleep : .turning
+    let isByFar = better == .turning && turning * Self.byFar < asleep
+    guard calls % (isByFar ? Self.rareTrial : Self.trial) == 0 else { return better }
+    return better == .turning ? .asleep : .turning
   }
 
   mutating func took(_ time: Duration, _ way: Way) {

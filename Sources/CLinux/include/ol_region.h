@@ -1,0 +1,142 @@
+#ifndef OL_REGION_H
+#define OL_REGION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The memory that a host and one runner share for calls: a page of words, then an area for questions and one for answers. The
+ * plugin can write to all of it, so the host reads each word once and copies before it decodes. */
+enum {
+  OL_REGION_WORDS = 4096,
+  OL_REGION_AREA = 4 << 20,
+  OL_REGION_BYTES = OL_REGION_WORDS + 2 * OL_REGION_AREA,
+};
+
+/* Where a frame lies: in its area, on the control socket; or there is none any more. */
+enum { OL_IN_MEMORY = 0, OL_ON_SOCKET = 1, OL_NO_MORE = 2 };
+
+/* What wakes the one who waits for a word: nothing, futex(2), or a frame on the control socket. */
+enum { OL_AWAKE = 0, OL_WAITS_FOR_WORD = 1, OL_WAITS_FOR_SOCKET = 2 };
+
+/* Written by the host alone, unless the plugin does; `sequence` is the word that is waited for, and written last. */
+struct ol_question {
+  uint32_t sequence;
+  uint32_t place;
+  uint32_t kind;
+  uint32_t length;
+  uint64_t id;
+  /* Bytes of the area for answers that may be used. */
+  uint32_t room;
+  /* For so many nanoseconds the runner turns round for the next question before it sleeps. */
+  uint32_t patience;
+  /* How the host waits for the answer. */
+  uint32_t host_waits;
+};
+
+/* Written by the runner, and by the plugin. */
+struct ol_answer {
+  uint32_t sequence;
+  uint32_t kind;
+  uint32_t length;
+  uint32_t runner_waits;
+  uint64_t id;
+};
+
+/* On lines of the cache that the processor doesn't fetch together. */
+struct ol_words {
+  struct ol_question question;
+  uint8_t gap[256 - sizeof(struct ol_question)];
+  struct ol_answer answer;
+};
+
+/* An empty file in memory of so many bytes, of which there is no page yet. Its size can't be changed any more (memfd_create(2),
+ * fcntl(2), F_ADD_SEALS). EFBIG where this process may not make files as long. */
+int ol_region_create(size_t bytes, int *descriptor);
+
+/* Maps all of it for reading and writing, and for no child (MADV_DONTFORK). */
+int ol_region_map(int descriptor, size_t bytes, void **start);
+
+/* Gives the pages of a range to whoever calls this, as nothing but zeros where there are none (fallocate(2)). */
+int ol_region_fill(int descriptor, size_t offset, size_t count);
+
+/* Bytes that the whole file takes. */
+int ol_region_used(int descriptor, uint64_t *bytes);
+
+/* Frees every page. What is mapped can still be read. */
+void ol_region_free(void *start, size_t bytes);
+
+static inline uint32_t ol_region_load(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+
+static inline void ol_region_store(uint32_t *word, uint32_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); }
+
+/* Only where it is `before`. */
+static inline void ol_region_replace(uint32_t *word, uint32_t before, uint32_t value) {
+  __atomic_compare_exchange_n(word, &before, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t *ol_question_word(struct ol_words *words) { return &words->question.sequence; }
+static inline uint32_t *ol_answer_word(struct ol_words *words) { return &words->answer.sequence; }
+static inline uint32_t *ol_host_waits(struct ol_words *words) { return &words->question.host_waits; }
+static inline uint32_t *ol_runner_waits(struct ol_words *words) { return &words->answer.runner_waits; }
+
+/* Each word is read once. */
+static inline struct ol_question ol_read_question(const struct ol_words *words) {
+  const volatile struct ol_question *from = &words->question;
+  struct ol_question copy = {.sequence = ol_region_load(&words->question.sequence)};
+  copy.place = from->place;
+  copy.kind = from->kind;
+  copy.length = from->length;
+  copy.id = from->id;
+  copy.room = from->room;
+  copy.patience = from->patience;
+  return copy;
+}
+
+static inline struct ol_answer ol_read_answer(const struct ol_words *words) {
+  const volatile struct ol_answer *from = &words->answer;
+  struct ol_answer copy = {.sequence = ol_region_load(&words->answer.sequence)};
+  copy.kind = from->kind;
+  copy.length = from->length;
+  copy.id = from->id;
+  return copy;
+}
+
+/* The sequence is written last. The host looks at the answer and sleeps for nothing yet. */
+static inline void ol_ask(struct ol_words *words, struct ol_question question) {
+  volatile struct ol_question *to = &words->question;
+  to->place = question.place;
+  to->kind = question.kind;
+  to->length = question.length;
+  to->id = question.id;
+  to->room = question.room;
+  to->patience = question.patience;
+  to->host_waits = OL_AWAKE;
+  ol_region_store(&words->question.sequence, question.sequence);
+}
+
+static inline void ol_answer(struct ol_words *words, struct ol_answer answer) {
+  volatile struct ol_answer *to = &words->answer;
+  to->kind = answer.kind;
+  to->length = answer.length;
+  to->id = answer.id;
+  ol_region_store(&words->answer.sequence, answer.sequence);
+}
+
+/* Turns round until the word has changed, for so many nanoseconds at most. Whether it has. */
+int ol_region_turn(const uint32_t *word, uint32_t before, uint64_t nanoseconds);
+
+/* Sleeps until somebody wakes those who wait for the word, if it hasn't changed before, or for so many nanoseconds (futex(2)). */
+void ol_region_sleep(const uint32_t *word, uint32_t before, uint64_t nanoseconds);
+
+void ol_region_wake(const uint32_t *word);
+
+/* Processors on which this thread may run: of those that are online, those of its affinity. At least 1. */
+int ol_usable_processors(void);
+
+/* Whether there is something to read on one of two descriptors. */
+int ol_is_either_readable(int first, int second);
+
+/* Whether nothing more comes from the other end of a socket, nor has come that wasn't read. */
+int ol_is_finished(int socket);
+
+#endif

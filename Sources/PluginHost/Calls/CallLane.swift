@@ -1,0 +1,392 @@
+internal import CLinux
+internal import Glibc
+internal import HostProtocol
+internal import LinuxSystem
+internal import Synchronization
+
+/// How calls get to one runner and answers back, through memory that both share, or over its socket where they share none.
+///
+/// While its plugin rests, a caller takes the *lane*: it asks and waits on its own thread, for a moment at most, and the watchdog's
+/// thread isn't woken. Whatever else happens to the run closes the lane first, and a call that is under way there becomes one of
+/// the run's own, with the time at which it began. Any thread.
+final class CallLane: Sendable {
+  /// What became of a caller's attempt.
+  enum Attempt {
+    case finished(Result<RunnerMessage.CallResult, HostError>)
+    /// It is under way and not answered yet: to be waited for with `meet`, after the run was told to take it over.
+    case begun
+    /// Nothing was asked: it is to be made through the run, which says `arrived`.
+    case queued
+  }
+
+  /// A call that was made in the lane.
+  struct Direct {
+    var call: PluginCall
+    var id: UInt64
+    var since: Duration
+  }
+
+  /// What the lane leaves to the run as it is closed.
+  struct Legacy {
+    /// Whether a caller has let the frozen runner go on.
+    var isThawed: Bool
+    /// The id of the last call that was made in it.
+    var last: UInt64
+    /// One that is under way.
+    var direct: Direct?
+    var passed: Passed?
+  }
+
+  /// Calls that began and ended in the lane since it was looked at.
+  struct Passed: Equatable {
+    var wall = Duration.zero
+    var until = Duration.zero
+  }
+
+  enum Look: Equatable {
+    case unused
+    case passed(Passed)
+    /// A call has been under way for so long that it is the run's to watch.
+    case overdue
+  }
+
+  private enum Phase {
+    case closed
+    case open(last: UInt64)
+    /// Open, and the runner is frozen: who calls lets it go on.
+    case resting(last: UInt64)
+    case calling(Direct)
+
+    /// The last call's id where the lane is free.
+    var free: UInt64? {
+      switch self {
+      case .open(let last), .resting(let last): last
+      case .closed, .calling: nil
+      }
+    }
+  }
+
+  /// A caller and the answer to its call, whichever is here first.
+  private enum Meeting {
+    case caller(@Sendable (Result<RunnerMessage.CallResult, HostError>) -> Void)
+    case result(Result<RunnerMessage.CallResult, HostError>)
+  }
+
+  /// The run's, for as long as its lane isn't closed.
+  struct RunnerHandles {
+    var control: Int32 = -1
+    var service: Int32 = -1
+    /// As pidfd_open(2).
+    var process: Int32 = -1
+    var lease: LeaseTimer?
+    var leaseTime = Duration.zero
+  }
+
+  private struct State: ~Copyable {
+    /// nil: the two share no memory.
+    var link: CallLink?
+    var phase = Phase.closed
+    /// Calls that are on their way to the run: nobody overtakes them.
+    var queued = 0
+    var pace = CallPace()
+    var runner = RunnerHandles()
+    /// Whether a caller has let the frozen runner go on, and the watchdog doesn't know yet.
+    var isThawed = false
+    var passed: Passed?
+    var isResting: Bool { if case .resting = phase { true } else { false } }
+    var meetings: [UInt64: Meeting] = [:]
+  }
+
+  /// A call is the run's to watch once it has taken so long.
+  private static let longestUnwatched = Duration.microseconds(500)
+  /// Beyond the size of short answers, for each so many bytes a microsecond more is waited: slower than memory is.
+  private static let bytesPerMicrosecond = 4096
+  private static let shortBytes = 64 << 10
+
+  private let state: Mutex<State>
+  private let limits: (wall: Duration, frameBytes: Int)
+  /// Of shared memory that isn't the plugin's; nil: there is none.
+  let inode: UInt64?
+  let isShared: Bool
+  private let cores: Int
+  private let alarm: LaneAlarm
+
+  init(_ link: consuming CallLink?, wall: Duration, frameBytes: Int, alarm: LaneAlarm) {
+    self.alarm = alarm
+    limits = (wall, frameBytes)
+    switch consume link {
+    case .some(let link):
+      inode = link.inode
+      isShared = true
+      state = Mutex(State(link: consume link))
+    case .none:
+      inode = nil
+      isShared = false
+      state = Mutex(State(link: nil))
+    }
+    cores = Int(ol_usable_processors())
+  }
+
+  // MARK: A caller's thread
+
+  /// Makes the call at once where nothing is in its way, and waits a moment for its answer.
+  func attempt(_ call: HostMessage.Call, _ signature: CallSignature, _ ticket: UInt64) -> Attempt {
+    struct Begun {
+      var id: UInt64
+      var words: CallWords
+      var way: AnswerWait.Way
+      var patience: Duration
+      var isSpecial: Bool
+    }
+    guard case .function(let symbol, let text, let arguments) = call, signature.longestAnswer <= limits.frameBytes
+    else {
+      return queue()
+    }
+    let since = BootClock.now
+    let begun = state.withLock { (state) -> Begun? in
+      guard state.queued == 0, let last = state.phase.free, !state.isResting || alarm.isWatched else {
+        state.queued += 1
+        return nil
+      }
+      state.pace.begin(at: since, cores: cores)
+      let patience = state.pace.runnersPatience
+      let wasResting = state.isResting
+      // Waking takes longer than asking: the runner finds the question as it wakes.
+      if wasResting { thaw(&state) }
+      guard state.link?.ask(symbol, text, arguments, signature, id: last + 1, patience: patience) == true,
+        let words = state.link?.words
+      else {
+        state.queued += 1
+        return nil
+      }
+      state.phase = .calling(
+        Direct(call: PluginCall(call: call, signature: signature, ticket: ticket), id: last + 1, since: since))
+      let bytes = Self.size(of: arguments) + signature.longestAnswer
+      let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
+      return Begun(
+        id: last + 1, words: words, way: state.pace.choice, patience: min(AnswerWait.patience + more, limits.wall),
+        isSpecial: wasResting || bytes > Self.shortBytes)
+    }
+    guard let begun else { return .queued }
+    let isThere = begun.words.wait(begun.way, for: begun.patience)
+    let waited = BootClock.now - since
+    return state.withLock { state in
+      state.pace.waited(waited)
+      // Somebody else has taken it over, or will.
+      guard isThere, case .calling(let direct) = state.phase, direct.id == begun.id else { return .begun }
+      return finish(direct, isSpecial: begun.isSpecial, &state)
+    }
+  }
+
+  /// As the run does it. Should this host be stopped before the watchdog knows, the fork server stops the runner.
+  private func thaw(_ state: inout State) {
+    state.runner.lease?.set(state.runner.leaseTime)
+    _ = ol_pidfd_signal(state.runner.process, SIGCONT)
+    state.isThawed = true
+    alarm.set()
+  }
+
+  private static func size(of arguments: [CallValue]) -> Int {
+    arguments.reduce(0) { sum, value in
+      switch value {
+      case .bytes(let bytes), .cstring(let bytes?): sum + bytes.count
+      default: sum
+      }
+    }
+  }
+
+  private func finish(_ direct: Direct, isSpecial: Bool, _ state: inout State) -> Attempt {
+    // What was sent on the sockets before the answer is handled before it, by the run.
+    guard ol_is_either_readable(state.runner.control, state.runner.service) == 0 else { return .begun }
+    let result: Result<RunnerMessage.CallResult, HostError>
+    do throws(ProtocolViolation) {
+      guard let answer = try state.link?.take() else { return .begun }
+      switch answer.message {
+      case .returned(let value):
+        try AnswerRule.check(value, of: direct.call.call, signature: direct.call.signature)
+        result = .success(value)
+      case .entryPointMissing: result = .failure(direct.call.missing(isData: false))
+      case .symbolIsData: result = .failure(direct.call.missing(isData: true))
+      default:
+        state.link?.putBack(.success(answer))
+        return .begun
+      }
+    } catch {
+      // The run ends for it.
+      state.link?.putBack(.failure(error))
+      return .begun
+    }
+    let now = BootClock.now
+    state.pace.end(at: now, isSpecial: isSpecial)
+    state.phase = .open(last: direct.id)
+    state.passed = Passed(wall: (state.passed?.wall ?? .zero) + (now - direct.since), until: now)
+    return .finished(result)
+  }
+
+  private func queue() -> Attempt {
+    state.withLock { $0.queued += 1 }
+    return .queued
+  }
+
+  /// Calls `body` once there is the answer to a call that was begun in the lane.
+  func meet(_ ticket: UInt64, _ body: @escaping @Sendable (Result<RunnerMessage.CallResult, HostError>) -> Void) {
+    let result = state.withLock { (state) -> Result<RunnerMessage.CallResult, HostError>? in
+      guard case .result(let result)? = state.meetings.removeValue(forKey: ticket) else {
+        state.meetings[ticket] = .caller(body)
+        return nil
+      }
+      return result
+    }
+    if let result { body(result) }
+  }
+
+  // MARK: The run's thread
+
+  /// A call that was queued has come to the run.
+  func arrived() { state.withLock { $0.queued -= 1 } }
+
+  /// The other side of `meet`.
+  func deliver(_ ticket: UInt64, _ result: Result<RunnerMessage.CallResult, HostError>) {
+    let body = state.withLock { (state) -> (@Sendable (Result<RunnerMessage.CallResult, HostError>) -> Void)? in
+      guard case .caller(let body)? = state.meetings.removeValue(forKey: ticket) else {
+        state.meetings[ticket] = .result(result)
+        return nil
+      }
+      return body
+    }
+    body?(result)
+  }
+
+  /// The plugin rests: whoever calls may do it directly. `last`: the id of the last call.
+  func open(after last: UInt64, _ runner: RunnerHandles) {
+    state.withLock { state in
+      guard state.link != nil, case .closed = state.phase else { return }
+      state.runner = runner
+      state.phase = .open(last: last)
+    }
+  }
+
+  /// Closes the lane; nil where it is closed. From then on the socket tells of the answer to a call that is under way.
+  func leave() -> Legacy? {
+    state.withLock { state in
+      defer {
+        state.phase = .closed
+        state.passed = nil
+        state.isThawed = false
+      }
+      switch state.phase {
+      case .closed: return nil
+      case .open(let last), .resting(let last):
+        return Legacy(isThawed: state.isThawed, last: last, passed: state.passed)
+      case .calling(let direct):
+        return Legacy(isThawed: state.isThawed, last: direct.id, direct: direct, passed: state.passed)
+      }
+    }
+  }
+
+  /// Freezes the runner by `stop`; whoever calls next lets it go on. False where somebody has just called.
+  func rest(_ stop: () -> Void) -> Bool {
+    state.withLock { state in
+      guard state.passed == nil else { return false }
+      if case .calling = state.phase { return false }
+      stop()
+      if case .open(let last) = state.phase { state.phase = .resting(last: last) }
+      return true
+    }
+  }
+
+  /// Whether the runner was let go on since this was asked.
+  func takeThaw() -> Bool { state.withLock { exchange(&$0.isThawed, with: false) } }
+
+  /// What has happened in the lane since it was looked at before.
+  func look(at now: Duration) -> Look {
+    state.withLock { state in
+      if case .calling(let direct) = state.phase {
+        if now - direct.since > Self.longestUnwatched { return .overdue }
+        defer { state.passed = nil }
+        return .passed(Passed(wall: state.passed?.wall ?? .zero, until: now))
+      }
+      defer { state.passed = nil }
+      return state.passed.map { .passed($0) } ?? .unused
+    }
+  }
+
+  // MARK: Calls of the run itself
+
+  /// A call of the run's begins.
+  func begin(at now: Duration) { state.withLock { $0.pace.begin(at: now, cores: cores) } }
+
+  func end(at now: Duration) { state.withLock { $0.pace.end(at: now) } }
+
+  /// Asks by a function's call; false where that has no room.
+  func ask(_ call: HostMessage.Call, _ signature: CallSignature, id: UInt64) -> Bool {
+    guard case .function(let symbol, let text, let arguments) = call else { return false }
+    return state.withLock { state in
+      let patience = state.pace.runnersPatience
+      return state.link?.ask(symbol, text, arguments, signature, id: id, patience: patience) ?? false
+    }
+  }
+
+  /// Asks by a frame that fits; false where it has to go over the socket.
+  func ask(_ frame: Frame, room: Int) -> Bool {
+    state.withLock { state in
+      let patience = state.pace.runnersPatience
+      return state.link?.ask(frame, room: room, patience: patience) ?? false
+    }
+  }
+
+  /// The next frame for the runner is on the socket.
+  func askOnSocket(id: UInt64) { state.withLock { $0.link?.askOnSocket(id: id) } }
+
+  func askNoMore() { state.withLock { $0.link?.askNoMore() } }
+
+  /// Waits a moment for the answer to what was asked. Whether there may be one.
+  func wait() -> Bool {
+    guard
+      let (words, way, end) = state.withLock({ (state) -> (CallWords, AnswerWait.Way, Duration)? in
+        guard let words = state.link?.words else { return nil }
+        return (words, state.pace.choice, state.pace.patienceEnd)
+      })
+    else { return false }
+    let began = BootClock.now
+    let isThere = words.wait(way, for: end - began)
+    let waited = BootClock.now - began
+    state.withLock { $0.pace.waited(waited) }
+    return isThere
+  }
+
+  /// How answers on the socket are waited for.
+  var choice: (way: AnswerWait.Way, end: Duration) { state.withLock { ($0.pace.choice, $0.pace.patienceEnd) } }
+
+  /// As `CallLink.sleepForSocket`.
+  func sleepForSocket() -> Bool { state.withLock { $0.link?.sleepForSocket() ?? false } }
+
+  /// As `CallLink.rang`.
+  func rang() -> Bool { state.withLock { $0.link?.rang() ?? false } }
+
+  func answeredOnSocket() { state.withLock { $0.link?.answeredOnSocket() } }
+
+  /// As `CallLink.take`.
+  func take() throws(ProtocolViolation) -> CallLink.Answer? {
+    let result = state.withLock { state in
+      Result { () throws(ProtocolViolation) in try state.link?.take() }
+    }
+    return try result.get()
+  }
+
+  /// The run is over: nobody takes the lane any more.
+  func free() {
+    state.withLock { state in
+      state.phase = .closed
+      state.link?.free()
+    }
+  }
+
+  // MARK: What is measured
+
+  /// Bytes that the shared memory takes, and what of them the plugin has filled without being asked.
+  var share: (all: Int, plugins: Int) { state.withLock { $0.link?.share ?? (0, 0) } }
+
+  /// What the last call took, and for how long the host has turned round for answers so far.
+  var times: (last: Duration, turned: Duration) { state.withLock { ($0.pace.last, $0.pace.turned) } }
+}

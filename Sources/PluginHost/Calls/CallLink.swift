@@ -1,0 +1,201 @@
+internal import CLinux
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The host's end of the memory that it shares with a runner: one question at a time, and its answer.
+///
+/// The plugin can write to all of it at any moment. Each word is read once, every length is bounded, and what is decoded is a copy
+/// of the host's own.
+struct CallLink: ~Copyable, Sendable {
+  struct Answer {
+    var message: RunnerMessage
+    var id: UInt64
+  }
+
+  private var region: CallRegion
+  private var asked: UInt32 = 0
+  private var askedID: UInt64 = 0
+  /// The word of the last answer as it was when the question was asked.
+  private var before: UInt32 = 0
+  private var isAnswered = true
+  /// Whether that was on the socket: then it isn't answered here as well.
+  private var wasOnSocket = false
+  /// What was taken and is somebody else's to handle.
+  private var held: Result<Answer, ProtocolViolation>?
+  /// Frames on the socket that say of an answer in the memory: at most one for each question for which the host slept.
+  private var owed = 0
+
+  init(_ region: consuming CallRegion) { self.region = region }
+
+  var words: CallWords { CallWords(pointer: region.pointer, before: before) }
+  var inode: UInt64 { region.inode }
+  var share: (all: Int, plugins: Int) { region.share }
+
+  func duplicate() throws(SystemCallError) -> OwnedDescriptor { try region.duplicate() }
+
+  // MARK: Asking
+
+  /// Asks by a frame. `room`: bytes that its answer may take here; a longer one comes on the socket. False where there is no
+  /// room for the frame.
+  mutating func ask(_ frame: Frame, room: Int, patience: Duration) -> Bool {
+    guard region.fill(questions: frame.payload.count, answers: min(room, CallRegion.area)) else { return false }
+    put(frame.payload)
+    publish(OL_IN_MEMORY, frame.kind, frame.payload.count, frame.id, room, patience)
+    return true
+  }
+
+  /// Asks by a function's call, whose long arguments and buffers are copied once each. False where there is no room.
+  mutating func ask(
+    _ symbol: String, _ text: String, _ arguments: [CallValue], _ signature: CallSignature, id: UInt64,
+    patience: Duration
+  ) -> Bool {
+    var area = AreaRoom(capacity: CallRegion.area)
+    let room = Self.room(for: signature)
+    guard room <= CallRegion.area,
+      let call = PlacedCall(symbol: symbol, signature: text, placing: arguments, in: &area)
+    else { return false }
+    let payload = call.payload
+    guard payload.count <= PlacedData.payloadRoom,
+      region.fill(questions: area.isEmpty ? payload.count : area.used, answers: room)
+    else { return false }
+    for (argument, value) in zip(call.arguments, arguments) {
+      guard case .placed(let place) = argument else { continue }
+      switch value {
+      case .bytes(let bytes), .cstring(let bytes?):
+        bytes.withUnsafeBytes {
+          if let from = $0.baseAddress {
+            (region.questions + place.offset).copyMemory(from: from, byteCount: place.count)
+          }
+        }
+        // Text that is passed as bytes ends with a NUL as well.
+        region.questions.storeBytes(of: 0, toByteOffset: place.offset + place.count, as: UInt8.self)
+      default: break
+      }
+    }
+    put(payload)
+    publish(OL_IN_MEMORY, PlacedCall.kind, payload.count, id, room, patience)
+    return true
+  }
+
+  /// What an answer of that type takes at most, with each buffer on a place of its own.
+  static func room(for signature: CallSignature) -> Int {
+    PlacedData.payloadRoom + signature.longestAnswer + 16 * (signature.arguments.count + 1)
+  }
+
+  /// The next frame is on the socket.
+  mutating func askOnSocket(id: UInt64) {
+    publish(OL_ON_SOCKET, 0, 0, id, PlacedData.payloadRoom, .zero)
+  }
+
+  /// Nothing more is asked: the runner is to end.
+  mutating func askNoMore() { publish(OL_NO_MORE, 0, 0, 0, 0, .zero) }
+
+  private func put(_ payload: [UInt8]) {
+    payload.withUnsafeBytes {
+      if let from = $0.baseAddress { region.questions.copyMemory(from: from, byteCount: $0.count) }
+    }
+  }
+
+  private mutating func publish<Place: BinaryInteger>(
+    _ place: Place, _ kind: UInt8, _ length: Int, _ id: UInt64, _ room: Int, _ patience: Duration
+  ) {
+    let words = region.pointer
+    before = ol_region_load(ol_answer_word(words))
+    // For whoever waits for this one.
+    if wasOnSocket, before == asked { held = .failure(.unexpected("a second answer to question \(asked)")) }
+    asked &+= 1
+    askedID = id
+    isAnswered = false
+    wasOnSocket = false
+    ol_ask(
+      words,
+      ol_question(
+        sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
+        patience: UInt32(clamping: patience.inNanoseconds), host_waits: 0))
+    // Where the plugin says that nobody sleeps, nobody is woken, and its deadline comes.
+    if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
+  }
+
+  // MARK: Answers
+
+  /// From now on a frame on the socket says that the answer is here. True where it is already.
+  mutating func sleepForSocket() -> Bool {
+    guard !isAnswered else { return held != nil }
+    owed += 1
+    ol_region_store(ol_host_waits(region.pointer), UInt32(OL_WAITS_FOR_SOCKET))
+    return ol_region_load(ol_answer_word(region.pointer)) != before
+  }
+
+  /// A frame on the socket says that there is an answer. False for one too many.
+  mutating func rang() -> Bool {
+    guard owed > 0 else { return false }
+    owed -= 1
+    return true
+  }
+
+  /// The answer has come on the socket.
+  mutating func answeredOnSocket() {
+    guard !isAnswered else { return }
+    (isAnswered, wasOnSocket) = (true, true)
+  }
+
+  /// What has been answered to the open question; nil while nothing has.
+  mutating func take() throws(ProtocolViolation) -> Answer? {
+    if let found = held.take() { return try found.get() }
+    guard !isAnswered else { return nil }
+    let answer = ol_read_answer(region.pointer)
+    if answer.sequence == before, before != asked { return nil }
+    isAnswered = true
+    guard answer.sequence == asked, answer.id == askedID else {
+      throw .unexpected("answer \(answer.sequence) to question \(asked)")
+    }
+    guard Int(answer.length) <= CallRegion.area else {
+      throw .frameTooLong(length: answer.length, limit: CallRegion.area)
+    }
+    guard let kind = UInt8(exactly: answer.kind) else { throw .unexpected("kind \(answer.kind)") }
+    let payload = [UInt8](UnsafeRawBufferPointer(start: region.answers, count: Int(answer.length)))
+    let message = try RunnerMessage(
+      Frame(kind: kind, id: answer.id, payload: payload),
+      area: UnsafeRawBufferPointer(start: region.answers, count: CallRegion.area))
+    switch message {
+    case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
+      return Answer(message: message, id: answer.id)
+    case .settled, .wallsClosed, .crashed, .stackFrame, .wildPointer, .answered:
+      throw .unexpected("\(kind) in the memory for calls")
+    }
+  }
+
+  /// For whoever takes next: it isn't read a second time, when it may be another.
+  mutating func putBack(_ answer: Result<Answer, ProtocolViolation>) { held = answer }
+
+  /// The run is over.
+  mutating func free() {
+    isAnswered = true
+    held = nil
+    region.free()
+  }
+}
+
+/// The word that tells of an answer, for whoever waits for it outside of any lock. It is there for as long as the link is.
+///
+/// @unchecked Sendable: it is read atomically.
+struct CallWords: @unchecked Sendable {
+  private let words: UnsafeMutablePointer<ol_words>
+  private let before: UInt32
+
+  init(pointer: UnsafeMutablePointer<ol_words>, before: UInt32) {
+    words = pointer
+    self.before = before
+  }
+
+  /// Waits for an answer. Whether there is one.
+  func wait(_ way: AnswerWait.Way, for time: Duration) -> Bool {
+    let word = ol_answer_word(words)
+    let nanoseconds = UInt64(max(time.inNanoseconds, 0))
+    guard way == .asleep else { return ol_region_turn(word, before, nanoseconds) == 1 }
+    // Where the call has been taken over meanwhile, the socket is to tell of its answer, and goes on doing so.
+    ol_region_replace(ol_host_waits(words), UInt32(OL_AWAKE), UInt32(OL_WAITS_FOR_WORD))
+    if ol_region_load(word) == before { ol_region_sleep(word, before, nanoseconds) }
+    return ol_region_load(word) != before
+  }
+}

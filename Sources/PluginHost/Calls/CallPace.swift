@@ -1,0 +1,44 @@
+internal import LinuxSystem
+
+/// How long calls take, from a question being sent to its answer being understood, and so how the next answer is waited for, and
+/// how the runner waits for the next question. Counts what turning round costs.
+struct CallPace {
+  private var rule = AnswerWait()
+  private var budget = SpinBudget()
+  private var way = AnswerWait.Way.asleep
+  private var sent = Duration.zero
+  /// Whether there is but one processor: who turns round there keeps the other from it.
+  private var isAlone = true
+  private var ended: Duration?
+  /// What the last call took.
+  private(set) var last = Duration.zero
+  /// For how long the host has turned round for answers.
+  private(set) var turned = Duration.zero
+
+  /// Until when an answer is waited for on its own channel.
+  var patienceEnd: Duration { sent + AnswerWait.patience }
+
+  /// A call is about to be sent. `cores`: on which this host may run.
+  mutating func begin(at now: Duration, cores: Int) {
+    sent = now
+    if let ended { budget.handle(.asked(after: now - ended)) }
+    way = rule.way(cores: cores)
+    isAlone = cores < 2
+  }
+
+  /// How its answer is waited for.
+  var choice: AnswerWait.Way { way }
+
+  /// For how long the runner turns round after its answer.
+  var runnersPatience: Duration { isAlone ? .zero : budget.patience }
+
+  /// It was waited so long for an answer.
+  mutating func waited(_ time: Duration) { if way == .turning { turned += time } }
+
+  /// `isSpecial`: it carried much, or woke a frozen plugin, which says nothing of others.
+  mutating func end(at now: Duration, isSpecial: Bool = false) {
+    last = now - sent
+    ended = now
+    if !isSpecial { rule.took(last, way) }
+  }
+}

@@ -1,0 +1,91 @@
+internal import CLinux
+internal import HostProtocol
+internal import LinuxSystem
+
+/// The runner's end of the shared memory: waits for questions, and answers there.
+struct CallPort {
+  enum Question {
+    case function(PlacedCall, id: UInt64)
+    case frame(Frame)
+  }
+
+  enum Arrival {
+    case question(Question)
+    case onSocket
+    /// Nothing more is asked, or the plugin has made nonsense of what was.
+    case end
+  }
+
+  /// However long the host says that turning round pays.
+  private static let longestTurn: UInt64 = 1_000_000
+  /// Then it is looked whether the host is still there.
+  private static let longestSleep: UInt64 = 1_000_000_000
+
+  let memory: CallMemory
+  /// The sequence of the last question.
+  private var last: UInt32 = 0
+  private var patience: UInt64 = 0
+
+  init(_ memory: CallMemory) { self.memory = memory }
+
+  mutating func next() -> Arrival {
+    guard wait() else { return .end }
+    let question = ol_read_question(memory.words)
+    last = question.sequence
+    patience = min(UInt64(question.patience), Self.longestTurn)
+    switch question.place {
+    case UInt32(OL_IN_MEMORY): break
+    case UInt32(OL_ON_SOCKET): return .onSocket
+    default: return .end
+    }
+    guard Int(question.length) <= CallMemory.area, let kind = UInt8(exactly: question.kind) else { return .end }
+    let payload = Array(UnsafeRawBufferPointer(start: memory.questions, count: Int(question.length)))
+    guard kind == PlacedCall.kind else {
+      return .question(.frame(Frame(kind: kind, id: question.id, payload: payload)))
+    }
+    guard let call = try? PlacedCall(payload: payload, area: CallMemory.area) else { return .end }
+    return .question(.function(call, id: question.id))
+  }
+
+  /// Until there is another question. False where nobody is left to ask.
+  private func wait() -> Bool {
+    let word = ol_question_word(memory.words)
+    if ol_region_turn(word, last, patience) == 1 { return true }
+    ol_region_store(ol_runner_waits(memory.words), UInt32(OL_WAITS_FOR_WORD))
+    defer { ol_region_store(ol_runner_waits(memory.words), UInt32(OL_AWAKE)) }
+    while ol_region_load(word) == last {
+      ol_region_sleep(word, last, Self.longestSleep)
+      if ol_region_load(word) == last, ol_is_finished(Runner.control) == 1 { return false }
+    }
+    return true
+  }
+
+  /// False where there is no room: the answer goes through the channel then.
+  func answer(_ frame: Frame, on channel: Channel) -> Bool {
+    guard frame.payload.count <= memory.room else { return false }
+    frame.payload.withUnsafeBytes {
+      if let from = $0.baseAddress { memory.answers.copyMemory(from: from, byteCount: $0.count) }
+    }
+    publish(kind: frame.kind, length: frame.payload.count, id: frame.id, channel)
+    return true
+  }
+
+  /// The same of what a function returned, whose long buffers lie there already.
+  func answer(_ answer: PlacedAnswer, id: UInt64, on channel: Channel) -> Bool {
+    let payload = answer.payload
+    let isPlaced = answer.out.contains { if case .placed = $0 { true } else { false } }
+    guard !isPlaced || payload.count <= PlacedData.payloadRoom else { return false }
+    return self.answer(Frame(kind: RunnerMessage.returnedKind, id: id, payload: payload), on: channel)
+  }
+
+  private func publish(kind: UInt8, length: Int, id: UInt64, _ channel: Channel) {
+    ol_answer(
+      memory.words, ol_answer(sequence: last, kind: UInt32(kind), length: UInt32(length), runner_waits: 0, id: id))
+    // After the answer: either the host sees that, or this sees how the host waits.
+    switch ol_region_load(ol_host_waits(memory.words)) {
+    case UInt32(OL_AWAKE): break
+    case UInt32(OL_WAITS_FOR_WORD): ol_region_wake(ol_answer_word(memory.words))
+    default: _ = channel.send(RunnerMessage.answered.frame(id: id))
+    }
+  }
+}
