@@ -24,7 +24,8 @@ import Testing
 
     var row: String {
       let policy = value("policy").map { name in
-        "[\(name)](../\((path as NSString).deletingLastPathComponent)/\(name))"
+        // A name without a dot is that of a policy that is shipped.
+        name.contains(".") ? "[\(name)](../\((path as NSString).deletingLastPathComponent)/\(name))" : "`\(name)`"
       }
       let name = (path as NSString).lastPathComponent.replacing(".test.yaml", with: "")
       return "| `\(library)` | [\(name)](../\(path)) | \(purpose) | \(policy ?? "nothing") | \(value("# Note") ?? "") |"
