@@ -94,7 +94,12 @@ import Testing
   // MARK: Memory
 
   @Test func memoryNamesItsOption() throws {
-    let words = ["call", "libc.so.6", "memset", "pointer(out(1048576),i32,u64)", "1", "1048576", "--memory", "512KiB"]
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      "#include <stdlib.h>\n#include <string.h>\nvoid *fill(unsigned n) { return memset(malloc(n), 1, n); }",
+      "-fno-builtin -o fill.so", in: folder)
+    let words = ["call", "\(folder)/fill.so", "fill", "pointer(u32)", "1048576", "--memory", "512KiB"]
     let end = try Workspace.run(words)
     #expect(end.status == 14 && end.errors.contains("--memory 2MiB") && end.errors.contains("512 KiB"), "\(end.errors)")
     let json = try Workspace.run(words + ["--json"])

@@ -128,6 +128,25 @@ import Testing
     #expect(ledger.total == 0)
   }
 
+  @Test("What can't be told apart is told from what is granted afterwards") func groups() {
+    var ledger = SharedMemoryLedger()
+    for bytes in [4, 20, 8] { ledger.add(bytes << 10) }
+    #expect(ledger.hasUnknown && !ledger.hasOneUnknown && ledger.confusion(with: 5 << 20) == (5 << 20) - (4 << 10))
+    ledger.look([1, 2, 3])
+    #expect(!ledger.hasUnknown && ledger.total == 32 << 10)
+    for turn in 0..<40 as Range<UInt64> {
+      ledger.add(5 << 20)
+      ledger.look([1, 2, 3, 100 + turn])
+      #expect(ledger.total == (5 << 20) + (32 << 10))
+      ledger.look([1, 2, 3])
+      #expect(ledger.total == 32 << 10)
+    }
+    ledger.look([2])
+    #expect(ledger.total == 20 << 10, "at worst the largest")
+    ledger.look([])
+    #expect(ledger == SharedMemoryLedger())
+  }
+
   @Test("Never less than what is there, whatever is seen of it", arguments: 0..<40 as Range<UInt64>)
   func neverLessWhileItGoesOn(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)

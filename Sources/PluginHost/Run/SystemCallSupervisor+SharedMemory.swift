@@ -17,12 +17,12 @@ extension SystemCallSupervisor {
     return true
   }
 
-  /// Whether it is known which file each grant became, as far as that is worth waiting for. `call`: which asks for the next,
+  /// Whether it is known which files the grants became, as far as that is worth waiting for. `call`: which asks for the next,
   /// since `asked`. What two grants of different sizes became can't be told apart later.
   func knowsGrants(before call: ol_notification, asked: Duration, at now: Duration) -> Bool {
-    guard grants.shared.hasOneUnknown, meter.threads != 1 else { return true }
-    if let mapped = meter.sharedMappings { grants.shared.identify(mapped) }
-    guard grants.shared.hasOneUnknown else { return true }
+    guard grants.shared.hasUnknown, meter.threads != 1 else { return true }
+    if grants.shared.hasOneUnknown, let mapped = meter.sharedMappings { grants.shared.identify(mapped) }
+    guard grants.shared.hasUnknown else { return true }
     guard now - asked >= Self.longestMapping, !meter.sharedLook.isUnderWay else { return false }
     let confusion = grants.shared.confusion(with: Int(clamping: call.arguments.1))
     return confusion <= plan.policy.limits.memory / Self.partsWorthALook
