@@ -20,12 +20,14 @@ extension SystemCallSupervisor {
   /// Whether it is known which files the grants became, as far as that is worth waiting for. `call`: which asks for the next,
   /// since `asked`. What two grants of different sizes became can't be told apart later.
   func knowsGrants(before call: ol_notification, asked: Duration, at now: Duration) -> Bool {
-    guard grants.shared.hasUnknown, meter.threads != 1 else { return true }
+    let (bytes, limit) = (Int(clamping: call.arguments.1), plan.policy.limits.memory / Self.partsWorthALook)
+    guard grants.shared.hasUnknown else { return true }
+    // One thread alone is looked at in its next call, whenever a look isn't due in this one.
+    if meter.threads == 1, grants.shared.confusion(with: bytes) <= limit { return true }
     if grants.shared.hasOneUnknown, let mapped = meter.sharedMappings { grants.shared.identify(mapped) }
     guard grants.shared.hasUnknown else { return true }
     guard now - asked >= Self.longestMapping, !meter.sharedLook.isUnderWay else { return false }
-    let confusion = grants.shared.confusion(with: Int(clamping: call.arguments.1))
-    return confusion <= plan.policy.limits.memory / Self.partsWorthALook
+    return grants.shared.confusion(with: bytes) <= limit
   }
 
   /// Then what isn't mapped was freed at once, or its thread waits for a core: all of them have to stand still.
