@@ -53,7 +53,10 @@ struct RunnerLoop {
     case .call(let call): answer = perform(call)
     }
     ol_flush_output()
-    return answer.map { send($0.frame(id: frame.id)) } ?? false
+    guard let answer = answer?.frame(id: frame.id) else { return false }
+    // In the memory the next answer would hide it from a host that was told before, by the plugin, that it is loaded.
+    if case .load = message { return channel.send(answer) }
+    return send(answer)
   }
 
   private mutating func answer(_ call: PlacedCall, _ id: UInt64) -> Bool {
