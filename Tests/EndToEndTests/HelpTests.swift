@@ -96,9 +96,14 @@ import Testing
   @Test func memoryNamesItsOption() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
+    // Where nothing but samples counts the memory, it has to be there for a while.
     try LibraryTests.compile(
-      "#include <stdlib.h>\n#include <string.h>\nvoid *fill(unsigned n) { return memset(malloc(n), 1, n); }",
-      "-fno-builtin -o fill.so", in: folder)
+      """
+      #include <stdlib.h>
+      #include <string.h>
+      #include <unistd.h>
+      void *fill(unsigned n) { void *memory = memset(malloc(n), 1, n); for (;;) usleep(1000); return memory; }
+      """, "-fno-builtin -o fill.so", in: folder)
     let words = ["call", "\(folder)/fill.so", "fill", "pointer(u32)", "1048576", "--memory", "512KiB"]
     let end = try Workspace.run(words)
     #expect(end.status == 14 && end.errors.contains("--memory 2MiB") && end.errors.contains("512 KiB"), "\(end.errors)")
