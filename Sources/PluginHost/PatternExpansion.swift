@@ -5,12 +5,12 @@ package import Sandbox
 /// Looks up what the patterns of a policy stand for on this machine, and which of its optional paths are there.
 package struct PatternExpansion {
   /// Names that are looked at, and paths that are found, for one policy.
-  static let mostNames = 65_536
-  static let mostPaths = 1024
+  static let maxNames = 65_536
+  static let maxPaths = 1024
 
   /// Reads the names in a folder; nil where it can't be read.
   let names: (String, Int) -> [String]?
-  private var namesLeft = mostNames
+  private var namesLeft = maxNames
 
   init(names: @escaping (String, Int) -> [String]? = { try? Files.names(in: $0, atMost: $1) }) { self.names = names }
 
@@ -39,9 +39,9 @@ package struct PatternExpansion {
     for grant in grants {
       let paths = try paths(of: grant.pattern)
       found += paths.count
-      guard found <= Self.mostPaths else {
+      guard found <= Self.maxPaths else {
         throw .usage(
-          "\(Self.subject(grant)), stands for more than \(Self.mostPaths) paths with those before it; grant folders")
+          "\(Self.subject(grant)), stands for more than \(Self.maxPaths) paths with those before it; grant folders")
       }
       guard !paths.isEmpty || grant.isOptional else {
         throw .input("\(Self.subject(grant)), stands for nothing on this machine")
@@ -80,13 +80,13 @@ package struct PatternExpansion {
         namesLeft -= all.count
         guard namesLeft >= 0 else {
           throw .usage(
-            "\(Printable.text(pattern.text, limit: 400)): more than \(Self.mostNames) names would have to be looked at; name the folders"
+            "\(Printable.text(pattern.text, limit: 400)): more than \(Self.maxNames) names would have to be looked at; name the folders"
           )
         }
         next += all.filter(component.matches).map { folder + "/" + $0 }
       }
-      guard next.count <= Self.mostPaths || index == pattern.components.count - 1 else {
-        throw .usage("\(Printable.text(pattern.text, limit: 400)): stands for more than \(Self.mostPaths) folders")
+      guard next.count <= Self.maxPaths || index == pattern.components.count - 1 else {
+        throw .usage("\(Printable.text(pattern.text, limit: 400)): stands for more than \(Self.maxPaths) folders")
       }
       folders = next
     }

@@ -51,6 +51,7 @@ struct CallCommand: AsyncParsableCommand {
         if result.value.isCut { Output.note("the string is cut: 64 KiB of a result are read") }
       }
       if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy) }
+      printer?.leaveIfLost(report.outcome.kind.exitStatus)
       Exit.leave(report.outcome.kind.exitStatus)
     } catch {
       Exit.with(error)

@@ -39,8 +39,8 @@ struct ExploreCommand: AsyncParsableCommand {
   @Option(help: "Its type, where the library doesn't say: RETURN(ARGUMENTS).") var signature: String?
   @Option(help: "What the arguments are made of; the same seed makes the same ones.") var seed: UInt64 = 1
 
-  private static let mostAttempts = 1_000_000
-  private static let mostShown = 200
+  private static let maxAttempts = 1_000_000
+  private static let maxShown = 200
   private static let usualWall = "1s"
 
   func validate() throws {
@@ -48,8 +48,8 @@ struct ExploreCommand: AsyncParsableCommand {
       if signature != nil { throw ValidationError("--signature needs --fuzz") }
       return
     }
-    guard (1...Self.mostAttempts).contains(fuzz) else {
-      throw ValidationError("--fuzz is a number from 1 to \(Self.mostAttempts)")
+    guard (1...Self.maxAttempts).contains(fuzz) else {
+      throw ValidationError("--fuzz is a number from 1 to \(Self.maxAttempts)")
     }
     guard function != nil else { throw ValidationError("--fuzz needs --function, the name of the one to call") }
   }
@@ -99,12 +99,12 @@ struct ExploreCommand: AsyncParsableCommand {
     }
     if function == nil { rows(exploration, image, elf) }
     let known = functions.filter { $0.prototype != nil }
-    for function in known.prefix(Self.mostShown) { line(function) }
+    for function in known.prefix(Self.maxShown) { line(function) }
     let others = functions.filter { $0.prototype == nil }
-    for function in others.prefix(max(Self.mostShown - known.count, 0)) {
+    for function in others.prefix(max(Self.maxShown - known.count, 0)) {
       Output.line(Printable.text(function.name, limit: 200))
     }
-    let left = functions.count - Self.mostShown
+    let left = functions.count - Self.maxShown
     if left > 0 { Output.line("… and \(left) other functions; --json names them") }
     if known.isEmpty, !functions.isEmpty {
       Output.note(

@@ -74,6 +74,7 @@ struct RunCommand: AsyncParsableCommand {
       if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy) }
       // What the extension has answered until then isn't lost with it.
       if let failure { Exit.with(failure) }
+      printer?.leaveIfLost(report.outcome.kind.exitStatus)
       Exit.leave(report.outcome.kind.exitStatus)
     } catch {
       Exit.with(error)

@@ -206,7 +206,7 @@ enum Exit {
   }
 
   /// EX_IOERR of sysexits.h.
-  private static let lostOutput: Int32 = 74
+  static let lostOutput: Int32 = 74
 
   static func leave(_ status: Int32, _ message: String? = nil) -> Never {
     Interrupts.yieldToHandler()

@@ -86,6 +86,18 @@ import Testing
     #expect(shown + dropped == 2000, "\(shown) shown, \(dropped) not")
   }
 
+  @Test("a file that doesn't take the trace is named, and the result is there", arguments: [false, true])
+  func lost(isJSON: Bool) throws {
+    let words = ["call", "libc.so.6", "access", "i32(cstring,i32)", "/etc/passwd", "4", "--trace", "--trace-output"]
+    let end = try Workspace.run(words + ["/dev/full"] + (isJSON ? ["--json"] : []))
+    #expect(end.status == 74 && end.errors.contains("--trace-output /dev/full: No space left"), "\(end)")
+    if isJSON {
+      _ = try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any], "\(end)")
+    } else {
+      #expect(end.output == "-1\n")
+    }
+  }
+
   @Test(
     "what can't be traced is refused with a sentence",
     arguments: [

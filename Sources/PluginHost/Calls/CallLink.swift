@@ -23,7 +23,7 @@ struct CallLink: ~Copyable, Sendable {
   /// What was taken and is somebody else's to handle.
   private var held: Result<Answer, ProtocolViolation>?
   /// Frames on the socket that say of an answer in the memory: at most one for each question for which the host slept.
-  private var owed = 0
+  private var expectedNotices = 0
 
   init(_ region: consuming CallRegion) { self.region = region }
 
@@ -121,15 +121,15 @@ struct CallLink: ~Copyable, Sendable {
   /// From now on a frame on the socket says that the answer is here. True where it is already.
   mutating func sleepForSocket() -> Bool {
     guard !isAnswered else { return held != nil }
-    owed += 1
+    expectedNotices += 1
     ol_region_store(ol_host_waits(region.pointer), UInt32(OL_WAITS_FOR_SOCKET))
     return ol_region_load(ol_answer_word(region.pointer)) != before
   }
 
   /// A frame on the socket says that there is an answer. False for one too many.
   mutating func rang() -> Bool {
-    guard owed > 0 else { return false }
-    owed -= 1
+    guard expectedNotices > 0 else { return false }
+    expectedNotices -= 1
     return true
   }
 

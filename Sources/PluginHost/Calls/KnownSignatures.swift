@@ -4,13 +4,13 @@ internal import Synchronization
 /// Signatures that were parsed before: reading the text takes as long as a call.
 enum KnownSignatures {
   /// Whoever makes up more has them parsed each time.
-  private static let most = 1024
+  private static let maxCount = 1024
   private static let known = Mutex<[String: CallSignature]>([:])
 
   static func parse(_ text: String) throws(CallSignature.ParseError) -> CallSignature {
     if let found = known.withLock({ $0[text] }) { return found }
     let parsed = try CallSignature(parsing: text)
-    known.withLock { if $0.count < most { $0[text] = parsed } }
+    known.withLock { if $0.count < maxCount { $0[text] = parsed } }
     return parsed
   }
 }

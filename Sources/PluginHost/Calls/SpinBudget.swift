@@ -8,7 +8,7 @@ struct SpinBudget: Equatable {
 
   /// About twice what waking an idle core takes.
   static let longest = Duration.microseconds(100)
-  private static let mostCredit = 8
+  private static let maxCredit = 8
 
   /// What turning round has brought of late. One question that came late takes what two early ones have brought.
   private var credit = 4
@@ -18,7 +18,7 @@ struct SpinBudget: Equatable {
 
   mutating func handle(_ event: Event) {
     switch event {
-    case .asked(let gap): credit = gap <= Self.longest ? min(credit + 1, Self.mostCredit) : max(credit - 2, 0)
+    case .asked(let gap): credit = gap <= Self.longest ? min(credit + 1, Self.maxCredit) : max(credit - 2, 0)
     }
   }
 }

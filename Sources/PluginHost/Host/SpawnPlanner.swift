@@ -60,8 +60,8 @@ struct SpawnPlanner {
         throw .usage("refusedCalls: \(rejectionReason)")
       }
     }
-    guard policy.environment.count <= PolicyVariable.most else {
-      throw .usage("the policy gives more than \(PolicyVariable.most) variables")
+    guard policy.environment.count <= PolicyVariable.maxCount else {
+      throw .usage("the policy gives more than \(PolicyVariable.maxCount) variables")
     }
     for variable in policy.environment {
       if let rejectionReason = variable.rejectionReason { throw .usage("environment: \(rejectionReason)") }

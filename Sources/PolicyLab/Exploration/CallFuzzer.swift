@@ -95,7 +95,7 @@ package struct FuzzOutcomes: Sendable {
   }
 
   package private(set) var classes: [Class] = []
-  private static let most = 64
+  private static let maxClasses = 64
 
   package init() {}
 
@@ -103,11 +103,11 @@ package struct FuzzOutcomes: Sendable {
     let outcome = Self.name(of: observed)
     if let index = classes.firstIndex(where: { $0.outcome == outcome }) {
       classes[index].count += 1
-    } else if classes.count < Self.most {
+    } else if classes.count < Self.maxClasses {
       classes.append(Class(outcome: outcome, count: 1, attempt: attempt, command: command))
     } else {
       // As good as any other of so many.
-      classes[Self.most - 1].count += 1
+      classes[Self.maxClasses - 1].count += 1
     }
   }
 

@@ -28,16 +28,16 @@ struct DebugInformation {
   private(set) var functions: [String: Function] = [:]
 
   /// Entries that are looked at, in all units.
-  private static let mostEntries = 4_000_000
-  private static let mostAbbreviations = 65_536
-  private static let mostAttributes = 256
-  private static let mostParameters = 64
-  private static let deepestType = 16
+  private static let maxEntries = 4_000_000
+  private static let maxAbbreviations = 65_536
+  private static let maxAttributes = 256
+  private static let maxParameters = 64
+  private static let maxTypeDepth = 16
 
   private let file: LibraryBytes
   private let sections: [String: Range<Int>]
   private let wanted: Set<String>
-  private var entriesLeft = mostEntries
+  private var entriesLeft = maxEntries
   private var tables: [UInt64: [UInt64: Abbreviation]] = [:]
 
   private struct Abbreviation {
@@ -136,7 +136,7 @@ struct DebugInformation {
         }
       // DW_TAG_formal_parameter, DW_TAG_unspecified_parameters
       case 0x05 where depth == 2:
-        if (function?.1.parameters.count ?? Self.mostParameters) < Self.mostParameters {
+        if (function?.1.parameters.count ?? Self.maxParameters) < Self.maxParameters {
           function?.1.parameters.append((entry.name ?? "", type(entry.type, unit, &types)))
         }
       case 0x18 where depth == 2: function?.1.isVariadic = true
@@ -156,7 +156,7 @@ struct DebugInformation {
   private mutating func type(_ at: Int?, _ unit: Unit, _ known: inout [Int: TypeName], depth: Int = 0) -> TypeName {
     guard let at else { return .void }
     if let type = known[at] { return type }
-    guard depth < Self.deepestType, entriesLeft > 0, at >= unit.start, at < unit.end, let entry = entry(at: at, unit)
+    guard depth < Self.maxTypeDepth, entriesLeft > 0, at >= unit.start, at < unit.end, let entry = entry(at: at, unit)
     else { return .other("?") }
     entriesLeft -= 1
     let name = String((entry.name ?? "").prefix(80))
@@ -296,7 +296,7 @@ struct DebugInformation {
     var at = section.lowerBound + Int(offset)
     var table: [UInt64: Abbreviation] = [:]
     while let code = number(&at, section.upperBound), code != 0 {
-      guard table.count < Self.mostAbbreviations, let tag = number(&at, section.upperBound),
+      guard table.count < Self.maxAbbreviations, let tag = number(&at, section.upperBound),
         let children = file.integer(at, 1)
       else { return nil }
       at += 1
@@ -311,7 +311,7 @@ struct DebugInformation {
           constant = Int64(truncatingIfNeeded: value)
         }
         if name == 0, form == 0 { break }
-        guard abbreviation.attributes.count < Self.mostAttributes else { return nil }
+        guard abbreviation.attributes.count < Self.maxAttributes else { return nil }
         abbreviation.attributes.append((name, form, constant))
       }
       table[code] = abbreviation

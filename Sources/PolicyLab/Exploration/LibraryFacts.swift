@@ -24,9 +24,9 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
   /// Debug information that is there and can't be read, and why.
   package var debugProblem: String?
 
-  private static let mostSections = 4096
-  private static let mostSegments = 1024
-  package static let mostFunctions = 65_536
+  private static let maxSections = 4096
+  private static let maxSegments = 1024
+  package static let maxFunctions = 65_536
 
   private enum CodingKeys: CodingKey {
     case functions, variables, isCut, hasExecutableStack, hasWritableCode, relocatesCode, relocations, bindsNow
@@ -43,7 +43,7 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
     guard let start = file.integer(32, 8).flatMap({ Int(exactly: $0) }), let size = file.integer(54, 2), size >= 56,
       let count = file.integer(56, 2)
     else { return }
-    for index in 0..<min(Int(count), Self.mostSegments) {
+    for index in 0..<min(Int(count), Self.maxSegments) {
       guard let at = file.place(start, index * Int(size)), let type = file.integer(at, 4),
         let flags = file.integer(at + 4, 4), let offset = file.integer(at + 8, 8), let length = file.integer(at + 32, 8)
       else { return }
@@ -88,7 +88,7 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
       let count = file.integer(60, 2), let names = file.integer(62, 2)
     else { return }
     var found: [Section] = []
-    for index in 0..<min(Int(count), Self.mostSections) {
+    for index in 0..<min(Int(count), Self.maxSections) {
       guard let at = file.place(start, index * 64), let name = file.integer(at, 4),
         let type = file.integer(at + 4, 4), let flags = file.integer(at + 8, 8),
         let offset = file.integer(at + 24, 8), let length = file.integer(at + 32, 8),
@@ -126,7 +126,7 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
       switch info & 0xf {
       case 1: variables += 1
       case 2, 10:
-        guard names.count < Self.mostFunctions else {
+        guard names.count < Self.maxFunctions else {
           isCut = true
           return
         }

@@ -18,12 +18,12 @@ package struct SourcePlaces: Sendable {
   package private(set) var places: [Place]
 
   /// Instructions of all line programs that are carried out.
-  private static let mostSteps = 20_000_000
+  private static let maxSteps = 20_000_000
 
   private let file: LibraryBytes
   private let sections: [String: Range<Int>]
   private let addresses: [UInt64]
-  private var stepsLeft = mostSteps
+  private var stepsLeft = maxSteps
 
   /// - Parameters:
   ///   - bytes: The library's file.
@@ -91,7 +91,7 @@ private struct LineProgram {
   private let names: [Int?]
   private let firstName: UInt64
 
-  private static let mostNames = 65_536
+  private static let maxNames = 65_536
 
   init?(_ file: LibraryBytes, _ start: Int, _ end: Int, _ sections: [String: Range<Int>]) {
     guard let version = file.integer(start + 4, 2), (2...5).contains(version) else { return nil }
@@ -126,7 +126,7 @@ private struct LineProgram {
     } else {
       // Folders, then files, each list with an empty text at its end.
       while let text = Self.text(file, &at, limit), text.count > 0 {}
-      while names.count < Self.mostNames, let text = Self.text(file, &at, limit), text.count > 0 {
+      while names.count < Self.maxNames, let text = Self.text(file, &at, limit), text.count > 0 {
         names.append(text.start)
         guard file.number(&at, limit) != nil, file.number(&at, limit) != nil, file.number(&at, limit) != nil else {
           return nil
@@ -153,7 +153,7 @@ private struct LineProgram {
       guard let content = file.number(&at, end), let form = file.number(&at, end) else { return nil }
       formats.append((content, form))
     }
-    guard let wanted = file.number(&at, end), wanted <= UInt64(mostNames) else { return nil }
+    guard let wanted = file.number(&at, end), wanted <= UInt64(maxNames) else { return nil }
     // Without formats no entry takes any room, and there might be any number.
     guard !formats.isEmpty || wanted == 0 else { return nil }
     var names: [Int?] = []

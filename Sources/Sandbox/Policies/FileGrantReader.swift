@@ -6,7 +6,7 @@ struct FileGrantReader {
   static let keys = PatternGrant.Access.allCases.map(\.rawValue) + ["missing"]
   static let variables = ["$BUNDLE", "$CONTAINER", "$MANIFEST", "$RUNTIME", "$TMP"]
   /// All paths of a policy with those of its parents.
-  static let mostPaths = 1024
+  static let maxPaths = 1024
 
   let nodes: YAMLNodes
   private(set) var policy: Policy
@@ -45,10 +45,10 @@ struct FileGrantReader {
   private func checkCount(_ item: Node) throws(YAMLFileError) {
     let count =
       policy.read.count + policy.write.count + policy.libraries.count + policy.list.count + policy.patterns.count
-    guard count <= Self.mostPaths else {
+    guard count <= Self.maxPaths else {
       throw nodes.error(
         item,
-        "files has more than \(Self.mostPaths) paths, with those that it extends; name the folders that they lie in")
+        "files has more than \(Self.maxPaths) paths, with those that it extends; name the folders that they lie in")
     }
   }
 

@@ -34,7 +34,7 @@ public struct PathPattern: Sendable, Hashable {
   }
 
   /// Components with a wildcard: each may cost a look at every folder that those before it found.
-  package static let mostWildcards = 4
+  package static let maxWildcards = 4
 
   /// Whether a text has what would make it a pattern.
   package static func isPattern(_ text: String) -> Bool {
@@ -65,8 +65,8 @@ public struct PathPattern: Sendable, Hashable {
     guard text.hasPrefix("/"), let first = components.first, let name = first.literal, name != ".", name != ".." else {
       throw Invalid(message: "a pattern begins with a folder's name, as in /srv/*.db")
     }
-    guard components.count(where: { $0.literal == nil }) <= Self.mostWildcards else {
-      throw Invalid(message: "a pattern has wildcards in at most \(Self.mostWildcards) of its names")
+    guard components.count(where: { $0.literal == nil }) <= Self.maxWildcards else {
+      throw Invalid(message: "a pattern has wildcards in at most \(Self.maxWildcards) of its names")
     }
     self.components = components
   }

@@ -32,7 +32,7 @@ public struct PolicyFile: Sendable {
   }
 
   /// Files one after the other that a policy may extend.
-  package static let mostParents = 8
+  package static let maxParents = 8
 
   /// Reads a policy of version 1 or 2.
   ///
@@ -112,8 +112,8 @@ public struct PolicyFile: Sendable {
     guard path != simplified(file), !chain.names.contains(path) else {
       throw nodes.error(node, "extends: \(nodes.shown(name)) is extended by itself")
     }
-    guard chain.names.count < mostParents else {
-      throw nodes.error(node, "extends: more than \(mostParents) files, one after the other")
+    guard chain.names.count < maxParents else {
+      throw nodes.error(node, "extends: more than \(maxParents) files, one after the other")
     }
     chain.names += [simplified(file)]
     let text: String

@@ -6,7 +6,7 @@ public struct PolicyVariable: Sendable, Hashable {
   public var value: String?
 
   /// At most so many in one policy.
-  public static let most = 256
+  public static let maxCount = 256
   /// Bytes of a name with its value.
   public static let longest = 32 << 10
 

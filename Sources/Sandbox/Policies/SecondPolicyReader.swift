@@ -96,8 +96,9 @@ struct SecondPolicyReader {
       if parent != nil, !policy.environment.contains(variable) { widens(item, "the variable \(variable.name)") }
       policy.environment.removeAll { $0.name == variable.name }
       policy.environment.append(variable)
-      guard policy.environment.count <= PolicyVariable.most else {
-        throw nodes.error(item, "environment has at most \(PolicyVariable.most) variables, with those that it extends")
+      guard policy.environment.count <= PolicyVariable.maxCount else {
+        throw nodes.error(
+          item, "environment has at most \(PolicyVariable.maxCount) variables, with those that it extends")
       }
     }
   }

@@ -1,0 +1,43 @@
+internal import PluginHost
+internal import Sandbox
+
+/// Which system calls somebody wants to see.
+struct TraceFilter: Sendable {
+  /// Calls by name; nil: all that the host sees anyway.
+  private var names: Set<String>?
+  private var showsFiles = false
+  private var showsCode = false
+  private var showsDenied = false
+
+  init(_ text: String?) throws {
+    guard let text else { return }
+    var names: Set<String> = []
+    for word in text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+      switch word {
+      case "files": showsFiles = true
+      case "code": showsCode = true
+      case "denied": showsDenied = true
+      default:
+        guard let calls = SystemCallGroup.named(word)?.calls ?? (SystemCalls.isKnown(word) ? [word] : nil) else {
+          throw Failure(
+            64,
+            "--trace-only: '\(word.prefix(60))' is neither a system call nor one of files, code, denied, \(SystemCallGroup.all.map(\.name).joined(separator: ", "))"
+          )
+        }
+        names.formUnion(calls)
+      }
+    }
+    self.names = names
+  }
+
+  /// What the filter has to hand over besides.
+  var calls: Set<String> { names ?? [] }
+
+  func shows(_ event: SystemCallTrace.Event) -> Bool {
+    guard let names else { return true }
+    if names.contains(event.name) { return true }
+    if showsFiles, !SystemCalls.pathArguments(of: event.name).isEmpty { return true }
+    if showsCode, ["mmap", "mprotect", "pkey_mprotect"].contains(event.name) { return true }
+    return showsDenied && ![.passed, .granted].contains(event.verdict)
+  }
+}
