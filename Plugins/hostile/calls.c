@@ -1,4 +1,4 @@
-/* The memory that a runner shares with its host for calls: H131 to H136. A long `out(N)` lies in it, which tells where it is. */
+/* The memory that a runner shares with its host for calls: H131 to H137. A long `out(N)` lies in it, which tells where it is. */
 #include "hostile.h"
 
 #include <pthread.h>
@@ -94,6 +94,36 @@ EXPORT void h131_nonsense(int32_t which, void *out) {
   }
   }
   ring(words(out));
+}
+
+struct pair {
+  int32_t first, second;
+};
+
+/* H137: where a structure of 8 bytes is returned and an i32 comes back: 0 a byte less, 1 a structure as long as the memory, 2 an integer
+   in its place, 3 an i32 of three bytes, 4 no i32. */
+EXPORT struct pair h137_other_shape(int32_t which, void *out, int32_t *back) {
+  unsigned char *payload = answers(out), *at = payload;
+  uint32_t size = which == 0 ? 7 : 8, count = which == 4 ? 1 : 2, whole = 0x80000000u | 8192, place = PAYLOAD_ROOM, last = which == 3 ? 3 : 4;
+  (void)back;
+  memset(payload, 0, 128);
+  if (which == 2) {
+    *at = 1, at += 9;
+  } else if (which == 1) {
+    uint32_t all = 0x80000000u | AREA, start = 0;
+    *at++ = 7;
+    memcpy(at, &all, 4), memcpy(at + 4, &start, 4), at += 8;
+  } else {
+    *at++ = 7;
+    memcpy(at, &size, 4), at += 4 + size;
+  }
+  memcpy(at, &count, 4), at += 4;
+  memcpy(at, &whole, 4), memcpy(at + 4, &place, 4), at += 8;
+  if (count == 2) memcpy(at, &last, 4), at += 4 + last;
+  at += 9;
+  answer(out, RETURNED, (uint32_t)(at - payload));
+  ring(words(out));
+  return (struct pair){0, 0};
 }
 
 /* H132: answers, and says so on the socket again and again. */

@@ -4,8 +4,11 @@ package import AssetModel
 public struct CallResult: Sendable, Equatable {
   /// What the function or entry point returned.
   public var value: CallValue
-  /// The content of every `out(N)`, in order.
+  /// The content of every argument that comes back, as bytes, in order: `out(N)`, `inout(N)`, `out T` and `inout T`. In a handle's
+  /// place stands its number.
   public var out: [[UInt8]]
+  /// The same as values, where a layout says what they are.
+  package var composed: [CallValue]?
   /// What a content request answered; empty for every other call.
   package var downloads: [Download]
 
@@ -24,4 +27,7 @@ public struct CallResult: Sendable, Equatable {
     self.refused = refused
     self.decision = decision
   }
+
+  /// Every argument that comes back as a value, in order: bytes for `out(N)` and `inout(N)`, what its type says for the others.
+  public var outputs: [CallValue] { composed ?? out.map { .bytes($0) } }
 }

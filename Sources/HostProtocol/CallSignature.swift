@@ -2,17 +2,64 @@
 package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable, CustomStringConvertible {
     case void, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, pointer, cstring, bytes
+    /// A pointer that the caller sees as a number alone.
+    case handle
     /// A buffer of so many zero bytes whose address is passed and whose content comes back after the call.
     case out(Int)
+    /// The same with bytes that are given.
+    case inOut(Int)
+    /// By value.
+    case structure(CallLayout)
+    /// By its address.
+    case reference(Passing, CallLayout)
+
+    package enum Passing: String, Sendable, CaseIterable {
+      /// Given, and left as it is.
+      case input = "&"
+      /// Zero bytes at first; what they have become comes back.
+      case output = "out "
+      /// Given; what it has become comes back.
+      case inOut = "inout "
+    }
 
     static let named: [String: Kind] = [
       "void": .void, "i8": .i8, "u8": .u8, "i16": .i16, "u16": .u16, "i32": .i32, "u32": .u32, "i64": .i64, "u64": .u64,
-      "f32": .f32, "f64": .f64, "pointer": .pointer, "cstring": .cstring, "bytes": .bytes,
+      "f32": .f32, "f64": .f64, "pointer": .pointer, "cstring": .cstring, "bytes": .bytes, "handle": .handle,
     ]
 
     package var description: String {
-      if case .out(let size) = self { return "out(\(size))" }
-      return Self.named.first { $0.value == self }?.key ?? "?"
+      switch self {
+      case .out(let size): "out(\(size))"
+      case .inOut(let size): "inout(\(size))"
+      case .structure(let layout): layout.description
+      case .reference(let passing, let layout): passing.rawValue + layout.description
+      default: Self.named.first { $0.value == self }?.key ?? "?"
+      }
+    }
+
+    /// Whether whoever calls gives an argument for it.
+    package var isGiven: Bool {
+      switch self {
+      case .out, .reference(.output, _): false
+      default: true
+      }
+    }
+
+    /// Bytes that come back in it; nil where nothing does.
+    package var outputSize: Int? {
+      switch self {
+      case .out(let size), .inOut(let size): size
+      case .reference(.output, let layout), .reference(.inOut, let layout): layout.size
+      default: nil
+      }
+    }
+
+    /// What is more than bytes and numbers: its values are made by its layout, or by the handles that are known.
+    package var isComposed: Bool {
+      switch self {
+      case .handle, .structure, .reference: true
+      default: false
+      }
     }
   }
 
@@ -21,6 +68,7 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
   package static let maxArguments = 32
   /// Bytes of a returned string that are read at most.
   package static let longestString = 64 << 10
+  static let longestText = 1024
 
   package var result: Kind
   package var arguments: [Kind]
@@ -32,11 +80,32 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
 
   package var description: String { "\(result)(\(arguments.map(\.description).joined(separator: ",")))" }
 
+  /// The kinds of the arguments that whoever calls gives.
+  package var given: [Kind] { arguments.filter(\.isGiven) }
+
+  /// The kinds of the arguments that come back.
+  package var outputs: [Kind] { arguments.filter { $0.outputSize != nil } }
+
+  package var isComposed: Bool { result.isComposed || arguments.contains(where: \.isComposed) }
+
+  /// Handles that a call may bring.
+  package var handles: Int {
+    outputs.reduce(result == .handle ? 1 : 0) { sum, kind in
+      if case .reference(_, let layout) = kind { sum + layout.handles } else { sum }
+    }
+      + { if case .structure(let layout) = result { layout.handles } else { 0 } }()
+  }
+
   /// Bytes that a frame with what it returns has at most.
   package var longestAnswer: Int {
     // The value with its kind, three counts of lists, a byte for no decision, and a count before each buffer.
-    let value = result == .cstring ? 6 + Self.longestString : 9
-    return arguments.reduce(value + 13) { if case .out(let size) = $1 { $0 + 4 + size } else { $0 } }
+    let value =
+      switch result {
+      case .cstring: 6 + Self.longestString
+      case .structure(let layout): 5 + layout.size
+      default: 9
+      }
+    return arguments.reduce(value + 13) { if let size = $1.outputSize { $0 + 4 + size } else { $0 } }
   }
 
   package struct ParseError: Error, Equatable, CustomStringConvertible {
@@ -45,37 +114,21 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
 
   /// Parses for example `u64(u64,bytes,u32)`; spaces are ignored. `i32()` and `i32(void)` take nothing.
   package init(parsing text: String) throws(ParseError) {
-    let compact = String(text.filter { $0 != " " })
-    guard text.utf8.count <= 1024, let open = compact.firstIndex(of: "("), compact.hasSuffix(")") else {
-      throw ParseError(description: "signature '\(text.prefix(80))' isn't RETURN(ARGUMENTS), for example i32(i32)")
-    }
-    result = try Self.kind(String(compact[..<open]), isResult: true)
-    let inside = compact[compact.index(after: open)...].dropLast()
-    arguments = []
-    if inside.isEmpty || inside == "void" { return }
-    for word in inside.split(separator: ",", omittingEmptySubsequences: false) {
-      arguments.append(try Self.kind(String(word), isResult: false))
-    }
+    guard text.utf8.count <= Self.longestText else { throw SignatureParser.isNone(text) }
+    var parser = SignatureParser(text)
+    (result, arguments) = try parser.signature()
     guard arguments.count <= Self.maxArguments else {
       throw ParseError(
         description: "a signature has at most \(Self.maxArguments) arguments; this one has \(arguments.count)")
     }
   }
 
-  private static func kind(_ word: String, isResult: Bool) throws(ParseError) -> Kind {
-    let known = "void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes out(N)"
-    if let kind = Kind.named[word] {
-      if kind == .void, !isResult { throw ParseError(description: "void can't be one of several arguments") }
-      if kind == .bytes, isResult { throw ParseError(description: "bytes can't be returned; use pointer or cstring") }
-      return kind
+  /// Parses the type of what lies in memory, for example `{i32,f64,[4]u8}`.
+  package static func layout(parsing text: String) throws(ParseError) -> CallLayout {
+    guard text.utf8.count <= longestText else {
+      throw ParseError(description: "a type has at most \(longestText) bytes; this one has \(text.utf8.count)")
     }
-    if word.hasPrefix("out("), word.hasSuffix(")"), let size = Int(word.dropFirst(4).dropLast()) {
-      guard !isResult else { throw ParseError(description: "out(N) can't be returned; it is an argument") }
-      guard (1...longestOut).contains(size) else {
-        throw ParseError(description: "out(\(size)): a buffer has 1 to \(longestOut) bytes")
-      }
-      return .out(size)
-    }
-    throw ParseError(description: "'\(word.prefix(40))' isn't a type; the types are \(known)")
+    var parser = SignatureParser(text)
+    return try parser.wholeLayout()
   }
 }

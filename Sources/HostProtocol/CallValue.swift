@@ -10,6 +10,12 @@ public enum CallValue: Sendable, Equatable {
   /// A NUL-terminated string that the runner read, bounded; nil is NULL.
   case cstring([UInt8]?)
   case bytes([UInt8])
+  /// What was returned as `handle`; nil is NULL.
+  case handle(PluginHandle?)
+  /// The fields, in their order.
+  case structure([CallValue])
+  /// The elements; those of `[N]u8` are `bytes`.
+  case array([CallValue])
 
   /// A returned string that fills the bound: what may follow isn't read.
   public var isCut: Bool {
@@ -42,6 +48,8 @@ public enum CallValue: Sendable, Equatable {
     case .bytes(let value):
       writer.integer(Self.bytesCase)
       writer.data(value)
+    // The host's own: a structure crosses as the bytes that it lies in, a handle as its address.
+    case .handle, .structure, .array: writer.integer(UInt8(0))
     }
   }
 

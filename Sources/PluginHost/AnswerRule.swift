@@ -9,9 +9,9 @@ enum AnswerRule {
   ) throws(ProtocolViolation) {
     let kind: CallSignature.Kind = signature?.result ?? (call == .willTerminate ? .void : .i32)
     guard fits(result.value, kind) else { throw .unexpected("another value than \(kind)") }
-    var sizes: [Int] = []
-    for case .out(let size) in signature?.arguments ?? [] { sizes.append(size) }
-    guard result.out.map(\.count) == sizes else { throw .unexpected("other buffers than it was given") }
+    guard result.out.map(\.count) == signature?.arguments.compactMap(\.outputSize) ?? [] else {
+      throw .unexpected("other buffers than it was given")
+    }
     let isChallenge =
       switch call {
       case .authenticationChallenge, .delegate(.challenge): true
@@ -28,7 +28,8 @@ enum AnswerRule {
 
   private static func fits(_ value: CallValue, _ kind: CallSignature.Kind) -> Bool {
     switch (kind, value) {
-    case (.void, .void), (.i64, .signed), (.u64, .unsigned), (.f32, .single), (.f64, .double), (.pointer, .pointer):
+    case (.void, .void), (.i64, .signed), (.u64, .unsigned), (.f32, .single), (.f64, .double), (.pointer, .pointer),
+      (.handle, .pointer):
       true
     case (.i8, .signed(let value)): Int8(exactly: value) != nil
     case (.i16, .signed(let value)): Int16(exactly: value) != nil
@@ -38,6 +39,7 @@ enum AnswerRule {
     case (.u32, .unsigned(let value)): UInt32(exactly: value) != nil
     case (.cstring, .cstring(let bytes)):
       bytes.map { $0.count <= CallSignature.longestString && !$0.contains(0) } ?? true
+    case (.structure(let layout), .bytes(let bytes)): bytes.count == layout.size
     default: false
     }
   }

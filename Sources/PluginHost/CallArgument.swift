@@ -1,43 +1,27 @@
-internal import HostProtocol
+public import HostProtocol
 
 /// An argument as callers write it; the signature says what it becomes.
-public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral,
-  ExpressibleByFloatLiteral
-{
+public enum CallArgument: Sendable, Equatable {
   case integer(Int64)
   case unsigned(UInt64)
   case double(Double)
   case text(String)
   case bytes([UInt8])
   case null
-
-  public init(integerLiteral value: Int64) { self = .integer(value) }
-  public init(floatLiteral value: Double) { self = .double(value) }
-  public init(stringLiteral value: String) { self = .text(value) }
+  /// The fields of a structure, the elements of an array, or bytes, in their order.
+  case list([CallArgument])
+  /// What the same plugin returned.
+  case handle(PluginHandle)
+  /// The address of memory of the same plugin, so many bytes from its start.
+  case memory(PluginMemory, offset: Int = 0)
 
   /// An argument that its type in the signature can't take.
   public struct MisfitError: Error, Sendable, CustomStringConvertible {
     public var description: String
   }
 
-  /// The values for each argument that isn't an `out(N)`.
-  static func values(of arguments: [CallArgument], for signature: CallSignature) throws(MisfitError) -> [CallValue] {
-    let wanted = signature.arguments.filter { if case .out = $0 { false } else { true } }
-    guard wanted.count == arguments.count else {
-      throw MisfitError(
-        description: "\(signature) takes \(wanted.count) arguments (out(N) takes none); \(arguments.count) were given")
-    }
-    var values: [CallValue] = []
-    for (index, (argument, kind)) in zip(arguments, wanted).enumerated() {
-      guard let value = argument.value(for: kind) else {
-        throw MisfitError(description: "argument \(index + 1) doesn't fit \(kind)")
-      }
-      values.append(value)
-    }
-    return values
-  }
-
-  private func value(for kind: CallSignature.Kind) -> CallValue? {
+  /// What it becomes where it holds nothing of the plugin's; nil where it doesn't fit.
+  func value(for kind: CallSignature.Kind) -> CallValue? {
     switch kind {
     case .i8: signed(Int64(Int8.min)...Int64(Int8.max))
     case .i16: signed(Int64(Int16.min)...Int64(Int16.max))
@@ -52,7 +36,7 @@ public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, Expr
     case .f32: number.flatMap { $0.isFinite && !Float($0).isFinite ? nil : .single(Float($0)) }
     case .f64: number.map { .double($0) }
     case .cstring, .bytes: raw(kind)
-    case .void, .out: nil
+    case .void, .out, .inOut, .handle, .structure, .reference: nil
     }
   }
 
@@ -85,13 +69,47 @@ public enum CallArgument: Sendable, Equatable, ExpressibleByIntegerLiteral, Expr
     }
   }
 
-  private func raw(_ kind: CallSignature.Kind) -> CallValue? {
+  /// As text or bytes.
+  func raw(_ kind: CallSignature.Kind) -> CallValue? {
     switch self {
     case .text(let text):
       kind == .cstring ? (text.utf8.contains(0) ? nil : .cstring(Array(text.utf8))) : .bytes(Array(text.utf8))
     case .bytes(let bytes): kind == .cstring ? (bytes.contains(0) ? nil : .cstring(bytes)) : .bytes(bytes)
     case .null: .cstring(nil)
+    case .list(let values) where kind == .bytes: Self.bytes(values).map { .bytes($0) }
     default: nil
     }
   }
+
+  private static func bytes(_ values: [CallArgument]) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    for value in values {
+      guard let byte = value.whole.flatMap(UInt8.init(exactly:)) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+
+  /// Whether it names something that its caller holds of the plugin.
+  var isHeld: Bool {
+    switch self {
+    case .handle, .memory: true
+    case .list(let values): values.contains(where: \.isHeld)
+    default: false
+    }
+  }
+}
+
+extension CallArgument: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByNilLiteral
+{
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(stringLiteral value: String) { self = .text(value) }
+  /// The fields of a structure, the elements of an array, or bytes.
+  public init(arrayLiteral elements: CallArgument...) { self = .list(elements) }
+  /// NULL. Where an optional `CallArgument` is asked for, `nil` is none at all.
+  ///
+  /// - Parameter nilLiteral: Nothing.
+  public init(nilLiteral: ()) { self = .null }
 }

@@ -2,10 +2,17 @@ internal import HostProtocol
 
 /// What can be asked of a plugin at all. A call that doesn't fit a frame would end the run for what the caller did.
 enum CallBounds {
-  /// A function's call with arguments that fit its signature.
+  struct Function {
+    var call: HostMessage.Call
+    var signature: CallSignature
+    /// Memory that its arguments name.
+    var used: [PluginMemory] = []
+  }
+
+  /// A function's call with arguments that fit its signature. `holdings`: of the plugin; nil where there is none yet.
   static func function(
-    _ symbol: String, _ text: String, _ arguments: [CallArgument]
-  ) throws(HostError) -> (HostMessage.Call, CallSignature) {
+    _ symbol: String, _ text: String, _ arguments: [CallArgument], _ holdings: PluginHoldings? = nil
+  ) throws(HostError) -> Function {
     guard !symbol.isEmpty else { throw .usage("the symbol is missing: name the function to call") }
     guard !symbol.utf8.contains(0) else { throw .usage("a symbol's name has no NUL") }
     let signature: CallSignature
@@ -15,8 +22,19 @@ enum CallBounds {
       throw .usage(error.description)
     }
     do throws(CallArgument.MisfitError) {
-      let values = try CallArgument.values(of: arguments, for: signature)
-      return (.function(symbol: symbol, signature: text, arguments: values), signature)
+      var encoder = ArgumentEncoder(holdings)
+      let values = try encoder.values(of: arguments, for: signature)
+      return Function(
+        call: .function(symbol: symbol, signature: text, arguments: values), signature: signature, used: encoder.used)
+    } catch {
+      throw .usage(error.description)
+    }
+  }
+
+  /// A type of what lies in memory.
+  static func layout(_ text: String) throws(HostError) -> CallLayout {
+    do throws(CallSignature.ParseError) {
+      return try CallSignature.layout(parsing: text)
     } catch {
       throw .usage(error.description)
     }

@@ -126,14 +126,15 @@ public final class PluginHost: Sendable {
   /// - Parameters:
   ///   - symbol: The function's name.
   ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`.
-  ///   - arguments: One for each that isn't `out(N)`.
+  ///   - arguments: One for each that isn't `out(N)` or `out T`.
   ///   - policy: Its `frameBytes` bounds what a call holds.
   /// - Throws: `HostError.usage` with what is wrong.
   public static func check(
     _ symbol: String, _ signature: String, arguments: [CallArgument], policy: Policy = Policy()
   ) throws(HostError) {
-    let (call, parsed) = try CallBounds.function(symbol, signature, arguments)
-    try CallBounds.check(HostMessage.call(call).frame(id: 0), parsed, frameBytes: policy.limits.frameBytes)
+    let function = try CallBounds.function(symbol, signature, arguments)
+    try CallBounds.check(
+      HostMessage.call(function.call).frame(id: 0), function.signature, frameBytes: policy.limits.frameBytes)
   }
 
   /// Seconds of one whole wake of the same plugin without a single wall: what a benchmark compares with.
@@ -182,15 +183,30 @@ public final class Plugin: Sendable {
   public var container: String { containers.places[0].path }
   let containers: GroupContainers
   let lane: CallLane
+  let holdings: Mutex<PluginHoldings>
+  /// Bytes of memory that are read or written at once: a long piece doesn't take a frame of its length.
+  let step: Int
+  private static let longestStep = 1 << 20
+  /// What an answer has besides the bytes.
+  private static let frameRest = 64
+  /// Tells its handles and memory from those of every other plugin of this process.
+  private static let last = Atomic<UInt64>(0)
   /// What the plugin calls its container, the first of several.
   package var containerView: String { containers.places[0].view }
 
-  init(core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers, lane: CallLane) {
+  /// `limits`: of the run.
+  init(
+    core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers, lane: CallLane,
+    limits: Limits
+  ) {
     self.core = core
     self.run = run
     self.image = image
     self.containers = containers
     self.lane = lane
+    holdings = Mutex(
+      PluginHoldings(plugin: Self.last.add(1, ordering: .relaxed).newValue, memoryLimit: limits.memory))
+    step = min(Self.longestStep, max(limits.frameBytes - Self.frameRest, 1))
   }
 
   /// What the plugin calls a path of this machine; nil for one that is in none of its containers.
@@ -213,8 +229,8 @@ public final class Plugin: Sendable {
   /// - Parameters:
   ///   - symbol: The function's name.
   ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`; `outrider call --help` has the types.
-  ///   - arguments: One for each that isn't `out(N)`.
-  /// - Returns: What the function returned, and the content of each `out(N)`.
+  ///   - arguments: One for each that isn't `out(N)` or `out T`.
+  /// - Returns: What the function returned, and every argument that comes back.
   /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
   public func call(
     _ symbol: String, _ signature: String, _ arguments: CallArgument...
@@ -227,14 +243,16 @@ public final class Plugin: Sendable {
   /// - Parameters:
   ///   - symbol: The function's name.
   ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`.
-  ///   - arguments: One for each that isn't `out(N)`.
-  /// - Returns: What the function returned, and the content of each `out(N)`.
+  ///   - arguments: One for each that isn't `out(N)` or `out T`.
+  /// - Returns: What the function returned, and every argument that comes back.
   /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
   public func call(
     _ symbol: String, _ signature: String, arguments: [CallArgument]
   ) async throws(HostError) -> CallResult {
-    let (call, parsed) = try CallBounds.function(symbol, signature, arguments)
-    return try await core.call(run, call, parsed, lane: lane)
+    let function = try begin(symbol, signature, arguments)
+    defer { finish(function) }
+    let result = try await core.call(run, function.call, function.signature, lane: lane)
+    return function.signature.isComposed ? compose(result, function.signature) : result
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.

@@ -21,10 +21,8 @@ package struct CallStep: Sendable, Equatable {
 
   package var text: String { ([symbol, "\(signature)"] + arguments).joined(separator: " ") }
 
-  /// The kinds of the arguments that are given: each but `out(N)`.
-  var kinds: [CallSignature.Kind] { signature.arguments.filter { if case .out = $0 { false } else { true } } }
-
-  var outputs: Int { signature.arguments.count - kinds.count }
+  /// How many arguments come back.
+  var outputs: Int { signature.outputs.count }
 }
 
 /// What the steps of a test have to name: the plugin's folders, and what earlier steps saved.
@@ -46,7 +44,16 @@ package struct StepValues: Sendable {
     for (name, source) in step.save {
       switch source {
       case .result: saved[name] = .value(result.value)
-      case .output(let index): saved[name] = result.out.indices.contains(index) ? .bytes(result.out[index]) : nil
+      case .output(let index):
+        guard result.out.indices.contains(index) else {
+          saved[name] = nil
+          continue
+        }
+        if case .handle = result.outputs[index] {
+          saved[name] = .value(result.outputs[index])
+        } else {
+          saved[name] = .bytes(result.out[index])
+        }
       }
     }
   }
@@ -75,8 +82,9 @@ package struct StepValues: Sendable {
     case .value(.unsigned(let value)), .value(.pointer(let value)): return .unsigned(value)
     case .value(.single(let value)): return .double(Double(value))
     case .value(.double(let value)): return .double(value)
+    case .value(.handle(let handle)): return handle.map { .handle($0) } ?? .null
     case .value(.cstring(let text)): return text.map { .bytes($0) } ?? .null
-    case .bytes(let bytes): return kind == .bytes || kind == .cstring ? .bytes(bytes) : Self.number(bytes, kind)
+    case .bytes(let bytes): return kind.takesBytes ? .bytes(bytes) : Self.number(bytes, kind)
     case .value, nil: return nil
     }
   }
@@ -89,9 +97,18 @@ package struct StepValues: Sendable {
     case .i8, .i16, .i32, .i64:
       let unused = 64 - 8 * bytes.count
       return .integer(Int64(bitPattern: bits << unused) >> unused)
-    case .f32: return bytes.count == 4 ? .double(Double(Float(bitPattern: UInt32(bits)))) : nil
-    case .f64: return bytes.count == 8 ? .double(Double(bitPattern: bits)) : nil
+    case .f32: return bytes.count == 4 ? .double(Double(Float(bitPattern: UInt32(bits)))) : CallWords.none
+    case .f64: return bytes.count == 8 ? .double(Double(bitPattern: bits)) : CallWords.none
     default: return .unsigned(bits)
+    }
+  }
+}
+
+extension CallSignature.Kind {
+  fileprivate var takesBytes: Bool {
+    switch self {
+    case .bytes, .cstring, .inOut: true
+    default: false
     }
   }
 }

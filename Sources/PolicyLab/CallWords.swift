@@ -6,21 +6,42 @@ package import PluginHost
 
 /// Arguments and results of a call as people write them.
 package enum CallWords {
+  /// The literal would be an argument, NULL, where an optional one is asked for.
+  static let none = CallArgument?.none
+
   /// nil: it doesn't fit. `content`: of the file that `@FILE` names.
   package static func argument<Failure: Error>(
     _ word: String, _ kind: CallSignature.Kind, _ content: (String) throws(Failure) -> [UInt8]
   ) throws(Failure) -> CallArgument? {
     switch kind {
-    case .i8, .i16, .i32, .i64: return fits(integer(word), kind)
-    case .u8, .u16, .u32, .u64: return fits(integer(word), kind)
-    case .pointer: return word == "null" ? .null : integer(word)
-    case .f32, .f64: return float(word, kind)
-    case .cstring: return word.utf8.contains(0) ? nil : .text(word)
-    case .bytes:
-      if word.hasPrefix("hex:") { return Hexadecimal.bytes(word.dropFirst(4)).map { .bytes($0) } }
-      guard word.hasPrefix("@") else { return .text(word) }
-      return .bytes(try content(String(word.dropFirst())))
-    case .void, .out: return nil
+    case .cstring: return word.utf8.contains(0) ? none : .text(word)
+    case .bytes: return try bytes(word, content)
+    case .inOut(let size):
+      let argument = try bytes(word, content)
+      return argument.map { $0.count } ?? 0 <= size ? argument : none
+    case .reference(.input, _) where word == "null": return .null
+    case .structure(let layout), .reference(_, let layout): return LayoutWords.argument(word, layout)
+    default: return number(word, kind)
+    }
+  }
+
+  private static func bytes<Failure: Error>(
+    _ word: String, _ content: (String) throws(Failure) -> [UInt8]
+  ) throws(Failure) -> CallArgument? {
+    if word.hasPrefix("hex:") { return Hexadecimal.bytes(word.dropFirst(4)).map { .bytes($0) } }
+    guard word.hasPrefix("@") else { return .text(word) }
+    return .bytes(try content(String(word.dropFirst())))
+  }
+
+  /// What fits one register; nil where it doesn't.
+  static func number(_ word: String, _ kind: CallSignature.Kind) -> CallArgument? {
+    switch kind {
+    case .i8, .i16, .i32, .i64, .u8, .u16, .u32, .u64: fits(integer(word), kind)
+    case .pointer: word == "null" ? .null : integer(word)
+    // One call has none to pass.
+    case .handle: word == "null" ? .null : none
+    case .f32, .f64: float(word, kind)
+    case .void, .cstring, .bytes, .out, .inOut, .structure, .reference: none
     }
   }
 
@@ -35,6 +56,9 @@ package enum CallWords {
     case .cstring(nil): "null"
     case .cstring(let bytes?): Printable.text(String(decoding: bytes, as: UTF8.self), limit: 65536)
     case .bytes(let bytes): Hexadecimal.text(bytes)
+    case .handle(let handle): handle.map { "\($0)" } ?? "null"
+    case .structure(let fields): "{\(fields.map(text).joined(separator: ", "))}"
+    case .array(let elements): "[\(elements.map(text).joined(separator: ", "))]"
     }
   }
 
@@ -42,13 +66,13 @@ package enum CallWords {
   private static func float(_ word: String, _ kind: CallSignature.Kind) -> CallArgument? {
     guard let value = Double(word) else { return nil }
     let isFinite = value.isFinite && (kind == .f64 || Float(value).isFinite)
-    return isFinite || !word.contains(where: \.isNumber) ? .double(value) : nil
+    return isFinite || !word.contains(where: \.isNumber) ? .double(value) : none
   }
 
   private static func integer(_ word: String) -> CallArgument? {
     if word.hasPrefix("0x") {
       let digits = word.dropFirst(2)
-      return digits.allSatisfy(\.isHexDigit) ? UInt64(digits, radix: 16).map { .unsigned($0) } : nil
+      return digits.allSatisfy(\.isHexDigit) ? UInt64(digits, radix: 16).map { .unsigned($0) } : none
     }
     if let value = Int64(word) { return .integer(value) }
     return UInt64(word).map { .unsigned($0) }
@@ -68,9 +92,20 @@ package enum CallWords {
       default: (0, .max)
       }
     switch argument {
-    case .integer(let value): return value >= low && (value < 0 || UInt64(value) <= high) ? argument : nil
-    case .unsigned(let value): return value <= high ? argument : nil
+    case .integer(let value): return value >= low && (value < 0 || UInt64(value) <= high) ? argument : none
+    case .unsigned(let value): return value <= high ? argument : none
     default: return nil
+    }
+  }
+}
+
+extension CallArgument {
+  /// Bytes of text or bytes.
+  fileprivate var count: Int {
+    switch self {
+    case .text(let text): text.utf8.count
+    case .bytes(let bytes): bytes.count
+    default: 0
     }
   }
 }

@@ -103,7 +103,7 @@ package struct PolicyTestRunner: Sendable {
     of step: CallStep, _ values: StepValues, _ policy: Policy
   ) throws(HostError) -> [CallArgument] {
     var arguments: [CallArgument] = []
-    for (index, (word, kind)) in zip(step.arguments, step.kinds).enumerated() {
+    for (index, (word, kind)) in zip(step.arguments, step.signature.given).enumerated() {
       let value = try values.argument(word, kind) { path throws(HostError) in
         try PluginHost.content(of: path, limit: policy.limits.frameBytes, policy: policy, container: nil)
       }

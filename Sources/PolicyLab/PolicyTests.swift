@@ -144,10 +144,11 @@ package struct PolicyTests: Sendable {
       }
     }
     guard !step.symbol.isEmpty else { throw nodes.error(node, "a call needs 'call', the name of a function") }
-    guard step.kinds.count == step.arguments.count else {
+    guard step.signature.given.count == step.arguments.count else {
       throw nodes.error(
         node,
-        "\(step.signature) takes \(step.kinds.count) arguments (out(N) takes none); there are \(step.arguments.count)")
+        "\(step.signature) takes \(step.signature.given.count) arguments (out(N) and 'out T' take none); there are \(step.arguments.count)"
+      )
     }
     return step
   }

@@ -41,6 +41,16 @@ enum PluginMemory {
     }
   }
 
+  /// To memory of the caller's.
+  static func copy(_ start: UnsafeRawPointer, _ count: Int, to target: UnsafeMutableRawPointer, of source: Source) {
+    if ol_copy_readable(target, start, count) != 0 { end(start, source) }
+  }
+
+  /// Whether it can be read at this moment.
+  static func check(_ start: UnsafeRawPointer, _ count: Int, of source: Source) {
+    if count > 0, ol_check_readable(start, count) != 0 { end(start, source) }
+  }
+
   private static func end(_ address: UnsafeRawPointer, _ source: Source) -> Never {
     // In a callback a thread of the plugin's may hold the stream that this would wait for.
     if source != .argument { ol_flush_output() }

@@ -11,16 +11,21 @@ struct CallCommand: AsyncParsableCommand {
     usage: "outrider call [<options>] <library> <symbol> <signature> [<argument> ...]",
     discussion: """
       SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes \
-      and out(N). 'bytes' takes text, hex:0a1b or @FILE and passes its address; out(N) takes no argument, and its N \
-      bytes follow the result as hex. A call and its answer have as many bytes as --memory, at least 4 MiB; in the \
-      plugin an argument takes twice its size and an out(N) three times of it. A LIBRARY without '/' is looked up as \
-      the system's loader does.
+      out(N) inout(N) handle, structures {T,T} with arrays [N]T among their fields, and the address of a value: &T (given), \
+      'out T' (comes back) and 'inout T' (both). 'bytes' and inout(N) take text, hex:0a1b or @FILE and pass its address; \
+      a structure takes {1,2.5,[3,4]}, and hex:0a1b for [N]u8. out(N) and 'out T' take no argument. What comes back \
+      follows the result, a line for each: N bytes as hex, or the value. A call and its answer have as many bytes as \
+      --memory, at least 4 MiB; in the plugin an argument takes twice its size and an out(N) three times of it. A LIBRARY \
+      without '/' is looked up as the system's loader does.
 
       EXAMPLES
         outrider call libz.so.1 crc32 'u64(u64,bytes,u32)' 0 hello 5     907060870
         outrider call libm.so.6 pow 'f64(f64,f64)' 2 10                  1024.0
         outrider call libc.so.6 abs 'i32(i32)' -5                        5
         outrider call libc.so.6 strlen 'u64(cstring)' -- --wall          6
+        outrider call libc.so.6 div '{i32,i32}(i32,i32)' 17 5            {3, 2}
+        outrider call libm.so.6 frexp 'f64(f64,out i32)' 48              0.75, then 6
+        outrider call libc.so.6 memfrob 'pointer(inout(2),u64)' hi 2     …, 4243
         outrider call libc.so.6 sleep 'u32(u32)' 30 --wall 300ms         killed, 12
         outrider call libc.so.6 open 'i32(cstring,i32)' /etc/passwd 0 --trace
       """)
@@ -30,7 +35,8 @@ struct CallCommand: AsyncParsableCommand {
   @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
   @Argument(help: "The function's name.") var symbol: String
   @Argument(help: "RETURN(ARGUMENTS), for example 'i32(i32)'.") var signature: String
-  @Argument(parsing: .allUnrecognized, help: "One for each argument that isn't out(N).") var arguments: [String] = []
+  @Argument(parsing: .allUnrecognized, help: "One for each argument that isn't out(N) or 'out T'.") var arguments:
+    [String] = []
 
   func run() async {
     do {
@@ -113,14 +119,15 @@ struct CallCommand: AsyncParsableCommand {
     } catch {
       throw Failure(64, "\(error)")
     }
-    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
+    let kinds = signature.given
     if let option = words.prefix(terminator ?? words.count).first(where: { $0.hasPrefix("--") }),
       words.count != kinds.count
     {
       throw Failure(64, "unknown option '\(option)'; 'outrider call --help' lists them")
     }
     guard kinds.count == words.count else {
-      throw Failure(64, "\(signature) takes \(kinds.count) arguments (out(N) takes none); \(words.count) were given")
+      throw Failure(
+        64, "\(signature) takes \(kinds.count) arguments (out(N) and 'out T' take none); \(words.count) were given")
     }
     return try zip(words, kinds).enumerated().map { index, pair in
       guard let value = try CallWords.argument(pair.0, pair.1, content) else {

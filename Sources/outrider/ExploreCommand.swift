@@ -207,9 +207,8 @@ struct ExploreCommand: AsyncParsableCommand {
   private func observe(
     _ host: PluginHost, _ policy: Policy, _ name: String, _ signature: CallSignature, _ words: [String]
   ) async throws -> Observed {
-    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
     var arguments: [CallArgument] = []
-    for (word, kind) in zip(words, kinds) {
+    for (word, kind) in zip(words, signature.given) {
       let argument = try CallWords.argument(word, kind) { (_) throws(Failure) in
         throw Failure(70, "a made argument names a file")
       }

@@ -12,7 +12,7 @@ struct JSONReport: Encodable {
   var plugin: RunReport.LoadedFile?
   var result: JSONValue?
   var resultIsCut: Bool?
-  var out: [String]?
+  var out: [JSONValue]?
   var downloads: [Item]?
   var rejected: [RejectedDownload]?
   var scheduled: [Item]?
@@ -53,7 +53,7 @@ struct JSONReport: Encodable {
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
-    out = result.map { $0.out.map(Hexadecimal.text) }
+    out = result.map { $0.outputs.map { JSONValue($0) } }
     downloads = verdict.map { $0.accepted.map(Item.init) }
     rejected = verdict?.rejected
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
@@ -78,17 +78,19 @@ enum JSONValue: Encodable {
   case integer(Int64)
   case number(Double)
   case text(String)
+  case list([JSONValue])
 
   init(_ value: CallValue) {
     let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
     switch value {
-    case .void, .cstring(nil): self = .null
+    case .void, .cstring(nil), .handle(nil): self = .null
     case .signed(let value): self = exact.contains(value) ? .integer(value) : .text("\(value)")
     case .unsigned(let value): self = value <= 1 << 53 ? .integer(Int64(value)) : .text("\(value)")
     case .single(let value): self = value.isFinite ? .number(Double(value)) : .text("\(value)")
     case .double(let value): self = value.isFinite ? .number(value) : .text("\(value)")
-    case .pointer, .bytes: self = .text(CallWords.text(of: value))
+    case .pointer, .bytes, .handle: self = .text(CallWords.text(of: value))
     case .cstring(let bytes?): self = .text(String(decoding: bytes, as: UTF8.self))
+    case .structure(let values), .array(let values): self = .list(values.map { JSONValue($0) })
     }
   }
 
@@ -99,6 +101,7 @@ enum JSONValue: Encodable {
     case .integer(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
     case .text(let value): try container.encode(value)
+    case .list(let values): try container.encode(values)
     }
   }
 }

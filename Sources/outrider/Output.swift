@@ -87,7 +87,7 @@ enum Output {
 
   static func result(_ result: RunnerMessage.CallResult) {
     line(CallWords.text(of: result.value))
-    for out in result.out { line(Hexadecimal.text(out)) }
+    for output in result.outputs { line(CallWords.text(of: output)) }
   }
 
   static func downloads(_ verdict: DownloadRules.Verdict) {

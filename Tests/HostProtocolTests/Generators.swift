@@ -59,6 +59,15 @@ extension SeededGenerator {
     }
   }
 
+  /// At most 1,600 bytes.
+  mutating func layout(depth: Int = 0) -> CallLayout {
+    switch depth < 4 ? below(4) : 3 {
+    case 0: .structure((0...below(3)).map { _ in layout(depth: depth + 1) })
+    case 1: .array(layout(depth: depth + 2), count: 1 + below(5))
+    default: .scalar(CallLayout.Scalar.allCases[below(CallLayout.Scalar.allCases.count)])
+    }
+  }
+
   mutating func challenge() -> ChallengeDescription {
     .init(
       host: text(), port: signed(), protocolName: text(), realm: text(), authenticationMethod: text(),

@@ -30,6 +30,10 @@ import Testing
   @Test func theLongestAnswerIsKnown() throws {
     let samples: [(String, RunnerMessage.CallResult)] = [
       ("u64(out(5),i32,out(7))", .init(value: .unsigned(1), out: [[1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7]])),
+      (
+        "{i8,f64}(inout(3),out [2]u16,&i64)",
+        .init(value: .bytes(Array(repeating: 1, count: 16)), out: [[1, 2, 3], [1, 2, 3, 4]])
+      ),
       ("cstring()", .init(value: .cstring(Array(repeating: 65, count: CallSignature.longestString)))),
     ]
     for (text, result) in samples {
@@ -55,6 +59,7 @@ import Testing
       "void": .void, "i8": .signed(-128), "u8": .unsigned(255), "i16": .signed(-32768), "u16": .unsigned(65535),
       "i32": .signed(-1 << 31), "u32": .unsigned(1 << 32 - 1), "i64": .signed(.min), "u64": .unsigned(.max),
       "f32": .single(1), "f64": .double(1), "pointer": .pointer(.max), "cstring": .cstring([65]),
+      "{i8,i32}": .bytes(Array(repeating: 0, count: 8)),
     ]
     for (kind, _) in values {
       for (other, value) in values {
@@ -67,10 +72,16 @@ import Testing
     #expect(try !isAnswer(.init(value: .unsigned(256)), to: "u8()"))
     #expect(try !isAnswer(.init(value: .cstring([65, 0])), to: "cstring()"))
     #expect(try isAnswer(.init(value: .cstring(nil)), to: "cstring()"))
+    #expect(try isAnswer(.init(value: .pointer(1)), to: "handle()"))
+    for count in [0, 7, 9] {
+      #expect(try !isAnswer(.init(value: .bytes(Array(repeating: 0, count: count))), to: "{i8,i32}()"))
+    }
   }
 
   @Test func anAnswerHasTheCallsBuffers() throws {
     #expect(try isAnswer(.init(value: .void, out: [[1, 2]]), to: "void(out(2),i32)"))
+    #expect(try isAnswer(.init(value: .void, out: [[1, 2], [1, 2, 3, 4]]), to: "void(inout(2),&i64,inout i32)"))
+    #expect(try !isAnswer(.init(value: .void, out: [[1, 2], [1, 2, 3]]), to: "void(inout(2),&i64,inout i32)"))
     for out: [[UInt8]] in [[], [[1]], [[1, 2, 3]], [[1, 2], []]] {
       #expect(try !isAnswer(.init(value: .void, out: out), to: "void(out(2),i32)"))
     }
@@ -82,5 +93,44 @@ import Testing
     try AnswerRule.check(
       .init(value: .signed(0), downloads: [download]),
       of: .contentRequest(kind: .install, manifest: "", remaining: -1, essentialRemaining: -1), signature: nil)
+  }
+
+  private func values(_ text: String, _ arguments: [CallArgument]) throws -> [CallValue] {
+    guard case .function(_, _, let values) = try CallBounds.function("f", text, arguments).call else { return [] }
+    return values
+  }
+
+  @Test("structures become the bytes that they lie in, and zeros between them") func structures() throws {
+    #expect(
+      try values("void({i8,i32,[3]u8})", [[-1, 513, .bytes([7])]])
+        == [.bytes([255, 0, 0, 0, 1, 2, 0, 0, 7, 0, 0, 0])])
+    #expect(
+      try values("void(inout [2]{u8,u16},&f32)", [[[1, 2], [3, 4]], 1.5])
+        == [.bytes([1, 0, 2, 0, 3, 0, 4, 0]), .bytes([0, 0, 0xc0, 0x3f])])
+    #expect(try values("void(inout(4),bytes)", ["ab", [1, 255]]) == [.bytes([97, 98]), .bytes([1, 255])])
+    #expect(try values("void(&{i32},pointer,handle)", [nil, nil, nil]) == [.cstring(nil), .pointer(0), .pointer(0)])
+  }
+
+  @Test(
+    "what doesn't fit a layout is refused, and the error says where",
+    arguments: [
+      ("void({i32,i32})", [[1]], "argument 1: {i32,i32} takes 2 values; 1 were given"),
+      ("void({i32,i32})", [[1, 2, 3]], "argument 1: {i32,i32} takes 2 values; 3 were given"),
+      ("void({i32,{u8}})", [[1, [256]]], "argument 1, value 2, value 1 doesn't fit u8"),
+      ("void({i32})", [5], "argument 1 doesn't fit {i32}: it takes a list of 1"),
+      ("void(&[2]u8)", [.bytes([1, 2, 3])], "argument 1 has 3 bytes; [2]u8 takes at most 2"),
+      ("void(i8,inout u8)", [1, -1], "argument 2 doesn't fit u8"),
+      ("void(inout i32)", [nil], "argument 1 doesn't fit i32"),
+      ("void(inout(2))", ["abc"], "argument 1 has 3 bytes; inout(2) takes at most 2"),
+      ("void(inout(2))", [nil], "argument 1 doesn't fit inout(2)"),
+      ("void(handle)", [5], "argument 1 doesn't fit handle"),
+      ("void({handle})", [[5]], "argument 1, value 1 doesn't fit handle"),
+      ("void(bytes)", [[1, 256]], "argument 1 doesn't fit bytes"),
+      ("void(i32)", [[1]], "argument 1 doesn't fit i32"),
+      ("void({f32})", [[1e300]], "argument 1, value 1 doesn't fit f32"),
+      ("void(out i32)", [5], "void(out i32) takes 0 arguments (out(N) and 'out T' take none); 1 were given"),
+    ] as [(String, [CallArgument], String)])
+  func misfits(_ text: String, _ arguments: [CallArgument], _ sentence: String) {
+    #expect(refusal("f", text, arguments) == sentence)
   }
 }

@@ -4,11 +4,13 @@ import PolicyLab
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CallFuzzerTests {
-  private static let everything = "void(i8,u8,i16,u16,i32,u32,i64,u64,f32,f64,pointer,cstring,bytes,u32,out(4))"
+  private static let everything =
+    "void(i8,u8,i16,u16,i32,u32,i64,u64,f32,f64,pointer,cstring,bytes,u32,out(4),inout(9),u32,"
+    + "{i8,f32,[3]u16},&{u8,[2]{i64,[4]u8}},inout i16,out u64,out {i32},handle,inout {pointer,handle})"
 
   @Test("what is made fits its type, and is no option and no file") func fits() throws {
     let signature = try CallSignature(parsing: Self.everything)
-    let kinds = signature.arguments.filter { if case .out = $0 { false } else { true } }
+    let kinds = signature.given
     let fuzzer = CallFuzzer(signature, seed: PolicySeed.current)
     struct Never: Error {}
     for attempt in 0..<3000 {
@@ -20,6 +22,36 @@ import Testing
         #expect(!word.hasPrefix("--") && !word.hasPrefix("@"), "\(word)")
       }
     }
+  }
+
+  @Test(
+    "structures are written with their braces, and nothing else is taken for one",
+    arguments: [
+      ("{i32,f64}", "{1, 2.5}", [1, 2.5]), ("{[2]u8,[3]u8}", "{[1,2],hex:0a}", [[1, 2], .bytes([10])]),
+      ("&[2]{i8}", "[{1},{-1}]", [[1], [-1]]), ("inout u64", "8", 8), ("&{i32}", "null", nil), ("handle", "null", nil),
+      ("{i32,f64}", "{1}", false), ("{i32,f64}", "{1,2.5,3}", false), ("{i32}", "1", false), ("{i32}", "[1]", false),
+      ("{i32}", "{1}}", false), ("{i32}", "{1", false), ("{i8}", "{128}", false), ("{[1]u8}", "{hex:0a0b}", false),
+      ("{i32}", "null", false), ("inout u8", "-1", false), ("handle", "4096", false), ("{handle}", "{4096}", false),
+      ("inout(2)", "abc", false), ("inout(2)", "ab", "ab"), ("{i32,i32}", "{1,,2}", false),
+    ] as [(String, String, Wanted)])
+  func structures(_ type: String, _ word: String, _ wanted: Wanted) throws {
+    struct Never: Error {}
+    let kind = try #require(try CallSignature(parsing: "void(\(type))").arguments.first)
+    let argument = try CallWords.argument(word, kind) { (_) throws(Never) in throw Never() }
+    #expect(argument == wanted.argument)
+  }
+
+  /// `false` where the word fits nothing.
+  struct Wanted: Sendable, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByStringLiteral, ExpressibleByNilLiteral
+  {
+    var argument: CallArgument?
+
+    init(booleanLiteral: Bool) {}
+    init(arrayLiteral elements: CallArgument...) { argument = .list(elements) }
+    init(integerLiteral value: Int64) { argument = .integer(value) }
+    init(stringLiteral value: String) { argument = .text(value) }
+    init(nilLiteral: ()) { argument = .null }
   }
 
   @Test("the same seed makes the same arguments, and another one others") func repeats() throws {

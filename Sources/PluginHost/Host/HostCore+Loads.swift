@@ -39,11 +39,13 @@ extension HostCore {
       run.relay = ServiceRelay(services, loop: loop) { [weak run] in run?.deliver($0) }
     }
     add(run)
-    let (id, containers, lane) = (run.id, run.plan.containers, run.lane)
+    let (id, containers, lane, limits) = (run.id, run.plan.containers, run.lane, request.policy.limits)
     run.start { [self] result in
       switch result {
       case .success(let image):
-        completion(.success(Plugin(core: self, run: id, image: image, containers: containers, lane: lane)))
+        completion(
+          .success(
+            Plugin(core: self, run: id, image: image, containers: containers, lane: lane, limits: limits)))
       case .failure(let error):
         forget(id) { completion(.failure(error)) }
       }

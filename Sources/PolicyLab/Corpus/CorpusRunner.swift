@@ -76,7 +76,7 @@ package struct CorpusRunner: Sendable {
     let signature: CallSignature
     do { signature = try CallSignature(parsing: row.signature) } catch { throw .usage("\(error)") }
     var arguments: [CallArgument] = []
-    for (word, kind) in zip(row.arguments, signature.arguments) {
+    for (word, kind) in zip(row.arguments, signature.given) {
       guard let value = try CallWords.argument(word, kind, { _ throws(HostError) in [] }) else {
         throw .usage("the argument '\(word)' of \(row.name) doesn't fit \(kind)")
       }

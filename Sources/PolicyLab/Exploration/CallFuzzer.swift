@@ -20,31 +20,43 @@ package struct CallFuzzer: Sendable {
   package func words(of attempt: Int) -> [String] {
     var random = SeededGenerator(seed: seed &+ UInt64(attempt) &* 0x9e37_79b9)
     var lastLength: Int?
-    return signature.arguments.compactMap { kind in
+    return signature.given.map { kind in
       switch kind {
-      case .void, .out: return nil
-      case .bytes:
-        let count = Int.random(in: 0...Self.longestBytes, using: &random) >> Int.random(in: 0...8, using: &random)
+      case .bytes, .inOut:
+        var longest = Self.longestBytes
+        if case .inOut(let size) = kind { longest = min(longest, size) }
+        let count = Int.random(in: 0...longest, using: &random) >> Int.random(in: 0...8, using: &random)
         lastLength = count
         return "hex:" + (0..<count).map { _ in Hexadecimal.text([UInt8.random(in: 0...255, using: &random)]) }.joined()
       case .cstring:
         let text = Self.text(&random)
         lastLength = text.utf8.count
         return text
-      case .pointer:
-        // Mostly none: an address of nothing tells little.
-        return Int.random(in: 0..<8, using: &random) == 0 ? "\(UInt64.random(in: 1...1 << 47, using: &random))" : "null"
-      case .f32, .f64:
-        let numbers = ["0", "1", "-1", "0.5", "1e30", "-1e-30", "3.14159"]
-        return numbers[Int.random(in: 0..<numbers.count, using: &random)]
+      case .structure(let layout), .reference(_, let layout):
+        return LayoutWords.text(of: layout) { Self.word($0, nil, &random) }
       default:
+        let length = lastLength
         // What follows bytes is their length, often as not.
-        if let length = lastLength, Bool.random(using: &random) {
-          lastLength = nil
-          if let word = Self.number(Int64(length), kind) { return word }
-        }
-        return Self.number(Self.anyNumber(&random), kind) ?? "0"
+        let isLength = length != nil && Bool.random(using: &random)
+        if isLength { lastLength = nil }
+        return Self.word(kind, isLength ? length : nil, &random)
       }
+    }
+  }
+
+  /// Of a kind that fits a register. `length`: what to say where it may be a length.
+  private static func word(_ kind: CallSignature.Kind, _ length: Int?, _ random: inout SeededGenerator) -> String {
+    switch kind {
+    case .handle: return "null"
+    case .pointer:
+      // Mostly none: an address of nothing tells little.
+      return Int.random(in: 0..<8, using: &random) == 0 ? "\(UInt64.random(in: 1...1 << 47, using: &random))" : "null"
+    case .f32, .f64:
+      let numbers = ["0", "1", "-1", "0.5", "1e30", "-1e-30", "3.14159"]
+      return numbers[Int.random(in: 0..<numbers.count, using: &random)]
+    default:
+      if let length, let word = number(Int64(length), kind) { return word }
+      return number(anyNumber(&random), kind) ?? "0"
     }
   }
 
