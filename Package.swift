@@ -48,6 +48,7 @@ let package = Package(
     .library(name: "AssetService", targets: ["AppBundles", "AssetService", "ServiceProtocol"]),
     .library(name: "BackgroundAssets", targets: ["BackgroundAssets", "os", "OSLog", "ExtensionFoundation"]),
     .library(name: "OutriderPreload", type: .dynamic, targets: ["Preload"]),
+    .library(name: "OutriderHeaders", type: .dynamic, targets: ["HeaderReader"]),
     .executable(name: "outrider", targets: ["outrider"]),
     .executable(name: "outrider-runner", targets: ["outrider-runner"]),
     .executable(name: "outriderd", targets: ["outriderd"]),
@@ -77,6 +78,8 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // libarchive, loaded by whoever unpacks an archive.
     .target(name: "CArchive", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
+    // Reads C headers with libclang, as a plugin of our own: loaded by a runner alone, behind the walls.
+    .target(name: "HeaderReader", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
     // Floor 0, too: what the standard library hasn't and several targets need. It imports the C library alone.
     .target(name: "Basics", swiftSettings: strict),
     // Floor 1: the operating system and the asset vocabulary, as values and owners; what people write.

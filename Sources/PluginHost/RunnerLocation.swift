@@ -1,9 +1,9 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// Where the runner's executable and the library that it preloads lie.
-enum RunnerLocation {
-  static func find(_ configured: String?) throws(HostError) -> String {
+/// Where the runner's executable and the libraries that belong to it lie.
+package enum RunnerLocation {
+  package static func find(_ configured: String?) throws(HostError) -> String {
     if let configured { return try check(configured) }
     if let path = getenv("OUTRIDER_RUNNER") { return try check(String(cString: path)) }
     guard let own = try? Files.real("/proc/self/exe") else { throw .failed("/proc/self/exe can't be read") }
@@ -21,9 +21,10 @@ enum RunnerLocation {
     return real
   }
 
-  static func preload(beside runner: String) -> String? {
+  static func preload(beside runner: String) -> String? { library("libOutriderPreload.so", beside: runner) }
+
+  package static func library(_ name: String, beside runner: String) -> String? {
     let directory = PluginImage.directory(of: runner)
-    return ["\(directory)/libOutriderPreload.so", "\(directory)/../lib/libOutriderPreload.so"].first(
-      where: Files.exists)
+    return ["\(directory)/\(name)", "\(directory)/../lib/\(name)"].first(where: Files.exists)
   }
 }

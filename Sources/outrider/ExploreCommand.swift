@@ -12,13 +12,17 @@ struct ExploreCommand: AsyncParsableCommand {
     commandName: "explore",
     abstract: "Says what is in a library, and tries its functions with arguments that may surprise them.",
     usage: """
-      outrider explore [<options>] <library>
+      outrider explore [<options>] <library> [--header <file> ...]
       outrider explore [<options>] <library> --function <name> --fuzz <count>
       """,
     discussion: """
       The file is read and not loaded: what it needs, how it is loaded, which functions it exports. Where it has debug \
       information (DWARF; compile with -g), each function is shown as in C, and with the signature that 'outrider call' \
       takes. Nothing in it is believed: a signature is a proposal.
+
+      --header says so for a library without debug information: libclang reads it, in a plugin of its own inside the \
+      walls. It is a path, or a name such as zlib.h or openssl/evp.h. What header and debug information say otherwise of a \
+      function is told.
 
       --fuzz calls one function so many times inside the walls, each time in a process of its own, and counts how that \
       ended. Each kind of end has a command line that repeats the first of its kind. The exit status is 0 whatever the \
@@ -27,6 +31,8 @@ struct ExploreCommand: AsyncParsableCommand {
       EXAMPLES
         outrider explore libz.so.1
         outrider explore ./answer.so --json
+        outrider explore libz.so.1 --header zlib.h
+        outrider explore ./codec.so --header ./codec.h --include ./include
         outrider explore ./answer.so --function answer --fuzz 100
         outrider explore libz.so.1 --function crc32 --signature \\
           'u64(u64,bytes,u32)' --fuzz 1000 --seed 7 --policy computation
@@ -34,6 +40,10 @@ struct ExploreCommand: AsyncParsableCommand {
 
   @OptionGroup var sandbox: SandboxOptions
   @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
+  @Option(
+    help: ArgumentHelp("A C header that declares its functions; may be repeated.", valueName: "file"))
+  var header: [String] = []
+  @OptionGroup var headers: HeaderOptions
   @Option(help: "Only this function.") var function: String?
   @Option(help: "Call it so many times with seeded arguments.") var fuzz: Int?
   @Option(help: "Its type, where the library doesn't say: RETURN(ARGUMENTS).") var signature: String?
@@ -62,8 +72,14 @@ struct ExploreCommand: AsyncParsableCommand {
           Outcome.Kind.loadFailed.exitStatus,
           "\(Printable.text(image.library.path)): \(image.formatError ?? "isn't a library")")
       }
-      let exploration = LibraryExploration(
-        try InputFile.content(of: image.library.path, limit: LibraryExploration.longest))
+      let bytes = try InputFile.content(of: image.library.path, limit: LibraryExploration.longest)
+      var declared: HeaderDescription?
+      if !header.isEmpty {
+        let host = try sandbox.makeHost()
+        defer { host.stop() }
+        declared = try await headers.read(header, host)
+      }
+      let exploration = LibraryExploration(bytes, header: declared)
       if let function, !exploration.functions.contains(where: { $0.name == function }) {
         throw Failure(64, "\(Printable.text(library)) exports no function '\(Printable.text(function, limit: 60))'")
       }
@@ -98,9 +114,9 @@ struct ExploreCommand: AsyncParsableCommand {
           facts: exploration.facts, functions: functions))
     }
     if function == nil { rows(exploration, image, elf) }
-    let known = functions.filter { $0.prototype != nil }
+    let known = functions.filter { $0.prototype != nil || $0.header != nil }
     for function in known.prefix(Self.maxShown) { line(function) }
-    let others = functions.filter { $0.prototype == nil }
+    let others = functions.filter { $0.prototype == nil && $0.header == nil }
     for function in others.prefix(max(Self.maxShown - known.count, 0)) {
       Output.line(Printable.text(function.name, limit: 200))
     }
@@ -109,7 +125,9 @@ struct ExploreCommand: AsyncParsableCommand {
     if known.isEmpty, !functions.isEmpty {
       Output.note(
         exploration.facts.debugProblem
-          ?? "without debug information nothing says what its functions take; its header does")
+          ?? (header.isEmpty
+            ? "without debug information nothing says what its functions take; its header does: --header"
+            : "none of its functions is declared in \(Printable.text(header.joined(separator: ", "), limit: 200))"))
     }
   }
 
@@ -135,12 +153,17 @@ struct ExploreCommand: AsyncParsableCommand {
   }
 
   private func line(_ function: LibraryExploration.Function) {
-    Output.line(Printable.text(function.prototype ?? function.name, limit: 600))
-    if let signature = function.signature {
+    let prototype = function.header?.prototype ?? function.prototype
+    Output.line(Printable.text(prototype ?? function.name, limit: 600))
+    if let mismatch = function.header?.mismatch, let other = function.prototype {
+      Output.line("  its debug information says otherwise: \(Printable.text(other, limit: 600))")
+      Output.line("  \(Printable.text(mismatch, limit: 300))")
+    }
+    if let signature = function.usualSignature {
       Output.line(
         "  outrider call \(Self.words([library, function.name, signature]))"
           + Self.placeholders(signature).map { " \($0)" }.joined())
-    } else if let problem = function.problem {
+    } else if let problem = function.header.map(\.problem) ?? function.problem {
       Output.line("  can't be called from a command line: \(Printable.text(problem, limit: 200))")
     }
   }
@@ -172,7 +195,7 @@ struct ExploreCommand: AsyncParsableCommand {
 
   private func fuzz(_ exploration: LibraryExploration) async throws {
     guard let name = function, let count = fuzz else { return }
-    guard let text = signature ?? exploration.functions.first(where: { $0.name == name })?.signature else {
+    guard let text = signature ?? exploration.functions.first(where: { $0.name == name })?.usualSignature else {
       throw Failure(64, "nothing says what '\(Printable.text(name, limit: 60))' takes; give it with --signature")
     }
     let parsed: CallSignature

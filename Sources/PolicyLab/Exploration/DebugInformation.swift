@@ -1,31 +1,7 @@
 /// The functions that a library's debug information describes: DWARF 2 to 5 of 32 bits, as compilers for C write it. The file may
 /// say anything: what is read is bounded in number and depth, and what isn't understood ends the unit that it stands in.
 struct DebugInformation {
-  /// A type as far as a call needs it.
-  indirect enum TypeName: Equatable {
-    case void
-    /// Size and encoding (DW_ATE).
-    case base(String, size: UInt64, encoding: UInt64)
-    case pointer(TypeName)
-    case constant(TypeName)
-    case named(String, TypeName)
-    case enumeration(String, size: UInt64)
-    /// By value, which no call can pass.
-    case other(String)
-  }
-
-  struct Function: Equatable {
-    var result: TypeName
-    var parameters: [(name: String, type: TypeName)]
-    var isVariadic: Bool
-
-    static func == (left: Self, right: Self) -> Bool {
-      left.result == right.result && left.isVariadic == right.isVariadic
-        && left.parameters.elementsEqual(right.parameters) { $0.name == $1.name && $0.type == $1.type }
-    }
-  }
-
-  private(set) var functions: [String: Function] = [:]
+  private(set) var functions: [String: CFunction] = [:]
 
   /// Entries that are looked at, in all units.
   private static let maxEntries = 4_000_000
@@ -112,8 +88,8 @@ struct DebugInformation {
   private mutating func read(_ unit: Unit) {
     var at = unit.start + Self.header(unit.version)
     var depth = 0
-    var types: [Int: TypeName] = [:]
-    var function: (name: String, Function)?
+    var types: [Int: CType] = [:]
+    var function: (name: String, CFunction)?
     while at < unit.end, entriesLeft > 0 {
       entriesLeft -= 1
       guard let entry = entry(at: at, unit) else { break }
@@ -131,13 +107,13 @@ struct DebugInformation {
       // DW_TAG_subprogram
       case 0x2e where depth == 1 && entry.isExternal:
         if let name = entry.name, wanted.contains(name) {
-          let found = Function(result: type(entry.type, unit, &types), parameters: [], isVariadic: false)
+          let found = CFunction(result: type(entry.type, unit, &types), parameters: [], isVariadic: false)
           if entry.hasChildren { function = (name, found) } else { add(name, found) }
         }
       // DW_TAG_formal_parameter, DW_TAG_unspecified_parameters
       case 0x05 where depth == 2:
         if (function?.1.parameters.count ?? Self.maxParameters) < Self.maxParameters {
-          function?.1.parameters.append((entry.name ?? "", type(entry.type, unit, &types)))
+          function?.1.parameters.append(CParameter(name: entry.name ?? "", type: type(entry.type, unit, &types)))
         }
       case 0x18 where depth == 2: function?.1.isVariadic = true
       default: break
@@ -148,19 +124,19 @@ struct DebugInformation {
   }
 
   /// What is said with parameters says more than a declaration without.
-  private mutating func add(_ name: String, _ function: Function) {
+  private mutating func add(_ name: String, _ function: CFunction) {
     if let known = functions[name], known.parameters.count >= function.parameters.count { return }
     functions[name] = function
   }
 
-  private mutating func type(_ at: Int?, _ unit: Unit, _ known: inout [Int: TypeName], depth: Int = 0) -> TypeName {
+  private mutating func type(_ at: Int?, _ unit: Unit, _ known: inout [Int: CType], depth: Int = 0) -> CType {
     guard let at else { return .void }
     if let type = known[at] { return type }
     guard depth < Self.maxTypeDepth, entriesLeft > 0, at >= unit.start, at < unit.end, let entry = entry(at: at, unit)
     else { return .other("?") }
     entriesLeft -= 1
     let name = String((entry.name ?? "").prefix(80))
-    let type: TypeName
+    let type: CType
     switch entry.tag {
     case 0x24: type = .base(name, size: entry.size, encoding: entry.encoding)
     // Pointers and references of either kind.
@@ -169,9 +145,9 @@ struct DebugInformation {
     // volatile, restrict, atomic
     case 0x35, 0x37, 0x47: type = self.type(entry.type, unit, &known, depth: depth + 1)
     case 0x16: type = .named(name, self.type(entry.type, unit, &known, depth: depth + 1))
-    case 0x04: type = .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size)
-    case 0x13: type = .other(name.isEmpty ? "struct" : "struct \(name)")
-    case 0x17: type = .other(name.isEmpty ? "union" : "union \(name)")
+    case 0x04: type = .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size, isSigned: false)
+    case 0x13: type = .record(name.isEmpty ? "struct" : "struct \(name)")
+    case 0x17: type = .record(name.isEmpty ? "union" : "union \(name)")
     default: type = .other(name.isEmpty ? "?" : name)
     }
     known[at] = type

@@ -10,6 +10,20 @@ package struct LibraryExploration: Sendable, Encodable {
     package var prototype: String?
     /// Why there is a prototype and no signature.
     package var problem: String?
+    /// What headers say of it, where they were asked.
+    package var header: HeaderSide?
+
+    /// What the header says, and without one the debug information.
+    package var usualSignature: String? { header.map(\.signature) ?? signature }
+  }
+
+  /// What a header says of a function.
+  package struct HeaderSide: Sendable, Equatable, Encodable {
+    package var signature: String?
+    package var prototype: String
+    package var problem: String?
+    /// What the debug information says otherwise.
+    package var mismatch: String?
   }
 
   package var facts: LibraryFacts
@@ -18,128 +32,42 @@ package struct LibraryExploration: Sendable, Encodable {
   /// A larger file isn't looked at.
   package static let longest = 512 << 20
 
-  package init(_ bytes: [UInt8]) {
+  /// - Parameters:
+  ///   - bytes: The library's file.
+  ///   - header: What its headers declare.
+  package init(_ bytes: [UInt8], header: HeaderDescription? = nil) {
     let file = LibraryBytes(bytes: bytes)
     facts = LibraryFacts(file)
     let debug = DebugInformation(file, facts)
     functions = facts.functions.map { name in
-      guard let found = debug.functions[name] else { return Function(name: name) }
-      var function = Function(name: name, prototype: found.prototype(of: name))
-      do throws(DebugInformation.Unfit) {
-        function.signature = try found.signature().description
-      } catch {
-        function.problem = error.reason
+      var function = Function(name: name)
+      let found = debug.functions[name]
+      if let found {
+        function.prototype = found.prototype(of: name)
+        (function.signature, function.problem) = Self.signature(of: found)
       }
+      if let declared = header?.functions[name] { function.header = Self.side(declared, found) }
       return function
     }
   }
-}
 
-extension DebugInformation {
-  /// Why a function can't be called from the command line.
-  struct Unfit: Error {
-    let reason: String
-  }
-}
-
-extension DebugInformation.Function {
-  func signature() throws(DebugInformation.Unfit) -> CallSignature {
-    guard parameters.count <= CallSignature.maxArguments else { throw .init(reason: "it takes too many arguments") }
-    var kinds: [CallSignature.Kind] = []
-    for parameter in parameters { kinds.append(try parameter.type.kind(isResult: false)) }
-    return CallSignature(result: try result.kind(isResult: true), arguments: kinds)
-  }
-
-  func prototype(of name: String) -> String {
-    let list = parameters.map { parameter in
-      let type = parameter.type.words
-      return parameter.name.isEmpty ? type : type + (type.hasSuffix("*") ? "" : " ") + parameter.name.prefix(60)
-    }
-    let all = (list + (isVariadic ? ["..."] : [])).joined(separator: ", ")
-    let result = self.result.words
-    return result + (result.hasSuffix("*") ? "" : " ") + "\(name)(\(all.isEmpty ? "void" : all))"
-  }
-}
-
-extension DebugInformation.TypeName {
-  /// Without names and qualifiers.
-  private var bare: Self {
-    switch self {
-    case .named(_, let type), .constant(let type): type.bare
-    default: self
+  private static func signature(of function: CFunction) -> (String?, problem: String?) {
+    do throws(CType.Unfit) {
+      return (try function.signature().description, nil)
+    } catch {
+      return (nil, error.reason)
     }
   }
 
-  private var isConstant: Bool {
-    switch self {
-    case .constant: true
-    case .named(_, let type): type.isConstant
-    default: false
+  private static func side(_ declared: HeaderDescription.Function, _ found: CFunction?) -> HeaderSide {
+    var side = HeaderSide(prototype: declared.type.prototype(of: declared.name))
+    guard declared.hasPrototype else {
+      side.prototype = "\(declared.type.result.words) \(declared.name)()"
+      side.problem = "its header doesn't say what it takes"
+      return side
     }
-  }
-
-  /// DW_ATE_signed_char and DW_ATE_unsigned_char of one byte that C calls char.
-  private var isCharacter: Bool {
-    if case .base(let name, 1, let encoding) = bare { name == "char" && [6, 8].contains(encoding) } else { false }
-  }
-
-  func kind(isResult: Bool) throws(DebugInformation.Unfit) -> CallSignature.Kind {
-    switch bare {
-    case .void:
-      guard isResult else { throw .init(reason: "an argument has no type") }
-      return .void
-    case .base(let name, let size, let encoding): return try Self.number(name, size, encoding)
-    case .enumeration(let name, let size): return try Self.number(name, size == 0 ? 4 : size, 7)
-    case .pointer(let target):
-      if target.isCharacter, isResult || target.isConstant { return .cstring }
-      // What is only read can be handed over.
-      if !isResult, target.isConstant, target.isBytes { return .bytes }
-      return .pointer
-    case .other(let name): throw .init(reason: "\(name) is passed by value")
-    case .named, .constant: throw .init(reason: "a type names itself")
-    }
-  }
-
-  private var isBytes: Bool {
-    switch bare {
-    case .void: true
-    case .base(_, 1, _): true
-    default: false
-    }
-  }
-
-  private static func number(
-    _ name: String, _ size: UInt64, _ encoding: UInt64
-  ) throws(DebugInformation.Unfit) -> CallSignature.Kind {
-    switch (encoding, size) {
-    case (4, 4): return .f32
-    case (4, 8): return .f64
-    case (5, 1), (6, 1): return .i8
-    case (5, 2), (6, 2): return .i16
-    case (5, 4), (6, 4): return .i32
-    case (5, 8): return .i64
-    case (7, 1), (8, 1), (2, 1), (16, 1): return .u8
-    case (7, 2), (16, 2): return .u16
-    case (7, 4), (16, 4): return .u32
-    case (7, 8): return .u64
-    default: throw .init(reason: "\(name.isEmpty ? "a type" : name) is no number that a call can pass")
-    }
-  }
-
-  /// As in C, more or less.
-  var words: String {
-    switch self {
-    case .void: "void"
-    case .base(let name, _, _): name.isEmpty ? "?" : name
-    case .enumeration(let name, _), .other(let name), .named(let name, _): name
-    case .constant(.pointer(let target)): Self.pointer(to: target) + "const"
-    case .constant(let type): "const \(type.words)"
-    case .pointer(let target): Self.pointer(to: target)
-    }
-  }
-
-  private static func pointer(to target: Self) -> String {
-    let words = target.words
-    return words.hasSuffix("*") ? words + "*" : words + " *"
+    (side.signature, side.problem) = signature(of: declared.type)
+    side.mismatch = found.flatMap { declared.type.mismatch(with: $0) }
+    return side
   }
 }

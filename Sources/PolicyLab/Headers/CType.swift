@@ -1,0 +1,61 @@
+/// A type of C as far as a call needs it, told by a library's debug information or by its header.
+package indirect enum CType: Sendable, Equatable {
+  case void
+  /// Size in bytes, and what its bits mean as DWARF numbers it (DW_ATE).
+  case base(String, size: UInt64, encoding: UInt64)
+  case pointer(CType)
+  case constant(CType)
+  /// A typedef.
+  case named(String, CType)
+  case enumeration(String, size: UInt64, isSigned: Bool)
+  /// A structure or union, with the word before its name.
+  case record(String)
+  /// What a pointer to a function leads to, as C spells it.
+  case function(String)
+  case array(CType, count: UInt64)
+  /// What no call can pass.
+  case other(String)
+
+  /// Without names and qualifiers.
+  package var bare: Self {
+    switch self {
+    case .named(_, let type), .constant(let type): type.bare
+    default: self
+    }
+  }
+
+  package var isConstant: Bool {
+    switch self {
+    case .constant: true
+    case .named(_, let type): type.isConstant
+    default: false
+    }
+  }
+
+  /// DW_ATE_signed_char and DW_ATE_unsigned_char of one byte that C calls char.
+  package var isCharacter: Bool {
+    if case .base(let name, 1, let encoding) = bare { name == "char" && [6, 8].contains(encoding) } else { false }
+  }
+
+  /// Whether a pointer to it is one to bytes of any kind.
+  package var isBytes: Bool {
+    switch bare {
+    case .void: true
+    case .base(_, 1, let encoding): encoding != 2
+    default: false
+    }
+  }
+}
+
+/// A function of C.
+package struct CFunction: Sendable, Equatable {
+  package var result: CType
+  package var parameters: [CParameter]
+  package var isVariadic: Bool
+}
+
+/// A parameter of one; without a name where none is given.
+package struct CParameter: Sendable, Equatable {
+  package var name: String
+  package var type: CType
+}
