@@ -31,8 +31,8 @@ struct Outrider: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      RunCommand.self, CallCommand.self, InspectCommand.self, ExploreCommand.self, DoctorCommand.self,
-      BenchCommand.self, FetchCommand.self,
+      RunCommand.self, CallCommand.self, InspectCommand.self, ExploreCommand.self, BindCommand.self,
+      DoctorCommand.self, BenchCommand.self, FetchCommand.self,
       ExplainCommand.self, DigestCommand.self, ServeCommand.self, BundleCommand.self,
       PolicyCommand.self,
     ] + ServiceCommands.all)

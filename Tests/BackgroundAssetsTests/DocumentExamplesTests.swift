@@ -26,6 +26,19 @@ import Testing
     return process.terminationStatus == 0 ? "" : text + " (status \(process.terminationStatus))"
   }
 
+  private static func output(_ words: [String]) throws -> String {
+    let process = TestProcess()
+    process.executableURL = URL(fileURLWithPath: products + "/outrider")
+    process.arguments = words
+    let output = Pipe.own()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return text
+  }
+
   /// As the strictest compilers of C and C++ have them; sanitizers and Go want the same header.
   @Test(arguments: [("c", "-std=c99"), ("cpp", "-std=c++17")])
   func everyExtensionCompiles(_ language: String, _ standard: String) throws {
@@ -50,7 +63,11 @@ import Testing
     for example in Dictionary(grouping: examples, by: \.text).compactMap(\.value.first) {
       let isProgram = !example.text.contains("@main\n") && !example.text.contains("@MainActor final class")
       // Folders that the reader has.
-      let known = example.text.contains("opening: state") ? "let (state, assets) = (\"\", \"\")\n" : ""
+      var known = example.text.contains("opening: state") ? "let (state, assets) = (\"\", \"\")\n" : ""
+      // And the file that the document's command has written.
+      if example.text.contains("Zlib.load") {
+        known = try Self.output(["bind", "zlib.h", "libz.so.1", "--module", "Zlib"])
+      }
       let problems = try Self.compile(
         known + example.text, "main.swift",
         ["swiftc", "-typecheck", "-swift-version", "6", "-I", Self.products + "/Modules"]

@@ -155,13 +155,22 @@ struct HeaderDecoder {
 
   private mutating func identifier(orNone: Bool = false) throws(Violation) -> String {
     let text = try word()
-    guard CName.isIdentifier(text) || orNone && text.isEmpty else { throw violation("a name") }
+    guard CName.isName(text) || orNone && text.isEmpty else { throw violation("a name") }
     return text
   }
 }
 
 /// Names as C has them.
 enum CName {
+  /// Letters of any script; what can deceive isn't one.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+    return text.unicodeScalars.allSatisfy {
+      $0.isASCII ? isIdentifier("_\($0)") : $0.properties.isXIDContinue && !DownloadRules.isDeceptive($0)
+    }
+  }
+
+  /// Of ASCII alone.
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
     return text.utf8.allSatisfy {

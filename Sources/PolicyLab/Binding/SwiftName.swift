@@ -1,0 +1,34 @@
+/// Names of C as names of Swift.
+enum SwiftName {
+  private static let keywords: Set<String> = [
+    "associatedtype", "class", "deinit", "enum", "extension", "fileprivate", "func", "import", "init", "inout",
+    "internal", "let", "open", "operator", "private", "precedencegroup", "protocol", "public", "rethrows", "static",
+    "struct", "subscript", "typealias", "var", "break", "case", "catch", "continue", "default", "defer", "do", "else",
+    "fallthrough", "for", "guard", "if", "in", "repeat", "return", "throw", "switch", "where", "while", "Any", "as",
+    "await", "catch", "false", "is", "nil", "super", "throws", "true", "try", "some", "any",
+  ]
+  /// Names that stand for something else even between backticks, or that what is written here uses.
+  private static let taken: Set<String> = [
+    "self", "Self", "Type", "Protocol", "_", "rawValue", "plugin", "load", "Types", "Wire", "Handle", "outrider",
+    "hash", "hashValue", "encode",
+  ]
+
+  /// Of a function or a constant; nil where it can't have its own.
+  static func declared(_ name: String) -> String? {
+    guard CName.isIdentifier(name), !taken.contains(name) else { return nil }
+    return keywords.contains(name) ? "`\(name)`" : name
+  }
+
+  /// Of a parameter; `number`: which one it is.
+  static func parameter(_ name: String, _ number: Int) -> String {
+    guard CName.isIdentifier(name) else { return "argument\(number)" }
+    return keywords.contains(name) || taken.contains(name) ? name + "_" : name
+  }
+
+  /// What C calls a structure, union or enumeration by, without the word before it; nil where it has no name.
+  static func tag(_ spelling: String) -> String? {
+    let name = spelling.split(separator: " ").last.map(String.init) ?? ""
+    guard CName.isIdentifier(name), spelling.split(separator: " ").count <= 2 else { return nil }
+    return declared(name)
+  }
+}

@@ -1,0 +1,315 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `outrider bind`: functions of Swift that call a library inside the walls.
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct BindTests {
+  /// What a program is linked with that uses the host.
+  private static let parts = [
+    "PluginHost", "AssetModel", "Basics", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "PropertyLists",
+    "Sandbox",
+    "StrictYAML", "Yams", "CYaml", "Logging",
+  ]
+  /// Compiles a program with a bound module as strictly as Swift can, links it with the host's own objects and runs it.
+  private static func run(_ program: String, in folder: String, with modules: [String]) throws -> Workspace.Finished {
+    try program.write(toFile: "\(folder)/main.swift", atomically: true, encoding: .utf8)
+    let maps = try moduleMaps().map { "-Xcc -fmodule-map-file='\($0)'" }.joined(separator: " ")
+    let sources = (["main.swift"] + modules).map { "'\(folder)/\($0)'" }.joined(separator: " ")
+    // Folders of a module also hold what earlier builds left.
+    let list = "\(Workspace.products)/outrider.product/Objects.LinkFileList"
+    let objects = "$(grep -E '/(\(parts.joined(separator: "|")))\\.build/' '\(list)')"
+    let compiled = try Workspace.run(
+      [
+        "-c",
+        """
+        swiftc -warnings-as-errors -swift-version 6 -Onone -o '\(folder)/program' \\
+          -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature InternalImportsByDefault \\
+          -enable-upcoming-feature ExistentialAny -enable-upcoming-feature NonisolatedNonsendingByDefault \\
+          -I '\(Workspace.products)/Modules' \(maps) \(sources) \(objects) -lcrypto -lseccomp
+        """,
+      ], program: "/bin/bash")
+    try #require(compiled.status == 0, "\(compiled.output)\(compiled.errors)")
+    return try Workspace.run(
+      [], program: "\(folder)/program", environment: ["OUTRIDER_RUNNER": Workspace.products + "/outrider-runner"])
+  }
+
+  private static func moduleMaps() throws -> [String] {
+    func maps(_ folder: String, _ path: (String) -> String) throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\(path($0))" }
+        .filter(FileManager.default.fileExists)
+    }
+    let checkouts = Workspace.root + "/.build/checkouts"
+    return try maps(Workspace.products) { "\($0)/module.modulemap" }.filter { $0.contains(".build/module.modulemap") }
+      + maps(Workspace.root + "/Sources") { "\($0)/module.modulemap" }
+      + FileManager.default.contentsOfDirectory(atPath: checkouts).map { "\(checkouts)/\($0)/Sources" }
+      .filter(FileManager.default.fileExists).flatMap { sources in
+        try maps(sources) { "\($0)/module.modulemap" } + maps(sources) { "\($0)/include/module.modulemap" }
+      }
+  }
+
+  @Test("zlib compresses, reads and writes files through functions of Swift") func zlib() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(
+      ["bind", "zlib.h", "libz.so.1", "--module", "Zlib", "--output", "\(folder)/Zlib.swift", "--json"])
+    try #require(end.status == 0, "\(end)")
+    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+    #expect(report.bound.count > 60 && report.text == nil, "\(report)")
+    #expect(
+      report.unbound.contains { $0.function == "gzprintf" && $0.reason == "it takes any number of arguments (...)" })
+    #expect(
+      report.unbound.contains { $0.function == "inflateBack" && $0.reason == "it takes a function of its caller" })
+    let program = """
+      import PluginHost
+      import Sandbox
+
+      func use() async throws {
+        let host = try PluginHost()
+        let zlib = try await Zlib.load(on: host, policy: Policy(limits: Limits(wall: .seconds(20))))
+        print(try await zlib.crc32(0, Array("hello".utf8)))
+        print(try await zlib.crc32(0, nil))
+        print(try await zlib.zlibVersion() ?? "none")
+
+        let text = [UInt8](repeating: 65, count: 10_000)
+        var (packed, size) = ([UInt8](repeating: 0, count: 200), UInt(200))
+        print(try await zlib.compress2(&packed, &size, text, 9), size < 100)
+        var (unpacked, length) = ([UInt8](repeating: 0, count: 10_000), UInt(10_000))
+        print(try await zlib.uncompress(&unpacked, &length, Array(packed.prefix(Int(size)))), unpacked == text, length)
+        var (none, small) = ([UInt8](), UInt(0))
+        print(try await zlib.compress2(&none, &small, text, 9), none.count)
+
+        let name = zlib.plugin.view(of: zlib.plugin.container).map { $0 + "/a.gz" } ?? "/tmp/a.gz"
+        let written = try await zlib.gzopen(name, "wb")
+        print(try await zlib.gzwrite(written, Array("over".utf8)), try await zlib.gzclose(written))
+        let read = try await zlib.gzopen(name, "rb")
+        var back = [UInt8](repeating: 0, count: 16)
+        print(try await zlib.gzread(read, &back), String(decoding: back.prefix(4), as: UTF8.self))
+        print(try await zlib.gzopen("/nowhere/x", "rb") == nil)
+        print(await zlib.plugin.end().outcome.kind)
+      }
+      try await use()
+      """
+    let ran = try Self.run(program, in: folder, with: ["Zlib.swift"])
+    #expect(
+      ran.output == """
+        907060870
+        0
+        1.2.13
+        0 true
+        0 true 10000
+        -5 0
+        4 0
+        4 over
+        true
+        returned
+
+        """, "\(ran)")
+  }
+
+  private static let header = """
+    #include <stdbool.h>
+    #include <stddef.h>
+    #include <stdint.h>
+    typedef struct counter counter_t;
+    enum mode { UP = 1, DOWN = -1, in = 7 };
+    typedef enum { FAST, SLOW = 0x80000000 } speed;
+    struct pair { int a, b; };
+    counter_t *counter_new(int start, enum mode mode);
+    int counter_step(counter_t *counter, unsigned by);
+    void counter_free(struct counter *counter);
+    int counter_copy(const counter_t *from, counter_t **to);
+    enum mode turn(enum mode mode);
+    speed pace(speed of);
+    bool is(bool not, bool *also);
+    float half(float x, double *twice);
+    int64_t sum(const int32_t *values, size_t count);
+    double mean(const double values[], int howMany);
+    void upper(char *text);
+    char *greet(const char *name);
+    int repeat(int self, int func, int, int outrider, int outrider_);
+    void both(enum mode *mode, int16_t *small, uint16_t *large);
+    void quiet(void);
+    void fill(void *to, size_t size, unsigned char with);
+    size_t grid(const void *cells, size_t size, size_t nmemb);
+    void *opaque(void *context);
+    int tail(const unsigned char *data, int len, int from);
+    struct pair swap(struct pair p);
+    int visit(int (*each)(int), void *context);
+    int shout(const char *format, ...);
+    long double big(long double x);
+    int old();
+    int names(const char *const *list);
+    int self(int x);
+    """
+  private static let source = """
+    #include "api.h"
+    #include <stdlib.h>
+    #include <string.h>
+    struct counter { int at; int by; };
+    counter_t *counter_new(int start, enum mode mode) {
+      if (start < 0) return 0;
+      counter_t *made = malloc(sizeof *made); made->at = start; made->by = mode; return made;
+    }
+    int counter_step(counter_t *c, unsigned by) { return c ? c->at += c->by * (int)by : -1; }
+    void counter_free(struct counter *c) { free(c); }
+    int counter_copy(const counter_t *from, counter_t **to) {
+      int had = *to != 0; *to = malloc(sizeof **to); **to = *from; return had;
+    }
+    enum mode turn(enum mode mode) { return -mode; }
+    speed pace(speed of) { return of == FAST ? SLOW : FAST; }
+    bool is(bool not, bool *also) { *also = !*also; return !not; }
+    float half(float x, double *twice) { *twice *= 2; return x / 2; }
+    int64_t sum(const int32_t *v, size_t n) { int64_t all = 0; for (size_t i = 0; i < n; i++) all += v[i]; return all; }
+    double mean(const double v[], int n) { double all = 0; for (int i = 0; i < n; i++) all += v[i]; return all / n; }
+    void upper(char *text) { for (; *text; text++) if (*text >= 'a') *text -= 32; }
+    char *greet(const char *name) { static char text[99]; if (!name) return 0; strcpy(text, "hello, "); return strcat(text, name); }
+    int repeat(int a, int b, int c, int d, int e) { return a * 10000 + b * 1000 + c * 100 + d * 10 + e; }
+    void both(enum mode *mode, int16_t *small, uint16_t *large) { *mode = in; *small = -3; *large += 1; }
+    void quiet(void) {}
+    void fill(void *to, size_t size, unsigned char with) { memset(to, with, size); }
+    size_t grid(const void *cells, size_t size, size_t n) { return size * n; }
+    void *opaque(void *context) { return context; }
+    int tail(const unsigned char *data, int len, int from) { return len - from; }
+    struct pair swap(struct pair p) { return (struct pair){p.b, p.a}; }
+    int visit(int (*each)(int), void *context) { return 0; }
+    int shout(const char *format, ...) { return 0; }
+    long double big(long double x) { return x; }
+    int old() { return 0; }
+    int names(const char *const *list) { return 0; }
+    int self(int x) { return x; }
+    """
+
+  @Test("each type of C that a call can pass has one of Swift, and the others a reason") func types() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.header.write(toFile: "\(folder)/api.h", atomically: true, encoding: .utf8)
+    try LibraryTests.compile(Self.source, "-o libapi.so", in: folder)
+    let end = try Workspace.run(
+      ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
+    try #require(end.status == 0, "\(end)")
+    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+    #expect(
+      Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
+        "swap": "struct pair is returned by value", "visit": "it takes a function of its caller",
+        "shout": "it takes any number of arguments (...)", "big": "long double is no number that a call can pass",
+        "old": "its header doesn't say what it takes", "names": "it takes a list of addresses",
+        "self": "a function of Swift can't have its name",
+      ])
+    let program = """
+      import PluginHost
+
+      func use() async throws {
+        let host = try PluginHost()
+        let api = try await Api.load(on: host)
+        let counter = try await api.counter_new(5, .DOWN)
+        print(try await api.counter_step(counter, 2), try await api.counter_new(-1, .UP) == nil)
+        var copy: Api.Handle<Api.Types.counter>?
+        print(try await api.counter_copy(counter, &copy), try await api.counter_copy(counter, &copy))
+        print(try await api.counter_step(copy, 1), try await api.counter_step(counter, 0), try await api.counter_step(nil, 0))
+        try await api.counter_free(counter)
+        print(try await api.turn(.UP) == .DOWN, try await api.pace(.FAST) == .SLOW, Api.Types.mode.`in`.rawValue)
+        var (also, twice) = (false, 1.25)
+        print(try await api.is(false, &also), also, try await api.half(3, &twice), twice)
+        print(try await api.sum([1, -2, 40], 3), try await api.mean([1, 2], 2))
+        var text = Array("shout\\0 and more".utf8)
+        try await api.upper(&text)
+        print(String(decoding: text.prefix(5), as: UTF8.self), text.count, try await api.greet("you") ?? "", try await api.greet(nil) ?? "null")
+        print(try await api.repeat(1, 2, 3, 4, 5))
+        var (mode, small, large) = (Api.Types.mode.UP, Int16(0), UInt16.max - 1)
+        try await api.both(&mode, &small, &large)
+        print(mode == .in, small, large)
+        try await api.quiet()
+        var filled = [UInt8](repeating: 0, count: 3)
+        try await api.fill(&filled, 7)
+        print(filled, try await api.grid([1, 2, 3, 4], 2, 2), try await api.opaque(nil) == nil, try await api.tail([1, 2, 3], 1))
+        do {
+          print(try await api.greet("a\\0b") ?? "")
+        } catch {
+          print(error)
+        }
+        print(await api.plugin.end().outcome.kind)
+      }
+      try await use()
+      """
+    let ran = try Self.run(program, in: folder, with: ["Api.swift"])
+    #expect(
+      ran.output == """
+        3 true
+        0 1
+        2 3 -1
+        true true 7
+        true true 1.5 2.5
+        39 1.5
+        SHOUT 15 hello, you null
+        12345
+        true -3 65535
+        [7, 7, 7] 4 true 2
+        argument 1 doesn't fit cstring
+        returned
+
+        """, "\(ran)")
+  }
+
+  /// Whoever made a header or a library has no say in what the file does when it is compiled.
+  @Test("names that would be code are left out, or stand in a comment as text") func injected() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try #"""
+    typedef struct { int x; } plain;
+    int renamed(int x) __asm__("x\", .null); evil(); //");
+    int fine(int a) __asm__("fine");
+    enum E { init, rawValue, Self, ok };
+    int e(enum E e);
+    int été(int x);
+    int uses(plain *p, struct unknown *q);
+    """#.write(toFile: "\(folder)/api.h", atomically: true, encoding: .utf8)
+    let symbol = #"x", .null); evil(); //"#
+    let stand = String(repeating: "x", count: symbol.utf8.count)
+    try LibraryTests.compile(
+      """
+      int \(stand)(int x) { return x; }
+      int fine(int a) { return a; }
+      int e(int e) { return e; }
+      int uses(void *p, void *q) { return 0; }
+      """, "-o libapi.so", in: folder)
+    let library = URL(fileURLWithPath: "\(folder)/libapi.so")
+    var bytes = try Data(contentsOf: library)
+    var places = 0
+    while let range = bytes.firstRange(of: Data(stand.utf8)) {
+      bytes.replaceSubrange(range, with: Data(symbol.utf8))
+      places += 1
+    }
+    try #require(places > 0)
+    try bytes.write(to: library)
+    let end = try Workspace.run(["bind", "\(folder)/api.h", "\(folder)/libapi.so"])
+    #expect(end.output.contains("//   renamed: a function of Swift can't have its name"), "\(end)")
+    for line in end.output.split(separator: "\n") where line.contains("evil") {
+      #expect(line.drop { $0 == " " }.hasPrefix("//"), "\(line)")
+    }
+  }
+
+  @Test(
+    "what can't be bound is refused with a sentence",
+    arguments: [
+      (["zlib.h", "/nowhere.so"], 66, "/nowhere.so"), (["zlib.h", "/etc/passwd"], 10, "isn't an ELF file"),
+      (["/nowhere.h", "libz.so.1"], 66, "/nowhere.h"),
+      (["zlib.h", "libm.so.6"], 65, "none of the functions of libm.so.6"),
+      (["zlib.h", "libz.so.1", "--module", "a b"], 64, "can't be the name"),
+      (["zlib.h", "libz.so.1", "--module", "class"], 64, "can't be the name"),
+      (["zlib.h", "libz.so.1", "--function", "frob"], 64, "'frob' is no function"),
+      (["zlib.h", "libz.so.1", "--output", "/nowhere/z.swift"], 73, "/nowhere/z.swift"),
+    ])
+  func refused(words: [String], status: Int32, sentence: String) throws {
+    let end = try Workspace.run(["bind"] + words)
+    #expect(end.status == status && end.errors.contains(sentence) && end.output.isEmpty, "\(end)")
+  }
+
+  private struct Report: Decodable {
+    struct Unbound: Decodable {
+      var function, reason: String
+    }
+    var bound: [String]
+    var unbound: [Unbound]
+    var text: String?
+  }
+}
