@@ -1,4 +1,4 @@
-/* The memory that a runner shares with its host for calls: H131 to H137. A long `out(N)` lies in it, which tells where it is. */
+/* The memory that a runner shares with its host for calls: H131 to H137. And what it says of callbacks: H139. A long `out(N)` lies in it, which tells where it is. */
 #include "hostile.h"
 
 #include <pthread.h>
@@ -214,4 +214,15 @@ EXPORT void h135_hides(int32_t unused, void *out) {
 EXPORT int32_t h136_executes(int32_t unused, void *out) {
   (void)unused;
   return outcome(mprotect(words(out), WORDS, PROT_READ | PROT_EXEC));
+}
+
+/* H139: calls a function of the host's, where it was given none: 0 in an honest frame, 1 without the id of a question, 2 with noise,
+   3 with a thousand values fewer than it says. */
+EXPORT void h139_forges_callback(int32_t which) {
+  unsigned char frame[16 + 5 + 9] = {0x6f, 0x52, 1, 137, 14, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 7};
+  if (which == 1) frame[8] = 0;
+  if (which == 2) memset(frame + 17, 0xa5, sizeof frame - 17);
+  if (which == 3) frame[18] = 4;
+  send(4, frame, sizeof frame, MSG_NOSIGNAL);
+  wait_forever();
 }

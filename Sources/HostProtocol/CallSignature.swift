@@ -4,6 +4,8 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
     case void, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, pointer, cstring, bytes
     /// A pointer that the caller sees as a number alone.
     case handle
+    /// The address of a function of the host's.
+    case callback
     /// A buffer of so many zero bytes whose address is passed and whose content comes back after the call.
     case out(Int)
     /// The same with bytes that are given.
@@ -25,6 +27,7 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
     static let named: [String: Kind] = [
       "void": .void, "i8": .i8, "u8": .u8, "i16": .i16, "u16": .u16, "i32": .i32, "u32": .u32, "i64": .i64, "u64": .u64,
       "f32": .f32, "f64": .f64, "pointer": .pointer, "cstring": .cstring, "bytes": .bytes, "handle": .handle,
+      "callback": .callback,
     ]
 
     package var description: String {

@@ -13,10 +13,12 @@ package enum ServiceRequest: Sendable, Equatable {
   case beginActivity
   case endActivity
   case observe(Bool)
+  /// The plugin calls a function of the host's, which the call that is under way was given.
+  case callback(number: UInt8, arguments: [CallValue])
 
   package var expectsReply: Bool {
     switch self {
-    case .schedule, .cancel, .currentDownloads, .acquireExclusiveControl: true
+    case .schedule, .cancel, .currentDownloads, .acquireExclusiveControl, .callback: true
     case .log, .releaseExclusiveControl, .beginActivity, .endActivity, .observe: false
     }
   }
@@ -47,6 +49,10 @@ package enum ServiceRequest: Sendable, Equatable {
     case .observe(let isObserving):
       kind = 136
       writer.boolean(isObserving)
+    case .callback(let number, let arguments):
+      kind = 137
+      writer.integer(number)
+      writer.array(arguments) { $1.write(to: &$0) }
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -69,6 +75,10 @@ package enum ServiceRequest: Sendable, Equatable {
     case 134: self = .beginActivity
     case 135: self = .endActivity
     case 136: self = .observe(try reader.boolean())
+    case 137:
+      self = .callback(
+        number: try reader.integer(),
+        arguments: try reader.array { (reader) throws(ProtocolViolation) in try CallValue(from: &reader) })
     case let other: throw .unknownKind(other)
     }
     try reader.end()
@@ -81,6 +91,8 @@ package enum ServiceReply: Sendable, Equatable {
   /// A `ba_status`: 0 or the raw value of a `BAErrorCode`.
   case status(Int32)
   case downloads([Download])
+  /// The bits of what a function of the host's returned.
+  case callback(UInt64)
 
   package func frame(id: UInt64) -> Frame {
     var writer = ByteWriter()
@@ -91,6 +103,9 @@ package enum ServiceReply: Sendable, Equatable {
     case .downloads(let downloads):
       writer.array(downloads) { $0.download($1) }
       return Frame(kind: 193, id: id, payload: writer.bytes)
+    case .callback(let bits):
+      writer.integer(bits)
+      return Frame(kind: 194, id: id, payload: writer.bytes)
     }
   }
 
@@ -100,6 +115,7 @@ package enum ServiceReply: Sendable, Equatable {
     case 192: self = .status(try reader.integer())
     case 193:
       self = .downloads(try reader.array { (reader) throws(ProtocolViolation) in try reader.download() })
+    case 194: self = .callback(try reader.integer())
     case let other: throw .unknownKind(other)
     }
     try reader.end()

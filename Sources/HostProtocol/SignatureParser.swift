@@ -4,7 +4,7 @@ struct SignatureParser {
   typealias ParseError = CallSignature.ParseError
 
   private static let types =
-    "void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes handle out(N) inout(N) {T,…} &T 'out T' 'inout T'"
+    "void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes handle callback out(N) inout(N) {T,…} &T 'out T' 'inout T'"
   private static let delimiters = Set("(){}[],&".utf8)
   private let text: String
   private let bytes: [UInt8]
@@ -38,6 +38,37 @@ struct SignatureParser {
     return (result, arguments)
   }
 
+  mutating func callback() throws(ParseError) -> (CallLayout.Scalar?, [CallbackSignature.Kind]) {
+    let returned = word()
+    let result = CallLayout.Scalar(rawValue: returned)
+    guard result != nil || returned == "void" else {
+      throw ParseError(
+        description: "'\(returned.prefix(40))' can't be returned by a callback; numbers, pointer, handle and void can")
+    }
+    guard take("(") else { throw Self.isNone(text) }
+    var arguments: [CallbackSignature.Kind] = []
+    if !take(")") {
+      repeat { arguments.append(try callbackKind()) } while take(",")
+      guard take(")") else { throw Self.isNone(text) }
+    }
+    guard position == bytes.count else { throw Self.isNone(text) }
+    return (result, arguments)
+  }
+
+  private mutating func callbackKind() throws(ParseError) -> CallbackSignature.Kind {
+    if take("&") { return .reference(try layout(depth: 0)) }
+    let word = word()
+    if let scalar = CallLayout.Scalar(rawValue: word) { return .number(scalar) }
+    if word == "cstring" { return .cstring }
+    guard word == "bytes" || word == "cstrings", take("("), let index = Int(self.word()), take(")") else {
+      throw ParseError(
+        description:
+          "'\(word.prefix(40))' isn't a type of a callback's argument; the types are \(CallLayout.Scalar.allCases.map(\.rawValue).joined(separator: " ")) cstring &T bytes(N) cstrings(N), where argument N counts them"
+      )
+    }
+    return word == "bytes" ? .bytes(count: index) : .strings(count: index)
+  }
+
   mutating func wholeLayout() throws(ParseError) -> CallLayout {
     let layout = try layout(depth: 0)
     guard position == bytes.count else {
@@ -67,6 +98,7 @@ struct SignatureParser {
       return try reference(passing, isResult)
     }
     guard let kind = Kind.named[word] else { throw Self.unknown(word) }
+    if kind == .callback, isResult { throw ParseError(description: "callback can't be returned; use pointer") }
     if kind == .bytes, isResult { throw ParseError(description: "bytes can't be returned; use pointer or cstring") }
     return kind
   }

@@ -14,6 +14,22 @@ public enum CallArgument: Sendable, Equatable {
   case handle(PluginHandle)
   /// The address of memory of the same plugin, so many bytes from its start.
   case memory(PluginMemory, offset: Int = 0)
+  /// A function of the caller's.
+  case callback(PluginCallback)
+
+  /// A function that the plugin is given the address of, and may call for as long as the call is under way that has it as its
+  /// argument. It gets the arguments by `signature`, and its result goes back to the plugin; `nil` for `void`.
+  ///
+  /// - Parameters:
+  ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(&i32,&i32)`; arguments may be numbers, `pointer`, `handle`, `cstring`,
+  ///     `&T`, and `bytes(N)` or `cstrings(N)`, as many as argument N says, counted from 0.
+  ///   - body: Called for each call of the plugin's, one at a time. The call's limits go on meanwhile.
+  /// - Returns: The argument.
+  public static func callback(
+    _ signature: String, _ body: @escaping @Sendable ([CallValue]) async throws -> CallArgument
+  ) -> CallArgument {
+    .callback(PluginCallback(signature: signature, body: body))
+  }
 
   /// An argument that its type in the signature can't take.
   public struct MisfitError: Error, Sendable, CustomStringConvertible {
@@ -36,7 +52,7 @@ public enum CallArgument: Sendable, Equatable {
     case .f32: number.flatMap { $0.isFinite && !Float($0).isFinite ? nil : .single(Float($0)) }
     case .f64: number.map { .double($0) }
     case .cstring, .bytes: raw(kind)
-    case .void, .out, .inOut, .handle, .structure, .reference: nil
+    case .void, .out, .inOut, .handle, .callback, .structure, .reference: nil
     }
   }
 
@@ -93,7 +109,7 @@ public enum CallArgument: Sendable, Equatable {
   /// Whether it names something that its caller holds of the plugin.
   var isHeld: Bool {
     switch self {
-    case .handle, .memory: true
+    case .handle, .memory, .callback: true
     case .list(let values): values.contains(where: \.isHeld)
     default: false
     }

@@ -7,6 +7,7 @@ enum CallBounds {
     var signature: CallSignature
     /// Memory that its arguments name.
     var used: [PluginMemory] = []
+    var callbacks: [PreparedCallback] = []
   }
 
   /// A function's call with arguments that fit its signature. `holdings`: of the plugin; nil where there is none yet.
@@ -25,7 +26,8 @@ enum CallBounds {
       var encoder = ArgumentEncoder(holdings)
       let values = try encoder.values(of: arguments, for: signature)
       return Function(
-        call: .function(symbol: symbol, signature: text, arguments: values), signature: signature, used: encoder.used)
+        call: .function(symbol: symbol, signature: text, arguments: values), signature: signature, used: encoder.used,
+        callbacks: encoder.callbacks)
     } catch {
       throw .usage(error.description)
     }

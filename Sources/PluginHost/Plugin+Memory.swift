@@ -175,6 +175,7 @@ extension Plugin {
         throw .usage(error.description)
       }
       for memory in function.used { state.use(memory) }
+      state.gave(callbacks: function.callbacks.count)
       return function
     }
   }

@@ -251,7 +251,8 @@ public final class Plugin: Sendable {
   ) async throws(HostError) -> CallResult {
     let function = try begin(symbol, signature, arguments)
     defer { finish(function) }
-    let result = try await core.call(run, function.call, function.signature, lane: lane)
+    let result = try await core.call(
+      run, function.call, function.signature, lane: lane, callbacks: answers(for: function.callbacks))
     return function.signature.isComposed ? compose(result, function.signature) : result
   }
 

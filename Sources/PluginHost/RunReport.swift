@@ -138,6 +138,9 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   /// The plugin's container doesn't take a finished file, mostly for what the plugin did there. The file isn't at fault, and
   /// the plugin goes on.
   case handOver(String)
+  /// A callback of the call threw this. The plugin was given 0 for it and for every further one, and its function has returned; the
+  /// plugin goes on.
+  case callback(any Error)
   case failed(String)
 
   /// The report of the run that ended, where that is the reason.
@@ -151,6 +154,7 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
     case .input(let text), .usage(let text), .exhausted(let text), .handOver(let text), .failed(let text),
       .entryPointMissing(let text):
       text
+    case .callback(let error): "a callback failed: \(error)"
     case .cancelled: "the task was cancelled before its call began"
     }
   }

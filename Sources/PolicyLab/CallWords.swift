@@ -38,8 +38,8 @@ package enum CallWords {
     switch kind {
     case .i8, .i16, .i32, .i64, .u8, .u16, .u32, .u64: fits(integer(word), kind)
     case .pointer: word == "null" ? .null : integer(word)
-    // One call has none to pass.
-    case .handle: word == "null" ? .null : none
+    // A command line has none to pass.
+    case .handle, .callback: word == "null" ? .null : none
     case .f32, .f64: float(word, kind)
     case .void, .cstring, .bytes, .out, .inOut, .structure, .reference: none
     }

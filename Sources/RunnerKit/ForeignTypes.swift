@@ -27,7 +27,7 @@ struct ForeignTypes {
     case .f32: ol_ffi_f32()
     case .f64: ol_ffi_f64()
     case .structure(let layout): type(of: layout)
-    case .pointer, .handle, .cstring, .bytes, .out, .inOut, .reference: ol_ffi_pointer()
+    case .pointer, .handle, .callback, .cstring, .bytes, .out, .inOut, .reference: ol_ffi_pointer()
     }
   }
 

@@ -6,6 +6,7 @@ internal import HostProtocol
 /// Calls a function by its typed signature, through libffi.
 enum FunctionCaller {
   static func warmUp() {
+    CallbackTable.prepare()
     let function: @convention(c) (Int32) -> Int32 = { $0 }
     _ = invoke(
       unsafeBitCast(function, to: UnsafeMutableRawPointer.self), CallSignature(result: .i32, arguments: [.i32]),
@@ -76,12 +77,14 @@ enum FunctionCaller {
     let types = UnsafeMutablePointer<UnsafeMutablePointer<ffi_type>?>.allocate(capacity: count + 1)
     var buffers = CallBuffers(memory)
     var foreign = ForeignTypes()
+    var callbacks: [UInt8] = []
     defer {
       words.deallocate()
       slots.deallocate()
       types.deallocate()
       buffers.release()
       foreign.release()
+      CallbackTable.end(callbacks)
     }
     var given = arguments[...]
     for (index, kind) in signature.arguments.enumerated() {
@@ -92,6 +95,10 @@ enum FunctionCaller {
         words[index] = UInt64(UInt(bitPattern: buffers.output(size, from: argument)))
       } else if case .structure(let layout) = kind {
         slots[index] = buffers.copy(of: argument, size: layout.size)
+      } else if kind == .callback, case .value(.bytes(let text)) = argument {
+        let callback = CallbackTable.begin(text)
+        if let callback { callbacks.append(callback.number) }
+        words[index] = callback?.address ?? 0
       } else {
         words[index] = buffers.word(argument)
       }
@@ -129,7 +136,7 @@ enum FunctionCaller {
     case .u64: return .unsigned(raw)
     case .f32: return .single(Float(bitPattern: UInt32(truncatingIfNeeded: raw)))
     case .f64: return .double(Double(bitPattern: raw))
-    case .pointer, .handle, .bytes, .out, .inOut, .structure, .reference: return .pointer(raw)
+    case .pointer, .handle, .callback, .bytes, .out, .inOut, .structure, .reference: return .pointer(raw)
     case .cstring:
       guard let pointer = UnsafePointer<CChar>(bitPattern: UInt(raw)) else { return .cstring(nil) }
       return .cstring(PluginMemory.text(pointer, atMost: CallSignature.longestString, of: .result))

@@ -11,9 +11,9 @@ struct CallCommand: AsyncParsableCommand {
     usage: "outrider call [<options>] <library> <symbol> <signature> [<argument> ...]",
     discussion: """
       SIGNATURE is RETURN(ARGUMENTS) with the types void i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 pointer cstring bytes \
-      out(N) inout(N) handle, structures {T,T} with arrays [N]T among their fields, and the address of a value: &T (given), \
+      out(N) inout(N) handle callback, structures {T,T} with arrays [N]T among their fields, and the address of a value: &T (given), \
       'out T' (comes back) and 'inout T' (both). 'bytes' and inout(N) take text, hex:0a1b or @FILE and pass its address; \
-      a structure takes {1,2.5,[3,4]}, and hex:0a1b for [N]u8. out(N) and 'out T' take no argument. What comes back \
+      a structure takes {1,2.5,[3,4]}, and hex:0a1b for [N]u8. out(N) and 'out T' take no argument; handle and callback take null. What comes back \
       follows the result, a line for each: N bytes as hex, or the value. A call and its answer have as many bytes as \
       --memory, at least 4 MiB; in the plugin an argument takes twice its size and an out(N) three times of it. A LIBRARY \
       without '/' is looked up as the system's loader does.

@@ -191,6 +191,7 @@ enum Exit {
       // EX_CANTCREAT of sysexits.h.
       case .handOver(let text): leave(73, text)
       case .exhausted(let text), .failed(let text): leave(70, text)
+      case .callback: leave(70, "\(error)")
       case .entryPointMissing(let text): leave(Outcome.Kind.entryPointMissing.exitStatus, text)
       case .cancelled: leave(Outcome.Kind.cancelled.exitStatus, "\(error)")
       case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")

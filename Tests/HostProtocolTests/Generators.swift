@@ -144,7 +144,8 @@ extension SeededGenerator {
   }
 
   mutating func serviceRequest() -> ServiceRequest {
-    switch below(8) {
+    switch below(9) {
+    case 8: .callback(number: integer(), arguments: list { $0.value() })
     case 0: .log(level: UInt8(below(5)), subsystem: text(), category: text(), message: text())
     case 1: .schedule(download())
     case 2: .cancel(identifier: text())
@@ -157,7 +158,7 @@ extension SeededGenerator {
   }
 
   mutating func serviceReply() -> ServiceReply {
-    chance(2) ? .status(signed()) : .downloads(list { $0.download() })
+    chance(3) ? .callback(integer()) : chance(2) ? .status(signed()) : .downloads(list { $0.download() })
   }
 
   mutating func spawnRequest() -> SpawnRequest {

@@ -9,7 +9,15 @@ struct ArgumentEncoder {
   /// Memory that was named, for as long as the call is under way.
   private(set) var used: [PluginMemory] = []
 
-  init(_ holdings: PluginHoldings?) { self.holdings = holdings }
+  /// Functions that were named, in their order.
+  private(set) var callbacks: [PreparedCallback] = []
+  /// The number of the first of them; each has the next one.
+  private let firstCallback: Int
+
+  init(_ holdings: PluginHoldings?) {
+    self.holdings = holdings
+    firstCallback = holdings?.nextCallback ?? 0
+  }
 
   /// The values for each argument that is given.
   mutating func values(
@@ -40,7 +48,8 @@ struct ArgumentEncoder {
     case (.reference(.input, let layout), .memory(let memory, let offset)):
       return .pointer(try address(of: memory, offset, layout.size, place))
     case (.reference(.input, _), .null): return .cstring(nil)
-    case (.handle, .null): return .pointer(0)
+    case (.handle, .null), (.callback, .null): return .pointer(0)
+    case (.callback, .callback(let callback)): return try number(of: callback, place)
     case (.handle, .handle(let handle)): return .pointer(try address(of: handle, place))
     case (.structure(let layout), _), (.reference(_, let layout), _):
       var bytes: [UInt8] = []
@@ -147,6 +156,34 @@ struct ArgumentEncoder {
 
   private static func append(_ bits: UInt64, _ count: Int, to bytes: inout [UInt8]) {
     for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: bits >> (8 * UInt64(index)))) }
+  }
+
+  /// What the runner is told: the callback's number, and its signature.
+  private mutating func number(of callback: PluginCallback, _ place: () -> String) throws(MisfitError) -> CallValue {
+    guard callbacks.count < PreparedCallback.maxCount else {
+      throw MisfitError(description: "\(place()): a call has at most \(PreparedCallback.maxCount) callbacks")
+    }
+    do throws(CallSignature.ParseError) {
+      let signature = try CallbackSignature(parsing: callback.signature)
+      let number = UInt8((firstCallback + callbacks.count) % PreparedCallback.numbers)
+      callbacks.append(PreparedCallback(number: number, signature: signature, callback: callback))
+      return .bytes([number] + Array(callback.signature.utf8))
+    } catch {
+      throw MisfitError(description: "\(place()): \(error.description)")
+    }
+  }
+
+  /// The bits of what a callback returns.
+  static func bits(of argument: CallArgument, _ result: CallLayout.Scalar?, _ holdings: PluginHoldings)
+    throws(MisfitError)
+    -> UInt64
+  {
+    guard let result else {
+      guard argument == .null else { throw MisfitError(description: "a callback of void returns nil") }
+      return 0
+    }
+    var encoder = ArgumentEncoder(holdings)
+    return try encoder.bits(of: argument, result) { "the callback's result" }
   }
 
   private func address(of handle: PluginHandle, _ place: () -> String) throws(MisfitError) -> UInt64 {

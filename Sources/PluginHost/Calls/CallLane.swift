@@ -223,7 +223,8 @@ final class CallLane: Sendable {
     return .finished(result)
   }
 
-  private func queue() -> Attempt {
+  /// The call goes through the run.
+  func queue() -> Attempt {
     state.withLock { $0.queued += 1 }
     return .queued
   }

@@ -32,11 +32,16 @@ struct PluginHoldings: Sendable {
   /// Bytes of all blocks, and of those that are being allocated.
   private(set) var bytes = 0
 
+  /// The number of the next callback. They go round, so that one whose call is over isn't soon taken for another.
+  private(set) var nextCallback = 0
+
   /// `memoryLimit`: bytes that all memory may have together.
   init(plugin: UInt64, memoryLimit: Int) {
     self.plugin = plugin
     self.memoryLimit = memoryLimit
   }
+
+  mutating func gave(callbacks count: Int) { nextCallback = (nextCallback + count) % PreparedCallback.numbers }
 
   // MARK: Handles
 

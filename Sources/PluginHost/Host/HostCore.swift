@@ -154,14 +154,19 @@ final class HostCore: @unchecked Sendable {
 
   private func plan(of run: UInt64) async -> SpawnPlan? { await onLoop { $0.runs[run]?.plan } }
 
-  /// `signature`: of a function. `lane`: by which it may be called without this thread.
+  /// `signature`: of a function. `lane`: by which it may be called without this thread, where it has no `callbacks`.
   func call(
-    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil, lane: CallLane? = nil
+    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil, lane: CallLane? = nil,
+    callbacks: [UInt8: CallbackAnswer] = [:]
   ) async throws(HostError) -> RunnerMessage.CallResult {
+    let scope = CallbackScope.current
+    guard !scope.contains(CallbackScope(core: self, run: run)) else {
+      throw .usage("a callback can't call the plugin that called it: that call waits for the callback")
+    }
     let ticket = CallTicket()
     if let lane, let signature {
       if Task.isCancelled { throw .cancelled }
-      switch lane.attempt(call, signature, ticket.id) {
+      switch callbacks.isEmpty ? lane.attempt(call, signature, ticket.id) : lane.queue() {
       case .finished(let result): return try result.get()
       case .begun: return try await meet(run, ticket, lane).get()
       case .queued: break
@@ -173,6 +178,9 @@ final class HostCore: @unchecked Sendable {
           if signature != nil { lane?.arrived() }
           guard let found = runs[run] else {
             return continuation.resume(returning: .failure(.failed("the run has ended")))
+          }
+          if !callbacks.isEmpty {
+            found.callbacks.add(callbacks, scope.union([CallbackScope(core: self, run: run)]), for: ticket.id)
           }
           found.call(call, signature, ticket) { continuation.resume(returning: $0) }
         }

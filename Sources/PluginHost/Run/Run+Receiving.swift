@@ -183,7 +183,9 @@ extension Run {
       let isUnchanged = (try? Files.identity(of: library.path)) == library.identity
       answered(.loaded(image, isUnchanged: isUnchanged, path: library.path, id: id))
     case .loadFailed(let text): answered(.loadFailed(text, id: id))
-    case .returned(let result): answered(.returned(result, id: id))
+    case .returned(let result):
+      guard !callbacks.isAsking else { throw .unexpected("an answer to a call whose callback is under way") }
+      answered(.returned(result, id: id))
     case .entryPointMissing: answered(.missing(isData: false, id: id))
     case .symbolIsData: answered(.missing(isData: true, id: id))
     }

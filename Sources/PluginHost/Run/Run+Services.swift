@@ -23,6 +23,18 @@ extension Run {
     case .beginActivity: handle(.activityBegan)
     case .endActivity: handle(.activityEnded)
     case .observe(let isObserving): relay?.observe(isObserving)
+    case .callback(let number, let arguments): try answer(number, arguments, id)
+    }
+  }
+
+  /// The plugin calls a function of whoever made the call that is under way.
+  private func answer(_ number: UInt8, _ arguments: [CallValue], _ id: UInt64) throws(ProtocolViolation) {
+    guard case .calling(let call) = machine.phase else {
+      throw .unexpected("callback \(number), which no call that is under way was given")
+    }
+    try callbacks.ask(number, arguments, of: call.ticket) { [weak self] bits in
+      guard let self, !isEnding else { return }
+      reply(id, .callback(bits))
     }
   }
 

@@ -53,6 +53,7 @@ final class Run {
   /// Where the host's client answers what the extension asks; nil: this run does.
   var relay: ServiceRelay?
   var scheduled = ScheduledDownloads()
+  let callbacks: CallbackDesk
   var log: LogRecorder
   private var statuses: [RunReport.Status] = []
 
@@ -73,6 +74,7 @@ final class Run {
     supervisor = SystemCallSupervisor(plan, meter, loop)
     watchdog = Watchdog(limits: limits, cores: Self.cores, hasMemoryCgroup: cgroup != nil, now: requested)
     log = LogRecorder(limit: limits.logBytes)
+    callbacks = CallbackDesk(loop)
     supervisor.run = self
   }
 
@@ -93,7 +95,10 @@ final class Run {
   func call(
     _ call: HostMessage.Call, _ signature: CallSignature?, _ ticket: CallTicket, _ completion: @escaping CallCompletion
   ) {
-    if ticket.isCancelled { return completion(.failure(.cancelled)) }
+    if ticket.isCancelled {
+      callbacks.remove(ticket.id)
+      return completion(.failure(.cancelled))
+    }
     callers.calls[ticket.id] = completion
     handle(.asked(PluginCall(call: call, signature: signature, ticket: ticket.id)))
   }
@@ -168,6 +173,7 @@ final class Run {
     case .drainService: receiveService()
     case .complete(let call, let result): complete(call, result)
     case .refuse(let ticket, let error):
+      callbacks.remove(ticket)
       if let completion = callers.calls.removeValue(forKey: ticket) {
         completion(.failure(error))
       } else {
@@ -253,7 +259,8 @@ final class Run {
       statuses.append(.init(entryPoint: name, status: status))
     }
     lane.end(at: BootClock.now)
-    callers.calls.removeValue(forKey: call.ticket)?(result)
+    let error = callbacks.remove(call.ticket)
+    callers.calls.removeValue(forKey: call.ticket)?(error.map { .failure(.callback($0)) } ?? result)
   }
 
   private func rest(isBusy: Bool) {
@@ -320,6 +327,7 @@ final class Run {
   }
 
   private func unwatch() {
+    callbacks.cancel()
     relay?.end()
     channels.stopWatching()
     meter.pageReader?.cancel()

@@ -47,7 +47,7 @@ package struct CallFuzzer: Sendable {
   /// Of a kind that fits a register. `length`: what to say where it may be a length.
   private static func word(_ kind: CallSignature.Kind, _ length: Int?, _ random: inout SeededGenerator) -> String {
     switch kind {
-    case .handle: return "null"
+    case .handle, .callback: return "null"
     case .pointer:
       // Mostly none: an address of nothing tells little.
       return Int.random(in: 0..<8, using: &random) == 0 ? "\(UInt64.random(in: 1...1 << 47, using: &random))" : "null"
