@@ -29,16 +29,17 @@ struct CrashPlaces: Encodable {
         function: frame.symbol.isEmpty ? nil : frame.symbol, library: frame.library,
         symbolOffset: frame.symbolOffset, address: frame.address)
     }
-    addSource(report)
+    await addSource(report, host)
     await demangle(host)
   }
 
   /// Of the library that was loaded; its dependencies seldom have debug information.
-  private mutating func addSource(_ report: RunReport) {
+  private mutating func addSource(_ report: RunReport, _ host: PluginHost) async {
     guard let path = report.plugin?.path, let name = path.split(separator: "/").last.map(String.init) else { return }
     let indices = places.indices.filter { places[$0].library == name }
     guard !indices.isEmpty, let bytes = try? Files.content(of: path, limit: LibraryExploration.longest) else { return }
-    let found = SourcePlaces(bytes, of: indices.map { places[$0].address }).places
+    let source = await DebugFinder { host }.source(of: bytes, path: path)
+    let found = SourcePlaces(source, of: indices.map { places[$0].address }).places
     for (index, place) in zip(indices, found) {
       if let function = place.function { places[index].function = Printable.text(function, limit: 512) }
       (places[index].file, places[index].line) = (place.file.map { Printable.text($0, limit: 120) }, place.line)

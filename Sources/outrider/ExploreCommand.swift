@@ -17,7 +17,7 @@ struct ExploreCommand: AsyncParsableCommand {
       """,
     discussion: """
       The file is read and not loaded: what it needs, how it is loaded, which functions it exports. Where it has debug \
-      information (DWARF; compile with -g), each function is shown as in C, and with the signature that 'outrider call' \
+      information (DWARF; compile with -g), or it lies in a file of its own (/usr/lib/debug, .gnu_debuglink), each function is shown as in C, and with the signature that 'outrider call' \
       takes. Nothing in it is believed: a signature is a proposal.
 
       --header says so for a library without debug information: libclang reads it, in a plugin of its own inside the \
@@ -73,13 +73,18 @@ struct ExploreCommand: AsyncParsableCommand {
           "\(Printable.text(image.library.path)): \(image.formatError ?? "isn't a library")")
       }
       let bytes = try InputFile.content(of: image.library.path, limit: LibraryExploration.longest)
-      var declared: HeaderDescription?
-      if !header.isEmpty {
+      // Started where something has to be done inside the walls.
+      var started: PluginHost?
+      defer { started?.stop() }
+      func host() throws -> PluginHost {
+        if let started { return started }
         let host = try sandbox.makeHost()
-        defer { host.stop() }
-        declared = try await headers.read(header, host)
+        started = host
+        return host
       }
-      let exploration = LibraryExploration(bytes, header: declared)
+      let declared = header.isEmpty ? nil : try await headers.read(header, try host())
+      let debug = await DebugFinder(host: host).source(of: bytes, path: image.library.path)
+      let exploration = LibraryExploration(bytes, debug: debug, header: declared)
       if let function, !exploration.functions.contains(where: { $0.name == function }) {
         throw Failure(64, "\(Printable.text(library)) exports no function '\(Printable.text(function, limit: 60))'")
       }
@@ -101,6 +106,8 @@ struct ExploreCommand: AsyncParsableCommand {
     var sha256: String
     var needed: [String]
     var runpath: [String]
+    /// The file that debug information was read from, where it isn't the library's.
+    var debugFile: String?
     var facts: LibraryFacts
     var functions: [LibraryExploration.Function]
   }
@@ -111,7 +118,7 @@ struct ExploreCommand: AsyncParsableCommand {
       return try Output.json(
         Report(
           file: image.library.path, sha256: image.digest, needed: elf.needed, runpath: elf.runpath,
-          facts: exploration.facts, functions: functions))
+          debugFile: exploration.debugFile, facts: exploration.facts, functions: functions))
     }
     if function == nil { rows(exploration, image, elf) }
     let known = functions.filter { $0.prototype != nil || $0.header != nil }
@@ -146,6 +153,7 @@ struct ExploreCommand: AsyncParsableCommand {
     rows.append(("on loading", "\(facts.constructors) functions run"))
     let more = facts.isCut ? " and more" : ""
     rows.append(("exports", "\(facts.functions.count) functions\(more), \(facts.variables) variables"))
+    if let file = exploration.debugFile { rows.append(("debug file", file)) }
     for (name, value) in rows {
       Output.line(name.padding(toLength: 13, withPad: " ", startingAt: 0) + Printable.text(value, limit: 300))
     }

@@ -73,7 +73,8 @@ import Testing
     arguments: [
       ("-z execstack", "an executable stack"), ("-z noexecstack", "no executable stack"),
       ("-z now -z relro", "read-only once"),
-      ("-gz -g", "compressed"), ("-s", "without debug information"), ("-Wl,-z,norelro", "writable"),
+      ("-gz=zlib-gnu -g", "before 2015"), ("-gz=none -g", "no writable code"), ("-s", "without debug information"),
+      ("-Wl,-z,norelro", "writable"),
     ])
   func loading(options: String, words: String) throws {
     let folder = try Self.folder(options.hasPrefix("-z") ? "-Wl,\(options.replacing(" ", with: ","))" : options)

@@ -10,6 +10,9 @@ struct DebugInformation {
   private static let maxParameters = 64
   private static let maxTypeDepth = 16
 
+  /// Stands for a type in another unit, which isn't looked up.
+  private static let elsewhere = -1
+
   private let file: LibraryBytes
   private let sections: [String: Range<Int>]
   private let wanted: Set<String>
@@ -44,8 +47,8 @@ struct DebugInformation {
   }
 
   /// `wanted`: the functions that are looked for.
-  init(_ file: LibraryBytes, _ facts: LibraryFacts) {
-    (self.file, sections, wanted) = (file, facts.sections, Set(facts.functions))
+  init(_ source: DebugSource, wanted: [String]) {
+    (file, sections, self.wanted) = (source.file, source.sections, Set(wanted))
     guard let information = sections[".debug_info"], sections[".debug_abbrev"] != nil else { return }
     var at = information.lowerBound
     while entriesLeft > 0, let unit = nextUnit(&at, information.upperBound) {
@@ -170,6 +173,8 @@ struct DebugInformation {
       switch (name, value) {
       case (0x03, .text(let place)) where Self.named.contains(entry.tag): entry.name = place.flatMap(file.text)
       case (0x49, .reference(let place)): entry.type = place
+      // There is one, and nothing else than void has none.
+      case (0x49, _): entry.type = Self.elsewhere
       case (0x0b, .number(let size)): entry.size = size
       case (0x3e, .number(let encoding)): entry.encoding = encoding
       case (0x3f, .number(let flag)): entry.isExternal = flag != 0
@@ -241,6 +246,8 @@ struct DebugInformation {
     case 0x14: return reference(fixed(8))
     case 0x15: return reference(number(&at, unit.end))
     // Places in the whole section, which lie in other units mostly.
+    // So do those in a file that several share (DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt).
+    case 0x1f20, 0x1f21: return skip(4)
     case 0x10: return skip(unit.version == 2 ? UInt64(unit.addressSize) : 4)
     case 0x19: return .number(1)
     case 0x21: return .number(UInt64(bitPattern: constant))

@@ -27,6 +27,8 @@ package struct LibraryExploration: Sendable, Encodable {
   }
 
   package var facts: LibraryFacts
+  /// The file that debug information was read from, where it isn't the library's.
+  package var debugFile: String?
   package var functions: [Function]
 
   /// A larger file isn't looked at.
@@ -34,11 +36,14 @@ package struct LibraryExploration: Sendable, Encodable {
 
   /// - Parameters:
   ///   - bytes: The library's file.
+  ///   - debug: Where its debug information is; its own file where nobody has looked.
   ///   - header: What its headers declare.
-  package init(_ bytes: [UInt8], header: HeaderDescription? = nil) {
-    let file = LibraryBytes(bytes: bytes)
-    facts = LibraryFacts(file)
-    let debug = DebugInformation(file, facts)
+  package init(_ bytes: [UInt8], debug: DebugSource? = nil, header: HeaderDescription? = nil) {
+    facts = LibraryFacts(LibraryBytes(bytes: bytes))
+    let source = debug ?? DebugSource(bytes)
+    facts.debugProblem = source.problem
+    debugFile = source.path
+    let debug = DebugInformation(source, wanted: facts.functions)
     functions = facts.functions.map { name in
       var function = Function(name: name)
       let found = debug.functions[name]

@@ -21,8 +21,23 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
   package var constructors = 0
   /// Where sections are, by their names.
   var sections: [String: Range<Int>] = [:]
+  /// Sections of debug information that have to be expanded first.
+  var compressed: [CompressedSection] = []
+  /// What the linker called this build (`--build-id`); empty: nothing.
+  var buildIdentifier: [UInt8] = []
+  /// The file that debug information was moved to, by its name alone, and its CRC-32 (.gnu_debuglink).
+  var debugLink: DebugLink?
   /// Debug information that is there and can't be read, and why.
   package var debugProblem: String?
+
+  struct DebugLink: Sendable, Equatable {
+    var name: String
+    var checksum: UInt32
+  }
+
+  var hasDebugInformation: Bool {
+    sections[".debug_info"] != nil || compressed.contains { $0.name == ".debug_info" }
+  }
 
   private static let maxSections = 4096
   private static let maxSegments = 1024
@@ -103,17 +118,46 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
       guard let range = section.range, let name = file.text(texts.lowerBound + Int(section.name)) else { continue }
       if name.hasPrefix(".debug_") || name.hasPrefix(".zdebug_") {
         // SHF_COMPRESSED
-        guard section.flags & 0x800 == 0, !name.hasPrefix(".z") else {
-          debugProblem = "its debug information is compressed; objcopy --decompress-debug-sections makes it readable"
+        if section.flags & 0x800 != 0 {
+          if let found = CompressedSection(name, range, file) {
+            compressed.append(found)
+          } else {
+            debugProblem = "its debug information is compressed in a way that isn't known, or has too many bytes"
+          }
+          continue
+        }
+        guard !name.hasPrefix(".z") else {
+          debugProblem =
+            "its debug information is compressed as it was before 2015; objcopy --decompress-debug-sections reads it"
           continue
         }
         sections[name] = range
       }
+      if name == ".note.gnu.build-id" { readBuildIdentifier(file, range) }
+      if name == ".gnu_debuglink" { readDebugLink(file, range) }
       if name == ".symtab" || name == ".strtab" { sections[name] = range }
       if section.type == 11, found.indices.contains(Int(section.link)), let strings = found[Int(section.link)].range {
         readSymbols(file, range, strings)
       }
     }
+  }
+
+  private static let longestIdentifier = 64
+
+  private mutating func readBuildIdentifier(_ file: LibraryBytes, _ range: Range<Int>) {
+    // The note of GNU with the type 3: lengths of name and content, type, name, content.
+    guard let length = file.integer(range.lowerBound + 4, 4), file.integer(range.lowerBound, 4) == 4,
+      file.integer(range.lowerBound + 8, 4) == 3, file.integer(range.lowerBound + 12, 4) == 0x55_4e47,
+      length <= UInt64(min(Self.longestIdentifier, range.count - 16))
+    else { return }
+    buildIdentifier = Array(file.bytes[range.lowerBound + 16..<range.lowerBound + 16 + Int(length)])
+  }
+
+  private mutating func readDebugLink(_ file: LibraryBytes, _ range: Range<Int>) {
+    guard range.count > 4, let name = file.text(range.lowerBound),
+      let checksum = file.integer(range.upperBound - 4, 4)
+    else { return }
+    debugLink = DebugLink(name: name, checksum: UInt32(checksum))
   }
 
   private mutating func readSymbols(_ file: LibraryBytes, _ range: Range<Int>, _ strings: Range<Int>) {

@@ -28,9 +28,13 @@ package struct SourcePlaces: Sendable {
   /// - Parameters:
   ///   - bytes: The library's file.
   ///   - addresses: As the file has them; of a call the last byte of its instruction.
-  package init(_ bytes: [UInt8], of addresses: [UInt64]) {
-    file = LibraryBytes(bytes: bytes)
-    sections = LibraryFacts(file).sections
+  package init(_ bytes: [UInt8], of addresses: [UInt64]) { self.init(DebugSource(bytes), of: addresses) }
+
+  /// - Parameters:
+  ///   - source: Where the library's debug information is.
+  ///   - addresses: As the library's file has them; of a call the last byte of its instruction.
+  package init(_ source: DebugSource, of addresses: [UInt64]) {
+    (file, sections) = (source.file, source.sections)
     self.addresses = addresses
     places = Array(repeating: Place(), count: addresses.count)
     findFunctions()
