@@ -32,6 +32,7 @@ struct header {
 };
 
 enum { WALLS_CLOSED = 64, LOADED, LOAD_FAILED, RETURNED, ENTRY_POINT_MISSING, CALL_REFUSED, CRASHED };
+enum { THREAD_FRAME = 81, THREAD_TOLD };
 enum { LOG = 128, SCHEDULE, CANCEL, CURRENT_DOWNLOADS, ACQUIRE, RELEASE, BEGIN_ACTIVITY, END_ACTIVITY };
 
 /* Sends a frame whose header may claim something else than what follows. */
@@ -578,4 +579,62 @@ EXPORT int32_t h85_channel_elsewhere(void) {
 EXPORT int32_t h85_reconnect_channel(void) {
   struct sockaddr_un address = {AF_UNIX, "\0outrider-h85"};
   return outcome(connect(channel(REQUESTS), (struct sockaddr *)&address, sizeof address));
+}
+
+/* One function of a thread's stack, named so that a terminal would obey it. */
+static void say_frame(uint32_t thread, uint32_t index) {
+  char body[256] = "";
+  memcpy(body, &thread, 4);
+  memcpy(body + 4, &index, 4);
+  char *end = put_text(put_text(body + 8, "/lib/\033[2Jc.so", 14), "\033]0;innocent\a", 13) + 16;
+  send_frame(CALLS, THREAD_FRAME, 0, (uint32_t)(end - body), body, (size_t)(end - body));
+}
+
+static void say_told(uint32_t thread) {
+  char body[64];
+  memcpy(body, &thread, 4);
+  char *end = put_text(body + 4, "\033[31mworker", 11);
+  send_frame(CALLS, THREAD_TOLD, 0, (uint32_t)(end - body), body, (size_t)(end - body));
+}
+
+static void spin(void) {
+  for (volatile unsigned long turns = 0;; turns++) {
+  }
+}
+
+/* H141: its time is over, and it is asked where its threads are: it takes memory instead. */
+static void greedy(int number) {
+  (void)number;
+  for (;;) {
+    volatile char *more = malloc(1 << 20);
+    if (!more) continue;
+    for (size_t at = 0; at < 1 << 20; at += 4096) more[at] = 1;
+  }
+}
+
+EXPORT void h141_greedy(void) {
+  signal(SIGURG, greedy);
+  spin();
+}
+
+/* H141: tells of ten thousand threads that it hasn't got. */
+static void liar(int number) {
+  (void)number;
+  for (uint32_t thread = 0; thread < 10000; thread++) {
+    for (uint32_t frame = 0; frame < 40; frame++) say_frame(thread, frame);
+    if (thread % 3) say_told(thread);
+  }
+  spin();
+}
+
+EXPORT void h141_liar(void) {
+  signal(SIGURG, liar);
+  spin();
+}
+
+/* H141: has told before anybody asks. */
+EXPORT int32_t h141_early(void) {
+  say_frame(1, 0);
+  say_told(1);
+  return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <ucontext.h>
@@ -20,7 +21,7 @@
 enum { ABORTED = 134, LONGEST_NAME = 255, MOST_FRAMES = 32 };
 
 static int crash_channel = -1;
-static unsigned char crash_kind, frame_kind;
+static struct ol_stack_messages kinds;
 static char alternate_stack[64 * 1024] __attribute__((aligned(16)));
 
 struct writer {
@@ -67,7 +68,7 @@ static void tell(int number, const siginfo_t *info, uint64_t instruction, uint64
   put_text(&body, place->library);
   put_text(&body, place->symbol);
   put(&body, place->library ? instruction - place->base : 0, 8);
-  send_frame(crash_kind, &body);
+  send_frame(kinds.site, &body);
 }
 
 #if __GLIBC_PREREQ(2, 35)
@@ -120,6 +121,8 @@ static void find_symbol(const struct link_map *map, uint64_t instruction, struct
 struct walk {
   uint64_t instruction;
   uint32_t count;
+  /* The thread, where it isn't the one that crashed. */
+  pid_t thread;
   /* Whether the frames of this handler are behind it. */
   int has_begun;
 };
@@ -135,12 +138,13 @@ static int tell_frame(struct walk *walk, uint64_t instruction, int is_call) {
   const char *name = found.dlfo_link_map->l_name;
   if (!name || !*name) return 0;
   find_symbol(found.dlfo_link_map, inside, &place);
+  if (walk->thread) put(&body, (uint64_t)walk->thread, 4);
   put(&body, walk->count++, 4);
   put_text(&body, name);
   put_text(&body, place.symbol);
   put(&body, place.symbol ? inside - place.base : 0, 8);
   put(&body, inside - found.dlfo_link_map->l_addr, 8);
-  send_frame(frame_kind, &body);
+  send_frame(walk->thread ? kinds.thread_frame : kinds.frame, &body);
   return 1;
 }
 
@@ -154,10 +158,11 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *raw) {
   return _URC_NO_REASON;
 }
 
-/* Who called what crashed. Everything that is read here may be overwritten: a fault of its own ends the process, and what was
-   told before is enough. Where code was jumped to that isn't there, the top of the stack has the caller's address. */
-static void tell_callers(uint64_t instruction, uint64_t stack) {
-  struct walk walk = {.instruction = instruction};
+/* Who called what crashed, or what a thread was doing. Everything that is read here may be overwritten: a fault of its own ends
+   the process, and what was told before is enough. Where code was jumped to that isn't there, the top of the stack has the
+   caller's address. */
+static void tell_callers(uint64_t instruction, uint64_t stack, pid_t thread) {
+  struct walk walk = {.instruction = instruction, .thread = thread};
   struct dl_find_object found;
   if (_dl_find_object((void *)(uintptr_t)instruction, &found) == 0) {
     _Unwind_Backtrace(visit, &walk);
@@ -194,6 +199,17 @@ static void locate(int number, const siginfo_t *info, uint64_t instruction, uint
   tell(number, info, instruction, stack, &place);
 }
 
+static void read_registers(void *raw, uint64_t *instruction, uint64_t *stack) {
+  *instruction = *stack = 0;
+#if defined(__x86_64__)
+  const ucontext_t *context = raw;
+  *instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+  *stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+#else
+  (void)raw;
+#endif
+}
+
 /* The thread that crashed first; what others do meanwhile must not end the process before that is told. */
 static _Atomic pid_t first_crash;
 
@@ -201,19 +217,13 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   int saved = errno;
   /* A fault, and no signal that somebody sent. */
   if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) ol_leave_faulting_read();
-  uint64_t instruction = 0, stack = 0;
-#if defined(__x86_64__)
-  const ucontext_t *context = raw;
-  instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-  stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-#else
-  (void)raw;
-#endif
+  uint64_t instruction, stack;
+  read_registers(raw, &instruction, &stack);
   pid_t none = 0, self = gettid();
   if (atomic_compare_exchange_strong(&first_crash, &none, self)) {
     locate(number, info, instruction, stack);
 #if __GLIBC_PREREQ(2, 35)
-    tell_callers(instruction, stack);
+    tell_callers(instruction, stack, 0);
 #endif
   } else if (none != self) {
     /* The process should be gone before it is over. The first one may wait for a lock that is held here. */
@@ -227,11 +237,33 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   if (info->si_code <= 0) _exit(128 + number);
 }
 
-int ol_install_crash_handlers(int channel, unsigned char site, unsigned char frame) {
+/* The host asks where this thread is, because the plugin's time is over: it tells, and goes no further. A plugin that signals
+   itself isn't the host. */
+static void on_question(int number, siginfo_t *info, void *raw) {
+  (void)number;
+  if (info->si_code != SI_TKILL || info->si_pid == getpid()) return;
+  uint64_t instruction, stack;
+  read_registers(raw, &instruction, &stack);
+  pid_t self = gettid();
+#if __GLIBC_PREREQ(2, 35)
+  tell_callers(instruction, stack, self);
+#endif
+  char name[16] = "";
+  prctl(PR_GET_NAME, name);
+  struct writer body = {.count = 0};
+  put(&body, (uint64_t)self, 4);
+  put_text(&body, name);
+  send_frame(kinds.thread_told, &body);
+  for (;;) {
+    struct timespec forever = {.tv_sec = 3600};
+    nanosleep(&forever, NULL);
+  }
+}
+
+int ol_install_stack_handlers(int channel, struct ol_stack_messages messages) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   crash_channel = channel;
-  crash_kind = site;
-  frame_kind = frame;
+  kinds = messages;
   stack_t stack = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
   if (sigaltstack(&stack, NULL) < 0) return errno;
   struct sigaction action;
@@ -240,5 +272,7 @@ int ol_install_crash_handlers(int channel, unsigned char site, unsigned char fra
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (size_t index = 0; index < sizeof signals / sizeof *signals; index++)
     if (sigaction(signals[index], &action, NULL) < 0) return errno;
-  return 0;
+  action.sa_sigaction = on_question;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  return sigaction(OL_WHERE_SIGNAL, &action, NULL) < 0 ? errno : 0;
 }

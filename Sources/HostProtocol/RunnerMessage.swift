@@ -16,6 +16,10 @@ package enum RunnerMessage: Sendable, Equatable {
   case crashed(CrashSite)
   /// Who called what crashed: one for each frame of the stack, the innermost first, after `crashed`.
   case stackFrame(StackFrame)
+  /// A frame of the stack of a thread, by its number, that the host asked where it is: one for each, the innermost first.
+  case threadFrame(thread: UInt32, StackFrame)
+  /// The thread has told all of its frames, and goes no further.
+  case threadTold(thread: UInt32, name: String)
   /// The plugin gave an address that can't be read (id 0), and the runner ends for it.
   case wildPointer(WildPointer)
   /// The answer to the question of this id lies in the memory that host and runner share: the host wasn't looking there.
@@ -100,6 +104,22 @@ package enum RunnerMessage: Sendable, Equatable {
       self.symbolOffset = symbolOffset
       self.address = address
     }
+
+    fileprivate init(from reader: inout ByteReader) throws(ProtocolViolation) {
+      index = try reader.integer()
+      library = try reader.string()
+      symbol = try reader.string()
+      symbolOffset = try reader.integer()
+      address = try reader.integer()
+    }
+
+    fileprivate func write(to writer: inout ByteWriter) {
+      writer.integer(index)
+      writer.string(library)
+      writer.string(symbol)
+      writer.integer(symbolOffset)
+      writer.integer(address)
+    }
   }
 
   package struct CrashSite: Sendable, Equatable {
@@ -168,11 +188,15 @@ package enum RunnerMessage: Sendable, Equatable {
       writer.integer(site.offset)
     case .stackFrame(let frame):
       kind = Self.stackFrameKind
-      writer.integer(frame.index)
-      writer.string(frame.library)
-      writer.string(frame.symbol)
-      writer.integer(frame.symbolOffset)
-      writer.integer(frame.address)
+      frame.write(to: &writer)
+    case .threadFrame(let thread, let frame):
+      kind = Self.threadFrameKind
+      writer.integer(thread)
+      frame.write(to: &writer)
+    case .threadTold(let thread, let name):
+      kind = Self.threadToldKind
+      writer.integer(thread)
+      writer.string(name)
     case .wildPointer(let pointer):
       kind = 72
       writer.integer(pointer.source.rawValue)
@@ -186,6 +210,8 @@ package enum RunnerMessage: Sendable, Equatable {
   /// Of the messages that the signal handler writes by itself.
   package static let crashedKind: UInt8 = 70
   package static let stackFrameKind: UInt8 = 80
+  package static let threadFrameKind: UInt8 = 81
+  package static let threadToldKind: UInt8 = 82
 
   /// `area`: where a function's answer may have placed long data.
   package init(_ frame: Frame, area: UnsafeRawBufferPointer? = nil) throws(ProtocolViolation) {
@@ -222,10 +248,11 @@ package enum RunnerMessage: Sendable, Equatable {
           stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
           offset: try reader.integer()))
     case Self.stackFrameKind:
-      self = .stackFrame(
-        StackFrame(
-          index: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
-          symbolOffset: try reader.integer(), address: try reader.integer()))
+      self = .stackFrame(try StackFrame(from: &reader))
+    case Self.threadFrameKind:
+      self = .threadFrame(thread: try reader.integer(), try StackFrame(from: &reader))
+    case Self.threadToldKind:
+      self = .threadTold(thread: try reader.integer(), name: try reader.string())
     case 71: self = .settled
     case 72:
       guard let source = WildPointer.Source(rawValue: try reader.integer()) else { throw .unexpected("wildPointer") }

@@ -36,25 +36,50 @@ final class ForkServerClient: @unchecked Sendable {
   private var attached: (loop: EventLoop, handlers: Handlers)?
   private var wedged: TimerKey?
 
-  /// Starts `runner` and waits until it has loaded everything: some 25 ms, at most `patience`.
-  /// `without`: namespaces to stay out of. `isWanted`: asked meanwhile; what nobody wants any more is given up.
-  init(
-    runner: String, preload: String?, isBare: Bool = false, without: Set<Wall> = [], patience: Duration,
-    isWanted: () -> Bool = { true }
-  ) throws(HostError) {
+  /// What is started.
+  struct Program {
+    var runner: String
+    /// Loaded before the first fork; nil: nothing is.
+    var preload: String?
+    /// Enters no namespace.
+    var isBare = false
+    /// The runtime of a sanitizer, which has to be the first library of its process.
+    var sanitizer: String?
+    /// Namespaces to stay out of.
+    var without: Set<Wall> = []
+
+    var arguments: [String] {
+      [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"]) + (isBare ? ["--bare"] : [])
+        + Machine.namespaces.filter { without.contains($0.wall) }.map { "--without-\($0.name)" }
+    }
+
+    var environment: [String] {
+      // Where a runner has its bundle; nothing lies at that name, the Info.plist beside it says what the executable is.
+      let executable = "CFProcessPath=\(RunnerView.bundle)/executable"
+      // Foundation reads it once, when it is loaded: preferences lie in it.
+      let home = "HOME=\(RunnerView.container)"
+      // A zone, too: without it the runner's C library and its Foundation would have two.
+      return ["LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no", executable, home] + SpawnPlan.Surroundings.zone
+        + (sanitizer.map { Sanitizer.environment(loading: $0) } ?? [])
+    }
+  }
+
+  /// Starts `program` and waits until it has loaded everything: some 25 ms, at most `patience`. `isWanted`: asked meanwhile; what
+  /// nobody wants any more is given up.
+  init(_ program: Program, patience: Duration, isWanted: () -> Bool = { true }) throws(HostError) {
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
       socket = OwnedDescriptor(taking: mine)
       // Held here it would outlive the server, and nobody would notice its end.
       defer { close(theirs) }
-      process = try Self.spawn(runner, preload: preload, isBare: isBare, without: without, channel: theirs)
+      process = try Self.spawn(program, channel: theirs)
     } catch {
       throw .failed("the fork server doesn't start: \(error.description)")
     }
     do {
       (hello, uid, gid) = try Self.greet(socket.number, pid: process, patience: patience, isWanted)
     } catch {
-      throw .failed(Self.farewell(process, runner, error))
+      throw .failed(Self.farewell(process, program.runner, error))
     }
   }
 
@@ -85,28 +110,17 @@ final class ForkServerClient: @unchecked Sendable {
     }
   }
 
-  private static func spawn(
-    _ runner: String, preload: String?, isBare: Bool, without: Set<Wall>, channel: Int32
-  ) throws(SystemCallError) -> pid_t {
-    let arguments =
-      [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"]) + (isBare ? ["--bare"] : [])
-      + Machine.namespaces.filter { without.contains($0.wall) }.map { "--without-\($0.name)" }
-    var argv = arguments.map { strdup($0) }
+  private static func spawn(_ program: Program, channel: Int32) throws(SystemCallError) -> pid_t {
+    var argv = program.arguments.map { strdup($0) }
     argv.append(nil)
-    // Where a runner has its bundle; nothing lies at that name, the Info.plist beside it says what the executable is.
-    let executable = "CFProcessPath=\(RunnerView.bundle)/executable"
-    // Foundation reads it once, when it is loaded: preferences lie in it.
-    let home = "HOME=\(RunnerView.container)"
-    // A zone, too: without it the runner's C library and its Foundation would have two.
-    let entries = ["LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no", executable, home] + SpawnPlan.Surroundings.zone
-    var environment = entries.map { strdup($0) }
+    var environment = program.environment.map { strdup($0) }
     environment.append(nil)
     defer {
       for pointer in argv { free(pointer) }
       for pointer in environment { free(pointer) }
     }
     var pid: pid_t = 0
-    try check("posix_spawn", runner) { ol_spawn(runner, &argv, &environment, channel, &pid) }
+    try check("posix_spawn", program.runner) { ol_spawn(program.runner, &argv, &environment, channel, &pid) }
     return pid
   }
 

@@ -127,6 +127,28 @@ struct Meters: ~Copyable {
     _ = ol_signal_thread(pid, other, SIGSTOP)
   }
 
+  /// Sends the first of its threads, in the order of their numbers, the signal by which they tell where they are; how many
+  /// have a handler for it and don't block it.
+  func askThreads(limit: Int) -> Int {
+    let threads = threadNames().compactMap { pid_t($0) }.sorted().prefix(limit).filter { thread in
+      guard let text = try? Files.text(of: "/proc/\(pid)/task/\(thread)/status", limit: 4096) else { return false }
+      return Self.takes(OL_WHERE_SIGNAL, status: text)
+    }
+    return threads.count { ol_signal_thread(pid, $0, OL_WHERE_SIGNAL) == 0 }
+  }
+
+  /// Whether a thread with this status file (proc_pid_status(5)) catches a signal and doesn't block it.
+  static func takes(_ signal: Int32, status: String) -> Bool {
+    func mask(_ name: String) -> UInt64? {
+      status.split(separator: "\n").first { $0.hasPrefix(name) }.flatMap {
+        UInt64($0.dropFirst(name.count).filter { !$0.isWhitespace }, radix: 16)
+      }
+    }
+    guard let caught = mask("SigCgt:"), let blocked = mask("SigBlk:") else { return false }
+    let bit: UInt64 = 1 << UInt64(signal - 1)
+    return caught & bit != 0 && blocked & bit == 0
+  }
+
   func duplicateMaps() -> OwnedDescriptor? {
     switch maps {
     case .some(let maps): try? maps.duplicate()

@@ -7,6 +7,9 @@ public struct Outcome: Sendable, Equatable, Codable {
     case returned, loadFailed, crashed, wallTimeExceeded, cpuTimeExceeded, memoryExceeded, policyViolation
     case protocolViolation, runtimeBudgetExhausted, entryPointMissing, wallUnavailable, hostFailed, cancelled
 
+    /// Whether it was the plugin's time that was over.
+    var isTimeLimit: Bool { self == .wallTimeExceeded || self == .cpuTimeExceeded }
+
     /// The exit status of `outrider` for a run that ended so.
     public var exitStatus: Int32 {
       switch self {

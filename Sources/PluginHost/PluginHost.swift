@@ -75,6 +75,13 @@ public final class PluginHost: Sendable {
     /// Whether what an extension in Swift logs shows strings and objects that it didn't mark `.public`, which its log hides
     /// otherwise as on Apple's platforms.
     public var showsPrivate = false
+    /// Without a single wall, with all the rights of this user, for sanitizers and profilers: nothing of the plugin is
+    /// contained. The report's walls say so, and a policy that requires one fails. The watchdog holds all the same; memory is
+    /// sampled.
+    public var withoutSandbox = false
+    /// Called with the runner's process once its walls are closed, and nothing of the plugin is loaded yet. The load then
+    /// waits, without a clock, until a debugger has attached to that process and lets it go on. On the host's thread.
+    public var onReadyForDebugger: (@Sendable (Int32) -> Void)?
     /// Walls to leave open, so that a test can show what each of them alone stops: seccomp, landlock, rlimits, cgroup,
     /// environment, descriptors.
     package var withoutWalls: Set<Wall> = []
@@ -118,7 +125,8 @@ public final class PluginHost: Sendable {
     let (image, spent) = try await core.read(
       library, searching: !options.isExtension, limit: policy.limits.wall)
     return try await core.load(
-      image, policy: policy, options: options, proof: try await core.proof(), reading: spent)
+      image, policy: policy, options: options, isBare: options.withoutSandbox,
+      proof: options.withoutSandbox ? [] : try await core.proof(), reading: spent)
   }
 
   /// Throws `HostError.usage` for a call that no plugin could be asked to make, without loading one.
@@ -158,6 +166,9 @@ public final class PluginHost: Sendable {
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
     try await core.walls(policy, proof: try await core.proof())
   }
+
+  /// What the fork server loads before its first fork: it links Swift's runtime. nil where it wasn't found.
+  package var preloadedLibrary: String? { core.preload }
 
   /// Whether a runner stands ready.
   package func isPrepared() async -> Bool { await core.spareIsReady() }

@@ -30,6 +30,24 @@ public struct RunReport: Sendable {
   /// Where it crashed and who called that, the innermost first, at most 32; empty where it didn't crash, or where its stack
   /// couldn't be read. The plugin's own word: it may be anything.
   public var stack: [StackFrame] = []
+  /// Where its threads were when a limit of time ended it, those of them that were in a library: at most 32, by their numbers.
+  /// Empty for every other end, and of threads that block SIGURG or didn't answer at once. The plugin's own word, too.
+  public var threads: [ThreadStack] = []
+
+  /// Whether there was a sandbox at all: false for a run that was asked to have none.
+  public var isSandboxed: Bool {
+    walls.isEmpty || walls.contains { $0.key != .watchdog && $0.value.state != .absent }
+  }
+
+  /// Where a thread was.
+  public struct ThreadStack: Sendable, Codable, Equatable {
+    /// As gettid(2) has it within the sandbox, where 1 is the first one, in which calls are made.
+    public var number: UInt32
+    /// As the plugin named it (pthread_setname_np(3)); made printable.
+    public var name: String
+    /// The innermost first, at most 32.
+    public var frames: [StackFrame]
+  }
 
   /// One function of a stack.
   public struct StackFrame: Sendable, Codable, Equatable {

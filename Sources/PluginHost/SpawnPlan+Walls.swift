@@ -40,6 +40,16 @@ extension SpawnPlan {
     ) { $1 }
   }
 
+  /// Of a run that was asked to have none.
+  var noWalls: [Wall: WallState] {
+    var states = Dictionary(
+      uniqueKeysWithValues: Wall.allCases.map {
+        ($0, WallState(.absent, "left out: the run was asked to have no sandbox"))
+      })
+    states[.watchdog] = WallState(.full, "wall and CPU time on a thread of its own, and samples of the memory")
+    return states
+  }
+
   /// The walls whose limit the canary exceeded without being stopped, or couldn't try: a policy that requires those fails.
   private func disproved(by proof: [Canary.Finding], _ states: [Wall: WallState]) -> [(Wall, WallState)] {
     // The last of several for one wall counts: what was seen rather than what wasn't.

@@ -45,8 +45,10 @@ struct SpawnPlan {
     var trace: SystemCallTrace?
     /// Whether host and runner share memory for calls (`LoadOptions.sharesMemory`).
     var sharesMemory = true
-    /// Only the baseline of a benchmark: no wall at all.
+    /// No wall at all (`LoadOptions.withoutSandbox`, and the baseline of a benchmark).
     var isBare = false
+    /// Who is told that a debugger may attach, before anything is loaded (`LoadOptions.onReadyForDebugger`).
+    var onReadyForDebugger: (@Sendable (Int32) -> Void)?
   }
 
   struct View {
@@ -86,6 +88,9 @@ struct SpawnPlan {
   /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
   /// the host doesn't see.
   var boundsContainer: Bool { options.isContainerInMemory && machine.hidesFiles && !options.hasMemoryCgroup }
+
+  /// Whether its owner may look into the runner. Root may always.
+  var isReadable: Bool { (policy.observesFiles || options.onReadyForDebugger != nil) && !surroundings.isRoot }
 
   /// Whether the runner's filter hands calls to the host.
   var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }

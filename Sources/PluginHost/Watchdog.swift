@@ -23,6 +23,8 @@ struct Watchdog: Sendable {
   private enum State: Sendable, Equatable {
     /// The runner closes its walls: until the first call, its loading. `looks`: how often it was found there.
     case preparing(looks: Int, last: Duration)
+    /// Its walls are closed, and what is to be loaded waits for somebody.
+    case ready
     case idle(since: Duration)
     case frozen(since: Duration)
     case calling(since: Duration)
@@ -72,11 +74,17 @@ struct Watchdog: Sendable {
   var isAtWork: Bool {
     switch state {
     case .calling, .idle: true
-    case .preparing, .frozen, .over: false
+    case .preparing, .ready, .frozen, .over: false
     }
   }
 
   var isFrozen: Bool { if case .frozen = state { true } else { false } }
+
+  /// The walls are closed, and the load waits for a debugger: no clock runs.
+  mutating func prepared() {
+    guard case .preparing = state else { return }
+    state = .ready
+  }
 
   mutating func callBegan(at now: Duration, cpu: Duration) {
     guard state != .over else { return }
@@ -165,7 +173,7 @@ struct Watchdog: Sendable {
   /// When `tick` has to be asked next; nil: not before the next event.
   func nextTick(after now: Duration) -> Duration? {
     switch state {
-    case .over, .frozen: return nil
+    case .over, .frozen, .ready: return nil
     case .preparing(_, let last): return last + Self.betweenLooks
     case .idle(let since): return since + Self.graceBeforeFreeze
     case .calling:
@@ -208,7 +216,7 @@ struct Watchdog: Sendable {
     case .idle(let since) where now - since >= Self.graceBeforeFreeze:
       state = .frozen(since: now)
       return .freeze
-    case .idle, .frozen, .over: return .none
+    case .idle, .frozen, .ready, .over: return .none
     }
   }
 }

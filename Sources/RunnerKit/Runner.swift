@@ -136,7 +136,11 @@ enum Runner {
     }
     if !keepsOthers { try check("close_range", "") { ol_close_from(end) } }
     try check("sigaction", "") {
-      ol_install_crash_handlers(Self.control, RunnerMessage.crashedKind, RunnerMessage.stackFrameKind)
+      ol_install_stack_handlers(
+        Self.control,
+        ol_stack_messages(
+          site: RunnerMessage.crashedKind, frame: RunnerMessage.stackFrameKind,
+          thread_frame: RunnerMessage.threadFrameKind, thread_told: RunnerMessage.threadToldKind))
     }
     signal(SIGXFSZ, SIG_IGN)
     // A process that is killed has no last moment to write its lines in.

@@ -32,6 +32,7 @@ struct CallCommand: AsyncParsableCommand {
 
   @OptionGroup var sandbox: SandboxOptions
   @OptionGroup var tracing: TraceOptions
+  @OptionGroup var development: DevelopmentOptions
   @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
   @Argument(help: "The function's name.") var symbol: String
   @Argument(help: "RETURN(ARGUMENTS), for example 'i32(i32)'.") var signature: String
@@ -40,13 +41,13 @@ struct CallCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      var policy = try sandbox.makePolicy()
+      var policy = try development.policy(sandbox, library, isTraced: tracing.trace)
       let values = try values(&policy)
       let printer = try tracing.printer(limits: policy.limits)
       let host = try sandbox.makeHost()
       defer { printer?.end() }
       let (report, result) = try await perform(host, policy, values, printer?.trace)
-      let places = await CrashPlaces(report, host)
+      let places = await StackPlaces(report, host)
       host.stop()
       printer?.end()
       Interrupts.yieldToHandler()
@@ -82,6 +83,7 @@ struct CallCommand: AsyncParsableCommand {
     var options = PluginHost.LoadOptions()
     options.trace = trace
     options.container = sandbox.container
+    development.prepare(&options, library)
     let plugin: Plugin
     do {
       plugin = try await host.load(library, policy: policy, options: options)
@@ -146,6 +148,10 @@ extension LimitsText {
         ? "\(Int((seconds * 1000).rounded())) ms"
         : "\(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") s"
     }
-    self.init(wall: text(policy.limits.wall), cpu: text(policy.limits.cpu), memory: "\(policy.limits.memory >> 10) KiB")
+    func limit(_ time: Duration) -> String { time == Limits.longestTime ? "any" : text(time) }
+    let limits = policy.limits
+    self.init(
+      wall: limit(limits.wall), cpu: limit(limits.cpu),
+      memory: limits.memory == Limits.maxBytes ? "any" : "\(limits.memory >> 10) KiB")
   }
 }

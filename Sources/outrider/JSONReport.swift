@@ -18,7 +18,8 @@ struct JSONReport: Encodable {
   var scheduled: [Item]?
   var statuses: [RunReport.Status]?
   var usage: RunReport.Usage
-  var stack: CrashPlaces
+  var stack: [StackPlaces.Place]
+  var threads: [StackPlaces.Thread]
   var denials: [RunReport.Denial]
   var log: [RunReport.LogLine]
   var droppedLogBytes: Int
@@ -46,10 +47,10 @@ struct JSONReport: Encodable {
   }
 
   init(
-    _ report: RunReport, _ places: CrashPlaces, limits: Limits, result: RunnerMessage.CallResult? = nil,
+    _ report: RunReport, _ places: StackPlaces, limits: Limits, result: RunnerMessage.CallResult? = nil,
     verdict: DownloadRules.Verdict? = nil
   ) {
-    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report.outcome, limits))
+    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report, limits))
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
@@ -59,7 +60,8 @@ struct JSONReport: Encodable {
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
     statuses = verdict.map { _ in report.statuses }
     usage = report.usage
-    stack = places
+    stack = places.crash
+    threads = places.threads
     denials = report.denials
     log = report.log
     droppedLogBytes = report.droppedLogBytes

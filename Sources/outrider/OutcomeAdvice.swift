@@ -3,7 +3,12 @@ internal import Sandbox
 
 /// What a person can do about an outcome, where an option of the command is the answer. The host knows of no options.
 enum OutcomeAdvice {
-  static func detail(of outcome: Outcome, _ limits: Limits) -> String {
+  static func detail(of report: RunReport, _ limits: Limits) -> String {
+    let outcome = report.outcome
+    // What AddressSanitizer says of itself, before it ends the process.
+    if outcome.kind == .crashed, report.log.contains(where: { $0.message.contains(" runtime does not come first") }) {
+      return "\(outcome.detail); a sanitizer needs --no-sandbox"
+    }
     guard outcome.kind == .memoryExceeded else { return outcome.detail }
     let more = max(limits.memory, 1 << 20)
     // Twice as much is a value that can be tried.

@@ -119,9 +119,9 @@ enum Output {
 
   /// Outcome, usage against each limit, what was tried and said. Nothing of it is the command's result, so it goes to
   /// standard error.
-  static func report(_ report: RunReport, _ places: CrashPlaces, _ policy: Policy) {
+  static func report(_ report: RunReport, _ places: StackPlaces, _ policy: Policy) {
     let limits = LimitsText(policy)
-    let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report.outcome, policy.limits))
+    let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report, policy.limits))
     note(detail.isEmpty ? kind : "\(kind): \(detail)")
     for line in places.lines { note("  \(line)") }
     let usage = report.usage
@@ -153,6 +153,7 @@ enum Output {
     if report.droppedLogLines > 0 {
       note("… and \(report.droppedLogLines) lines of log beyond the limit, \(report.droppedLogBytes) bytes")
     }
+    guard report.isSandboxed else { return note("no walls: --no-sandbox") }
     let missing = report.walls.filter { $0.value.state != .full }.sorted { $0.key.rawValue < $1.key.rawValue }
     for (wall, state) in missing { note("wall \(wall.rawValue) is \(state.state.rawValue): \(state.detail)") }
   }

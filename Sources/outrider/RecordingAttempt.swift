@@ -58,8 +58,15 @@ struct RecordingAttempt {
     }
   }
 
+  private static func refuse(_ development: DevelopmentOptions) throws {
+    if let option = development.option {
+      throw Failure(64, "\(option): what is recorded is a run as it will be; leave it out")
+    }
+  }
+
   private static func call(_ words: [String]) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(CallCommand.self, words)
+    try refuse(command.development)
     let base = try command.sandbox.makePolicy()
     var checked = base
     _ = try command.values(&checked)
@@ -77,6 +84,7 @@ struct RecordingAttempt {
 
   private static func wake(_ words: [String]) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(RunCommand.self, words)
+    try refuse(command.development)
     let base = try command.sandbox.makePolicy()
     let prepared = try command.prepare(base)
     let host = try command.sandbox.makeHost { prepared.manifest.remove() }

@@ -42,6 +42,7 @@ struct RunCommand: AsyncParsableCommand {
 
   @OptionGroup var sandbox: SandboxOptions
   @OptionGroup var tracing: TraceOptions
+  @OptionGroup var development: DevelopmentOptions
   @Argument(help: "A .so or an .appex folder.") var `extension`: String
   @Option(help: "install, update, periodic or language-change.") var request: RequestName
   @Option(help: "Any file or pipe of at most 64 MiB; its content is the extension's affair.") var manifest: String
@@ -54,13 +55,13 @@ struct RunCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let policy = try sandbox.makePolicy()
+      let policy = try development.policy(sandbox, `extension`, isTraced: tracing.trace)
       let prepared = try prepare(policy)
       let printer = try tracing.printer(limits: policy.limits)
       let host = try sandbox.makeHost { prepared.manifest.remove() }
       defer { printer?.end() }
       let (report, verdict, failure) = try await wake(host, policy, prepared, printer?.trace)
-      let places = await CrashPlaces(report, host)
+      let places = await StackPlaces(report, host)
       host.stop()
       printer?.end()
       prepared.manifest.remove()
@@ -111,6 +112,7 @@ struct RunCommand: AsyncParsableCommand {
     var options = PluginHost.LoadOptions()
     options.trace = trace
     options.container = sandbox.container
+    development.prepare(&options, `extension`)
     options.manifest = prepared.manifest.path
     options.isExtension = true
     options.showsPrivate = showPrivate

@@ -78,6 +78,24 @@ import Testing
     #expect(end.errors.contains("#0 media::Reader::at(int*, double) at a.cpp:1 (a.so+0x"), "\(end)")
   }
 
+  @Test("names of Swift are demangled, in a plugin of their own") func swift() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let source = """
+      struct Reader {
+        let values: [Int]
+        @inline(never) func value(at index: Int) -> Int { values[index] }
+      }
+      @_cdecl("lookup") public func lookup(_ index: Int32) -> Int32 { Int32(Reader(values: [1]).value(at: Int(index))) }
+      """
+    try source.write(toFile: "\(folder)/a.swift", atomically: true, encoding: .utf8)
+    let made = try Workspace.run(
+      ["-c", "cd '\(folder)' && swiftc -g -module-name Sample -emit-library a.swift -o a.so"], program: "/bin/bash")
+    try #require(made.status == 0, "\(made)")
+    let end = try Workspace.run(["call", "\(folder)/a.so", "lookup", "i32(i32)", "5"])
+    #expect(end.errors.contains(" Sample.Reader.value(at: Swift.Int) -> Swift.Int at a.swift:3 (a.so+0x"), "\(end)")
+  }
+
   @Test("a stack that can't be read keeps nothing from being told", arguments: ["lost", "smashed", "deep"])
   func unreadable(function: String) throws {
     let folder = try Self.folder()

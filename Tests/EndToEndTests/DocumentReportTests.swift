@@ -49,7 +49,7 @@ import Testing
     try Documents.block("c", containing: "faulty.c").write(
       toFile: "\(folder)/faulty.c", atomically: false, encoding: .utf8)
     let page = try Documents.blocks("console").filter { $0.document == "docs/debugging.md" }
-    #expect(page.count == 2)
+    #expect(page.count == 3)
     for (_, block) in page {
       let lines = block.split(separator: "\n").map(String.init)
       let script = lines.filter { $0.hasPrefix("$ ") }.map { $0.dropFirst(2) }.joined(separator: "\n")
@@ -63,31 +63,6 @@ import Testing
       let printed = report(end.output.split(separator: "\n").map(String.init))
       #expect(printed == report(lines.filter { !$0.hasPrefix("$ ") }))
     }
-  }
-
-  @Test("the debugger of docs/debugging.md stops in a plugin")
-  func debugger() throws {
-    let folder = try LibraryTests.folder()
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try Documents.block("c", containing: "faulty.c").write(
-      toFile: "\(folder)/faulty.c", atomically: false, encoding: .utf8)
-    // A library's name that no other test's run has.
-    let name = "faulty-\(getpid()).so"
-    let products = (Workspace.outrider as NSString).deletingLastPathComponent
-    let script = try Documents.block("sh", containing: "gdb -iex").replacing("faulty.so", with: name)
-      .replacing("$(dirname \"$(command -v outrider)\")", with: products)
-      .replacing("gdb -iex", with: "gdb -q -batch -iex")
-    let end = try Workspace.run(
-      [
-        "-c",
-        """
-        exec 2>&1; cd '\(folder)'; outrider() { exec '\(Workspace.outrider)' "$@"; }
-        cc -g -O1 -fno-inline -shared -fPIC -o \(name) faulty.c
-        \(script) -ex 'info args' -ex kill; kill %1; wait
-        """,
-      ], program: "/bin/bash")
-    #expect(end.output.contains("Breakpoint 1, checksum"), "\(end.output)")
-    #expect(end.output.contains("\"hello\""), "\(end.output)")
   }
 
   @Test("the policy in docs/policies.md is one")

@@ -113,7 +113,12 @@ extension SeededGenerator {
   }
 
   mutating func runnerMessage() -> RunnerMessage {
-    switch below(11) {
+    switch below(13) {
+    case 11:
+      .threadFrame(
+        thread: integer(),
+        .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))
+    case 12: .threadTold(thread: integer(), name: text())
     case 9:
       .stackFrame(
         .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))

@@ -21,6 +21,8 @@ private struct MadeUpRun {
   var isTurnDue = false
   var cause: Outcome?
   var isStopped = false
+  /// Whether the threads were asked, and the process isn't killed yet.
+  var isAsking = false
   var loads = 0
   var ends = 0
   var complaint: String?
@@ -81,6 +83,11 @@ private struct MadeUpRun {
       isTurnDue = false
       return .turnCame
     }
+    if isAsking {
+      return random.chance(3)
+        ? .threadsOverdue
+        : random.chance(2) ? .threadsAsked(random.below(3)) : .threadTold(UInt32(random.below(3)), name: "")
+    }
     switch machine.phase {
     case .closingWalls(let preparation):
       if !preparation.hasSettled, random.chance(2) { return .settled(id: 0) }
@@ -126,7 +133,7 @@ private struct MadeUpRun {
   private mutating func perform(_ effect: RunEffect) {
     if isStopped {
       switch effect {
-      case .kill, .shutDownControl, .report, .unwatch, .refuse, .end: break
+      case .askThreads, .kill, .shutDownControl, .report, .unwatch, .refuse, .end: break
       default: complain("\(effect.name) after the cause is known")
       }
     }
@@ -162,12 +169,17 @@ private struct MadeUpRun {
       isStopped = true
     case .report(let found, _):
       isStopped = true
+      isAsking = false
       if found != cause { complain("the report has another cause") }
       send(.reported(.empty(found)))
     case .end(let report):
       ends += 1
       if report.outcome != cause { complain("it ends for another cause") }
-    case .openMeters, .drainService, .rest, .countWait, .kill, .shutDownControl, .unwatch: break
+    case .askThreads:
+      if isAsking { complain("threads are asked twice") }
+      isAsking = true
+    case .kill: isAsking = false
+    case .openMeters, .drainService, .rest, .countWait, .shutDownControl, .unwatch: break
     }
   }
 }

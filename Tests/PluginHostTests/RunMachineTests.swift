@@ -61,7 +61,8 @@ import Testing
     "cancelled call": .cancelled(1),
     "cancelled 7": .cancelled(7), "kill": .kill(Outcome(.memoryExceeded, "x")),
     "exhausted": .descriptorsExhausted("x"), "gone": .gone(verdict: Outcome(.crashed, "x")),
-    "reported": .reported(report),
+    "reported": .reported(report), "time": .kill(Outcome(.wallTimeExceeded, "x")), "threadsAsked": .threadsAsked(0),
+    "threadTold": .threadTold(1, name: "x"), "threadsOverdue": .threadsOverdue,
   ]
 
   /// In the order of `phases`. `=`: nothing. `!`: the run ends for a violation of the protocol. Otherwise the effects, and the
@@ -101,6 +102,16 @@ import Testing
     ("exhausted", Array(repeating: "stop kill shutDownControl > hostFailed", count: 5) + ["=", "="]),
     ("gone", Array(repeating: "report > crashed", count: 5) + ["report", "="]),
     ("reported", ["=", "=", "=", "=", "=", "unwatch end > ended", "="]),
+    (
+      "time",
+      [
+        "stop kill > wallTimeExceeded", "stop askThreads > wallTimeExceeded", "stop kill > wallTimeExceeded",
+        "stop askThreads > wallTimeExceeded", "stop askThreads > wallTimeExceeded", "=", "=",
+      ]
+    ),
+    ("threadsAsked", ["=", "=", "=", "=", "=", "=", "="]),
+    ("threadTold", ["!", "!", "!", "!", "!", "=", "="]),
+    ("threadsOverdue", ["=", "=", "=", "=", "=", "=", "="]),
   ]
 
   private static func name(of phase: RunPhase) -> String {
@@ -232,6 +243,7 @@ extension RunEffect {
     case .countWait: "countWait"
     case .scheduleTurn: "scheduleTurn"
     case .stop: "stop"
+    case .askThreads: "askThreads"
     case .kill: "kill"
     case .shutDownControl: "shutDownControl"
     case .report: "report"

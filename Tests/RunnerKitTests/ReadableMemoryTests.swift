@@ -76,7 +76,7 @@ import Testing
   /// As one finds it who has asked before another thread unmapped it. The handlers are the process's.
   @Test("What was unmapped since it was asked about is found by its fault") func copiesAfterAll() async {
     await #expect(processExitsWith: .exitCode(7)) {
-      guard ol_install_crash_handlers(-1, 0, 0) == 0,
+      guard ol_install_stack_handlers(-1, ol_stack_messages()) == 0,
         let base = mmap(nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
         mprotect(base + 4096, 4096, PROT_NONE) == 0
       else { exit(1) }
@@ -95,7 +95,7 @@ import Testing
     }
     // A fault elsewhere is a crash as ever.
     await #expect(processExitsWith: .signal(SIGSEGV)) {
-      guard ol_install_crash_handlers(-1, 0, 0) == 0 else { exit(1) }
+      guard ol_install_stack_handlers(-1, ol_stack_messages()) == 0 else { exit(1) }
       var copy = [UInt8](repeating: 0, count: 8)
       _ = ol_copy_guarded(&copy, UnsafeRawPointer(bitPattern: 0x5000), 8)
       UnsafeMutablePointer<UInt8>(bitPattern: 0x5000)?.pointee = 1

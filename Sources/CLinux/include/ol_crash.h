@@ -1,11 +1,23 @@
-/* Tells the host where a plugin crashed. */
+/* Tells the host where a plugin crashed, and where its threads were when its time was over. */
 #ifndef OL_CRASH_H
 #define OL_CRASH_H
 
-/* Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT and SIGSYS that write where it crashed (a message of
-   kind `site`, see HostProtocol/RunnerMessage) and then up to 32 frames of the stack (`frame`), the innermost first, to
-   `channel`, and let the signal take its course. The stack of the calling thread overflows into a separate one. 0 or an
-   errno value. */
-int ol_install_crash_handlers(int channel, unsigned char site, unsigned char frame);
+/* Asks a thread of the runner where it is. Ignored by whoever hasn't a handler for it, and sent by the kernel to nobody who
+   hasn't asked for it (F_SETOWN). */
+#define OL_WHERE_SIGNAL 23 /* SIGURG */
+
+/* The kinds of the messages (HostProtocol/RunnerMessage). */
+struct ol_stack_messages {
+  /* Where it crashed, and one frame of the stack of that. */
+  unsigned char site, frame;
+  /* One frame of a thread's stack, and that all of that thread's are told. */
+  unsigned char thread_frame, thread_told;
+};
+
+/* Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT and SIGSYS that write where it crashed and then up to
+   32 frames of the stack, the innermost first, to `channel`, and let the signal take its course; and one for OL_WHERE_SIGNAL
+   that writes the stack of the thread that it is sent to by another process, and keeps that thread. The stack of the calling
+   thread overflows into a separate one. 0 or an errno value. */
+int ol_install_stack_handlers(int channel, struct ol_stack_messages messages);
 
 #endif

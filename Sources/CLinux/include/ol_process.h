@@ -65,7 +65,7 @@ int ol_check_readable(const void *_Nullable address, size_t count);
 /* The length of a text without its NUL, `limit` where it has none before. EFAULT where it runs into what can't be read. */
 int ol_check_text(const char *_Nullable text, size_t limit, size_t *_Nonnull length);
 /* A copy of memory that other threads may unmap meanwhile: EFAULT where it can't be read, as far as the handlers of
-   ol_install_crash_handlers are in place; without them such a thread's fault is one. */
+   ol_install_stack_handlers are in place; without them such a thread's fault is one. */
 int ol_copy_readable(void *_Nullable to, const void *_Nullable from, size_t count);
 /* The same without asking first. */
 int ol_copy_guarded(void *_Nullable to, const void *_Nullable from, size_t count);

@@ -160,7 +160,7 @@ struct CallLink: ~Copyable, Sendable {
     switch message {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
       return Answer(message: message, id: answer.id)
-    case .settled, .wallsClosed, .crashed, .stackFrame, .wildPointer, .answered:
+    case .settled, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered:
       throw .unexpected("\(kind) in the memory for calls")
     }
   }

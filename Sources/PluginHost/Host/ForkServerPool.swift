@@ -5,8 +5,7 @@ internal import Logging
 internal import Sandbox
 internal import Synchronization
 
-/// Which fork servers a host has, and what is found out about the machine with them: one for all runs, one without walls for
-/// benchmarks, and one of its own for each run of a cold host.
+/// Which fork servers a host has, and what is found out about the machine with them: one for all runs, some without walls, and one of its own for each run of a cold host.
 ///
 /// @unchecked Sendable: loop thread only, but for `start`, which reads what never changes.
 final class ForkServerPool: @unchecked Sendable {
@@ -22,6 +21,14 @@ final class ForkServerPool: @unchecked Sendable {
     var keepsSpare: Bool { !isCold && preload != nil }
   }
 
+  /// Which server a run wants.
+  enum Kind: Sendable {
+    /// With every wall.
+    case walled
+    /// Without any, and with this sanitizer's runtime, where the plugin needs one.
+    case bare(String?)
+  }
+
   private static let patience = Duration.seconds(20)
   private static let shutDownText = "the host was shut down"
 
@@ -34,7 +41,8 @@ final class ForkServerPool: @unchecked Sendable {
   private let isStopped = Atomic(false)
   /// Serves every run but those of `bare` and `cold`.
   private(set) var main: ForkServerClient?
-  private(set) var bare: ForkServerClient?
+  /// Without walls, by the sanitizer that each has; "" for none.
+  private var bare: [String: ForkServerClient] = [:]
   /// A cold run's fork server serves it alone.
   private var cold: [UInt64: ForkServerClient] = [:]
   let spares: SpareRunner
@@ -58,16 +66,18 @@ final class ForkServerPool: @unchecked Sendable {
 
   // MARK: Starting
 
-  /// The server for a run, started where there is none. `isBare`: without a wall. `got`: called on the loop, at once where
-  /// nothing has to be waited for.
-  func server(isBare: Bool, _ got: @escaping @Sendable (Result<ForkServerClient, HostError>) -> Void) {
-    if isBare, let bare { return got(.success(bare)) }
-    if !isBare, !settings.isCold { return got(Result { () throws(HostError) in try mainServer() }) }
+  /// The server for a run, started where there is none. `got`: called on the loop, at once where nothing has to be waited for.
+  func server(_ kind: Kind, _ got: @escaping @Sendable (Result<ForkServerClient, HostError>) -> Void) {
+    switch kind {
+    case .bare(let sanitizer): if let bare = bare[sanitizer ?? ""], bare.isAlive { return got(.success(bare)) }
+    case .walled where !settings.isCold: return got(Result { () throws(HostError) in try mainServer() })
+    case .walled: break
+    }
     // Others have deadlines meanwhile.
     workers.submit { [self] in
-      let started = Result { () throws(HostError) in try start(isBare: isBare) }
+      let started = Result { () throws(HostError) in try start(kind) }
       loop.submit { [self] in
-        got(Result { () throws(HostError) in try adopt(started.get(), isBare: isBare) })
+        got(Result { () throws(HostError) in try adopt(started.get(), kind) })
       }
     }
   }
@@ -75,29 +85,36 @@ final class ForkServerPool: @unchecked Sendable {
   func mainServer() throws(HostError) -> ForkServerClient {
     guard isWanted else { throw .failed(Self.shutDownText) }
     if let main, main.isAlive { return main }
-    let fresh = try adopt(try start(isBare: false), isBare: false)
+    let fresh = try adopt(try start(.walled), .walled)
     main = fresh
     spares.server = fresh
     return fresh
   }
 
   /// On any thread, which waits for some 25 ms.
-  private func start(isBare: Bool) throws(HostError) -> ForkServerClient {
+  private func start(_ kind: Kind) throws(HostError) -> ForkServerClient {
     guard isWanted else { throw .failed(Self.shutDownText) }
-    return try ForkServerClient(
-      runner: settings.runner, preload: settings.isCold && !isBare ? nil : settings.preload, isBare: isBare,
-      without: isBare ? [] : settings.withoutNamespaces,
-      patience: Self.patience, isWanted: { isWanted })
+    let program =
+      switch kind {
+      case .walled:
+        ForkServerClient.Program(
+          runner: settings.runner, preload: settings.isCold ? nil : settings.preload,
+          without: settings.withoutNamespaces)
+      case .bare(let sanitizer):
+        ForkServerClient.Program(
+          runner: settings.runner, preload: settings.preload, isBare: true, sanitizer: sanitizer)
+      }
+    return try ForkServerClient(program, patience: Self.patience, isWanted: { isWanted })
   }
 
-  /// Takes over a server that has started; where there is a bare one by now, that.
-  private func adopt(_ fresh: ForkServerClient, isBare: Bool) throws(HostError) -> ForkServerClient {
+  /// Takes over a server that has started; where there is such a bare one by now, that.
+  private func adopt(_ fresh: ForkServerClient, _ kind: Kind) throws(HostError) -> ForkServerClient {
     // Nobody has deadlines any more that its end could keep waiting.
     guard isWanted else {
       fresh.stop()
       throw .failed(Self.shutDownText)
     }
-    if isBare, let bare {
+    if case .bare(let sanitizer) = kind, let bare = bare[sanitizer ?? ""], bare.isAlive {
       workers.submit { fresh.stop() }
       return bare
     }
@@ -107,8 +124,8 @@ final class ForkServerPool: @unchecked Sendable {
       workers.submit { fresh.stop() }
       throw .failed(error.description)
     }
-    if isBare {
-      bare = fresh
+    if case .bare(let sanitizer) = kind {
+      bare[sanitizer ?? ""] = fresh
       return fresh
     }
     machine = Machine(probing: fresh.hello)
@@ -151,7 +168,7 @@ final class ForkServerPool: @unchecked Sendable {
 
   /// Ends every server, and with them their runners.
   func stop() {
-    for server in [main, bare].compactMap(\.self) + Array(cold.values) {
+    for server in [main].compactMap(\.self) + Array(bare.values) + Array(cold.values) {
       server.detach(from: loop)
       server.stop()
     }

@@ -7,7 +7,9 @@ internal import Sandbox
 /// From a request for a plugin to its run.
 extension HostCore {
   func begin(_ request: LoadRequest, _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void) {
-    pool.server(isBare: request.isBare) { [self] in begin(request, $0, completion) }
+    pool.server(request.isBare ? .bare(Sanitizer.library(of: request.image)) : .walled) { [self] in
+      begin(request, $0, completion)
+    }
   }
 
   /// With the server that is to make its runner, or why there is none.
@@ -22,7 +24,7 @@ extension HostCore {
       try admit(request)
       if pool.settings.isCold, !request.isBare { pool.dedicate(server, to: id) }
       let plan = try plan(of: id, request, server)
-      let walls = plan.walls(cgroup: cgroups.state, proof: request.proof)
+      let walls = request.isBare ? plan.noWalls : plan.walls(cgroup: cgroups.state, proof: request.proof)
       try Self.require(request.policy, walls)
       let run = try spawner.spawn(id, plan, server, walls, request)
       start(run, request, completion)

@@ -25,6 +25,7 @@ final class HostCore: @unchecked Sendable {
   let cgroups = CgroupSupply()
   let pool: ForkServerPool
   let spawner: RunnerSpawner
+  let preload: String?
   /// What the host made for runs to write in.
   private var folders: [UInt64: String] = [:]
   /// Reports of plugins that were ended and are still referred to.
@@ -42,6 +43,7 @@ final class HostCore: @unchecked Sendable {
   init(_ configuration: PluginHost.Configuration) throws(HostError) {
     OpenFiles.fillStandardDescriptors()
     let runner = try RunnerLocation.find(configuration.runner)
+    preload = RunnerLocation.preload(beside: runner)
     untested = configuration.canaryWithout
     do throws(SystemCallError) {
       loop = try EventLoop("outrider.watch")
@@ -51,7 +53,7 @@ final class HostCore: @unchecked Sendable {
     }
     pool = ForkServerPool(
       .init(
-        runner: runner, preload: RunnerLocation.preload(beside: runner), isCold: configuration.isCold,
+        runner: runner, preload: preload, isCold: configuration.isCold,
         withoutNamespaces: configuration.withoutNamespaces),
       loop: loop, workers: workers, logger: configuration.logger, runs: runs, cgroups: cgroups)
     spawner = RunnerSpawner(loop: loop, pool: pool, cgroups: cgroups, alarm: alarm)

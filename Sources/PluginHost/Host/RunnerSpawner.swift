@@ -90,10 +90,10 @@ final class RunnerSpawner {
     _ descriptors: inout [Int32]
   ) throws(SystemCallError) -> SpawnRequest {
     let attachments = plan.machine.hidesFiles ? try attachments(of: plan, &descriptors) : nil
-    if server === pool.bare {
+    if plan.options.isBare {
       return SpawnRequest(
         run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
-        isDumpable: false, joinsCgroup: false, sharesMemory: false, attachments: nil, freshPoints: [],
+        isDumpable: true, joinsCgroup: false, sharesMemory: false, attachments: nil, freshPoints: [],
         suitsSpare: false,
         keepsDescriptors: false)
     }
@@ -101,7 +101,7 @@ final class RunnerSpawner {
       run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),
       filter: plan.options.open.contains(.seccomp) ? [] : try program(plan.programOptions),
       hasListener: plan.expectsListener,
-      isDumpable: plan.policy.observesFiles && !plan.surroundings.isRoot, joinsCgroup: hasCgroup,
+      isDumpable: plan.isReadable, joinsCgroup: hasCgroup,
       sharesMemory: sharesMemory, attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
       keepsDescriptors: plan.options.open.contains(.descriptors))
   }

@@ -27,6 +27,7 @@ struct SpawnPlanner {
     options.open = request.options.withoutWalls
     options.isBare = request.isBare
     options.trace = request.options.trace
+    options.onReadyForDebugger = request.options.onReadyForDebugger
     options.sharesMemory = request.options.sharesMemory && !request.isBare
     options.hasMemoryCgroup = hasCgroups && !request.isBare && !options.open.contains(.cgroup)
     options.isContainerInMemory = isContainerInMemory

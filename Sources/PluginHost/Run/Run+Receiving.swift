@@ -172,6 +172,8 @@ extension Run {
     switch message {
     case .crashed(let site): note(lastWord: .crashed(site))
     case .stackFrame(let frame): note(frame)
+    case .threadFrame(let thread, let frame): note(frame, of: thread)
+    case .threadTold(let thread, let name): self.handle(.threadTold(thread, name: name))
     case .wildPointer(let pointer): note(lastWord: .wildPointer(pointer, call: machine.calledName))
     case .answered:
       guard lane.rang() else { throw .unexpected("answered") }

@@ -118,6 +118,30 @@ extension Run {
     arm()
   }
 
+  /// Asks the threads of a plugin whose time is over where they are. What it says after this doesn't count, and it has little
+  /// time to say it: no more memory, and a lease that ends with this host's attention.
+  func askThreads() {
+    handle(.threadsAsked(meter.askThreads(limit: ThreadStacks.maxThreads)))
+    awaitThreads(until: BootClock.now + Self.longestQuestion, cpu: meter.cpu + Self.questionCPU)
+  }
+
+  private func awaitThreads(until due: Duration, cpu: Duration) {
+    guard case .ending(let ending) = machine.phase, ending.isAsking else { return }
+    if hasEnded { return handle(.threadsOverdue) }
+    let now = BootClock.now
+    let memory = meter.memory(shared: supervisor.grants.shared.total) ?? 0
+    if now >= due || meter.cpu >= cpu || memory > plan.policy.limits.memory { return handle(.threadsOverdue) }
+    server?.lease?.extend(for: id, isCounted: meter.isCounted, at: now)
+    loop.setTimer(timers[.question], at: now + .milliseconds(2)) { [weak self] in
+      self?.awaitThreads(until: due, cpu: cpu)
+    }
+  }
+
+  /// A thread answers within a few dozen microseconds of its CPU time. Where others have the cores, it may be long until it
+  /// has one.
+  private static let questionCPU = Duration.milliseconds(30)
+  private static let longestQuestion = Duration.milliseconds(250)
+
   private func considerPageIn() {
     guard !isEnding, watchdog.wallDeadline != nil else { return }
     meter.considerPageIn(

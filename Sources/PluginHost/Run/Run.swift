@@ -23,7 +23,7 @@ final class Run {
   typealias LoadCompletion = (Result<RunnerMessage.LoadedImage, HostError>) -> Void
 
   enum Timer: UInt8, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing, server, turn
+    case deadline, controlBacklog, serviceBacklog, sending, closing, server, turn, debugger, question
   }
 
   /// Who waits for what, by their tickets.
@@ -133,6 +133,8 @@ final class Run {
 
   func note(_ frame: RunnerMessage.StackFrame) { machine.note(frame) }
 
+  func note(_ frame: RunnerMessage.StackFrame, of thread: UInt32) { machine.note(frame, of: thread) }
+
   // MARK: What is done
 
   func handle(_ event: RunEvent) {
@@ -160,7 +162,15 @@ final class Run {
     case .openMeters:
       if channels.pid > 0 { try? meter.open(&channels) }
       meter.takeBaseline()
-    case .load: beginLoad()
+    case .load:
+      if let tell = plan.options.onReadyForDebugger {
+        watchdog.prepared()
+        arm()
+        tell(channels.pid)
+        awaitDebugger()
+      } else {
+        beginLoad()
+      }
     case .completeLoad(let image):
       meter.loaded(at: BootClock.now)
       callers.load.take()?(.success(image))
@@ -190,6 +200,7 @@ final class Run {
     case .scheduleTurn:
       loop.setTimer(timers[.turn], at: BootClock.now) { [weak self] in self?.handle(.turnCame) }
     case .stop: stop()
+    case .askThreads: askThreads()
     case .kill: killProcess()
     case .shutDownControl:
       lane.askNoMore()
@@ -200,7 +211,7 @@ final class Run {
     }
   }
 
-  private func beginLoad() {
+  func beginLoad() {
     do {
       // The runner may have been faster than its server's word of it.
       try meter.open(&channels)
@@ -283,13 +294,14 @@ final class Run {
 
   private func stop() {
     meter.pageReader?.cancel()
-    server?.lease?.rest(id)
-    meter.killed(at: BootClock.now)
     watchdog.end(at: BootClock.now)
     loop.setTimer(timers[.deadline], at: nil)
   }
 
   private func killProcess() {
+    loop.setTimer(timers[.question], at: nil)
+    server?.lease?.rest(id)
+    meter.killed(at: BootClock.now)
     awaitServer()
     guard channels.process >= 0 else { return }
     channels.signal(SIGKILL)
@@ -323,6 +335,7 @@ final class Run {
       log: log.lines, droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
       meters: meter.descriptions, scheduled: scheduled.downloads, statuses: statuses)
     if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
+    report.threads = machine.threads.ofPlugin
     return report
   }
 

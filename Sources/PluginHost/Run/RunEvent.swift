@@ -28,8 +28,15 @@ enum RunEvent {
   case serviceDrained
   case activityBegan
   case activityEnded
+  /// A thread that was asked has told where it is.
+  case threadTold(UInt32, name: String)
 
   // MARK: From the host
+
+  /// So many threads were asked where they are.
+  case threadsAsked(Int)
+  /// Nobody waits any longer for threads that haven't told.
+  case threadsOverdue
 
   /// How the run stands to exclusive control (`ControlUse`).
   case controlChanged(isEngaged: Bool, isWaiting: Bool)
@@ -74,6 +81,8 @@ enum RunEffect {
   case scheduleTurn
   /// The cause is known: no clock of the plugin's goes on.
   case stop
+  /// Ask the plugin's threads where they are; `threadsAsked` is to follow, and `threadsOverdue` where they don't all tell.
+  case askThreads
   /// Kill the process, where there is a handle of it.
   case kill
   /// The runner is to end when it reads the end of its channel: there may be no handle to kill it by.

@@ -21,6 +21,8 @@ struct RunMachine {
   private(set) var lastWord: EndRule.LastWord?
   /// Where it crashed, and who called that.
   private(set) var stack = CrashStack()
+  /// Where its threads were when its time was over.
+  private(set) var threads = ThreadStacks()
 
   init(loader: UInt64, frameBytes: Int) {
     self.loader = loader
@@ -68,6 +70,8 @@ struct RunMachine {
   mutating func note(_ frame: RunnerMessage.StackFrame) {
     if case .crashed = lastWord { stack.note(frame) }
   }
+
+  mutating func note(_ frame: RunnerMessage.StackFrame, of thread: UInt32) { threads.note(frame, of: thread) }
 
   /// The name of the function that is being called.
   var calledName: String { if case .calling(let call) = phase.stage { call.call.name } else { "" } }
@@ -131,7 +135,8 @@ struct RunMachine {
     case .gone(let verdict, let exhaustion, let exit):
       phase = .ending(.init(cause: verdict, stage: phase.stage ?? .idle, exhaustion: exhaustion))
       return [.report(verdict, exit)]
-    case .reported: return []
+    case .threadTold: return violate(.unexpected("threadTold"))
+    case .reported, .threadsAsked, .threadsOverdue: return []
     }
   }
 
@@ -244,14 +249,32 @@ struct RunMachine {
 
   /// The first cause wins. The end is reported when the process is gone.
   private mutating func end(_ cause: Outcome, exhaustion: String? = nil) -> [RunEffect] {
-    phase = .ending(.init(cause: cause, stage: phase.stage ?? .idle, exhaustion: exhaustion))
-    return [.stop, .kill]
+    let stage = phase.stage ?? .idle
+    let isAsking = cause.kind.isTimeLimit && !phase.isClosingWalls && stage != .idle
+    phase = .ending(.init(cause: cause, stage: stage, exhaustion: exhaustion, isAsking: isAsking))
+    return [.stop, isAsking ? .askThreads : .kill]
+  }
+
+  /// Kills the process once every thread has told where it is.
+  private mutating func endQuestion(_ ending: RunPhase.Ending, isOverdue: Bool = false) -> [RunEffect] {
+    guard ending.isAsking, isOverdue || threads.isComplete else { return [] }
+    var ending = ending
+    ending.isAsking = false
+    phase = .ending(ending)
+    return [.kill]
   }
 
   private mutating func handleWhileEnding(_ event: RunEvent, _ ending: RunPhase.Ending) -> [RunEffect] {
     switch event {
     // There was nothing to kill before.
     case .handleArrived: return [.kill]
+    case .threadsAsked(let count):
+      threads.ask(count)
+      return endQuestion(ending)
+    case .threadTold(let thread, let name):
+      threads.noteTold(thread, name: name)
+      return endQuestion(ending)
+    case .threadsOverdue: return endQuestion(ending, isOverdue: true)
     case .gone(_, let exhaustion, let exit):
       var ending = ending
       ending.exhaustion = exhaustion ?? ending.exhaustion

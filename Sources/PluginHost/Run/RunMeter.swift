@@ -119,6 +119,9 @@ final class RunMeter {
 
   func stopThreads(but waiting: [UInt32]) { if hasBegun { meters?.stopThreads(but: waiting) } }
 
+  /// Asks threads where they are; how many can tell.
+  func askThreads(limit: Int) -> Int { hasBegun ? meters?.askThreads(limit: limit) ?? 0 : 0 }
+
   var majorFaults: Int? { hasBegun ? meters?.majorFaults() : nil }
 
   func duplicateMaps() -> OwnedDescriptor? {
@@ -133,7 +136,7 @@ final class RunMeter {
   /// The plugin is loaded.
   func loaded(at now: Duration) { usage.wakeSeconds = (now - requested).inSeconds }
 
-  func killed(at now: Duration) { killed = now }
+  func killed(at now: Duration) { killed = killed ?? now }
 
   /// Whom the kernel killed here for memory; nil: there is no cgroup. At its limit, the report says that the run had all of it.
   func noteKillForMemory() -> RunCgroup.Kill? {

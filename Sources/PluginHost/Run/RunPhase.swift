@@ -55,6 +55,8 @@ enum RunPhase {
     var stage: Stage
     /// What a load is told that the host had no descriptors for.
     var exhaustion: String?
+    /// Whether the plugin's threads are asked where they are, before the process is killed.
+    var isAsking = false
   }
 
   /// What is under way, or was when the end began.

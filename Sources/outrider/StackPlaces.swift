@@ -5,10 +5,9 @@ internal import PluginHost
 internal import PolicyLab
 internal import Sandbox
 
-/// Where a plugin crashed and who called that, with what its debug information and the C++ library's demangler know of it. Both
-/// are outside the walls that the plugin was in: the file is read by a bounded reader, and names are demangled by a plugin of
-/// their own, since a name may be made to take as much time and memory as it likes.
-struct CrashPlaces: Encodable {
+/// Where a plugin crashed and who called that, or where its threads were when its time was over, with what its debug information
+/// knows of it. The file is read by a bounded reader outside the walls that the plugin was in.
+struct StackPlaces {
   struct Place: Encodable {
     /// Also of a function that isn't exported; nil where nothing is known.
     var function: String?
@@ -19,22 +18,31 @@ struct CrashPlaces: Encodable {
     var address: UInt64
   }
 
-  private(set) var places: [Place]
+  struct Thread: Encodable {
+    var number: UInt32
+    var name: String
+    var stack: [Place]
+  }
 
-  func encode(to encoder: any Encoder) throws { try places.encode(to: encoder) }
+  private(set) var crash: [Place]
+  private(set) var threads: [Thread]
 
   init(_ report: RunReport, _ host: PluginHost) async {
-    places = report.stack.map { frame in
-      Place(
-        function: frame.symbol.isEmpty ? nil : frame.symbol, library: frame.library,
-        symbolOffset: frame.symbolOffset, address: frame.address)
+    let stacks = [report.stack] + report.threads.map(\.frames)
+    var places = stacks.joined().map(Place.init)
+    await Self.addSource(report, host, &places)
+    await SymbolNames(host).demangle(&places)
+    var rest = places[...]
+    let found = stacks.map { stack in
+      defer { rest = rest.dropFirst(stack.count) }
+      return Array(rest.prefix(stack.count))
     }
-    await addSource(report, host)
-    await demangle(host)
+    crash = found[0]
+    threads = zip(report.threads, found.dropFirst()).map { Thread(number: $0.number, name: $0.name, stack: $1) }
   }
 
   /// Of the library that was loaded; its dependencies seldom have debug information.
-  private mutating func addSource(_ report: RunReport, _ host: PluginHost) async {
+  private static func addSource(_ report: RunReport, _ host: PluginHost, _ places: inout [Place]) async {
     guard let path = report.plugin?.path, let name = path.split(separator: "/").last.map(String.init) else { return }
     let indices = places.indices.filter { places[$0].library == name }
     guard !indices.isEmpty, let bytes = try? Files.content(of: path, limit: LibraryExploration.longest) else { return }
@@ -46,31 +54,16 @@ struct CrashPlaces: Encodable {
     }
   }
 
-  private static let longestMangled = 400
-  private static let longestName = 200
-
-  private mutating func demangle(_ host: PluginHost) async {
-    let mangled = places.indices.filter { index in
-      places[index].function.map { $0.hasPrefix("_Z") && $0.utf8.count <= Self.longestMangled } ?? false
-    }
-    guard !mangled.isEmpty else { return }
-    var policy = Policy()
-    policy.limits.wall = .seconds(2)
-    guard let library = try? await host.load("libstdc++.so.6", policy: policy) else { return }
-    for index in mangled {
-      guard let name = places[index].function,
-        let reply = try? await library.call(
-          "__cxa_demangle", "cstring(cstring,pointer,pointer,pointer)", .text(name), .null, .null, .null),
-        case .cstring(let bytes?) = reply.value
-      else { continue }
-      places[index].function = Printable.text(
-        String(decoding: bytes.prefix(4096), as: UTF8.self), limit: Self.longestName)
-    }
-    _ = await library.end()
+  var lines: [String] {
+    Self.lines(crash)
+      + threads.flatMap { thread in
+        let name = thread.name.isEmpty ? "" : " (\(thread.name))"
+        return ["thread \(thread.number)\(name) was in"] + Self.lines(thread.stack).map { "  \($0)" }
+      }
   }
 
   /// `#0 checksum at faulty.c:6 (faulty.so+0x1177)`
-  var lines: [String] {
+  private static func lines(_ places: [Place]) -> [String] {
     places.enumerated().map { number, place in
       let function = place.function.map { name in
         place.line == nil && place.symbolOffset > 0 ? "\(name) +0x\(String(place.symbolOffset, radix: 16))" : name
@@ -79,5 +72,13 @@ struct CrashPlaces: Encodable {
       let address = "\(place.library)+0x\(String(place.address, radix: 16))"
       return "#\(number) \(function.map { "\($0)\(source) (\(address))" } ?? "\(address)\(source)")"
     }
+  }
+}
+
+extension StackPlaces.Place {
+  fileprivate init(_ frame: RunReport.StackFrame) {
+    self.init(
+      function: frame.symbol.isEmpty ? nil : frame.symbol, library: frame.library, symbolOffset: frame.symbolOffset,
+      address: frame.address)
   }
 }
