@@ -121,12 +121,16 @@ extension Run {
   /// Asks the threads of a plugin whose time is over where they are. What it says after this doesn't count, and it has little
   /// time to say it: no more memory, and a lease that ends with this host's attention.
   func askThreads() {
+    // It may have been stopped to be looked at.
+    channels.signal(SIGCONT)
     handle(.threadsAsked(meter.askThreads(limit: ThreadStacks.maxThreads)))
     awaitThreads(until: BootClock.now + Self.longestQuestion, cpu: meter.cpu + Self.questionCPU)
   }
 
+  private var isAsking: Bool { if case .ending(let ending) = machine.phase { ending.isAsking } else { false } }
+
   private func awaitThreads(until due: Duration, cpu: Duration) {
-    guard case .ending(let ending) = machine.phase, ending.isAsking else { return }
+    guard isAsking else { return }
     if hasEnded { return handle(.threadsOverdue) }
     let now = BootClock.now
     let memory = meter.memory(shared: supervisor.grants.shared.total) ?? 0
@@ -152,6 +156,7 @@ extension Run {
   /// Its server stopped it, because this host wasn't looking. That time isn't the plugin's.
   func stood(still since: Duration) {
     takeOver()
+    if isAsking { return channels.signal(SIGCONT) }
     guard !isEnding else { return }
     watchdog.stood(still: since, until: BootClock.now)
     continueRunner()
