@@ -4,12 +4,12 @@ package import Sandbox
 
 /// What would let a plugin have what it was denied, and what that would show it. Where no policy can, what else helps.
 package struct Remedy: Sendable, Equatable {
-  /// A line of a policy; nil: none allows it.
+  /// Lines of a policy of version 2; nil: none allows it.
   package var line: String?
   /// What the line exposes, or what to do without one.
   package var words: String
 
-  package var text: String { line.map { "policy: \($0)  (\(words))" } ?? words }
+  package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  (\(words))" } ?? words }
 
   /// `isFolder`: whether a path is one on this machine; nil: it isn't there.
   package init(for denial: RunReport.Denial, limits: Limits, isFolder: (String) -> Bool?) {
@@ -17,9 +17,15 @@ package struct Remedy: Sendable, Equatable {
     case "files": self = Self.file(denial, isFolder)
     case "limits": self = Self.limit(denial, limits)
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
-      self = Remedy(line: "libraries: [\(denial.target)]", words: "lets it map that file's code while it runs")
+      self = Remedy(
+        line: "executableMemory: later\n\(Self.files("execute", denial.target))",
+        words: "lets it map that file's code while it runs")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
+  }
+
+  private static func files(_ access: String, _ path: String) -> String {
+    "files: {\(access): [\(PolicyText.quoted(path))]}"
   }
 
   private init(line: String?, words: String) { (self.line, self.words) = (line, words) }
@@ -29,19 +35,19 @@ package struct Remedy: Sendable, Equatable {
     guard denial.writes else {
       return switch isFolder(path) {
       case nil: Remedy(line: nil, words: "it isn't on this machine either")
-      case true?: Remedy(line: "read: [\(path)]", words: "shows all that lies in it")
-      case false?: Remedy(line: "read: [\(path)]", words: "shows that file")
+      case true?: Remedy(line: files("read", path), words: "shows all that lies in it")
+      case false?: Remedy(line: files("read", path), words: "shows that file")
       }
     }
     if isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
-      return Remedy(line: "write: [\(path)]", words: "lets it change that file")
+      return Remedy(line: files("write", path), words: "lets it change that file")
     }
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
       return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
     }
     let folder = String(path[..<slash])
     return isFolder(folder) == true
-      ? Remedy(line: "write: [\(folder)]", words: "lets it change all that lies in it")
+      ? Remedy(line: files("write", folder), words: "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")
   }
 

@@ -1,19 +1,41 @@
+internal import AssetModel
+internal import Basics
 internal import PluginHost
 internal import Sandbox
 
-/// What a person can do about an outcome, where an option of the command is the answer. The host knows of no options.
+/// What a person can do about an outcome, where an option or another command is the answer. The host knows of none.
 enum OutcomeAdvice {
   static func detail(of report: RunReport, _ limits: Limits) -> String {
     let outcome = report.outcome
-    // What AddressSanitizer says of itself, before it ends the process.
-    if outcome.kind == .crashed, report.log.contains(where: { $0.message.contains(" runtime does not come first") }) {
-      return "\(outcome.detail); a sanitizer needs --no-sandbox"
-    }
-    guard outcome.kind == .memoryExceeded else { return outcome.detail }
-    let more = max(limits.memory, 1 << 20)
+    guard let advice = advice(for: report, limits) else { return outcome.detail }
+    return outcome.detail.isEmpty ? advice : "\(outcome.detail); \(advice)"
+  }
+
+  private static func advice(for report: RunReport, _ limits: Limits) -> String? {
+    switch report.outcome.kind {
     // Twice as much is a value that can be tried.
-    let (doubled, overflow) = more.multipliedReportingOverflow(by: 2)
-    let size = overflow ? "SIZE" : doubled % (1 << 20) == 0 ? "\(doubled >> 20)MiB" : "\((doubled >> 10) + 1)KiB"
-    return "\(outcome.detail); --memory gives it more, for example --memory \(size)"
+    case .memoryExceeded: "--memory gives it more, for example --memory \(size(twice: max(limits.memory, 1 << 20)))"
+    case .wallTimeExceeded: "--wall gives it more, for example --wall \(time(twice: limits.wall))"
+    case .cpuTimeExceeded: "--cpu gives it more, for example --cpu \(time(twice: limits.cpu))"
+    // What AddressSanitizer says of itself, before it ends the process.
+    case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:
+      "a sanitizer needs --no-sandbox"
+    case .loadFailed where report.outcome.detail.contains(": cannot open shared object file"):
+      "it is found beside the library that was linked with -Wl,-rpath,'$ORIGIN', and where the system's loader looks"
+    case .entryPointMissing:
+      report.plugin.map { "'outrider explore \(Printable.text($0.path, limit: 200))' lists what it has" }
+    default: nil
+    }
+  }
+
+  private static func size(twice bytes: Int) -> String {
+    let (doubled, overflow) = bytes.multipliedReportingOverflow(by: 2)
+    return overflow ? "SIZE" : doubled % (1 << 20) == 0 ? "\(doubled >> 20)MiB" : "\((doubled >> 10) + 1)KiB"
+  }
+
+  private static func time(twice time: Duration) -> String {
+    let (seconds, attoseconds) = min(time * 2, Limits.longestTime).components
+    return attoseconds == 0
+      ? "\(seconds)s" : "\(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)ms"
   }
 }

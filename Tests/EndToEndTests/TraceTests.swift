@@ -15,7 +15,7 @@ import Testing
     let lines = try trace(nil, ["open", "i32(cstring,i32)", "/etc/passwd", "0"])
     let line = try #require(lines.last)
     #expect(line.contains("openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = refused by files"), "\(line)")
-    #expect(line.contains("policy: read: [/etc/passwd]"), "\(line)")
+    #expect(line.contains("policy: files: {read: [/etc/passwd]}"), "\(line)")
     #expect(lines.contains { $0.contains("libc.so.6") && $0.contains("= to the kernel") }, "loading is shown, too")
   }
 

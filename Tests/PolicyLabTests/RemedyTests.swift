@@ -15,12 +15,13 @@ import Testing
   @Test(
     "each denial has the line of a policy that would allow it, or says what else helps",
     arguments: [
-      (denial("files", "openat", "/data/a"), "read: [/data/a]", "that file"),
-      (denial("files", "openat", "/data/d"), "read: [/data/d]", "all that lies in it"),
+      (denial("files", "openat", "/data/a"), "files: {read: [/data/a]}", "that file"),
+      (denial("files", "openat", "/data/d"), "files: {read: [/data/d]}", "all that lies in it"),
+      (denial("files", "openat", "/data/a, b: #]"), "files: {read: [\"/data/a, b: #]\"]}", "that file"),
       (denial("files", "openat", "/data/0"), nil, "isn't on this machine"),
-      (denial("files", "openat", "/data/a", writes: true), "write: [/data/a]", "change that file"),
-      (denial("files", "unlink", "/data/d/a", writes: true), "write: [/data/d]", "change all"),
-      (denial("files", "openat", "/data/d/0", writes: true), "write: [/data/d]", "change all"),
+      (denial("files", "openat", "/data/a", writes: true), "files: {write: [/data/a]}", "change that file"),
+      (denial("files", "unlink", "/data/d/a", writes: true), "files: {write: [/data/d]}", "change all"),
+      (denial("files", "openat", "/data/d/0", writes: true), "files: {write: [/data/d]}", "change all"),
       (denial("files", "openat", "/data/0/0", writes: true), nil, "isn't on this machine"),
       (denial("files", "mkdir", "/x", writes: true), nil, "root"),
       (denial("limits", "mmap", "0x3, 0x21"), "limits: {memory: 16MiB}", "memory"),
@@ -28,7 +29,10 @@ import Testing
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
       (denial("limits", "fcntl", "0x6"), nil, "fixed"), (denial("seccomp", "socket", "0x2"), nil, "no network"),
       (denial("seccomp", "mmap", "0x5"), nil, "never writable"),
-      (denial("seccomp", "mmap", "/usr/lib/a.so"), "libraries: [/usr/lib/a.so]", "while it runs"),
+      (
+        denial("seccomp", "mmap", "/usr/lib/a.so"), "executableMemory: later\nfiles: {execute: [/usr/lib/a.so]}",
+        "while it runs"
+      ),
       (denial("seccomp", "execve", ""), nil, "one process"),
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
@@ -36,6 +40,6 @@ import Testing
     let remedy = Remedy(for: denial, limits: Limits()) { $0.hasSuffix("d") ? true : $0.hasSuffix("0") ? nil : false }
     #expect(remedy.line == line && remedy.words.contains(words), "\(remedy)")
     // What is offered is a policy that says so.
-    if let line { #expect(try Policy(parsing: "version: 1\n\(line)\n", file: "offered") != Policy()) }
+    if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered") != Policy()) }
   }
 }

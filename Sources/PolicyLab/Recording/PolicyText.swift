@@ -70,7 +70,7 @@ package struct PolicyText {
       lines.append("devices: [\(policy.devices.map(\.rawValue).sorted().joined(separator: ", "))]")
     }
     if !policy.environment.isEmpty {
-      lines += ["environment:"] + policy.environment.map { "  - \(quoted($0.text))" }
+      lines += ["environment:"] + policy.environment.map { "  - \(Self.quoted($0.text))" }
     }
     let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.refusedCalls.subtracting(killing).sorted()
@@ -84,7 +84,7 @@ package struct PolicyText {
   }
 
   private func entry(_ text: String, _ isOptional: Bool, needs path: String) -> String {
-    "    - " + (isOptional ? "{path: \(quoted(text)), missing: skip}" : quoted(text)) + (calls(path))
+    "    - " + (isOptional ? "{path: \(Self.quoted(text)), missing: skip}" : Self.quoted(text)) + (calls(path))
   }
 
   private var end: String {
@@ -96,7 +96,7 @@ package struct PolicyText {
   private func paths(_ key: String, _ paths: [String]) -> [String] {
     guard !paths.isEmpty else { return [] }
     return ["\(key):"]
-      + paths.map { "  - \(quoted($0))" + calls($0) }
+      + paths.map { "  - \(Self.quoted($0))" + calls($0) }
   }
 
   /// What needed a path, as a comment.
@@ -141,7 +141,7 @@ package struct PolicyText {
   private func comment(_ text: String, _ limit: Int) -> String { Printable.text(text, limit: limit) }
 
   /// As YAML has it on one line, whatever is in it.
-  private func quoted(_ path: String) -> String {
+  static func quoted(_ path: String) -> String {
     let plain = path.unicodeScalars.allSatisfy { scalar in
       scalar.isASCII
         && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "/._-+".unicodeScalars.contains(scalar))
