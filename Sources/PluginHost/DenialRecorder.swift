@@ -11,10 +11,22 @@ struct DenialRecorder {
   private var rows: [Key: (count: Int, writes: Bool, mayHaveChanged: Bool)] = [:]
   private var order: [Key] = []
   private(set) var dropped = 0
+  /// All of them, by the wall that stopped them.
+  private(set) var countsByWall: [String: Int] = [:]
+  /// Who hears of each as it happens.
+  private let feed: EventFeed?
+
+  init(feed: EventFeed? = nil) { self.feed = feed }
 
   mutating func record(
     layer: String, operation: String, target: String, writes: Bool = false, mayHaveChanged: Bool = false
   ) {
+    countsByWall[layer, default: 0] += 1
+    feed?.tell {
+      .denied(
+        .init(
+          layer: layer, operation: operation, target: target, count: 1, writes: writes, mayHaveChanged: mayHaveChanged))
+    }
     let key = Key(layer: layer, operation: operation, target: target)
     if let row = rows[key] {
       rows[key] = (row.count + 1, row.writes || writes, row.mayHaveChanged || mayHaveChanged)

@@ -7,8 +7,16 @@ struct LogRecorder {
   private(set) var droppedBytes = 0
   private(set) var droppedLines = 0
   private(set) var lines: [RunReport.LogLine] = []
+  /// Who hears of the lines as they come, also of those that are dropped.
+  private let feed: EventFeed?
 
-  init(limit: Int) { self.limit = limit }
+  /// Of a line that somebody hears of and that isn't kept.
+  private static let longestHeard = 4096
+
+  init(limit: Int, feed: EventFeed? = nil) {
+    self.limit = limit
+    self.feed = feed
+  }
 
   private static let levels = ["debug", "info", "default", "error", "fault"]
 
@@ -43,14 +51,27 @@ struct LogRecorder {
     }
     if begunBytes == 0 { return }
     // Beyond the limit lines are counted, not read: a flood of them has to cost less than it takes to write.
-    guard used + begunBytes + 16 <= limit else { return drop(begunBytes) }
-    let text = String(decoding: begun, as: UTF8.self)
-    keep(.init(level: "default", subsystem: "", category: "output", message: text), bytes: begunBytes)
+    guard hasRoom(for: begunBytes) else {
+      drop(begunBytes)
+      feed?.tell { .logged(output) }
+      return
+    }
+    keep(output, bytes: begunBytes)
   }
+
+  private var output: RunReport.LogLine {
+    .init(level: "default", subsystem: "", category: "output", message: String(decoding: begun, as: UTF8.self))
+  }
+
+  private func hasRoom(for bytes: Int) -> Bool { used + bytes + 16 <= limit }
 
   private mutating func begin(_ bytes: UnsafeRawBufferPointer) {
     begunBytes += bytes.count
-    if used + begunBytes + 16 <= limit { begun += bytes }
+    if hasRoom(for: begunBytes) {
+      begun += bytes
+    } else if begun.count < Self.longestHeard, feed?.isWanted ?? false {
+      begun += bytes.prefix(Self.longestHeard - begun.count)
+    }
   }
 
   private mutating func drop(_ bytes: Int) {
@@ -61,7 +82,8 @@ struct LogRecorder {
   /// `bytes`: how many of the line are the plugin's.
   private mutating func keep(_ line: RunReport.LogLine, bytes: Int) {
     // A line of nothing still takes room.
-    guard used + bytes + 16 <= limit else { return drop(bytes) }
+    feed?.tell { .logged(line) }
+    guard hasRoom(for: bytes) else { return drop(bytes) }
     used += bytes + 16
     lines.append(line)
   }

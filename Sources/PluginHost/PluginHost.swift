@@ -87,6 +87,8 @@ public final class PluginHost: Sendable {
     package var withoutWalls: Set<Wall> = []
     /// Who wants to see the system calls of the run, as the host answers them. Records paths, too.
     package var trace: SystemCallTrace?
+    /// Whether the run is the host's own, which its metrics leave out.
+    package var isProof = false
     /// Whether calls go through memory that host and runner share; a test and a benchmark look at what is without.
     package var sharesMemory = true
 
@@ -237,16 +239,20 @@ public final class Plugin: Sendable {
   /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit, and
   /// `.entryPointMissing` for a symbol that isn't there or is data; the plugin goes on after those two.
   ///
+  /// A limit of its own ends the run as the policy's does: as `wallTimeExceeded`, with a report that says whose limit it was.
+  /// It counts from the beginning of the call, not while that waits for its turn.
+  ///
   /// - Parameters:
   ///   - symbol: The function's name.
   ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`; `outrider call --help` has the types.
   ///   - arguments: One for each that isn't `out(N)` or `out T`.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
   /// - Returns: What the function returned, and every argument that comes back.
   /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
   public func call(
-    _ symbol: String, _ signature: String, _ arguments: CallArgument...
+    _ symbol: String, _ signature: String, _ arguments: CallArgument..., within limit: Duration? = nil
   ) async throws(HostError) -> CallResult {
-    try await call(symbol, signature, arguments: arguments)
+    try await call(symbol, signature, arguments: arguments, within: limit)
   }
 
   /// Calls a function by name, with the arguments in an array.
@@ -255,15 +261,18 @@ public final class Plugin: Sendable {
   ///   - symbol: The function's name.
   ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`.
   ///   - arguments: One for each that isn't `out(N)` or `out T`.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
   /// - Returns: What the function returned, and every argument that comes back.
   /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
   public func call(
-    _ symbol: String, _ signature: String, arguments: [CallArgument]
+    _ symbol: String, _ signature: String, arguments: [CallArgument], within limit: Duration? = nil
   ) async throws(HostError) -> CallResult {
+    if let limit, limit <= .zero { throw .usage("a call can't be made within \(limit): give it more than no time") }
     let function = try begin(symbol, signature, arguments)
     defer { finish(function) }
     let result = try await core.call(
-      run, function.call, function.signature, lane: lane, callbacks: answers(for: function.callbacks))
+      run, function.call, function.signature, lane: lane, callbacks: answers(for: function.callbacks),
+      within: limit)
     return function.signature.isComposed ? compose(result, function.signature) : result
   }
 

@@ -45,6 +45,8 @@ struct SpawnPlan {
     var trace: SystemCallTrace?
     /// Whether host and runner share memory for calls (`LoadOptions.sharesMemory`).
     var sharesMemory = true
+    /// The host's own, to prove its limits: no embedder's to count.
+    var isProof = false
     /// No wall at all (`LoadOptions.withoutSandbox`, and the baseline of a benchmark).
     var isBare = false
     /// Who is told that a debugger may attach, before anything is loaded (`LoadOptions.onReadyForDebugger`).

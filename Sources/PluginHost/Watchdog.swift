@@ -7,7 +7,8 @@ internal import Sandbox
 /// Time in host callbacks counts as the plugin's wall time; the host's own CPU time doesn't count as the plugin's.
 struct Watchdog: Sendable {
   enum Verdict: Sendable, Equatable {
-    case wallTimeExceeded(limit: Duration)
+    /// `isCallers`: less than the policy's, which the caller gave this call.
+    case wallTimeExceeded(limit: Duration, isCallers: Bool = false)
     case cpuTimeExceeded(limit: Duration, used: Duration)
     case memoryExceeded(limit: Int, used: Int)
     /// The runner is still closing its walls. Nothing of the plugin runs yet.
@@ -46,9 +47,9 @@ struct Watchdog: Sendable {
   private let cores: Int
   private let sampling: Duration
   private var state: State
-  /// When the last call began, and the CPU time then. An activity that outlives its call goes on by these: only another
+  /// When the last call began, the CPU time then, and how long it may take. An activity that outlives its call goes on by these: only another
   /// call starts them afresh.
-  private var call = (since: Duration.zero, cpu: Duration.zero)
+  private var call: (since: Duration, cpu: Duration, limit: Duration)
   private var cpu = Duration.zero
   /// Since when the plugin waits for exclusive control.
   private var waitSince: Duration?
@@ -66,7 +67,7 @@ struct Watchdog: Sendable {
     self.cores = max(cores, 1)
     sampling = hasMemoryCgroup ? Self.samplingWithCgroup : Self.samplingWithoutCgroup
     state = .preparing(looks: 0, last: now)
-    call.since = now
+    call = (now, .zero, limits.wall)
     lastSample = now
   }
 
@@ -86,13 +87,14 @@ struct Watchdog: Sendable {
     state = .ready
   }
 
-  mutating func callBegan(at now: Duration, cpu: Duration) {
+  /// `limit`: what its caller gives it, where that is less than what the policy does.
+  mutating func callBegan(at now: Duration, cpu: Duration, limit: Duration? = nil) {
     guard state != .over else { return }
     let isWaiting = waitSince != nil
     waitEnded(at: now)
     hasPassed = false
     resume(at: now, cpu: cpu)
-    call = (now, self.cpu)
+    call = (now, self.cpu, min(limit ?? limits.wall, limits.wall))
     if isWaiting { waitBegan(at: now) }
   }
 
@@ -187,7 +189,7 @@ struct Watchdog: Sendable {
   /// The deadline that a wall-time verdict goes by.
   var wallDeadline: Duration? {
     guard case .calling = state else { return nil }
-    return call.since + limits.wall + (waitSince == nil ? .zero : waitLeft)
+    return call.since + call.limit + (waitSince == nil ? .zero : waitLeft)
   }
 
   /// Checks a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
@@ -209,7 +211,9 @@ struct Watchdog: Sendable {
     case .calling:
       if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
-      if !hasAnswered, let wallDeadline, now >= wallDeadline { return .kill(.wallTimeExceeded(limit: limits.wall)) }
+      if !hasAnswered, let wallDeadline, now >= wallDeadline {
+        return .kill(.wallTimeExceeded(limit: call.limit, isCallers: call.limit < limits.wall))
+      }
       return .none
     case .idle where hasPassed && cpu >= limits.cpuTotal:
       return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu))
@@ -226,9 +230,10 @@ extension Watchdog.Verdict {
   func outcome(isLoading: Bool, waited: Duration) -> Outcome {
     let moment = isLoading ? " while loading" : ""
     switch self {
-    case .wallTimeExceeded(let limit):
+    case .wallTimeExceeded(let limit, let isCallers):
       let beside = waited > .zero ? ", beside \(waited.formatted) of waiting for exclusive control" : ""
-      return Outcome(.wallTimeExceeded, "one call may take \(limit.formatted)\(beside)\(moment)")
+      let rule = isCallers ? "the caller gave this call \(limit.formatted)" : "one call may take \(limit.formatted)"
+      return Outcome(.wallTimeExceeded, "\(rule)\(beside)\(moment)")
     case .cpuTimeExceeded(let limit, let used):
       return Outcome(.cpuTimeExceeded, "used \(used.formatted) of \(limit.formatted) CPU time\(moment)")
     case .memoryExceeded(let limit, let used):

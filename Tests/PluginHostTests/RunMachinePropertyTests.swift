@@ -142,7 +142,7 @@ private struct MadeUpRun {
       loads += 1
       if loads > 1 { complain("it is loaded twice") }
     case .completeLoad: tell(RunMachineTests.loader)
-    case .begin(let frame, _):
+    case .begin(let frame, _, _):
       if current != nil { complain("two calls at a time") }
       if waiting.contains(RunMachineTests.loader) { complain("a call before the plugin is loaded") }
       if frame.id != lastID + 1 { complain("the id \(frame.id) follows \(lastID)") }

@@ -17,6 +17,8 @@ private struct Simulation {
   var memory = 0
   /// When the open call began, and the CPU time then.
   var call: (since: Duration, cpu: Duration)?
+  /// What the call under way may take.
+  private var callLimit = Duration.zero
 
   init(seed: UInt64) {
     random = SeededGenerator(seed: seed)
@@ -71,7 +73,10 @@ private struct Simulation {
   }
 
   private mutating func begin() {
-    dog.callBegan(at: now, cpu: cpu)
+    // Some callers give their calls less time, or more, which they don't get.
+    let given: Duration? = random.chance(3) ? limits.wall * (random.below(20) + 1) / 10 : nil
+    callLimit = min(given ?? limits.wall, limits.wall)
+    dog.callBegan(at: now, cpu: cpu, limit: given)
     call = (now, cpu)
   }
 
@@ -85,16 +90,17 @@ private struct Simulation {
     let wall = call.map { now - $0.since } ?? .zero
     let isOver =
       measured.map { $0 > limits.memory } ?? false
-      || call != nil && (used >= limits.cpu || cpu >= limits.cpuTotal || wall >= limits.wall)
+      || call != nil && (used >= limits.cpu || cpu >= limits.cpuTotal || wall >= callLimit)
     switch action {
     case .none: return isOver ? "let live at \(now)" : nil
     case .freeze: return isOver || call != nil ? "put to sleep at \(now)" : nil
     case .kill(.preparationTimeExceeded): return "killed for its walls in or after a call"
     case .kill(.memoryExceeded(let limit, let used)):
       return limit == limits.memory && used == measured && used > limit ? nil : "killed for \(used) of \(limit) bytes"
-    case .kill(.wallTimeExceeded(let limit)):
+    case .kill(.wallTimeExceeded(let limit, let isCallers)):
       // Ticks are asked at the deadline itself, so nothing is over it.
-      return limit == limits.wall && wall == limit ? nil : "killed after \(wall) of \(limit)"
+      return limit == callLimit && wall == limit && isCallers == (limit < limits.wall)
+        ? nil : "killed after \(wall) of \(limit)"
     case .kill(.cpuTimeExceeded(let limit, let shown)):
       let isOfCall = limit == limits.cpu && shown == used
       let isOfRun = limit == limits.cpuTotal && shown == cpu

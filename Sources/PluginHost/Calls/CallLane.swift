@@ -93,6 +93,8 @@ final class CallLane: Sendable {
     /// Whether a caller has let the frozen runner go on, and the watchdog doesn't know yet.
     var isThawed = false
     var passed: Passed?
+    var callTimes = TimeTally()
+    var isOver = false
     var isResting: Bool { if case .resting = phase { true } else { false } }
     var meetings: [UInt64: Meeting] = [:]
   }
@@ -130,7 +132,9 @@ final class CallLane: Sendable {
   // MARK: A caller's thread
 
   /// Makes the call at once where nothing is in its way, and waits a moment for its answer.
-  func attempt(_ call: HostMessage.Call, _ signature: CallSignature, _ ticket: UInt64) -> Attempt {
+  func attempt(
+    _ call: HostMessage.Call, _ signature: CallSignature, _ ticket: UInt64, within limit: Duration?
+  ) -> Attempt {
     struct Begun {
       var id: UInt64
       var words: CallWords
@@ -160,11 +164,13 @@ final class CallLane: Sendable {
         return nil
       }
       state.phase = .calling(
-        Direct(call: PluginCall(call: call, signature: signature, ticket: ticket), id: last + 1, since: since))
+        Direct(
+          call: PluginCall(call: call, signature: signature, ticket: ticket, limit: limit), id: last + 1, since: since))
       let bytes = Self.size(of: arguments) + signature.longestAnswer
       let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
       return Begun(
-        id: last + 1, words: words, way: state.pace.choice, patience: min(AnswerWait.patience + more, limits.wall),
+        id: last + 1, words: words, way: state.pace.choice,
+        patience: min(AnswerWait.patience + more, limit ?? limits.wall, limits.wall),
         isSpecial: wasResting || bytes > Self.shortBytes)
     }
     guard let begun else { return .queued }
@@ -218,6 +224,7 @@ final class CallLane: Sendable {
     }
     let now = BootClock.now
     state.pace.end(at: now, isSpecial: isSpecial)
+    state.callTimes.note(now - direct.since)
     state.phase = .open(last: direct.id)
     state.passed = Passed(wall: (state.passed?.wall ?? .zero) + (now - direct.since), until: now)
     return .finished(result)
@@ -317,7 +324,12 @@ final class CallLane: Sendable {
   /// A call of the run's begins.
   func begin(at now: Duration) { state.withLock { $0.pace.begin(at: now, cores: cores) } }
 
-  func end(at now: Duration) { state.withLock { $0.pace.end(at: now) } }
+  func end(at now: Duration) {
+    state.withLock { state in
+      state.pace.end(at: now)
+      state.callTimes.note(state.pace.last)
+    }
+  }
 
   /// Asks by a function's call; false where that has no room.
   func ask(_ call: HostMessage.Call, _ signature: CallSignature, id: UInt64) -> Bool {
@@ -375,6 +387,12 @@ final class CallLane: Sendable {
     return try result.get()
   }
 
+  /// The cause of the run's end is known.
+  func runEnds() { state.withLock { $0.isOver = true } }
+
+  /// Whether the run has ended or is about to. Any thread.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
   /// The run is over: nobody takes the lane any more.
   func free() {
     state.withLock { state in
@@ -387,6 +405,9 @@ final class CallLane: Sendable {
 
   /// Bytes that the shared memory takes, and what of them the plugin has filled without being asked.
   var share: (all: Int, plugins: Int) { state.withLock { $0.link?.share ?? (0, 0) } }
+
+  /// How long calls took that were answered.
+  var callTimes: TimeTally { state.withLock { $0.callTimes } }
 
   /// What the last call took, and for how long the host has turned round for answers so far.
   var times: (last: Duration, turned: Duration) { state.withLock { ($0.pace.last, $0.pace.turned) } }

@@ -29,6 +29,7 @@ extension HostCore {
       let run = try spawner.spawn(id, plan, server, walls, request)
       start(run, request, completion)
     } catch {
+      metrics.refusedLoad()
       forget(id) { completion(.failure(error)) }
     }
   }
@@ -42,9 +43,10 @@ extension HostCore {
     }
     add(run)
     let (id, containers, lane, limits) = (run.id, run.plan.containers, run.lane, request.policy.limits)
-    run.start { [self] result in
+    run.start { [self, unowned run] result in
       switch result {
       case .success(let image):
+        metrics.loaded(run)
         completion(
           .success(
             Plugin(core: self, run: id, image: image, containers: containers, lane: lane, limits: limits)))
@@ -101,7 +103,10 @@ extension HostCore {
 extension HostCore: RunOwner {
   func runRests() { pool.spares.rest() }
 
-  func runEnded(_ run: Run) { if let cgroup = run.meter.cgroup { cgroups.giveBack(cgroup) } }
+  func runEnded(_ run: Run) {
+    metrics.ended(run)
+    if let cgroup = run.meter.cgroup { cgroups.giveBack(cgroup) }
+  }
 
   func isAlone(_ run: Run) -> Bool { runs.isAlone(run) }
 }

@@ -33,6 +33,7 @@ final class HostCore: @unchecked Sendable {
   /// Runs whose folders and servers are just being taken away, and who waits for that.
   private var leaving: [UInt64: [() -> Void]] = [:]
   private var lastRun: UInt64 = 0
+  var metrics = MetricsKeeper()
   private let stagedIn = Mutex<Set<String>>([])
   /// Where each run's manifest lies in its view.
   private let manifests = Mutex<[UInt64: String]>([:])
@@ -156,10 +157,11 @@ final class HostCore: @unchecked Sendable {
 
   private func plan(of run: UInt64) async -> SpawnPlan? { await onLoop { $0.runs[run]?.plan } }
 
-  /// `signature`: of a function. `lane`: by which it may be called without this thread, where it has no `callbacks`.
+  /// `signature`: of a function. `lane`: by which it may be called without this thread, where it has no `callbacks`. `limit`: less
+  /// time than the policy gives.
   func call(
     _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil, lane: CallLane? = nil,
-    callbacks: [UInt8: CallbackAnswer] = [:]
+    callbacks: [UInt8: CallbackAnswer] = [:], within limit: Duration? = nil
   ) async throws(HostError) -> RunnerMessage.CallResult {
     let scope = CallbackScope.current
     guard !scope.contains(CallbackScope(core: self, run: run)) else {
@@ -168,7 +170,7 @@ final class HostCore: @unchecked Sendable {
     let ticket = CallTicket()
     if let lane, let signature {
       if Task.isCancelled { throw .cancelled }
-      switch callbacks.isEmpty ? lane.attempt(call, signature, ticket.id) : lane.queue() {
+      switch callbacks.isEmpty ? lane.attempt(call, signature, ticket.id, within: limit) : lane.queue() {
       case .finished(let result): return try result.get()
       case .begun: return try await meet(run, ticket, lane).get()
       case .queued: break
@@ -184,7 +186,7 @@ final class HostCore: @unchecked Sendable {
           if !callbacks.isEmpty {
             found.callbacks.add(callbacks, scope.union([CallbackScope(core: self, run: run)]), for: ticket.id)
           }
-          found.call(call, signature, ticket) { continuation.resume(returning: $0) }
+          found.call(call, signature, ticket, within: limit) { continuation.resume(returning: $0) }
         }
       }
     } onCancel: {
@@ -219,6 +221,16 @@ final class HostCore: @unchecked Sendable {
           ended[run] = report
           forget(run) { continuation.resume(returning: report) }
         }
+      }
+    }
+  }
+
+  /// Returns when the run has ended, by whatever: nobody ends it for this.
+  func awaitEnd(of run: UInt64) async {
+    await withCheckedContinuation { continuation in
+      loop.submit { [self] in
+        guard let found = runs[run] else { return continuation.resume() }
+        found.awaitEnd { _ in continuation.resume() }
       }
     }
   }
@@ -265,6 +277,9 @@ final class HostCore: @unchecked Sendable {
   func manifestPath(_ run: UInt64) -> String { manifests.withLock { $0[run] ?? "" } }
 
   // MARK: On the loop
+
+  /// nil where the run wasn't ended by its plugin's owner.
+  func endedReport(of run: UInt64) -> RunReport? { ended[run] }
 
   func newRun() -> UInt64 {
     lastRun += 1

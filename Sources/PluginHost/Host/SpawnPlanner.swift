@@ -22,6 +22,7 @@ struct SpawnPlanner {
     try Self.check(policy)
     var options = SpawnPlan.Options()
     options.isExtension = request.options.isExtension
+    options.isProof = request.options.isProof
     options.showsPrivate = request.options.showsPrivate
     options.reading = request.reading
     options.open = request.options.withoutWalls

@@ -54,6 +54,7 @@ final class Run {
   var relay: ServiceRelay?
   var scheduled = ScheduledDownloads()
   let callbacks: CallbackDesk
+  let events = EventFeed()
   var log: LogRecorder
   private var statuses: [RunReport.Status] = []
 
@@ -71,9 +72,9 @@ final class Run {
     let limits = plan.policy.limits
     machine = RunMachine(loader: ticket.id, frameBytes: limits.frameBytes)
     meter = RunMeter(cgroup: cgroup, memoryLimit: limits.memory, requested: requested)
-    supervisor = SystemCallSupervisor(plan, meter, loop)
+    supervisor = SystemCallSupervisor(plan, meter, loop, events)
     watchdog = Watchdog(limits: limits, cores: Self.cores, hasMemoryCgroup: cgroup != nil, now: requested)
-    log = LogRecorder(limit: limits.logBytes)
+    log = LogRecorder(limit: limits.logBytes, feed: events)
     callbacks = CallbackDesk(loop)
     supervisor.run = self
   }
@@ -93,22 +94,27 @@ final class Run {
 
   /// At once, or after those that were made before.
   func call(
-    _ call: HostMessage.Call, _ signature: CallSignature?, _ ticket: CallTicket, _ completion: @escaping CallCompletion
+    _ call: HostMessage.Call, _ signature: CallSignature?, _ ticket: CallTicket, within limit: Duration?,
+    _ completion: @escaping CallCompletion
   ) {
     if ticket.isCancelled {
       callbacks.remove(ticket.id)
       return completion(.failure(.cancelled))
     }
     callers.calls[ticket.id] = completion
-    handle(.asked(PluginCall(call: call, signature: signature, ticket: ticket.id)))
+    handle(.asked(PluginCall(call: call, signature: signature, ticket: ticket.id, limit: limit)))
   }
 
   func cancel(_ ticket: CallTicket) { handle(.cancelled(ticket.id)) }
 
   func end(_ completion: @escaping (RunReport) -> Void) {
+    awaitEnd(completion)
+    if machine.phase.report == nil { kill(Outcome(.returned, "")) }
+  }
+
+  func awaitEnd(_ completion: @escaping (RunReport) -> Void) {
     if let report = machine.phase.report { return completion(report) }
     callers.ends.append(completion)
-    kill(Outcome(.returned, ""))
   }
 
   /// The first cause wins. The end is reported when the process is gone.
@@ -151,7 +157,7 @@ final class Run {
     if legacy.isThawed { watchdog.thawed(at: BootClock.now) }
     if let passed = legacy.passed { watchdog.passed(wall: passed.wall, until: passed.until) }
     let effects = machine.handle(.tookOver(last: legacy.last, call: legacy.direct?.call))
-    if let direct = legacy.direct { watchdog.callBegan(at: direct.since, cpu: meter.cpu) }
+    if let direct = legacy.direct { watchdog.callBegan(at: direct.since, cpu: meter.cpu, limit: direct.call.limit) }
     arm()
     for effect in effects { perform(effect) }
     return true
@@ -174,7 +180,7 @@ final class Run {
     case .completeLoad(let image):
       meter.loaded(at: BootClock.now)
       callers.load.take()?(.success(image))
-    case .begin(let frame, let countsWait): begin(frame, countsWait: countsWait)
+    case .begin(let frame, let countsWait, let limit): begin(frame, countsWait: countsWait, within: limit)
     case .adopt(let call):
       let lane = lane
       callers.calls[call.ticket] = { lane.deliver(call.ticket, $0) }
@@ -205,7 +211,9 @@ final class Run {
     case .shutDownControl:
       lane.askNoMore()
       channels.shutDownControl()
-    case .report(let cause, let exit): handle(.reported(report(cause, exit)))
+    case .report(let cause, let exit):
+      lane.runEnds()
+      handle(.reported(report(cause, exit)))
     case .unwatch: unwatch()
     case .end(let report): end(report)
     }
@@ -231,9 +239,9 @@ final class Run {
     arm()
   }
 
-  private func begin(_ frame: Frame, countsWait: Bool) {
+  private func begin(_ frame: Frame, countsWait: Bool, within limit: Duration?) {
     thaw()
-    watchdog.callBegan(at: BootClock.now, cpu: meter.cpu)
+    watchdog.callBegan(at: BootClock.now, cpu: meter.cpu, limit: limit)
     countWait(countsWait)
     arm()
     lane.begin(at: BootClock.now)
@@ -293,6 +301,7 @@ final class Run {
   // MARK: The end
 
   private func stop() {
+    lane.runEnds()
     meter.pageReader?.cancel()
     watchdog.end(at: BootClock.now)
     loop.setTimer(timers[.deadline], at: nil)
@@ -350,6 +359,7 @@ final class Run {
   }
 
   private func end(_ report: RunReport) {
+    events.end()
     for end in exchange(&callers.ends, with: []) { end(report) }
     channels.close()
     lane.free()

@@ -61,8 +61,8 @@ enum RunEffect {
   case load
   /// The image is loaded: tell whoever waits for that.
   case completeLoad(RunnerMessage.LoadedImage)
-  /// Send a call, whose clocks begin now. Its answer may follow at once.
-  case begin(Frame, countsWait: Bool)
+  /// Send a call, whose clocks begin now, with the limit that its caller gave it. Its answer may follow at once.
+  case begin(Frame, countsWait: Bool, limit: Duration?)
   /// A call has begun already: watch it, and tell its caller by the lane.
   case adopt(PluginCall)
   /// Handle what the plugin asked for before its call returned; `serviceDrained` is to follow.

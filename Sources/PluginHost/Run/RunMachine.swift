@@ -183,7 +183,7 @@ struct RunMachine {
     }
     lastCall += 1
     phase = .calling(call)
-    return [.begin(frame, countsWait: countsWait)]
+    return [.begin(frame, countsWait: countsWait, limit: call.limit)]
   }
 
   private mutating func returned(_ result: RunnerMessage.CallResult, _ id: UInt64) -> [RunEffect] {

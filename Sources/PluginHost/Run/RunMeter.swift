@@ -136,6 +136,9 @@ final class RunMeter {
   /// The plugin is loaded.
   func loaded(at now: Duration) { usage.wakeSeconds = (now - requested).inSeconds }
 
+  /// From the request to the plugin being loaded.
+  var wake: Duration { .seconds(usage.wakeSeconds) }
+
   func killed(at now: Duration) { killed = killed ?? now }
 
   /// Whom the kernel killed here for memory; nil: there is no cgroup. At its limit, the report says that the run had all of it.

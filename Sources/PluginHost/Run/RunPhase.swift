@@ -8,6 +8,8 @@ struct PluginCall: Equatable {
   var signature: CallSignature?
   /// Whose `CallTicket` it is.
   var ticket: UInt64
+  /// How long it may take, where its caller gives it less than the policy does.
+  var limit: Duration?
 
   /// An installation waits for its answer.
   var isContentRequest: Bool { if case .contentRequest = call { true } else { false } }

@@ -48,7 +48,7 @@ final class SystemCallSupervisor {
   /// The run's; -1 before the walls are closed, where there is none, and after the end.
   private(set) var listener: Int32 = -1
   private var watch: UInt64?
-  private(set) var denials = DenialRecorder()
+  private(set) var denials: DenialRecorder
   /// When the walls were closed.
   private(set) var began = Duration.zero
   /// What the host granted of what it has to count itself.
@@ -56,7 +56,8 @@ final class SystemCallSupervisor {
   /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
   private(set) var held: [(call: ol_notification, since: Duration)] = []
 
-  init(_ plan: SpawnPlan, _ meter: RunMeter, _ loop: EventLoop) {
+  init(_ plan: SpawnPlan, _ meter: RunMeter, _ loop: EventLoop, _ feed: EventFeed) {
+    denials = DenialRecorder(feed: feed)
     self.plan = plan
     self.meter = meter
     self.loop = loop

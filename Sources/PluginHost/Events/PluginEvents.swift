@@ -1,0 +1,72 @@
+internal import LinuxSystem
+
+/// What a run's report will tell of a plugin, as it happens.
+public enum PluginEvent: Sendable, Equatable {
+  /// A line of its log, or of what it printed. Live lines are also those for which the report has no room (`logBytes`); of one
+  /// that is printed then, the first 4 KiB.
+  case logged(RunReport.LogLine)
+  /// Something that it didn't get. `count` is 1, but for what was denied before the reader came.
+  case denied(RunReport.Denial)
+  /// So many more events came while the reader's buffer was full: at this place they are missing.
+  case missed(Int)
+}
+
+/// The events of one plugin, from the beginning of its load to the end of its run. Any number of readers may iterate over it at
+/// the same time; each gets all of them.
+///
+/// A reader begins with what the report has so far: first the log, then the denials. Its buffer has room for 1,024 events and
+/// 256 KiB of text. What finds it full is dropped for this reader alone, and counted (`PluginEvent.missed`): no reader holds up the
+/// plugin or its watchdog. The sequence ends with the run, after its last event.
+public struct PluginEvents: AsyncSequence, Sendable {
+  /// An event.
+  public typealias Element = PluginEvent
+  /// Reading never fails.
+  public typealias Failure = Never
+
+  /// One reader.
+  public struct Iterator: AsyncIteratorProtocol {
+    let reader: EventReader
+
+    /// The next event; nil after the end of the run, and where the task is cancelled.
+    ///
+    /// - Returns: The event.
+    public mutating func next() async -> PluginEvent? { await reader.next() }
+  }
+
+  let core: HostCore
+  let run: UInt64
+
+  /// Begins to listen.
+  ///
+  /// - Returns: A reader with a buffer of its own.
+  public func makeAsyncIterator() -> Iterator {
+    let reader = EventReader()
+    core.loop.submit { [core, run] in core.subscribe(reader, to: run) }
+    return Iterator(reader: reader)
+  }
+}
+
+extension Plugin {
+  /// What the plugin logs and is denied, as it happens: also what it did while it was loaded.
+  public var events: PluginEvents { PluginEvents(core: core, run: run) }
+}
+
+extension HostCore {
+  /// On the loop.
+  func subscribe(_ reader: EventReader, to run: UInt64) {
+    if let found = runs[run] { return found.subscribe(reader) }
+    if let report = endedReport(of: run) {
+      for line in report.log { reader.offer { .logged(line) } }
+      for denial in report.denials { reader.offer { .denied(denial) } }
+    }
+    reader.end()
+  }
+}
+
+extension Run {
+  func subscribe(_ reader: EventReader) {
+    for line in log.lines { reader.offer { .logged(line) } }
+    for denial in supervisor.denials.denials { reader.offer { .denied(denial) } }
+    if machine.phase.report == nil { events.add(reader) } else { reader.end() }
+  }
+}
