@@ -391,14 +391,14 @@ public final class Plugin: Sendable {
   ///
   /// - Parameter downloads: Each with a unique identifier.
   public func adopt(_ downloads: [Download]) {
-    core.loop.submit { [core, run] in core.runs[run]?.scheduled.adopt(downloads) }
+    core.loop.submit { [core, run] in core.runs[run]?.record.scheduled.adopt(downloads) }
   }
 
   /// A download is no longer current, because its file is here or it has failed; to be said before the extension is told.
   ///
   /// - Parameter identifier: Of a download that was adopted or scheduled.
   public func finish(_ identifier: String) {
-    core.loop.submit { [core, run] in core.runs[run]?.scheduled.finish(identifier) }
+    core.loop.submit { [core, run] in core.runs[run]?.record.scheduled.finish(identifier) }
   }
 
   /// What the plugin scheduled by itself so far.
@@ -406,7 +406,7 @@ public final class Plugin: Sendable {
   /// - Returns: Those that haven't been finished or cancelled, in their order.
   public func scheduledDownloads() async -> [Download] {
     await withCheckedContinuation { [core, run] continuation in
-      core.loop.submit { continuation.resume(returning: core.runs[run]?.scheduled.downloads ?? []) }
+      core.loop.submit { continuation.resume(returning: core.runs[run]?.record.scheduled.downloads ?? []) }
     }
   }
 

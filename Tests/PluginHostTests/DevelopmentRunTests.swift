@@ -11,7 +11,7 @@ import Testing
       ("State:\tS (sleeping)\nTracerPid:\t0\n", false), ("State:\tt (tracing stop)\nTracerPid:\t7\n", false),
       ("State:\tS (sleeping)\nTracerPid:\t7\n", true), ("State:\tR (running)\nTracerPid:\t7\n", true), ("", false),
     ] as [(String, Bool)])
-  func traced(status: String, isTraced: Bool) { #expect(Run.isTraced(status: status) == isTraced) }
+  func traced(status: String, isTraced: Bool) { #expect(DebuggerWait.isOver(status: status) == isTraced) }
 
   @Test("however long it waits for one, no limit ends it; then its clocks begin") func clocks() {
     var limits = Limits()

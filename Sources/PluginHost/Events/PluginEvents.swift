@@ -54,19 +54,14 @@ extension Plugin {
 extension HostCore {
   /// On the loop.
   func subscribe(_ reader: EventReader, to run: UInt64) {
-    if let found = runs[run] { return found.subscribe(reader) }
+    if let found = runs[run] {
+      return found.record.subscribe(
+        reader, denials: found.supervisor.denials.denials, isOver: found.machine.phase.report != nil)
+    }
     if let report = endedReport(of: run) {
       for line in report.log { reader.offer { .logged(line) } }
       for denial in report.denials { reader.offer { .denied(denial) } }
     }
     reader.end()
-  }
-}
-
-extension Run {
-  func subscribe(_ reader: EventReader) {
-    for line in log.lines { reader.offer { .logged(line) } }
-    for denial in supervisor.denials.denials { reader.offer { .denied(denial) } }
-    if machine.phase.report == nil { events.add(reader) } else { reader.end() }
   }
 }

@@ -130,13 +130,13 @@ extension Run {
   /// The plugin is gone, and no more than a pipe's buffer is left.
   func receiveLastOutput() {
     while readOutput() > 0 {}
-    log.finishOutput()
+    record.log.finishOutput()
   }
 
   /// As read(2).
   private func readOutput() -> Int {
     let count = channels.readOutput()
-    if count > 0 { loop.buffer.withUnsafeBytes { log.recordOutput(.init(rebasing: $0[..<count])) } }
+    if count > 0 { loop.buffer.withUnsafeBytes { record.log.recordOutput(.init(rebasing: $0[..<count])) } }
     return count
   }
 

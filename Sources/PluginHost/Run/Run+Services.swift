@@ -10,12 +10,12 @@ extension Run {
   func handle(_ request: ServiceRequest, id: UInt64) throws(ProtocolViolation) {
     switch request {
     case .log(let level, let subsystem, let category, let message):
-      log.record(level: level, subsystem: subsystem, category: category, message: message)
+      record.log.record(level: level, subsystem: subsystem, category: category, message: message)
     case .schedule(let download): schedule(download, id)
     case .cancel(let identifier):
-      if relay == nil { reply(id, .status(scheduled.cancel(identifier))) } else { ask(.cancel(identifier), id) }
+      if relay == nil { reply(id, .status(record.scheduled.cancel(identifier))) } else { ask(.cancel(identifier), id) }
     case .currentDownloads:
-      if relay == nil { reply(id, .downloads(scheduled.current)) } else { ask(.currentDownloads, id) }
+      if relay == nil { reply(id, .downloads(record.scheduled.current)) } else { ask(.currentDownloads, id) }
     case .acquireExclusiveControl(let timeout): acquire(timeout, id)
     case .releaseExclusiveControl:
       relay?.release()
@@ -46,7 +46,7 @@ extension Run {
   private func schedule(_ download: Download, _ id: UInt64) {
     // What it said before its content request returned counts as said in it.
     if machine.isInContentRequest { return reply(id, .status(ScheduledDownloads.Refusal.duringRequest)) }
-    guard let relay else { return reply(id, .status(scheduled.add(download))) }
+    guard let relay else { return reply(id, .status(record.scheduled.add(download))) }
     let rules = DownloadRules(
       applicationGroups: plan.containers.groups, request: nil,
       allowsPlainHTTPToLoopback: relay.allowsPlainHTTPToLoopback)
@@ -70,7 +70,7 @@ extension Run {
   func deliver(_ answer: ServiceRelay.Answer) {
     guard !isEnding else { return }
     // For the report; what the rules of a run without a client say of it doesn't matter here.
-    if case .schedule(let download) = answer.request, answer.isDone { _ = scheduled.add(download) }
+    if case .schedule(let download) = answer.request, answer.isDone { _ = record.scheduled.add(download) }
     // One that was granted goes on, one that was refused rests if it did before.
     if case .acquire = answer.request { controlChanged() }
     reply(answer.reply)

@@ -52,11 +52,8 @@ final class Run {
   weak var owner: (any RunOwner)?
   /// Where the host's client answers what the extension asks; nil: this run does.
   var relay: ServiceRelay?
-  var scheduled = ScheduledDownloads()
   let callbacks: CallbackDesk
-  let events = EventFeed()
-  var log: LogRecorder
-  private var statuses: [RunReport.Status] = []
+  var record: RunRecord
 
   init(
     id: UInt64, plan: SpawnPlan, cgroup: RunCgroup?, walls: [Wall: WallState], channels: consuming RunChannels,
@@ -72,9 +69,9 @@ final class Run {
     let limits = plan.policy.limits
     machine = RunMachine(loader: ticket.id, frameBytes: limits.frameBytes)
     meter = RunMeter(cgroup: cgroup, memoryLimit: limits.memory, requested: requested)
-    supervisor = SystemCallSupervisor(plan, meter, loop, events)
+    record = RunRecord(limits)
+    supervisor = SystemCallSupervisor(plan, meter, loop, record.events)
     watchdog = Watchdog(limits: limits, cores: Self.cores, hasMemoryCgroup: cgroup != nil, now: requested)
-    log = LogRecorder(limit: limits.logBytes, feed: events)
     callbacks = CallbackDesk(loop)
     supervisor.run = self
   }
@@ -219,7 +216,16 @@ final class Run {
     }
   }
 
-  func beginLoad() {
+  /// No clock of the plugin's runs yet.
+  private func awaitDebugger() {
+    guard machine.phase.isLoading, !machine.phase.isDying, !channels.hasEnded else { return }
+    if DebuggerWait.isOver(channels.pid) { return beginLoad() }
+    loop.setTimer(timers[.debugger], at: BootClock.now + DebuggerWait.betweenLooks) { [weak self] in
+      self?.awaitDebugger()
+    }
+  }
+
+  private func beginLoad() {
     do {
       // The runner may have been faster than its server's word of it.
       try meter.open(&channels)
@@ -275,7 +281,7 @@ final class Run {
     if call.call.isReported, let name = call.call.entryPoint, case .success(let result) = result,
       case .signed(let status) = result.value
     {
-      statuses.append(.init(entryPoint: name, status: status))
+      record.statuses.append(.init(entryPoint: name, status: status))
     }
     lane.end(at: BootClock.now)
     let error = callbacks.remove(call.ticket)
@@ -340,9 +346,9 @@ final class Run {
     var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
       usage: meter.usage(at: now, watchdog, exit, turned: lane.times.turned), denials: denials.denials,
-      droppedDenials: denials.dropped,
-      log: log.lines, droppedLogBytes: log.droppedBytes, droppedLogLines: log.droppedLines, walls: walls,
-      meters: meter.descriptions, scheduled: scheduled.downloads, statuses: statuses)
+      droppedDenials: denials.dropped, log: [], droppedLogBytes: 0, droppedLogLines: 0, walls: walls,
+      meters: meter.descriptions, scheduled: [], statuses: [])
+    record.add(to: &report)
     if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
     report.threads = machine.threads.ofPlugin
     return report
@@ -359,7 +365,7 @@ final class Run {
   }
 
   private func end(_ report: RunReport) {
-    events.end()
+    record.events.end()
     for end in exchange(&callers.ends, with: []) { end(report) }
     channels.close()
     lane.free()
