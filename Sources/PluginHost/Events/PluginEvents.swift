@@ -41,7 +41,7 @@ public struct PluginEvents: AsyncSequence, Sendable {
   /// - Returns: A reader with a buffer of its own.
   public func makeAsyncIterator() -> Iterator {
     let reader = EventReader()
-    core.loop.submit { [core, run] in core.subscribe(reader, to: run) }
+    core.loop.submit { [core, run] in reader.subscribe(to: run, of: core) }
     return Iterator(reader: reader)
   }
 }
@@ -51,17 +51,17 @@ extension Plugin {
   public var events: PluginEvents { PluginEvents(core: core, run: run) }
 }
 
-extension HostCore {
+extension EventReader {
   /// On the loop.
-  func subscribe(_ reader: EventReader, to run: UInt64) {
-    if let found = runs[run] {
+  func subscribe(to run: UInt64, of core: HostCore) {
+    if let found = core.runs[run] {
       return found.record.subscribe(
-        reader, denials: found.supervisor.denials.denials, isOver: found.machine.phase.report != nil)
+        self, denials: found.supervisor.denials.denials, isOver: found.machine.phase.report != nil)
     }
-    if let report = endedReport(of: run) {
-      for line in report.log { reader.offer { .logged(line) } }
-      for denial in report.denials { reader.offer { .denied(denial) } }
+    if let report = core.endedReport(of: run) {
+      for line in report.log { offer { .logged(line) } }
+      for denial in report.denials { offer { .denied(denial) } }
     }
-    reader.end()
+    end()
   }
 }
