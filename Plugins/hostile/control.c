@@ -59,6 +59,9 @@ int main(int count, char **arguments) {
   void *function = dlsym(library, arguments[2]);
   if (!function) return fprintf(stderr, "control: %s\n", dlerror()), 127;
   fflush(stdout);
+  /* For whoever looks at its system calls: what follows is the behaviour's. */
+  const char *mark = getenv("CONTROL_MARK");
+  if (mark && write(-1, mark, strlen(mark)) >= 0) return 70;
   int32_t result = call(function, arguments[3], count == 5 ? arguments[4] : NULL);
   const char *returns_nothing = strncmp(arguments[3], "void", 4) == 0 ? "returned" : NULL;
   if (returns_nothing) return puts(returns_nothing), 0;

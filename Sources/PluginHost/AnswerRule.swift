@@ -9,7 +9,7 @@ enum AnswerRule {
   ) throws(ProtocolViolation) {
     let kind: CallSignature.Kind = signature?.result ?? (call == .willTerminate ? .void : .i32)
     guard fits(result.value, kind) else { throw .unexpected("another value than \(kind)") }
-    guard result.out.map(\.count) == signature?.arguments.compactMap(\.outputSize) ?? [] else {
+    guard hasItsOutputs(result, signature) else {
       throw .unexpected("other buffers than it was given")
     }
     let isChallenge =
@@ -24,6 +24,16 @@ enum AnswerRule {
     guard result.downloads.isEmpty, result.refused.isEmpty else {
       throw .unexpected("downloads from a call that has none")
     }
+  }
+
+  /// Each argument that comes back, with its size.
+  private static func hasItsOutputs(_ result: RunnerMessage.CallResult, _ signature: CallSignature?) -> Bool {
+    var sizes = result.out.lazy.map(\.count)[...]
+    for kind in signature?.arguments ?? [] {
+      guard let size = kind.outputSize else { continue }
+      guard sizes.popFirst() == size else { return false }
+    }
+    return sizes.isEmpty
   }
 
   private static func fits(_ value: CallValue, _ kind: CallSignature.Kind) -> Bool {

@@ -23,16 +23,17 @@ struct ArgumentEncoder {
   mutating func values(
     of arguments: [CallArgument], for signature: CallSignature
   ) throws(MisfitError) -> [CallValue] {
-    let wanted = signature.given
-    guard wanted.count == arguments.count else {
+    let wanted = signature.arguments.count { $0.isGiven }
+    guard wanted == arguments.count else {
       throw MisfitError(
         description:
-          "\(signature) takes \(wanted.count) arguments (out(N) and 'out T' take none); \(arguments.count) were given")
+          "\(signature) takes \(wanted) arguments (out(N) and 'out T' take none); \(arguments.count) were given")
     }
     var values: [CallValue] = []
-    values.reserveCapacity(wanted.count)
-    for (index, (argument, kind)) in zip(arguments, wanted).enumerated() {
-      values.append(try value(of: argument, for: kind, "argument \(index + 1)"))
+    values.reserveCapacity(wanted)
+    for kind in signature.arguments where kind.isGiven {
+      let index = values.count
+      values.append(try value(of: arguments[index], for: kind, "argument \(index + 1)"))
     }
     return values
   }
