@@ -102,4 +102,23 @@ import Testing
     #expect(end.status == 0 && !end.output.contains("const char *name"), "\(end)")
     #expect(end.errors.contains("its debug information is compressed"), "\(end)")
   }
+
+  @Test("a build identifier, a link and a head that are cut short are left alone")
+  func short() throws {
+    let folder = try Self.folder(
+      "-Wl,--build-id", then: "objcopy --compress-debug-sections=zlib a.so && objcopy --add-gnu-debuglink=a.so a.so")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let good = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/a.so")))
+    func integer(_ at: Int, _ width: Int) -> Int { good[at..<at + width].reversed().reduce(0) { $0 << 8 | Int($1) } }
+    let names = LibraryExploration(good).functions
+    // Of each section the size alone (elf(5): 64 bytes each, the size at 32).
+    for section in 0..<integer(60, 2) {
+      let place = integer(40, 8) + section * 64 + 32
+      for size in 0..<40 {
+        var bytes = good
+        bytes.replaceSubrange(place..<place + 8, with: [UInt8(size)] + Array(repeating: 0, count: 7))
+        #expect(LibraryExploration(bytes).functions.count <= names.count)
+      }
+    }
+  }
 }

@@ -146,9 +146,11 @@ package struct LibraryFacts: Sendable, Equatable, Encodable {
 
   private mutating func readBuildIdentifier(_ file: LibraryBytes, _ range: Range<Int>) {
     // The note of GNU with the type 3: lengths of name and content, type, name, content.
-    guard let length = file.integer(range.lowerBound + 4, 4), file.integer(range.lowerBound, 4) == 4,
-      file.integer(range.lowerBound + 8, 4) == 3, file.integer(range.lowerBound + 12, 4) == 0x55_4e47,
-      length <= UInt64(min(Self.longestIdentifier, range.count - 16))
+    let head = 16
+    guard range.count > head, let length = file.integer(range.lowerBound + 4, 4),
+      file.integer(range.lowerBound, 4) == 4, file.integer(range.lowerBound + 8, 4) == 3,
+      file.integer(range.lowerBound + 12, 4) == 0x55_4e47,
+      length <= UInt64(min(Self.longestIdentifier, range.count - head))
     else { return }
     buildIdentifier = Array(file.bytes[range.lowerBound + 16..<range.lowerBound + 16 + Int(length)])
   }
