@@ -133,7 +133,9 @@ struct CallCommand: AsyncParsableCommand {
     }
     return try zip(words, kinds).enumerated().map { index, pair in
       guard let value = try CallWords.argument(pair.0, pair.1, content) else {
-        throw Failure(64, "argument \(index + 1), '\(pair.0.prefix(60))', doesn't fit \(pair.1)")
+        let form =
+          "\(pair.1)".contains("[") || "\(pair.1)".contains("{") ? "; an array is [1,2], a structure {1,2}" : ""
+        throw Failure(64, "argument \(index + 1), '\(pair.0.prefix(60))', doesn't fit \(pair.1)\(form)")
       }
       return value
     }

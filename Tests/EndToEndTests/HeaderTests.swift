@@ -174,6 +174,7 @@ import Testing
   @Test(
     "what can't be read is refused with a sentence",
     arguments: [
+      (["--header", "/etc"], 66, "/etc: not a regular file"), (["--header", "/dev/zero"], 66, "not a regular file"),
       (["--header", "/nowhere.h"], 66, "/nowhere.h: No such file"), (["--header", "nowhere.h"], 65, "not found"),
       (["--header", "a\"\n#include \"b.h"], 64, "is no name of a header"),
       (["--header", "zlib.h", "--include", "/nowhere"], 66, "/nowhere"),

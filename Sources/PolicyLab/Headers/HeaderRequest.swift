@@ -47,8 +47,15 @@ package struct HeaderRequest: Sendable, Equatable {
         continue
       }
       let path = try Self.real(header)
+      guard (try? Files.identity(of: path))?.isRegularFile == true else {
+        throw .init(exitStatus: 66, "\(header): not a regular file; name a header")
+      }
       result.source += "#include \"\(path)\"\n"
-      result.folders.append(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]))
+      let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+      guard !folder.isEmpty else {
+        throw .init(exitStatus: 66, "\(header) lies in /, and what reads it would see everything; move it to a folder")
+      }
+      result.folders.append(folder)
     }
     return result
   }
