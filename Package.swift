@@ -48,6 +48,8 @@ let package = Package(
     .library(name: "AssetService", targets: ["AppBundles", "AssetService", "ServiceProtocol"]),
     .library(name: "BackgroundAssets", targets: ["BackgroundAssets", "os", "OSLog", "ExtensionFoundation"]),
     .library(name: "OutriderPreload", type: .dynamic, targets: ["Preload"]),
+    // liboutrider.so for C, and for what calls C: docs/embedding-c.md.
+    .library(name: "OutriderC", type: .dynamic, targets: ["OutriderC"]),
     .library(name: "OutriderHeaders", type: .dynamic, targets: ["HeaderReader"]),
     .executable(name: "outrider", targets: ["outrider"]),
     .executable(name: "outrider-runner", targets: ["outrider-runner"]),
@@ -148,6 +150,12 @@ let package = Package(
         "AssetModel", "Basics", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML", yams,
       ],
       swiftSettings: strict),
+    // The host for C: its header, and what is behind it.
+    .target(name: "COutrider", cSettings: strictC),
+    .target(
+      name: "OutriderC", dependencies: ["COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
+      swiftSettings: strict,
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1"])]),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
     // Floor 5: executables.

@@ -284,6 +284,9 @@ public final class Plugin: Sendable {
     return await core.lastCallSeconds(run)
   }
 
+  /// What its handles are known by (`PluginHandle.plugin`).
+  package var identity: UInt64 { holdings.withLock { $0.plugin } }
+
   /// As the host sees it; nil before the walls are closed and after the end.
   package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
 

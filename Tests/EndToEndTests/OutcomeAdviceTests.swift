@@ -7,8 +7,8 @@ import Testing
   @Test(
     "an outcome ends with what to do, and that works",
     arguments: [
-      (["libc.so.6", "usleep", "i32(u32)", "150000", "--wall", "100ms"], "--wall", "--wall 200ms", 0 as Int32),
-      (["libc.so.6", "sleep", "u32(u32)", "2", "--wall", "1s"], "--wall", "--wall 2s", 12),
+      (["libc.so.6", "usleep", "i32(u32)", "600000", "--wall", "500ms"], "--wall", "--wall 1s", 0 as Int32),
+      (["libc.so.6", "sleep", "u32(u32)", "60", "--wall", "1s"], "--wall", "--wall 2s", 12),
       (["libc.so.6", "nothing", "i32()"], "explore", "'outrider explore /", 18),
     ] as [([String], String, String, Int32)])
   func advice(arguments: [String], name: String, text: String, status: Int32) throws {

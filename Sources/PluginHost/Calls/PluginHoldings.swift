@@ -18,7 +18,7 @@ struct PluginHoldings: Sendable {
     var users = 0
   }
 
-  private let plugin: UInt64
+  let plugin: UInt64
   private let memoryLimit: Int
   private var addresses: [UInt64: UInt64] = [:]
   private var numbers: [UInt64: UInt64] = [:]

@@ -181,7 +181,8 @@ final class HostCore: @unchecked Sendable {
         loop.submit { [self] in
           if signature != nil { lane?.arrived() }
           guard let found = runs[run] else {
-            return continuation.resume(returning: .failure(.failed("the run has ended")))
+            let report = endedReport(of: run)
+            return continuation.resume(returning: .failure(report.map { .ended($0) } ?? .failed("the run has ended")))
           }
           if !callbacks.isEmpty {
             found.callbacks.add(callbacks, scope.union([CallbackScope(core: self, run: run)]), for: ticket.id)

@@ -1,0 +1,113 @@
+/* Outrider's plugin host for C, and for every language that calls C: loads shared libraries, each in a sandboxed process of its
+   own, and calls their functions under limits of time and memory.
+
+   Every function may be called on any thread. A call waits for its answer on the calling thread; calls of one plugin take turns.
+   Objects are named by pointers that are never read: one that isn't there any more is refused with OUTRIDER_USAGE, and
+   freeing NULL, or twice, does nothing. Texts are UTF-8 and end with NUL.
+
+   docs/embedding-c.md has examples. */
+#ifndef OUTRIDER_H
+#define OUTRIDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is linked and what is called has to have the same. */
+#define OUTRIDER_ABI_VERSION 1
+
+typedef struct outrider_host outrider_host;
+typedef struct outrider_plugin outrider_plugin;
+typedef struct outrider_reply outrider_reply;
+
+enum outrider_status {
+  OUTRIDER_OK = 0,
+  /* The plugin's process has ended; outrider_plugin_report says how. */
+  OUTRIDER_ENDED = 1,
+  /* The plugin has no such function. It goes on. */
+  OUTRIDER_MISSING = 18,
+  /* The arguments don't fit the signature, or an object isn't there. Nothing was done. */
+  OUTRIDER_USAGE = 64,
+  /* The library isn't there or isn't what it must be. */
+  OUTRIDER_INPUT = 66,
+  /* The host, not the plugin, couldn't. */
+  OUTRIDER_FAILED = 70
+};
+
+enum outrider_kind {
+  OUTRIDER_NULL = 0,
+  OUTRIDER_SIGNED = 1,
+  OUTRIDER_UNSIGNED = 2,
+  OUTRIDER_DOUBLE = 3,
+  /* `bytes`, `count` of them: text without its NUL. In a reply a NUL follows. */
+  OUTRIDER_TEXT = 4,
+  OUTRIDER_BYTES = 5,
+  /* What the same plugin returned as `handle`: `unsigned_value` is its number. */
+  OUTRIDER_HANDLE = 6,
+  /* `items`, `count` of them: the fields of a structure or the elements of an array. */
+  OUTRIDER_LIST = 7
+};
+
+typedef struct outrider_value outrider_value;
+struct outrider_value {
+  int32_t kind;
+  int32_t reserved;
+  union {
+    int64_t signed_value;
+    uint64_t unsigned_value;
+    double double_value;
+    const void *bytes;
+    const outrider_value *items;
+  };
+  size_t count;
+};
+
+/* OUTRIDER_ABI_VERSION of the library that was loaded. */
+uint32_t outrider_abi_version(void);
+
+/* Texts that functions hand over are freed by this, errors among them. */
+void outrider_text_free(char *text);
+
+/* A host: it starts a process when it is first needed. `runner`: the path of outrider-runner, or NULL for the one beside this
+   library, in ../libexec, or in the environment's OUTRIDER_RUNNER. NULL where it fails; then `error`, unless it is NULL, has a
+   sentence. */
+outrider_host *outrider_host_new(const char *runner, char **error);
+
+/* Ends all of its plugins and lets it go. */
+void outrider_host_free(outrider_host *host);
+
+/* Loads a library: a path, or a name such as libz.so.1. `policy`: the name of a shipped policy (computation, codec, …), the text of
+   a policy file, or NULL for the default. OUTRIDER_ENDED: it didn't load, and `error` says how it ended. */
+int outrider_load(
+  outrider_host *host, const char *library, const char *policy, outrider_plugin **plugin, char **error);
+
+/* Calls a function: `signature` is RETURN(ARGUMENTS), as for `outrider call`, and `arguments` has one for each that isn't
+   out(N) or `out T`. `seconds`: how long the call may take where that is less than the policy's limit; 0: the policy's.
+   OUTRIDER_ENDED: the run ended in the call. `reply` is freed by outrider_reply_free. */
+int outrider_call(
+  outrider_plugin *plugin, const char *symbol, const char *signature, const outrider_value *arguments, size_t count,
+  double seconds, outrider_reply **reply, char **error);
+
+/* What a call returned; `kind` is OUTRIDER_NULL for void. It lives as long as the reply. */
+outrider_value outrider_reply_value(const outrider_reply *reply);
+/* How many arguments came back: out(N), inout(N), `out T` and `inout T`, in their order. */
+size_t outrider_reply_output_count(const outrider_reply *reply);
+/* The one at `index`, from 0; OUTRIDER_NULL beyond the last. */
+outrider_value outrider_reply_output(const outrider_reply *reply, size_t index);
+void outrider_reply_free(outrider_reply *reply);
+
+/* Ends the plugin's process, unless it has ended, and returns everything that is known about the run as a JSON object: outcome,
+   usage, denials, log, walls, stack and threads, named as `outrider call --json` names them. NULL where it isn't a plugin. */
+char *outrider_plugin_report(outrider_plugin *plugin);
+
+/* Ends the plugin's process and lets it go. */
+void outrider_plugin_free(outrider_plugin *plugin);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,163 @@
+public import COutrider
+internal import Glibc
+internal import PluginHost
+internal import StrictYAML
+
+private let hosts = Objects<PluginHost>()
+private let plugins = Objects<Plugin>()
+private let replies = Objects<Reply>()
+
+/// Puts a sentence where C wants it, and says the status.
+private func fail(
+  _ status: outrider_status, _ sentence: String, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  error?.pointee = strdup(sentence)
+  return Int32(bitPattern: status.rawValue)
+}
+
+private func fail(_ cause: HostError, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
+  let status =
+    switch cause {
+    case .ended: OUTRIDER_ENDED
+    case .usage: OUTRIDER_USAGE
+    case .input: OUTRIDER_INPUT
+    case .entryPointMissing: OUTRIDER_MISSING
+    default: OUTRIDER_FAILED
+    }
+  return fail(status, "\(cause)", error)
+}
+
+/// The version of the interface: `outrider_abi_version` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_abi_version")
+public func abiVersion() -> UInt32 { UInt32(OUTRIDER_ABI_VERSION) }
+
+/// Frees a text that was handed over: `outrider_text_free` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_text_free")
+public func freeText(_ text: UnsafeMutablePointer<CChar>?) { free(text) }
+
+/// Makes a host: `outrider_host_new` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_host_new")
+public func newHost(
+  _ runner: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> OpaquePointer? {
+  error?.pointee = nil
+  var configuration = PluginHost.Configuration()
+  configuration.runner = runner.map { String(cString: $0) } ?? OwnPlace.runner
+  do throws(HostError) {
+    return hosts.add(try PluginHost(configuration: configuration))
+  } catch let cause {
+    _ = fail(cause, error)
+    return nil
+  }
+}
+
+/// Ends a host and all of its plugins: `outrider_host_free` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_host_free")
+public func freeHost(_ host: OpaquePointer?) { hosts.remove(host)?.stop() }
+
+/// Loads a library: `outrider_load` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_load")
+public func load(
+  _ host: OpaquePointer?, _ library: UnsafePointer<CChar>?, _ policy: UnsafePointer<CChar>?,
+  _ plugin: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  error?.pointee = nil
+  plugin?.pointee = nil
+  guard let found = hosts[host] else { return fail(OUTRIDER_USAGE, "this host was freed, or never was one", error) }
+  guard let library, let plugin else {
+    return fail(OUTRIDER_USAGE, "a load needs a library, and a place for its plugin", error)
+  }
+  let name = String(cString: library)
+  var allowed = Policy()
+  do throws(YAMLFileError) {
+    if let policy {
+      let text = String(cString: policy)
+      allowed = try Policy(parsing: ShippedPolicy(rawValue: text)?.text ?? text, file: "the policy")
+    }
+  } catch let cause {
+    return fail(OUTRIDER_USAGE, cause.description, error)
+  }
+  let result = wait { [allowed] () async -> Result<Plugin, HostError> in
+    do throws(HostError) { return .success(try await found.load(name, policy: allowed)) } catch {
+      return .failure(error)
+    }
+  }
+  switch result {
+  case .success(let loaded):
+    plugin.pointee = plugins.add(loaded)
+    return Int32(bitPattern: OUTRIDER_OK.rawValue)
+  case .failure(let cause): return fail(cause, error)
+  }
+}
+
+/// Calls a function: `outrider_call` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_call")
+public func call(
+  _ plugin: OpaquePointer?, _ symbol: UnsafePointer<CChar>?, _ signature: UnsafePointer<CChar>?,
+  _ arguments: UnsafePointer<outrider_value>?, _ count: Int, _ seconds: Double,
+  _ reply: UnsafeMutablePointer<OpaquePointer?>?,
+  _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  error?.pointee = nil
+  reply?.pointee = nil
+  guard let found = plugins[plugin] else {
+    return fail(OUTRIDER_USAGE, "this plugin was freed, or never was one", error)
+  }
+  guard let symbol, let signature else {
+    return fail(OUTRIDER_USAGE, "a call needs a function and its signature", error)
+  }
+  guard seconds >= 0, seconds <= Double(Limits.longestTime.components.seconds) else {
+    return fail(OUTRIDER_USAGE, "a call can't be given \(seconds) s", error)
+  }
+  guard let given = Arguments.read(arguments, count, plugin: found.identity) else {
+    return fail(OUTRIDER_USAGE, "one of the arguments is no value of this library's", error)
+  }
+  let (name, form) = (String(cString: symbol), String(cString: signature))
+  let limit: Duration? = seconds > 0 ? .seconds(seconds) : nil
+  let result = wait { () async -> Result<CallResult, HostError> in
+    do throws(HostError) {
+      return .success(try await found.call(name, form, arguments: given, within: limit))
+    } catch {
+      return .failure(error)
+    }
+  }
+  switch result {
+  case .success(let brought):
+    reply?.pointee = replies.add(Reply(brought))
+    return Int32(bitPattern: OUTRIDER_OK.rawValue)
+  case .failure(let cause): return fail(cause, error)
+  }
+}
+
+/// What a call returned: `outrider_reply_value` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_reply_value")
+public func replyValue(_ reply: OpaquePointer?) -> outrider_value { replies[reply]?.value ?? outrider_value() }
+
+/// An argument that came back: `outrider_reply_output` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_reply_output")
+public func output(_ reply: OpaquePointer?, _ index: Int) -> outrider_value {
+  guard let outputs = replies[reply]?.outputs, outputs.indices.contains(index) else { return outrider_value() }
+  return outputs[index]
+}
+
+/// How many came back: `outrider_reply_output_count` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_reply_output_count")
+public func outputCount(_ reply: OpaquePointer?) -> Int { replies[reply]?.outputs.count ?? 0 }
+
+/// Frees what a call brought: `outrider_reply_free` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_reply_free")
+public func freeReply(_ reply: OpaquePointer?) { _ = replies.remove(reply) }
+
+/// Ends a plugin and reports its run: `outrider_plugin_report` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_plugin_report")
+public func report(_ plugin: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
+  guard let found = plugins[plugin] else { return nil }
+  return strdup(ReportText(wait { await found.end() }).text)
+}
+
+/// Ends a plugin and lets it go: `outrider_plugin_free` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_plugin_free")
+public func freePlugin(_ plugin: OpaquePointer?) {
+  guard let found = plugins.remove(plugin) else { return }
+  _ = wait { await found.end() }
+}

@@ -1,0 +1,14 @@
+internal import COutrider
+internal import LinuxSystem
+
+/// Where this library lies: whoever loads it may be any program.
+enum OwnPlace {
+  /// The runner beside it, or in ../libexec; nil where it is in neither, and a host looks for it itself.
+  static var runner: String? {
+    guard let name = outrider_own_place(), let path = try? Files.real(String(cString: name)),
+      let slash = path.lastIndex(of: "/")
+    else { return nil }
+    return ["outrider-runner", "../libexec/outrider-runner"].map { "\(path[..<slash])/\($0)" }.first(
+      where: Files.exists)
+  }
+}

@@ -1,0 +1,103 @@
+internal import COutrider
+internal import HostProtocol
+internal import PluginHost
+
+/// Arguments as C writes them.
+enum Arguments {
+  /// Structures and arrays in each other, as signatures have them at most.
+  private static let maxDepth = 8
+  private static let maxCount = 1 << 20
+
+  /// nil: one of them is no value. `plugin`: whose handles they are.
+  static func read(
+    _ values: UnsafePointer<outrider_value>?, _ count: Int, plugin: UInt64, depth: Int = 0
+  ) -> [CallArgument]? {
+    guard count > 0 else { return [] }
+    guard let values, count <= maxCount, depth <= maxDepth else { return nil }
+    var arguments: [CallArgument] = []
+    for value in UnsafeBufferPointer(start: values, count: count) {
+      guard let argument = argument(value, plugin, depth) else { return nil }
+      arguments.append(argument)
+    }
+    return arguments
+  }
+
+  private static func argument(_ value: outrider_value, _ plugin: UInt64, _ depth: Int) -> CallArgument? {
+    func bytes() -> [UInt8]? {
+      guard value.count > 0 else { return [] }
+      return value.bytes.map { [UInt8](UnsafeRawBufferPointer(start: $0, count: value.count)) }
+    }
+    return switch outrider_kind(rawValue: UInt32(bitPattern: value.kind)) {
+    case OUTRIDER_NULL: .null
+    case OUTRIDER_SIGNED: .integer(value.signed_value)
+    case OUTRIDER_UNSIGNED: .unsigned(value.unsigned_value)
+    case OUTRIDER_DOUBLE: .double(value.double_value)
+    case OUTRIDER_TEXT: bytes().map { .bytes($0) }
+    case OUTRIDER_BYTES: bytes().map { .bytes($0) }
+    case OUTRIDER_HANDLE: .handle(PluginHandle(plugin: plugin, number: value.unsigned_value))
+    case OUTRIDER_LIST: read(value.items, value.count, plugin: plugin, depth: depth + 1).map { .list($0) }
+    default: nil
+    }
+  }
+}
+
+/// What a call brought, in memory that C reads until it frees the reply.
+///
+/// @unchecked Sendable: what lies in the memory never changes.
+final class Reply: @unchecked Sendable {
+  private var memory: [UnsafeMutableRawPointer] = []
+  private(set) var value = outrider_value()
+  private(set) var outputs: [outrider_value] = []
+
+  init(_ result: CallResult) {
+    value = store(result.value)
+    outputs = result.outputs.map { store($0) }
+  }
+
+  deinit { for pointer in memory { pointer.deallocate() } }
+
+  private func store(_ value: CallValue) -> outrider_value {
+    var stored = outrider_value()
+    func set(_ kind: outrider_kind) { stored.kind = Int32(bitPattern: kind.rawValue) }
+    switch value {
+    case .void, .cstring(nil), .handle(nil): set(OUTRIDER_NULL)
+    case .signed(let number):
+      set(OUTRIDER_SIGNED)
+      stored.signed_value = number
+    case .unsigned(let number), .pointer(let number):
+      set(OUTRIDER_UNSIGNED)
+      stored.unsigned_value = number
+    case .single(let number):
+      set(OUTRIDER_DOUBLE)
+      stored.double_value = Double(number)
+    case .double(let number):
+      set(OUTRIDER_DOUBLE)
+      stored.double_value = number
+    case .cstring(let bytes?):
+      set(OUTRIDER_TEXT)
+      (stored.bytes, stored.count) = (store(bytes), bytes.count)
+    case .bytes(let bytes):
+      set(OUTRIDER_BYTES)
+      (stored.bytes, stored.count) = (store(bytes), bytes.count)
+    case .handle(let handle?):
+      set(OUTRIDER_HANDLE)
+      stored.unsigned_value = handle.number
+    case .structure(let values), .array(let values):
+      set(OUTRIDER_LIST)
+      let items = UnsafeMutablePointer<outrider_value>.allocate(capacity: max(values.count, 1))
+      memory.append(items)
+      for (index, value) in values.enumerated() { (items + index).initialize(to: store(value)) }
+      (stored.items, stored.count) = (UnsafePointer(items), values.count)
+    }
+    return stored
+  }
+
+  /// With a NUL behind it.
+  private func store(_ bytes: [UInt8]) -> UnsafeRawPointer {
+    let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count + 1, alignment: 1)
+    memory.append(copy)
+    bytes.withUnsafeBytes { copy.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(copy), byteCount: bytes.count) }
+    copy.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)
+    return UnsafeRawPointer(copy)
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// liboutrider.so, as programs in C and Python use it.
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CLibraryTests {
+  /// Installed as docs/embedding-c.md does it.
+  private static func installed() throws -> String {
+    let folder = try LibraryTests.folder()
+    let products = (Workspace.outrider as NSString).deletingLastPathComponent
+    let end = try Workspace.run(
+      ["\(Workspace.root)/Examples/embed-c/install", folder, products], program: "/bin/bash")
+    try #require(end.status == 0, "\(end)")
+    return folder
+  }
+
+  private static func compile(_ source: String, _ options: String, in folder: String) throws {
+    let flags = "$(PKG_CONFIG_PATH=\(folder)/lib/pkgconfig pkg-config --cflags --libs outrider)"
+    let end = try Workspace.run(
+      [
+        "-c",
+        "\(options) -Wall -Wextra -Werror '\(source)' -o '\(folder)/program' \(flags) -Wl,-rpath,'\(folder)/lib' -pthread",
+      ], program: "/bin/bash")
+    try #require(end.status == 0, "\(end)")
+  }
+
+  @Test(
+    "the example in C calls a library, and survives an abort",
+    arguments: ["cc -std=c11", "c++ -x c++ -std=c++20 -Wno-missing-field-initializers"])
+  func example(compiler: String) throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Self.compile("\(Workspace.root)/Examples/embed-c/checksum.c", compiler, in: folder)
+    let end = try Workspace.run([], program: "\(folder)/program")
+    #expect(end.status == 0 && end.output.contains("crc32 907060870\n"), "\(end)")
+    #expect(end.output.contains("abort: status 1, crashed: SIGABRT"), "\(end)")
+  }
+
+  @Test("the example in Python does, with handles and structures, and so does the page's") func python() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let environment = [
+      "OUTRIDER_LIBRARY": "\(folder)/lib/liboutrider.so.1", "PYTHONDONTWRITEBYTECODE": "1",
+      "PYTHONPATH": "\(Workspace.root)/Examples/embed-python",
+    ]
+    let end = try Workspace.run(
+      ["python3", "\(Workspace.root)/Examples/embed-python/example.py"], program: "/usr/bin/env",
+      environment: environment)
+    let expected = """
+      crc32 907060870
+      sqlite 42
+      div [3, 2]
+      sleep wallTimeExceeded: the caller gave this call 200ms
+      outcome wallTimeExceeded
+
+      """
+    #expect(end.status == 0 && end.output == expected, "\(end)")
+    let page = try Workspace.run(
+      ["python3", "-c", try Documents.block("python", containing: "zlib.report")], program: "/usr/bin/env",
+      environment: environment)
+    let lines = page.output.split(separator: "\n")
+    #expect(page.status == 0 && lines.count == 3 && lines[0] == "907060870" && lines[2] == "crashed", "\(page)")
+  }
+
+  @Test("objects that aren't there, and values that are none, are refused") func misuse() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let source = """
+      #include <outrider.h>
+      #include <assert.h>
+      #include <pthread.h>
+      #include <stdlib.h>
+      #include <string.h>
+      static outrider_plugin *shared;
+      static void *many(void *unused) {
+        for (int i = 0; i < 50; i++) {
+          outrider_value argument = {.kind = OUTRIDER_SIGNED, .signed_value = -i};
+          outrider_reply *reply = NULL;
+          assert(outrider_call(shared, "abs", "i32(i32)", &argument, 1, 0, &reply, NULL) == OUTRIDER_OK);
+          assert(outrider_reply_value(reply).signed_value == i);
+          outrider_reply_free(reply);
+        }
+        return unused;
+      }
+      int main(void) {
+        char *error = NULL;
+        assert(outrider_abi_version() == OUTRIDER_ABI_VERSION);
+        assert(!outrider_host_new("/nowhere", &error) && strstr(error, "/nowhere"));
+        outrider_text_free(error);
+        assert(!outrider_host_new("/nowhere", NULL));
+        outrider_host *host = outrider_host_new(NULL, &error);
+        outrider_plugin *plugin = (outrider_plugin *)16;
+        outrider_reply *reply = (outrider_reply *)16;
+        assert(host && !error);
+        assert(outrider_load((outrider_host *)main, "libc.so.6", NULL, &plugin, &error) == OUTRIDER_USAGE && !plugin);
+        outrider_text_free(error);
+        assert(outrider_load(NULL, "libc.so.6", NULL, &plugin, NULL) == OUTRIDER_USAGE);
+        assert(outrider_load(host, NULL, NULL, &plugin, NULL) == OUTRIDER_USAGE);
+        assert(outrider_load(host, "libc.so.6", NULL, NULL, NULL) == OUTRIDER_USAGE);
+        assert(outrider_load(host, "./nowhere.so", NULL, &plugin, NULL) == OUTRIDER_INPUT);
+        assert(outrider_load(host, "libc.so.6", "frob: 1", &plugin, &error) == OUTRIDER_USAGE && strstr(error, "version"));
+        outrider_text_free(error);
+        assert(outrider_load(host, "libc.so.6", "computation", &plugin, NULL) == OUTRIDER_OK);
+        outrider_value wild = {.kind = 99};
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, &error) == OUTRIDER_USAGE && !reply);
+        outrider_text_free(error);
+        wild = (outrider_value){.kind = OUTRIDER_BYTES, .count = 5};
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, NULL) == OUTRIDER_USAGE);
+        /* A list that holds itself. */
+        wild = (outrider_value){.kind = OUTRIDER_LIST, .items = &wild, .count = 1};
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, NULL) == OUTRIDER_USAGE);
+        wild = (outrider_value){.kind = OUTRIDER_HANDLE, .unsigned_value = 7};
+        assert(outrider_call(plugin, "free", "void(handle)", &wild, 1, 0, &reply, NULL) == OUTRIDER_USAGE);
+        wild = (outrider_value){.kind = OUTRIDER_SIGNED, .signed_value = -5};
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 0, 0, &reply, NULL) == OUTRIDER_USAGE);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, (size_t)-1, 0, &reply, NULL) == OUTRIDER_USAGE);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, -1, &reply, NULL) == OUTRIDER_USAGE);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 1.0 / 0.0 - 1.0 / 0.0, &reply, NULL) == OUTRIDER_USAGE);
+        assert(outrider_call(plugin, "nothing", "i32()", NULL, 0, 0, &reply, NULL) == OUTRIDER_MISSING);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, NULL, NULL) == OUTRIDER_OK);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, NULL) == OUTRIDER_OK);
+        assert(outrider_reply_value(reply).signed_value == 5 && outrider_reply_output_count(reply) == 0);
+        assert(outrider_reply_output(reply, 3).kind == OUTRIDER_NULL);
+        outrider_reply_free(reply);
+        outrider_reply_free(reply);
+        assert(outrider_reply_value(reply).kind == OUTRIDER_NULL);
+        pthread_t threads[8];
+        shared = plugin;
+        for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, many, NULL);
+        for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+        char *report = outrider_plugin_report(plugin);
+        assert(strstr(report, "\\"kind\\":\\"returned\\"") && strstr(report, "\\"seccomp\\""));
+        outrider_text_free(report);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, NULL) == OUTRIDER_ENDED);
+        outrider_plugin_free(plugin);
+        outrider_plugin_free(plugin);
+        assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, NULL) == OUTRIDER_USAGE);
+        assert(!outrider_plugin_report(plugin) && !outrider_plugin_report(NULL));
+        outrider_host_free(host);
+        outrider_host_free(host);
+        outrider_host_free(NULL);
+        assert(outrider_load(host, "libc.so.6", NULL, &plugin, NULL) == OUTRIDER_USAGE);
+        return 0;
+      }
+      """
+    try source.write(toFile: "\(folder)/misuse.c", atomically: true, encoding: .utf8)
+    try Self.compile("\(folder)/misuse.c", "cc -std=gnu11", in: folder)
+    let end = try Workspace.run([], program: "\(folder)/program")
+    #expect(end.status == 0, "\(end)")
+  }
+}
