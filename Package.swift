@@ -153,7 +153,8 @@ let package = Package(
     // The host for C: its header, and what is behind it.
     .target(name: "COutrider", cSettings: strictC),
     .target(
-      name: "OutriderC", dependencies: ["COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
+      name: "OutriderC",
+      dependencies: ["COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(["-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1"])]),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
