@@ -109,7 +109,8 @@ public func call(
   guard seconds >= 0, seconds <= Double(Limits.longestTime.components.seconds) else {
     return fail(OUTRIDER_USAGE, "a call can't be given \(seconds) s", error)
   }
-  guard let given = Arguments.read(arguments, count, plugin: found.identity) else {
+  var reader = Arguments(of: found.identity)
+  guard let given = reader.read(arguments, count) else {
     return fail(OUTRIDER_USAGE, "one of the arguments is no value of this library's", error)
   }
   let (name, form) = (String(cString: symbol), String(cString: signature))

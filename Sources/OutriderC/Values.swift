@@ -1,43 +1,51 @@
 internal import COutrider
 internal import HostProtocol
 internal import PluginHost
+internal import Sandbox
 
-/// Arguments as C writes them.
-enum Arguments {
+/// Reads arguments as C writes them: lists may hold each other, and themselves.
+struct Arguments {
   /// Structures and arrays in each other, as signatures have them at most.
   private static let maxDepth = 8
+  /// Values of one call, those in lists among them.
   private static let maxCount = 1 << 20
 
-  /// nil: one of them is no value. `plugin`: whose handles they are.
-  static func read(
-    _ values: UnsafePointer<outrider_value>?, _ count: Int, plugin: UInt64, depth: Int = 0
-  ) -> [CallArgument]? {
-    guard count > 0 else { return [] }
-    guard let values, count <= maxCount, depth <= maxDepth else { return nil }
+  /// Whose handles they are.
+  private let plugin: UInt64
+  private var left = Self.maxCount
+
+  init(of plugin: UInt64) { self.plugin = plugin }
+
+  /// nil: one of them is no value, or they are too many.
+  mutating func read(_ values: UnsafePointer<outrider_value>?, _ count: Int, depth: Int = 0) -> [CallArgument]? {
+    guard count != 0 else { return [] }
+    guard let values, count > 0, count <= left, depth <= Self.maxDepth else { return nil }
+    left -= count
     var arguments: [CallArgument] = []
     for value in UnsafeBufferPointer(start: values, count: count) {
-      guard let argument = argument(value, plugin, depth) else { return nil }
+      guard let argument = argument(value, depth) else { return nil }
       arguments.append(argument)
     }
     return arguments
   }
 
-  private static func argument(_ value: outrider_value, _ plugin: UInt64, _ depth: Int) -> CallArgument? {
-    func bytes() -> [UInt8]? {
-      guard value.count > 0 else { return [] }
-      return value.bytes.map { [UInt8](UnsafeRawBufferPointer(start: $0, count: value.count)) }
-    }
-    return switch outrider_kind(rawValue: UInt32(bitPattern: value.kind)) {
+  private mutating func argument(_ value: outrider_value, _ depth: Int) -> CallArgument? {
+    switch outrider_kind(rawValue: UInt32(bitPattern: value.kind)) {
     case OUTRIDER_NULL: .null
     case OUTRIDER_SIGNED: .integer(value.signed_value)
     case OUTRIDER_UNSIGNED: .unsigned(value.unsigned_value)
     case OUTRIDER_DOUBLE: .double(value.double_value)
-    case OUTRIDER_TEXT: bytes().map { .bytes($0) }
-    case OUTRIDER_BYTES: bytes().map { .bytes($0) }
+    case OUTRIDER_TEXT, OUTRIDER_BYTES: Self.bytes(value).map { .bytes($0) }
     case OUTRIDER_HANDLE: .handle(PluginHandle(plugin: plugin, number: value.unsigned_value))
-    case OUTRIDER_LIST: read(value.items, value.count, plugin: plugin, depth: depth + 1).map { .list($0) }
+    case OUTRIDER_LIST: read(value.items, value.count, depth: depth + 1).map { .list($0) }
     default: nil
     }
+  }
+
+  private static func bytes(_ value: outrider_value) -> [UInt8]? {
+    guard value.count != 0 else { return [] }
+    guard let start = value.bytes, value.count > 0, value.count <= Limits.frameBytesRange.upperBound else { return nil }
+    return [UInt8](UnsafeRawBufferPointer(start: start, count: value.count))
   }
 }
 

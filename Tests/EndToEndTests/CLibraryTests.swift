@@ -109,6 +109,9 @@ import Testing
         /* A list that holds itself. */
         wild = (outrider_value){.kind = OUTRIDER_LIST, .items = &wild, .count = 1};
         assert(outrider_call(plugin, "abs", "i32(i32)", &wild, 1, 0, &reply, NULL) == OUTRIDER_USAGE);
+        outrider_value same[] = {wild, wild};
+        for (int i = 0; i < 2; i++) same[i].items = same, same[i].count = 2;
+        assert(outrider_call(plugin, "abs", "i32(i32)", same, 2, 0, &reply, NULL) == OUTRIDER_USAGE);
         wild = (outrider_value){.kind = OUTRIDER_HANDLE, .unsigned_value = 7};
         assert(outrider_call(plugin, "free", "void(handle)", &wild, 1, 0, &reply, NULL) == OUTRIDER_USAGE);
         wild = (outrider_value){.kind = OUTRIDER_SIGNED, .signed_value = -5};
