@@ -126,7 +126,7 @@ struct PoolMachine {
       for slot in exchange(&idle, with: []) { end(slot, &effects) }
       for slot in slots.indices { if case .empty = slots[slot] { slots[slot] = .over } }
     }
-    goOn(at: now, &effects)
+    resume(at: now, &effects)
     return effects
   }
 
@@ -193,7 +193,7 @@ struct PoolMachine {
     waiting = []
   }
 
-  private mutating func goOn(at now: Duration, _ effects: inout [Effect]) {
+  private mutating func resume(at now: Duration, _ effects: inout [Effect]) {
     while !waiting.isEmpty, let slot = idle.popLast() {
       let (ticket, deadline) = waiting.removeFirst()
       slots[slot] = .lent(ticket: ticket, deadline: deadline)
