@@ -81,6 +81,8 @@ public struct RunReport: Sendable {
   public struct Usage: Sendable, Codable, Equatable {
     /// Inside calls, loading included.
     public var wallSeconds = 0.0
+    /// How long the plugin stood still inside calls because its host had no processor or was stopped: not in `wallSeconds`.
+    public var stoodSeconds = 0.0
     /// The whole tree, walls and loading included.
     public var cpuSeconds = 0.0
     /// The most that was seen beyond the baseline; at least the limit where that ended the run.

@@ -42,6 +42,10 @@ struct Watchdog: Sendable {
   static let longestWait = Duration.seconds(600)
   static let samplingWithoutCgroup = Duration.milliseconds(1)
   static let samplingWithCgroup = Duration.milliseconds(10)
+  /// From one look to the next in a call, on a busy machine. Its server stops a runner that nobody has looked at for so long;
+  /// where that didn't come to it either, the whole machine stood still: a laptop that was closed, a virtual machine that got no
+  /// processor. CPU time is limited whoever looks.
+  static let longestGap = Lease.patience.counted
 
   private let limits: Limits
   private let cores: Int
@@ -59,6 +63,10 @@ struct Watchdog: Sendable {
   private(set) var peakMemory = 0
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
+  /// The same time in which the runner stood still because nobody could look at it. Not in `wall`.
+  private(set) var stood = Duration.zero
+  /// Until when the time in which the runner stood still has been counted.
+  private var stoodUntil = Duration.zero
   /// Whether calls have passed since the last that this was told of as it began.
   private var hasPassed = false
 
@@ -135,12 +143,20 @@ struct Watchdog: Sendable {
   /// The runner stood still because nobody could look at it. Its call takes that much longer.
   mutating func stood(still since: Duration, until now: Duration) {
     guard case .calling(let began) = state else { return }
-    let pause = now - max(since, began)
+    let pause = now - max(since, began, stoodUntil)
     guard pause > .zero else { return }
+    stoodUntil = now
     call.since += pause
+    stood += pause
     // Not for a second time.
     waitSince = waitSince.map { min($0 + pause, now) }
     state = .calling(since: began + pause)
+  }
+
+  /// The host looks, and decides nothing yet. Nobody may have looked for long.
+  mutating func looks(at now: Duration) {
+    guard case .calling(let began) = state else { return }
+    stood(still: max(lastSample, began) + Self.longestGap, until: now)
   }
 
   /// Short calls have begun and ended that this wasn't told of, the last one just now: the plugin was at work until then.

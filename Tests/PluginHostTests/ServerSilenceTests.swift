@@ -3,40 +3,63 @@ import Testing
 @testable import PluginHost
 
 @Suite(.timeLimit(.minutes(1))) struct ServerSilenceTests {
-  private static let beginning = ServerSilence.Step.lookAgain(after: ServerSilence.patience.beginning)
-  private static let end = ServerSilence.Step.lookAgain(after: ServerSilence.patience.end)
+  /// How many looks it takes until the server is given up; nil: more than any patience.
+  private func looksUntilGivenUp(
+    _ silence: inout ServerSilence, hasHandle: Bool, isExhausted: Bool = false, hasEnded: Bool
+  )
+    -> Int?
+  {
+    for look in 1...100
+    where silence.look(hasHandle: hasHandle, isExhausted: isExhausted, hasEnded: hasEnded) == .giveUp { return look }
+    return nil
+  }
 
-  /// Never at the first look: what it said while this host was stopped is received in between.
-  @Test(arguments: [false, true], [false, true]) func looksTwice(hasHandle: Bool, hasEnded: Bool) {
+  @Test("A server is given up once it has let its patience of looks pass, and never while a process ends")
+  func counts() {
+    for (hasHandle, hasEnded, looks) in [
+      (false, false, ServerSilence.patience.beginning + 1), (true, true, ServerSilence.patience.end + 1),
+      (true, false, nil),
+    ] as [(Bool, Bool, Int?)] {
+      var silence = ServerSilence()
+      let begun = silence.begin()
+      #expect(begun && silence.isAwaited)
+      #expect(looksUntilGivenUp(&silence, hasHandle: hasHandle, hasEnded: hasEnded) == looks)
+    }
+  }
+
+  /// A process that takes long to end, and is found gone at the last look, has only just ended.
+  @Test("The time that the kernel takes to end a process isn't the server's silence") func slowEnd() {
     var silence = ServerSilence()
-    let begun = silence.begin()
-    #expect(begun && silence.isAwaited)
-    let first = silence.look(hasHandle: hasHandle, isExhausted: false, hasEnded: hasEnded)
-    #expect(first == (hasHandle ? Self.end : Self.beginning))
-    let second = silence.look(hasHandle: hasHandle, isExhausted: false, hasEnded: hasEnded)
-    #expect(second == (hasHandle && !hasEnded ? Self.end : .giveUp))
+    _ = silence.begin()
+    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: false) == nil)
+    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: true) == ServerSilence.patience.end + 1)
+  }
+
+  /// Suspended for an hour, or without a processor for seconds, a machine has looked once.
+  @Test("However long it took, one look in vain gives no server up", arguments: [false, true])
+  func oneLook(hasEnded: Bool) {
+    var silence = ServerSilence()
+    _ = silence.begin()
+    let step = silence.look(hasHandle: hasEnded, isExhausted: false, hasEnded: hasEnded)
+    #expect(step == .lookAgain)
   }
 
   /// It isn't the server's fault that this host has no room for the handle.
   @Test func exhaustionIsForgiven() {
     var silence = ServerSilence()
     _ = silence.begin()
-    for _ in 0..<5 {
-      let step = silence.look(hasHandle: false, isExhausted: true, hasEnded: false)
-      #expect(step == Self.beginning)
-    }
+    #expect(looksUntilGivenUp(&silence, hasHandle: false, isExhausted: true, hasEnded: false) == nil)
   }
 
   @Test func aWordBeginsItAnew() {
     var silence = ServerSilence()
     _ = silence.begin()
-    _ = silence.look(hasHandle: true, isExhausted: false, hasEnded: true)
+    for _ in 0..<ServerSilence.patience.end { _ = silence.look(hasHandle: true, isExhausted: false, hasEnded: true) }
     let again = silence.begin()
     #expect(!again)
     silence.end()
     #expect(!silence.isAwaited)
     _ = silence.begin()
-    let step = silence.look(hasHandle: true, isExhausted: false, hasEnded: true)
-    #expect(step == Self.end)
+    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: true) == ServerSilence.patience.end + 1)
   }
 }

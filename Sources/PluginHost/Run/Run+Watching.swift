@@ -72,9 +72,17 @@ extension Run {
     if case .ending(let ending) = machine.phase { isExhausted = ending.exhaustion != nil }
     switch silence.look(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
     case .giveUp: server?.giveUp("the fork server doesn't answer")
-    case .lookAgain(let time):
-      loop.setTimer(timers[.server], at: BootClock.now + time) { [weak self] in self?.lookAtServer() }
+    case .lookAgain:
+      loop.setTimer(timers[.server], at: BootClock.now + ServerSilence.betweenLooks) { [weak self] in
+        self?.lookAgainAtServer()
+      }
     }
+  }
+
+  private func lookAgainAtServer() {
+    // The loop may come to this timer before it comes to what the server has said meanwhile.
+    server?.receive()
+    if silence.isAwaited { lookAtServer() }
   }
 
   // MARK: The watchdog
@@ -87,6 +95,7 @@ extension Run {
 
   private func tick() {
     lookAtLane()
+    watchdog.looks(at: BootClock.now)
     // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
     if let due = watchdog.wallDeadline, BootClock.now >= due {
       server?.receive()

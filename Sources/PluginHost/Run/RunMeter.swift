@@ -152,6 +152,7 @@ final class RunMeter {
   func usage(at now: Duration, _ watchdog: Watchdog, _ exit: ServerEvent.Exit?, turned: Duration) -> RunReport.Usage {
     usage.spinSeconds = turned.inSeconds
     usage.wallSeconds = watchdog.wall.inSeconds
+    usage.stoodSeconds = watchdog.stood.inSeconds
     usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory, peakInCgroup(beyond: watchdog.peakMemory))
     // The kernel's two clocks differ by less than a tick, and neither runs backwards for a reader of one.
     if let exit { usage.cpuSeconds = max(Double(exit.cpuNanoseconds) / 1e9 - cpuBefore.inSeconds, 0) }

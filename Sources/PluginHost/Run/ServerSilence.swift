@@ -1,22 +1,27 @@
 /// Notices a fork server that keeps to itself what it has to tell of a run: that there is a runner, or that there is none any
-/// more. It is looked at twice, so far apart: what it said while this host was stopped is received in between. A pure value.
+/// more. A pure value.
+///
+/// Its patience is counted in looks, before each of which what the server has said is received: a machine that was suspended, a
+/// host that was stopped, or a processor that neither got for seconds is one look, however long it took.
 struct ServerSilence: Equatable {
-  static let patience = (beginning: Duration.seconds(5), end: Duration.seconds(2))
+  static let betweenLooks = Duration.milliseconds(500)
+  /// Looks at which the server's word was due already and that it let pass: 5 s and 2 s.
+  static let patience = (beginning: 10, end: 4)
 
   enum Step: Equatable {
-    case lookAgain(after: Duration)
+    case lookAgain
     /// The server doesn't do its part.
     case giveUp
   }
 
   private(set) var isAwaited = false
-  private var hasLooked = false
+  private var looksInVain = 0
 
   /// The server's next word of the run is due. False where it was already.
   mutating func begin() -> Bool {
     guard !isAwaited else { return false }
     isAwaited = true
-    hasLooked = false
+    looksInVain = 0
     return true
   }
 
@@ -24,10 +29,14 @@ struct ServerSilence: Equatable {
   mutating func end() { isAwaited = false }
 
   /// `hasHandle`: of the process, which the server sends with its first word. `isExhausted`: the kernel left it out; such a
-  /// runner ends by itself, and the server has others. `hasEnded`: the process is gone.
+  /// runner ends by itself, and the server has others. `hasEnded`: the process is gone; what comes before that takes as long as
+  /// the kernel needs.
   mutating func look(hasHandle: Bool, isExhausted: Bool, hasEnded: Bool) -> Step {
-    if hasLooked, hasEnded || !hasHandle && !isExhausted { return .giveUp }
-    hasLooked = true
-    return .lookAgain(after: hasHandle ? Self.patience.end : Self.patience.beginning)
+    guard hasEnded || !hasHandle && !isExhausted else {
+      looksInVain = 0
+      return .lookAgain
+    }
+    looksInVain += 1
+    return looksInVain > (hasHandle ? Self.patience.end : Self.patience.beginning) ? .giveUp : .lookAgain
   }
 }
