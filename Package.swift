@@ -191,7 +191,8 @@ let package = Package(
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "Basics", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"]),
     .testTarget(name: "SandboxTests", dependencies: ["Sandbox", "StrictYAML"]),
-    .testTarget(name: "RunnerKitTests", dependencies: ["CLinux", "HostProtocol", "LinuxSystem", "RunnerKit"]),
+    .testTarget(
+      name: "RunnerKitTests", dependencies: ["Basics", "CLinux", "HostProtocol", "LinuxSystem", "RunnerKit"]),
     .testTarget(
       name: "PluginHostTests",
       dependencies: [

@@ -24,6 +24,8 @@ package enum RunnerMessage: Sendable, Equatable {
   case wildPointer(WildPointer)
   /// The answer to the question of this id lies in the memory that host and runner share: the host wasn't looking there.
   case answered
+  /// What came isn't a question of the host's (id 0): the plugin has changed or taken what was asked. The runner ends for it.
+  case corruptQuestion
 
   /// How the runner fared with each step; a failed one carries its errno.
   package struct WallReport: Sendable, Equatable {
@@ -202,6 +204,7 @@ package enum RunnerMessage: Sendable, Equatable {
       writer.integer(pointer.source.rawValue)
       writer.integer(pointer.address)
     case .answered: kind = 73
+    case .corruptQuestion: kind = 74
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -258,6 +261,7 @@ package enum RunnerMessage: Sendable, Equatable {
       guard let source = WildPointer.Source(rawValue: try reader.integer()) else { throw .unexpected("wildPointer") }
       self = .wildPointer(WildPointer(source: source, address: try reader.integer()))
     case 73: self = .answered
+    case 74: self = .corruptQuestion
     case let other: throw .unknownKind(other)
     }
     try reader.end()

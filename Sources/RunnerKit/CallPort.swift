@@ -12,7 +12,7 @@ struct CallPort {
   enum Arrival {
     case question(Question)
     case onSocket
-    /// Nothing more is asked, or the plugin has made nonsense of what was.
+    /// The host is gone.
     case end
   }
 
@@ -28,7 +28,8 @@ struct CallPort {
 
   init(_ memory: CallMemory) { self.memory = memory }
 
-  mutating func next() -> Arrival {
+  /// Throws where what lies there isn't a question: the plugin can write to it.
+  mutating func next() throws(ProtocolViolation) -> Arrival {
     guard wait() else { return .end }
     let question = ol_read_question(memory.words)
     last = question.sequence
@@ -36,15 +37,17 @@ struct CallPort {
     switch question.place {
     case UInt32(OL_IN_MEMORY): break
     case UInt32(OL_ON_SOCKET): return .onSocket
-    default: return .end
+    default: throw .unexpected("place \(question.place)")
     }
-    guard Int(question.length) <= CallMemory.area, let kind = UInt8(exactly: question.kind) else { return .end }
+    guard Int(question.length) <= CallMemory.area else {
+      throw .frameTooLong(length: question.length, limit: CallMemory.area)
+    }
+    guard let kind = UInt8(exactly: question.kind) else { throw .unexpected("kind \(question.kind)") }
     let payload = Array(UnsafeRawBufferPointer(start: memory.questions, count: Int(question.length)))
     guard kind == PlacedCall.kind else {
       return .question(.frame(Frame(kind: kind, id: question.id, payload: payload)))
     }
-    guard let call = try? PlacedCall(payload: payload, area: CallMemory.area) else { return .end }
-    return .question(.function(call, id: question.id))
+    return .question(.function(try PlacedCall(payload: payload, area: CallMemory.area), id: question.id))
   }
 
   /// Until there is another question. False where nobody is left to ask.

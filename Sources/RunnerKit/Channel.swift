@@ -26,16 +26,12 @@ struct Channel {
     }
   }
 
-  /// nil when the host has closed the channel or sent what isn't a frame.
-  mutating func receive() -> Frame? {
+  /// nil when the host has closed the channel. Throws where what came isn't a frame.
+  mutating func receive() throws(ProtocolViolation) -> Frame? {
     while true {
-      do {
-        if let frame = try assembler.next() { return frame }
-        guard let part = try Sockets.receive(descriptor, into: &buffer), part.count > 0 else { return nil }
-        assembler.append(buffer[0..<part.count])
-      } catch {
-        return nil
-      }
+      if let frame = try assembler.next() { return frame }
+      guard let part = try? Sockets.receive(descriptor, into: &buffer), part.count > 0 else { return nil }
+      assembler.append(buffer[0..<part.count])
     }
   }
 }

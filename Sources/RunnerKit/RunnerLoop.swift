@@ -19,32 +19,35 @@ struct RunnerLoop {
   }
 
   mutating func run() -> Never {
-    while let question = next() {
-      let isAnswered: Bool
-      switch question {
-      case .function(let call, let id): isAnswered = answer(call, id)
-      case .frame(let frame): isAnswered = answer(frame)
+    do {
+      while let question = try next() {
+        let isAnswered: Bool
+        switch question {
+        case .function(let call, let id): isAnswered = answer(call, id)
+        case .frame(let frame): isAnswered = try answer(frame)
+        }
+        guard isAnswered else { break }
       }
-      guard isAnswered else { break }
+    } catch {
+      // Otherwise it would look as if the plugin had ended its process.
+      _ = channel.send(RunnerMessage.corruptQuestion.frame(id: 0))
     }
     ol_exit_now(0)
   }
 
-  /// nil when the host has closed the channel or sent what isn't a question.
-  private mutating func next() -> CallPort.Question? {
-    guard var port else { return channel.receive().map { .frame($0) } }
-    let arrival = port.next()
-    self.port = port
-    switch arrival {
+  /// nil when the host has closed the channel. Throws where what came isn't a question.
+  private mutating func next() throws(ProtocolViolation) -> CallPort.Question? {
+    guard port != nil else { return try channel.receive().map { .frame($0) } }
+    switch try port?.next() {
     case .question(let question): return question
-    case .onSocket: return channel.receive().map { .frame($0) }
-    case .end: return nil
+    case .onSocket: return try channel.receive().map { .frame($0) }
+    case .end, nil: return nil
     }
   }
 
-  private mutating func answer(_ frame: Frame) -> Bool {
+  private mutating func answer(_ frame: Frame) throws(ProtocolViolation) -> Bool {
     var frame = frame
-    guard let message = try? HostMessage(frame) else { return false }
+    let message = try HostMessage(frame)
     // It may be long, and the plugin's memory pays for it.
     frame.payload = []
     let answer: RunnerMessage?

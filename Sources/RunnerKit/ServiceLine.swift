@@ -71,7 +71,7 @@ final class ServiceLine: @unchecked Sendable {
   private func readOne() {
     state.isReading = true
     pthread_mutex_unlock(mutex)
-    let frame = incoming.receive()
+    let frame = try? incoming.receive()
     pthread_mutex_lock(mutex)
     state.isReading = false
     if let frame, state.open.contains(frame.id), let reply = try? ServiceReply(frame) {

@@ -113,7 +113,7 @@ extension SeededGenerator {
   }
 
   mutating func runnerMessage() -> RunnerMessage {
-    switch below(13) {
+    switch below(14) {
     case 11:
       .threadFrame(
         thread: integer(),
@@ -123,6 +123,7 @@ extension SeededGenerator {
       .stackFrame(
         .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))
     case 10: .answered
+    case 13: .corruptQuestion
     case 7: .settled
     case 8:
       .wildPointer(.init(source: chance(2) ? .result : chance(2) ? .table : .argument, address: integer()))

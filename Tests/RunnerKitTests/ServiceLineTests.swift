@@ -25,7 +25,7 @@ import Testing
     }
 
     func receive() throws -> (request: ServiceRequest, id: UInt64) {
-      let frame = try #require(channel.withLock { $0.receive() })
+      let frame = try #require(channel.withLock { try $0.receive() })
       return (try ServiceRequest(frame), frame.id)
     }
 

@@ -12,8 +12,8 @@ enum {
   OL_REGION_BYTES = OL_REGION_WORDS + 2 * OL_REGION_AREA,
 };
 
-/* Where a frame lies: in its area, on the control socket; or there is none any more. */
-enum { OL_IN_MEMORY = 0, OL_ON_SOCKET = 1, OL_NO_MORE = 2 };
+/* Where a frame lies: in its area, or on the control socket, as the end of it does. */
+enum { OL_IN_MEMORY = 0, OL_ON_SOCKET = 1 };
 
 /* What wakes the one who waits for a word: nothing, futex(2), or a frame on the control socket. */
 enum { OL_AWAKE = 0, OL_WAITS_FOR_WORD = 1, OL_WAITS_FOR_SOCKET = 2 };

@@ -87,8 +87,8 @@ struct CallLink: ~Copyable, Sendable {
     publish(OL_ON_SOCKET, 0, 0, id, PlacedData.payloadRoom, .zero)
   }
 
-  /// Nothing more is asked: the runner is to end.
-  mutating func askNoMore() { publish(OL_NO_MORE, 0, 0, 0, 0, .zero) }
+  /// Nothing more is asked: what the runner finds on the socket is its end.
+  mutating func askNoMore() { publish(OL_ON_SOCKET, 0, 0, 0, 0, .zero) }
 
   private func put(_ payload: [UInt8]) {
     payload.withUnsafeBytes {
@@ -160,7 +160,8 @@ struct CallLink: ~Copyable, Sendable {
     switch message {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
       return Answer(message: message, id: answer.id)
-    case .settled, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered:
+    case .settled, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered,
+      .corruptQuestion:
       throw .unexpected("\(kind) in the memory for calls")
     }
   }

@@ -178,6 +178,7 @@ extension Run {
     case .answered:
       guard lane.rang() else { throw .unexpected("answered") }
       takeAnswer()
+    case .corruptQuestion: throw .unexpected("something else in the place of the host's question")
     case .settled: handle(.settled(id: id))
     case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))
     case .loaded(let image):

@@ -1,0 +1,67 @@
+import Basics
+import CLinux
+import HostProtocol
+import LinuxSystem
+import Testing
+
+@testable import RunnerKit
+
+/// The plugin can write to the memory in which the host asks.
+@Suite(.timeLimit(.minutes(1))) struct CallPortTests {
+  private let memory: CallMemory
+
+  init() throws {
+    var number: Int32 = -1
+    try check("memfd_create", "memory for calls") { ol_region_create(Int(OL_REGION_BYTES), &number) }
+    let region = OwnedDescriptor(taking: number)
+    memory = try CallMemory(mapping: region.number)
+  }
+
+  private func ask(place: UInt32 = UInt32(OL_IN_MEMORY), kind: UInt32, _ payload: [UInt8], length: UInt32? = nil) {
+    payload.withUnsafeBytes { bytes in
+      if let from = bytes.baseAddress { memory.questions.copyMemory(from: from, byteCount: bytes.count) }
+    }
+    let next = ol_region_load(ol_question_word(memory.words)) &+ 1
+    ol_ask(
+      memory.words,
+      ol_question(
+        sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: 0, patience: 0,
+        host_waits: 0))
+  }
+
+  private let call = PlacedCall(
+    symbol: "abs", signature: "i32(i32)", arguments: [.value(.signed(-5))])
+
+  @Test("A question that is one is taken, and the next one after it") func questions() throws {
+    var port = CallPort(memory)
+    for _ in 0..<3 {
+      ask(kind: UInt32(PlacedCall.kind), call.payload)
+      guard case .question(.function(let taken, let id)) = try port.next() else { throw Unexpected() }
+      #expect(taken == call && id == 7)
+      ask(place: UInt32(OL_ON_SOCKET), kind: 0, [])
+      guard case .onSocket = try port.next() else { throw Unexpected() }
+    }
+  }
+
+  @Test("What the plugin made of a question is named as such, and never taken for the host's end")
+  func nonsense() {
+    let kind = UInt32(PlacedCall.kind)
+    let whole = call.payload
+    var random = SeededGenerator(seed: 20_261_125)
+    var asked: [(UInt32, UInt32, [UInt8], UInt32?)] = [
+      (2, kind, whole, nil), (7, kind, whole, nil), (.max, 0, [], nil), (0, 256, whole, nil), (0, .max, [], nil),
+      (0, kind, whole, UInt32(CallMemory.area) + 1), (0, kind, whole, .max), (0, kind, [], nil),
+    ]
+    asked += whole.indices.map { (0, kind, Array(whole.prefix($0)), nil) }
+    asked += (0..<64).map { _ in (UInt32(truncatingIfNeeded: random.next()) | 2, 5, whole, nil) }
+    var port = CallPort(memory)
+    for (place, kind, payload, length) in asked {
+      ask(place: place, kind: kind, payload, length: length)
+      #expect(throws: ProtocolViolation.self, "\(place) \(kind) \(payload.count) \(String(describing: length))") {
+        try port.next()
+      }
+    }
+  }
+
+  private struct Unexpected: Error {}
+}
