@@ -57,6 +57,8 @@ import Testing
   @Test("a setting changes how long an essential one waits, at once [L11, L17]") func essentialBySetting() async throws
   {
     let scene = try await Self.scene(.essential, isOnline: false)
+    // Its patience begins when it is held.
+    try await scene.engine.isHeld(scene.id, by: .offline)
     var conditions = Self.offline
     conditions.essentialPatience = .seconds(60)
     scene.engine.setConditions(conditions)

@@ -62,6 +62,8 @@ struct Scene {
 
   /// Moves the clock; the engine looks at it when it is asked something.
   func advance(by step: Duration) async {
+    // What the engine was told before is taken before the clock goes on.
+    _ = await engine.progress(of: id)
     clock.advance(by: step)
     _ = await engine.progress(of: id)
   }
