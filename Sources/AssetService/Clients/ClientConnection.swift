@@ -25,7 +25,8 @@ final class ClientConnection: @unchecked Sendable {
   static let maxRequests = 64
   /// Bytes that are read at once. They may be a hundred messages, each of which the kernel keeps by itself.
   private static let maxRead = 8192
-  /// Seconds in which a client has to say who it is.
+  /// Seconds in which a client has to say who it is. Counted in looks, one each second, between which what it says is read: a
+  /// machine that stood still for longer has looked once.
   static let greetingSeconds = 10
 
   let id: ConnectionID
@@ -69,11 +70,12 @@ final class ClientConnection: @unchecked Sendable {
     awaitGreeting()
   }
 
-  private func awaitGreeting() {
-    loop.setTimer(deadline, at: BootClock.now + .seconds(Self.greetingSeconds)) { [weak self] in
+  private func awaitGreeting(looks: Int = 1) {
+    loop.setTimer(deadline, at: BootClock.now + .seconds(1)) { [weak self] in
       guard let self else { return }
       // It may have said so, and it is the service that hasn't read it.
       if !isReading { return awaitGreeting() }
+      if looks < Self.greetingSeconds { return awaitGreeting(looks: looks + 1) }
       close("it didn't say who it is within \(Self.greetingSeconds) s")
     }
   }
