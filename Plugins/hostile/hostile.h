@@ -31,6 +31,9 @@ static inline int32_t opened(long descriptor) {
   return code;
 }
 
+/* Opens a path, making a file where `flags` say so, and closes it again. */
+static inline int32_t open_for(int flags, const char *path) { return opened(open(path, flags | O_CLOEXEC, 0600)); }
+
 static inline void touch(void *memory, size_t bytes) {
   for (size_t at = 0; at < bytes; at += 4096) ((volatile char *)memory)[at] = 1;
 }

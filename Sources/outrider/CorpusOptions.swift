@@ -31,7 +31,7 @@ struct CorpusOptions: ParsableArguments {
     do throws(Corpus.Invalid) {
       corpus = try Corpus(parsing: text)
     } catch {
-      throw Failure(64, "\(table):\(error)")
+      throw Failure(64, error.description(in: table))
     }
     let chosen = try chosen(corpus)
     for row in chosen where !Files.exists("\(folder)/\(row.library)") {
@@ -50,7 +50,7 @@ struct CorpusOptions: ParsableArguments {
             do throws(HostError) {
               results.append((index, try await runner.run(chosen[index], of: table)))
             } catch {
-              throw Failure(error, at: "\(table):\(chosen[index].line)")
+              throw Failure(error, at: chosen[index].place(in: table))
             }
             progress.advance()
           }

@@ -89,11 +89,12 @@ struct OracleTests {
       mkdir '\(folder)/home' '\(folder)/home/tmp'; cp '\(folder)/build/good.so' '\(folder)/home/stand-in'; cd '\(folder)/home'
       export HOME='\(folder)/home' TMPDIR='\(folder)/home/tmp' HOSTILE_CANARY=token HOSTILE_STAND_IN='\(folder)/home/stand-in'
       timeout -k 1 3 unshare --mount --uts --ipc --net --pid --fork --mount-proc sh -c 'sleep 4 >/dev/null 2>&1 & "$@"' sh \\
-        env CONTROL_MARK=\(mark) strace -f -s 4096 -o '\(log)' '\(folder)/build/control' '\(folder)/\(row.library)' "$@"
+        env CONTROL_MARK=\(mark) strace -f -s 4096 -o '\(log)' '\(folder)/build/standalone' '\(folder)/\(row.library)' "$@"
       """
     _ = try Workspace.run(["-c", command, "sh"] + words, program: "/bin/sh")
     let text = (try? String(decoding: Data(contentsOf: URL(fileURLWithPath: log)), as: UTF8.self)) ?? ""
-    let calls = StraceLog(text).calls
+    // The first process waits for the one that behaves.
+    let calls = StraceLog(text, withoutFirst: true).calls
     guard let start = calls.firstIndex(where: { $0.name == "write" && $0.path == mark }) else { return [] }
     return Array(calls[calls.index(after: start)...])
   }

@@ -21,12 +21,16 @@ struct StraceLog {
 
   private(set) var calls: [Call] = []
 
-  /// Of the file that `-f -o` writes. Calls of several threads are divided among lines.
-  init(_ text: String) {
+  /// Of the file that `-f -o` writes. Calls of several threads are divided among lines. `withoutFirst`: of all processes but the
+  /// one that strace started.
+  init(_ text: String, withoutFirst: Bool = false) {
     var unfinished: [Substring: String] = [:]
+    var first: Substring?
     for line in text.split(separator: "\n") {
       let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
       guard parts.count == 2, Int(parts[0]) != nil else { continue }
+      if first == nil { first = parts[0] }
+      if withoutFirst, parts[0] == first { continue }
       var rest = parts[1].drop { $0 == " " }
       if let range = rest.range(of: " <unfinished ...>") {
         unfinished[parts[0]] = String(rest[..<range.lowerBound])

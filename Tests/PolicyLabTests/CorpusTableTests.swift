@@ -32,7 +32,8 @@ import Testing
   @Test(
     "what isn't a table is refused with its line",
     arguments: [
-      ("", "no row"), ("# only\n", "no row"), ("a\tb", "11 columns"), (row() + "\tx", "11 columns"),
+      ("", "no row"), ("# only\n", "no row"), ("a\tb", "11 columns"), (row() + "\tx", "FILE:LINE"),
+      (row() + "\tx.c:1\ty", "11 columns"), (row() + "\t/etc/x.c:1", "FILE:LINE"), (row() + "\tx.c:0", "FILE:LINE"),
       (row([6: "fine"]), "isn't an outcome"), (row([6: ""]), "has an outcome"), (row([5: "--root"]), "is none of"),
       (row([5: "--wall soon"]), "is none of"), (row([5: "--wall"]), "is none of"),
       (row([1: "/etc/x.so"]), "below the corpus"),
@@ -43,8 +44,19 @@ import Testing
     #expect {
       _ = try Corpus(parsing: text)
     } throws: { error in
-      let text = "\(error)"
-      return text.contains(words) && !text.contains("\u{1b}")
+      let text = (error as? Corpus.Invalid)?.description(in: "c/expected.tsv") ?? ""
+      return text.hasPrefix("c/expected.tsv:1: ") && text.contains(words) && !text.contains("\u{1b}")
+    }
+  }
+
+  @Test("what was collected from a file names that file and its line, in errors and in reports") func sources() throws {
+    let row = try Corpus(parsing: Self.row() + "\ttime/f.c:7").rows[0]
+    #expect(row.source == Corpus.Place(file: "time/f.c", line: 7) && row.place(in: "c/expected.tsv") == "c/time/f.c:7")
+    #expect(try Corpus(parsing: Self.row()).rows[0].place(in: "c/expected.tsv") == "c/expected.tsv:1")
+    #expect {
+      _ = try Corpus(parsing: "\n" + Self.row([6: "fine"]) + "\ttime/f.c:7")
+    } throws: { error in
+      (error as? Corpus.Invalid)?.description(in: "expected.tsv") == "time/f.c:7: \"fine\" isn't an outcome"
     }
   }
 

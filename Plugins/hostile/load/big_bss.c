@@ -1,5 +1,10 @@
-/* H23: 1 GiB of zeros that nobody touches: a reservation, which is harmless, or a refusal of the loader's. */
-#include "../plugin.h"
+/* 1 GiB of zeros that nobody touches: a reservation, which is harmless, or a refusal of the loader's.
+ *
+ * H23: 1 GiB that nobody touches is no memory.
+ *   run
+ *   expect returned|loadFailed 3/0
+ */
+#include "plugin.h"
 
 static char zeros[(size_t)1 << 30];
 

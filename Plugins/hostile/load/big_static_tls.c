@@ -1,5 +1,10 @@
-/* H120, H23: thread storage of 1 MiB that must lie in the static block. The loader refuses it. */
-#include "../plugin.h"
+/* Thread storage of 1 MiB that must lie in the static block. The loader refuses it.
+ *
+ * H120: Refused by the loader, or counted.
+ *   run
+ *   expect loadFailed|returned 3/0
+ */
+#include "plugin.h"
 
 static __thread __attribute__((tls_model("initial-exec"))) char block[1 << 20];
 

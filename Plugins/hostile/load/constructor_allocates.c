@@ -1,5 +1,11 @@
-/* H23: 64 MiB before anything was called: constructors count. */
-#include "../plugin.h"
+/* 64 MiB before anything was called: constructors count.
+ *
+ * H23: Constructors count.
+ *   run
+ *   with --memory 16MiB
+ *   expect memoryExceeded
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

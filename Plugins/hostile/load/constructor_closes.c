@@ -1,5 +1,11 @@
-/* H76: a constructor that closes the channels to the host. */
-#include "../plugin.h"
+/* A constructor that closes the channels to the host.
+ *
+ * H76: At once, not at the deadline.
+ *   run
+ *   with --wall 10s
+ *   expect protocolViolation|crashed
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

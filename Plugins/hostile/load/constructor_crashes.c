@@ -1,5 +1,10 @@
-/* H78: a constructor that crashes. */
-#include "../plugin.h"
+/* A constructor that crashes.
+ *
+ * H78: While loading.
+ *   run
+ *   expect crashed
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

@@ -1,5 +1,10 @@
-/* H77: a constructor that ends the process. */
-#include "../plugin.h"
+/* A constructor that ends the process.
+ *
+ * H77: Exit status 0 while loading is no success.
+ *   run
+ *   expect crashed|loadFailed
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

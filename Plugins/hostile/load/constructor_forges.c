@@ -1,5 +1,11 @@
-/* H70: a constructor that says in the runner's name that the library is loaded: the runner says so a second time. */
-#include "../plugin.h"
+/* A constructor that says in the runner's name that the library is loaded: the runner says so a second time.
+ *
+ * H70: "Loaded" from the plugin and from the runner is once too often.
+ *   run
+ *   with --wall 5s
+ *   expect protocolViolation
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

@@ -1,5 +1,10 @@
-/* H118: a constructor that forks. Canary: `h118-canary` in the container. */
-#include "../plugin.h"
+/* A constructor that forks. Canary: `h118-canary` in the container.
+ *
+ * H118: The fork fails; canary: no h118-canary in the container.
+ *   run
+ *   expect returned 3/0, denied clone
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

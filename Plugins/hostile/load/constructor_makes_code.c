@@ -1,5 +1,10 @@
-/* H67: memory that may be written and run, asked for while code may be mapped: never both at once, not even then. */
-#include "../plugin.h"
+/* Memory that may be written and run, asked for while code may be mapped: never both at once, not even then.
+ *
+ * H67: Never writable and executable, not even while loading.
+ *   run
+ *   expect returned 3/0, denied mmap
+ */
+#include "plugin.h"
 
 static void *memory = MAP_FAILED;
 

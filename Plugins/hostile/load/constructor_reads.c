@@ -1,5 +1,10 @@
-/* H102, H85: a constructor that opens /etc/shadow and a socket. Answers 3 downloads if both were refused, else none. */
-#include "../plugin.h"
+/* A constructor that opens /etc/shadow and a socket. Answers 3 downloads if both were refused, else none.
+ *
+ * H102: Walls are closed before constructors run.
+ *   run
+ *   expect returned 3/0, denied socket
+ */
+#include "plugin.h"
 
 #include <sys/socket.h>
 

@@ -1,5 +1,11 @@
-/* H03: a constructor that waits for ever, without using CPU time. */
-#include "../plugin.h"
+/* A constructor that waits for ever, without using CPU time.
+ *
+ * H03: While loading.
+ *   run
+ *   with --wall 300ms
+ *   expect wallTimeExceeded
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

@@ -1,5 +1,11 @@
-/* H03: a constructor that never returns. */
-#include "../plugin.h"
+/* A constructor that never returns.
+ *
+ * H03: While loading.
+ *   run
+ *   with --wall 300ms
+ *   expect wallTimeExceeded
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

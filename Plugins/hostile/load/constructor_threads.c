@@ -1,6 +1,11 @@
-/* H118: a constructor that starts threads, as many libraries do. They live behind the same walls: the one that tries
-   for a socket is refused. */
-#include "../plugin.h"
+/* A constructor that starts threads, as many libraries do. They live behind the same walls: the one that tries for a
+ * socket is refused.
+ *
+ * H118: The threads live; the one that wants a socket is refused.
+ *   run
+ *   expect returned 3/0, denied socket
+ */
+#include "plugin.h"
 
 #include <pthread.h>
 #include <sys/socket.h>

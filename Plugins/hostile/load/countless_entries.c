@@ -1,5 +1,10 @@
-/* H117: a table that claims more entry points than there can be. */
-#include "../plugin.h"
+/* A table that claims more entry points than there can be.
+ *
+ * H117: No list is believed.
+ *   run
+ *   expect loadFailed
+ */
+#include "plugin.h"
 
 EXPORT const ba_extension *background_assets_extension(uint32_t version) {
   static const ba_entry_point entries[] = {ENTRY(BA_CONTENT_REQUEST, BA_CONTENT_REQUEST_SIGNATURE, three_downloads)};

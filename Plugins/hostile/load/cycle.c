@@ -1,5 +1,10 @@
-/* H111: two libraries that need each other. The loader knows how. */
-#include "../plugin.h"
+/* Two libraries that need each other. The loader knows how.
+ *
+ * H111: Trap: two that need each other.
+ *   run
+ *   expect returned 3/0, works without walls
+ */
+#include "plugin.h"
 
 extern int cycle_value(void);
 EXPORT int cycle_back(void) { return 1; }

@@ -1,5 +1,10 @@
-/* H04: a destructor, an exit handler and DT_FINI that never return: what was answered counts all the same. */
-#include "../plugin.h"
+/* A destructor, an exit handler and DT_FINI that never return: what was answered counts all the same.
+ *
+ * H04: The end of the run isn't held up; the report may say shutdown.
+ *   run
+ *   expect returned 3/0
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

@@ -1,5 +1,10 @@
-/* H120: ordinary thread storage, with an initial value, in two threads. Not to be punished. */
-#include "../plugin.h"
+/* Ordinary thread storage, with an initial value, in two threads. Not to be punished.
+ *
+ * H120: Trap: thread storage.
+ *   run
+ *   expect returned 3/0, works without walls
+ */
+#include "plugin.h"
 
 #include <pthread.h>
 

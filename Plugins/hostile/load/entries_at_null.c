@@ -1,5 +1,10 @@
-/* H117: a table with entry points nowhere. */
-#include "../plugin.h"
+/* A table with entry points nowhere.
+ *
+ * H117: No list is believed.
+ *   run
+ *   expect loadFailed
+ */
+#include "plugin.h"
 
 EXPORT const ba_extension *background_assets_extension(uint32_t version) {
   static const ba_extension extension = {sizeof extension, BA_ABI_VERSION, "nowhere", NULL, 3};

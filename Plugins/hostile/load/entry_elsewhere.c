@@ -1,4 +1,9 @@
-/* H116: the entry symbol comes from a library that this one needs (libneighbour.so), not from itself. */
+/* The entry symbol comes from a library that this one needs (libneighbour.so), not from itself.
+ *
+ * H116: The message says that another library defines it.
+ *   run
+ *   expect loadFailed
+ */
 #include "hostile.h"
 
 extern int neighbour_value(void);

@@ -1,4 +1,9 @@
-/* H116: the entry symbol is data. */
+/* The entry symbol is data.
+ *
+ * H116: The message says that it is data.
+ *   run
+ *   expect loadFailed
+ */
 #include "hostile.h"
 
 EXPORT const int background_assets_extension = 42;

@@ -1,5 +1,10 @@
-/* H117: the same entry point twice, and one without a function. */
-#include "../plugin.h"
+/* The same entry point twice, and one without a function.
+ *
+ * H117: Ambiguous.
+ *   run
+ *   expect loadFailed
+ */
+#include "plugin.h"
 
 EXPORT const ba_extension *background_assets_extension(uint32_t version) {
   static const ba_entry_point entries[] = {

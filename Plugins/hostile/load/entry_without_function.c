@@ -1,5 +1,10 @@
-/* H117: an entry point without a function. */
-#include "../plugin.h"
+/* An entry point without a function.
+ *
+ * H117: Nothing to call.
+ *   run
+ *   expect loadFailed
+ */
+#include "plugin.h"
 
 EXPORT const ba_extension *background_assets_extension(uint32_t version) {
   static const ba_entry_point entries[] = {{BA_CONTENT_REQUEST, BA_CONTENT_REQUEST_SIGNATURE, NULL}};

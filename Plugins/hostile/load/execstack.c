@@ -1,4 +1,9 @@
-/* H114: wants an executable stack (linked with -z execstack). */
-#include "../plugin.h"
+/* Wants an executable stack (linked with -z execstack).
+ *
+ * H114: No executable stack.
+ *   run
+ *   expect loadFailed, denied mprotect, works without walls
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)

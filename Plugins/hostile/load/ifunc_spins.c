@@ -1,5 +1,11 @@
-/* H03: a resolver of an indirect function that never returns: it runs while the loader relocates. */
-#include "../plugin.h"
+/* A resolver of an indirect function that never returns: it runs while the loader relocates.
+ *
+ * H03: While relocating.
+ *   run
+ *   with --wall 300ms
+ *   expect wallTimeExceeded
+ */
+#include "plugin.h"
 
 static __attribute__((used)) void (*resolve(void))(void) {
   for (volatile unsigned turns = 0;; turns++) {

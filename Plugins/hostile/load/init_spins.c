@@ -1,5 +1,11 @@
-/* H03: DT_INIT, which comes before the constructors (linked with -init). */
-#include "../plugin.h"
+/* DT_INIT, which comes before the constructors (linked with -init).
+ *
+ * H03: While loading.
+ *   run
+ *   with --wall 300ms
+ *   expect wallTimeExceeded
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

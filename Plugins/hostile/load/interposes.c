@@ -1,5 +1,10 @@
-/* H116: defines functions of the C library: the runner's own calls don't go there. */
-#include "../plugin.h"
+/* Defines functions of the C library: the runner's own calls don't go there.
+ *
+ * H116: The runner's own calls aren't diverted.
+ *   run
+ *   expect returned 3/0
+ */
+#include "plugin.h"
 
 EXTENSION(three_downloads)
 

@@ -1,5 +1,10 @@
-/* H112: needs a library by an absolute path, outside of its bundle. Canary: `evil-canary` in the container. */
-#include "../plugin.h"
+/* Needs a library by an absolute path, outside of its bundle. Canary: `evil-canary` in the container.
+ *
+ * H112: Nor an absolute name; canary: no evil-canary in the container.
+ *   run
+ *   expect loadFailed, works without walls
+ */
+#include "plugin.h"
 
 extern int evil_was_loaded(void);
 static ba_status content_request(const ba_host *host, const ba_content_request *request) {

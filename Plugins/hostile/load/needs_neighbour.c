@@ -1,5 +1,10 @@
-/* H112: what is allowed: a library beside it, by $ORIGIN. */
-#include "../plugin.h"
+/* What is allowed: a library beside it, by $ORIGIN.
+ *
+ * H112: Trap: a library beside it, by $ORIGIN.
+ *   run
+ *   expect returned 3/0, works without walls
+ */
+#include "plugin.h"
 
 extern int neighbour_value(void);
 static ba_status content_request(const ba_host *host, const ba_content_request *request) {

@@ -1,5 +1,10 @@
-/* H116: a table without the entry point that is called. */
-#include "../plugin.h"
+/* A table without the entry point that is called.
+ *
+ * H116: The table lacks what is called.
+ *   run
+ *   expect entryPointMissing
+ */
+#include "plugin.h"
 
 static ba_status failed(const ba_host *host, const ba_download *download, const ba_error *error) {
   (void)host, (void)download, (void)error;

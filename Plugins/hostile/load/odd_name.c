@@ -1,5 +1,10 @@
-/* H117: a name that is long, hostile to terminals and no text. */
-#include "../plugin.h"
+/* A name that is long, hostile to terminals and no text.
+ *
+ * H117: The name is shown short and harmless.
+ *   run
+ *   expect returned 3/0
+ */
+#include "plugin.h"
 
 EXPORT const ba_extension *background_assets_extension(uint32_t version) {
   static char name[100000] = "\x1b]0;owned\a\n\xff\xe2\x80\xae";

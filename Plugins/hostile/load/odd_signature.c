@@ -1,5 +1,10 @@
-/* H117: a signature that isn't one. */
-#include "../plugin.h"
+/* A signature that isn't one.
+ *
+ * H117: No signature.
+ *   run
+ *   expect loadFailed
+ */
+#include "plugin.h"
 
 EXPORT const ba_extension *background_assets_extension(uint32_t version) {
   static const ba_entry_point entries[] = {ENTRY("mystery", "i32(((((out(99999999999999999999),", three_downloads)};

@@ -1,6 +1,11 @@
-/* H112: looks whether LD_PRELOAD or LD_AUDIT of the host's caller reached it: start the host with
-   LD_PRELOAD=…/elsewhere/libevil.so. Its canary must not come from here. */
-#include "../plugin.h"
+/* Looks whether LD_PRELOAD or LD_AUDIT of the host's caller reached it: start the host with
+ * LD_PRELOAD=…/elsewhere/libevil.so. Its canary must not come from here.
+ *
+ * H112: Start the host with LD_PRELOAD=build/load/elsewhere/libevil.so: it doesn't reach the plugin.
+ *   run
+ *   expect returned 3/0
+ */
+#include "plugin.h"
 
 #include <dlfcn.h>
 

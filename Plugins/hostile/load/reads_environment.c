@@ -1,6 +1,11 @@
-/* H82: code that runs before the constructors do and looks through the environment. Answers 3 downloads if it found no
-   HOSTILE_CANARY there, else none. */
-#include "../plugin.h"
+/* Code that runs before the constructors do and looks through the environment. Answers 3 downloads if it found no
+ * HOSTILE_CANARY there, else none.
+ *
+ * H82: Start the host with HOSTILE_CANARY=token.
+ *   run
+ *   expect returned 3/0
+ */
+#include "plugin.h"
 
 static int found;
 

@@ -1,5 +1,10 @@
-/* H112: finds a library by its RUNPATH, outside of its bundle. Canary: `evil-canary` in the container. */
-#include "../plugin.h"
+/* Finds a library by its RUNPATH, outside of its bundle. Canary: `evil-canary` in the container.
+ *
+ * H112: Its own search path isn't followed; canary: no evil-canary in the container.
+ *   run
+ *   expect loadFailed, works without walls
+ */
+#include "plugin.h"
 
 extern int evil_was_loaded(void);
 static ba_status content_request(const ba_host *host, const ba_content_request *request) {

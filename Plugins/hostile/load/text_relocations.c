@@ -1,6 +1,11 @@
-/* H67: code that the loader has to change before it runs (linked with -z notext): written, then made code again. Whether
-   it loads is up to the loader; if it does, the code is what the file said. */
-#include "../plugin.h"
+/* Code that the loader has to change before it runs (linked with -z notext): written, then made code again. Whether it
+ * loads is up to the loader; if it does, the code is what the file said.
+ *
+ * H67: The loader's decision.
+ *   run
+ *   expect returned|loadFailed 3/0, denied *, works without walls
+ */
+#include "plugin.h"
 
 static int value = 42;
 static __attribute__((noinline)) int read_value(void) {

@@ -1,5 +1,11 @@
-/* H78: a thread crashes while the constructor that waits for it holds the loader's lock. */
-#include "../plugin.h"
+/* A thread crashes while the constructor that waits for it holds the loader's lock.
+ *
+ * H78: At once, though the loader's lock is held meanwhile.
+ *   run
+ *   with --wall 5s
+ *   expect crashed
+ */
+#include "plugin.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,10 @@
-/* H111: calls a function that no library has. */
-#include "../plugin.h"
+/* Calls a function that no library has.
+ *
+ * H111: The message names the function.
+ *   run
+ *   expect loadFailed
+ */
+#include "plugin.h"
 
 extern int nobody_defines_this(void);
 static ba_status content_request(const ba_host *host, const ba_content_request *request) {

@@ -4,7 +4,8 @@ internal import HostProtocol
 package import PluginHost
 package import Sandbox
 
-/// A folder of plugins that misbehave, with a table `expected.tsv` of what is right for each: `Plugins/hostile` is one.
+/// A folder of plugins that misbehave, with a table `expected.tsv` of what is right for each: `Plugins/hostile` is one, whose table
+/// is collected from the heads of its files.
 package struct Corpus: Sendable {
   /// One behaviour, and the one right end of it.
   package struct Row: Sendable, Equatable {
@@ -26,6 +27,8 @@ package struct Corpus: Sendable {
     package var sentence: String
     /// Where it stands in the table.
     package var line: Int
+    /// Where what the table was collected from says so: a file relative to the corpus, and a line.
+    package var source: Place?
 
     package var name: String {
       [id, symbol ?? library].joined(separator: " ") + arguments.map { " \($0)" }.joined()
@@ -47,16 +50,36 @@ package struct Corpus: Sendable {
     case anything
   }
 
-  package struct Invalid: Error, Equatable, CustomStringConvertible {
+  package struct Place: Sendable, Equatable {
+    package var file: String
     package var line: Int
+  }
+
+  package struct Invalid: Error, Equatable {
+    /// In the table.
+    package var line: Int
+    /// nil where the table itself is what was written.
+    package var source: Place?
     package var message: String
-    package var description: String { "\(line): \(message)" }
+
+    /// With the file and the line to mend.
+    package func description(in table: String) -> String {
+      let place =
+        source.map { Place(file: Corpus.path($0.file, of: table), line: $0.line) } ?? Place(file: table, line: line)
+      return "\(Printable.text(place.file, limit: 400)):\(place.line): \(message)"
+    }
+  }
+
+  /// `file`, which is relative to the folder of `table`.
+  static func path(_ file: String, of table: String) -> String {
+    (table.lastIndex(of: "/").map { String(table[...$0]) } ?? "") + file
   }
 
   package static let maxRows = 10_000
   package private(set) var rows: [Row] = []
 
-  /// The text of an `expected.tsv`: eleven columns divided by one TAB, as its head describes them.
+  /// The text of an `expected.tsv`: eleven columns divided by one TAB, as its head describes them, and maybe a
+  /// twelfth with the file and line that the row was collected from.
   package init(parsing text: String) throws(Invalid) {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
@@ -64,8 +87,9 @@ package struct Corpus: Sendable {
         throw Invalid(line: index + 1, message: "a corpus has at most \(Self.maxRows) rows")
       }
       let cells = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-      guard cells.count == 11 else {
-        throw Invalid(line: index + 1, message: "a row has 11 columns divided by one TAB; this one has \(cells.count)")
+      guard cells.count == 11 || cells.count == 12 else {
+        throw Invalid(
+          line: index + 1, message: "a row has 11 columns divided by one TAB, or 12; this one has \(cells.count)")
       }
       rows.append(try Self.row(cells, index + 1))
     }
@@ -75,9 +99,13 @@ package struct Corpus: Sendable {
   private static func row(_ cells: [String], _ line: Int) throws(Invalid) -> Row {
     func words(_ cell: String) -> [String] { cell == "-" ? [] : cell.split(separator: " ").map(String.init) }
     func alternatives(_ cell: String) -> [String] { cell.split(separator: "|").map(String.init) }
-    func invalid(_ message: String) -> Invalid { Invalid(line: line, message: message) }
-    let isOutside = cells[1].hasPrefix("/") || cells[1].split(separator: "/").contains("..")
-    guard !cells[0].isEmpty, !cells[1].isEmpty, !isOutside else {
+    func isOutside(_ path: String) -> Bool { path.hasPrefix("/") || path.split(separator: "/").contains("..") }
+    let source = cells.count == 12 ? place(cells[11]) : nil
+    func invalid(_ message: String) -> Invalid { Invalid(line: line, source: source, message: message) }
+    guard cells.count == 11 || source.map({ !isOutside($0.file) }) ?? false else {
+      throw Invalid(line: line, message: "the last of 12 columns is FILE:LINE, below the corpus")
+    }
+    guard !cells[0].isEmpty, !cells[1].isEmpty, !isOutside(cells[1]) else {
       throw invalid("a row has an id and a library below the corpus")
     }
     var outcomes: [Outcome.Kind] = []
@@ -96,16 +124,23 @@ package struct Corpus: Sendable {
       }
     return Row(
       id: cells[0], library: cells[1], symbol: cells[2] == "-" ? nil : cells[2], signature: cells[3],
-      arguments: words(cells[4]), options: try options(words(cells[5]), line), outcomes: outcomes,
+      arguments: words(cells[4]), options: try options(words(cells[5]), invalid), outcomes: outcomes,
       values: ["-", "*"].contains(cells[7]) ? [] : alternatives(cells[7]), denied: denied,
-      hasControl: cells[9] == "yes", sentence: cells[10], line: line)
+      hasControl: cells[9] == "yes", sentence: cells[10], line: line, source: source)
+  }
+
+  private static func place(_ text: String) -> Place? {
+    guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+      let line = Int(text[text.index(after: colon)...]), line > 0
+    else { return nil }
+    return Place(file: String(text[..<colon]), line: line)
   }
 
   private static let requests: [String: ContentRequestKind] = [
     "install": .install, "update": .update, "periodic": .periodic, "language-change": .languageChange,
   ]
 
-  private static func options(_ words: [String], _ line: Int) throws(Invalid) -> [Option] {
+  private static func options(_ words: [String], _ invalid: (String) -> Invalid) throws(Invalid) -> [Option] {
     var options: [Option] = []
     var rest = words[...]
     while let word = rest.popFirst() {
@@ -119,9 +154,8 @@ package struct Corpus: Sendable {
       default: option = nil
       }
       guard let option else {
-        throw Invalid(
-          line: line,
-          message: "\(Printable.text(word, limit: 60).debugDescription) is none of --wall, --cpu, --memory, --observe "
+        throw invalid(
+          "\(Printable.text(word, limit: 60).debugDescription) is none of --wall, --cpu, --memory, --observe "
             + "and --request with their value")
       }
       options.append(option)
@@ -144,6 +178,11 @@ extension Corpus.Row {
       }
     }
     return policy
+  }
+
+  /// The file and line that say what is right.
+  package func place(in table: String) -> String {
+    source.map { "\(Corpus.path($0.file, of: table)):\($0.line)" } ?? "\(table):\(line)"
   }
 
   package var request: ContentRequestKind {

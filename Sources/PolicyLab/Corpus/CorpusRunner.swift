@@ -24,12 +24,13 @@ package struct CorpusRunner: Sendable {
     (self.host, self.folder, self.manifest) = (host, folder, manifest)
   }
 
-  /// Throws where the host, and not the plugin, is at fault.
+  /// `file` is the table. Throws where the host, and not the plugin, is at fault.
   package func run(_ row: Corpus.Row, of file: String) async throws(HostError) -> PolicyTestResult {
     let observed = try await observe(row)
     let words = row.symbol.map { [row.library, $0, row.signature] + row.arguments }
     return PolicyTestResult(
-      file: file, line: row.line, name: row.name, call: (words ?? [row.library]).joined(separator: " "),
+      file: row.source.map { Corpus.path($0.file, of: file) } ?? file, line: row.source?.line ?? row.line,
+      name: row.name, call: (words ?? [row.library]).joined(separator: " "),
       observed: observed, lines: row.verdict(on: observed), about: row.sentence, gotThrough: row.gotThrough(observed))
   }
 

@@ -1,0 +1,10 @@
+/* The ways to crash.
+ *
+ * H78: The report names the signal, and the function where there is one.
+ *   call void()
+ *   with --wall 5s
+ *   expect crashed
+ */
+#include "hostile.h"
+
+EXPORT void h78_trap(void) { __builtin_trap(); }

@@ -1,0 +1,15 @@
+/* A pair, which reaches nobody but holds memory.
+ *
+ * H85: No pair.
+ *   call i32()
+ *   expect returned 97, denied socketpair, works without walls
+ */
+#include "shared.h"
+
+EXPORT int32_t h85_socketpair(void) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) return errno;
+  close(ends[0]);
+  close(ends[1]);
+  return 0;
+}

@@ -1,0 +1,14 @@
+/* From an entry point.
+ *
+ * H78: What it answered before is no success.
+ *   run
+ *   with --wall 5s
+ *   expect crashed
+ */
+#include "requests.h"
+
+BEHAVIOUR {
+  UNUSED;
+  answer_sound(host, "sound");
+  abort();
+}
