@@ -18,6 +18,9 @@ package enum RunnerView {
   package static let runtime = [
     "/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache",
   ]
+  /// Of a process's memory (proc_pid_maps(5)), a runner's root has the line of its first thread's stack, whose bounds garbage
+  /// collectors ask for by pthread_getattr_np(3). All runners have the same.
+  package static let memoryMap = "/proc/self/maps"
   /// Symbolic links that many systems have in place of directories.
   package static let links = ["/lib", "/lib64", "/lib32", "/usr/lib64", "/etc/localtime"]
   /// Without /dev/zero, which gives shared memory to whoever maps it, past the filter that looks at mmap(2)'s flags.

@@ -76,7 +76,7 @@ extension FileView {
     self.init(
       shown: ([plan.view.bundle, plan.view.temporary, plan.view.manifest] + plan.containers.places.map(\.view))
         .filter { !$0.isEmpty } + RunnerView.runtime + plan.policy.devices.map(\.path) + plan.machine.hello.runtime
-        + plan.grants.filter { !$0.isListed }.map(\.place),
+        + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : []),
       listed: plan.grants.filter(\.isListed).map(\.place),
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),

@@ -1,16 +1,17 @@
 internal import LinuxSystem
 
 /// Folders that look harmless in a policy and aren't: what they show is no file of anybody's.
-enum RevealingFolder {
+package enum RevealingFolder {
   /// Why `path`, with every link followed, isn't granted; nil: it may be.
-  static func rejectionReason(forReal path: String) -> String? {
+  package static func rejectionReason(forReal path: String) -> String? {
     let parts = path.split(separator: "/")
     switch parts.first {
     case "dev" where parts.count == 1:
       return "would lie over /dev/null and /dev/urandom, which every plugin has; name the folder in it that is needed"
     case "proc" where parts.count == 1:
       return "shows every process of the machine; name the file in it that is needed, such as /proc/cpuinfo"
-    case "proc" where parts[1].allSatisfy { $0.isASCII && $0.isNumber }:
+    case "proc"
+    where parts[1] == "self" || parts[1] == "thread-self" || parts[1].allSatisfy { $0.isASCII && $0.isNumber }:
       return "shows what a process of the machine is and has; the host's own may be among them"
     default: return nil
     }

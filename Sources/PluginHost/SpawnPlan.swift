@@ -242,6 +242,7 @@ struct SpawnPlan {
       rules.append(.init(path: path, rights: isFile ? rights.forFile(rights.readable) : rights.readable))
     }
     rules.append(.init(path: "/etc/ld.so.cache", rights: LandlockRights.readFile))
+    if machine.hidesFiles { rules.append(.init(path: RunnerView.memoryMap, rights: LandlockRights.readFile)) }
     let devices = policy.devices
     if machine.hidesFiles, devices.count == PolicyDevice.allCases.count {
       rules.append(.init(path: "/dev", rights: LandlockRights.readFile | LandlockRights.writeFile))

@@ -32,6 +32,9 @@ package struct Remedy: Sendable, Equatable {
 
   private static func file(_ denial: RunReport.Denial, _ isFolder: (String) -> Bool?) -> Remedy {
     let path = denial.target
+    if let reason = RevealingFolder.rejectionReason(forReal: path) {
+      return Remedy(line: nil, words: "no policy grants it: it \(reason)")
+    }
     guard denial.writes else {
       return switch isFolder(path) {
       case nil: Remedy(line: nil, words: "it isn't on this machine either")

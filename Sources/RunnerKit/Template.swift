@@ -8,6 +8,8 @@ internal import LinuxSystem
 struct Template {
   private let paths: [String]
   private let links: [(String, String)]
+  /// Of the stack of this thread, which every runner begins as a copy of.
+  private let stack: String
 
   /// Leaves the machine's root for the template, in a new mount namespace. `devices`: a mount with the devices' nodes; without
   /// one they are the machine's.
@@ -26,8 +28,10 @@ struct Template {
       if let mount = try clone(path, attributes: attributes) { parts.append((path, mount)) }
     }
     if devices != nil { try check("umount2", "/dev") { ol_detach_mount("/dev") } }
+    let map = try Files.text(of: RunnerView.memoryMap, limit: 1 << 20)
     let template = Template(
-      paths: parts.map(\.path), links: RunnerView.links.compactMap { path in Files.link(path).map { (path, $0) } })
+      paths: parts.map(\.path), links: RunnerView.links.compactMap { path in Files.link(path).map { (path, $0) } },
+      stack: map.split(separator: "\n").filter { $0.hasSuffix("[stack]") }.map { $0 + "\n" }.joined())
     try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) }
     try template.build(at: "/tmp", parts: parts)
     try check("pivot_root", "/tmp") { ol_pivot("/tmp") }
@@ -54,6 +58,8 @@ struct Template {
       mkdir(root + directory, 0o755)
     }
     try Self.place(root + RunnerView.manifest, isDirectory: false)
+    try Self.place(root + RunnerView.memoryMap, isDirectory: false)
+    try Files.control(root + RunnerView.memoryMap, stack)
     for (path, target) in links {
       Self.makeParents(of: root + path)
       symlink(target, root + path)

@@ -69,7 +69,7 @@ import Testing
     arguments: [
       ("/dev", true), ("/proc", true), ("/proc/1", true), ("/proc/4711/fd", true), ("/proc/cpuinfo", false),
       ("/proc/sys/kernel", false), ("/dev/shm", false), ("/device", false), ("/process", false), ("/srv/proc", false),
-      ("/proc/1x", false),
+      ("/proc/1x", false), ("/proc/self", true), ("/proc/self/status", true), ("/proc/thread-self/comm", true),
     ])
   func folders(path: String, isRefused: Bool) {
     #expect((RevealingFolder.rejectionReason(forReal: path) != nil) == isRefused)

@@ -13,7 +13,9 @@ EXPORT int32_t h107_list_root(void) {
   if (!root) return errno;
   int32_t code = ENOENT;
   for (struct dirent *entry; (entry = readdir(root));)
-    if (strcmp(entry->d_name, "home") == 0 || strcmp(entry->d_name, "proc") == 0 || strcmp(entry->d_name, "var") == 0) code = 0;
+    if (strcmp(entry->d_name, "home") == 0 || strcmp(entry->d_name, "var") == 0) code = 0;
   closedir(root);
+  /* A runner's root may have a folder of that name, with the bounds of its own stack. */
+  if (access("/proc/1", F_OK) == 0 || access("/proc/cpuinfo", F_OK) == 0) code = 0;
   return code;
 }
