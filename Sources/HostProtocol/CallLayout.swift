@@ -100,6 +100,27 @@ package indirect enum CallLayout: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
+extension CallSignature.Kind {
+  /// What it is as a number or an address that passes by value; nil for all others.
+  package var scalar: CallLayout.Scalar? {
+    switch self {
+    case .i8: .i8
+    case .u8: .u8
+    case .i16: .i16
+    case .u16: .u16
+    case .i32: .i32
+    case .u32: .u32
+    case .i64: .i64
+    case .u64: .u64
+    case .f32: .f32
+    case .f64: .f64
+    case .pointer: .pointer
+    case .handle: .handle
+    case .void, .callback, .cstring, .bytes, .out, .inOut, .structure, .reference: nil
+    }
+  }
+}
+
 extension CallLayout.Scalar {
   /// Its kind as an argument of its own.
   package var kind: CallSignature.Kind {

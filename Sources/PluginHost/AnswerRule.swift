@@ -37,16 +37,9 @@ enum AnswerRule {
   }
 
   private static func fits(_ value: CallValue, _ kind: CallSignature.Kind) -> Bool {
-    switch (kind, value) {
-    case (.void, .void), (.i64, .signed), (.u64, .unsigned), (.f32, .single), (.f64, .double), (.pointer, .pointer),
-      (.handle, .pointer):
-      true
-    case (.i8, .signed(let value)): Int8(exactly: value) != nil
-    case (.i16, .signed(let value)): Int16(exactly: value) != nil
-    case (.i32, .signed(let value)): Int32(exactly: value) != nil
-    case (.u8, .unsigned(let value)): UInt8(exactly: value) != nil
-    case (.u16, .unsigned(let value)): UInt16(exactly: value) != nil
-    case (.u32, .unsigned(let value)): UInt32(exactly: value) != nil
+    if let scalar = kind.scalar { return scalar.fits(value) }
+    return switch (kind, value) {
+    case (.void, .void): true
     case (.cstring, .cstring(let bytes)):
       bytes.map { $0.count <= CallSignature.longestString && !$0.contains(0) } ?? true
     case (.structure(let layout), .bytes(let bytes)): bytes.count == layout.size

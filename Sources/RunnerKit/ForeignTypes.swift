@@ -14,20 +14,11 @@ struct ForeignTypes {
   }
 
   mutating func type(of kind: CallSignature.Kind) -> Pointer? {
+    if let scalar = kind.scalar { return Self.type(of: scalar) }
     switch kind {
-    case .void: ol_ffi_void()
-    case .i8: ol_ffi_i8()
-    case .u8: ol_ffi_u8()
-    case .i16: ol_ffi_i16()
-    case .u16: ol_ffi_u16()
-    case .i32: ol_ffi_i32()
-    case .u32: ol_ffi_u32()
-    case .i64: ol_ffi_i64()
-    case .u64: ol_ffi_u64()
-    case .f32: ol_ffi_f32()
-    case .f64: ol_ffi_f64()
-    case .structure(let layout): type(of: layout)
-    case .pointer, .handle, .callback, .cstring, .bytes, .out, .inOut, .reference: ol_ffi_pointer()
+    case .void: return ol_ffi_void()
+    case .structure(let layout): return type(of: layout)
+    default: return ol_ffi_pointer()
     }
   }
 

@@ -124,22 +124,13 @@ enum FunctionCaller {
   }
 
   private static func value(of kind: CallSignature.Kind, _ raw: UInt64) -> CallValue {
+    if let scalar = kind.scalar { return scalar.value(of: raw) }
     switch kind {
     case .void: return .void
-    case .i8: return .signed(Int64(Int8(truncatingIfNeeded: raw)))
-    case .i16: return .signed(Int64(Int16(truncatingIfNeeded: raw)))
-    case .i32: return .signed(Int64(Int32(truncatingIfNeeded: raw)))
-    case .i64: return .signed(Int64(bitPattern: raw))
-    case .u8: return .unsigned(raw & 0xff)
-    case .u16: return .unsigned(raw & 0xffff)
-    case .u32: return .unsigned(raw & 0xffff_ffff)
-    case .u64: return .unsigned(raw)
-    case .f32: return .single(Float(bitPattern: UInt32(truncatingIfNeeded: raw)))
-    case .f64: return .double(Double(bitPattern: raw))
-    case .pointer, .handle, .callback, .bytes, .out, .inOut, .structure, .reference: return .pointer(raw)
     case .cstring:
       guard let pointer = UnsafePointer<CChar>(bitPattern: UInt(raw)) else { return .cstring(nil) }
       return .cstring(PluginMemory.text(pointer, atMost: CallSignature.longestString, of: .result))
+    default: return .pointer(raw)
     }
   }
 }
