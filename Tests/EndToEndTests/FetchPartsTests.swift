@@ -7,7 +7,7 @@ import Testing
 
 @testable import outrider
 
-@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchTestsOfPureParts {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchPartsTests {
   @Test func aListIsReadAsPeopleWriteIt() throws {
     func entries(_ text: String) throws -> [FetchList.Entry] {
       try FetchList.entries(in: Data(text.utf8), of: "list")

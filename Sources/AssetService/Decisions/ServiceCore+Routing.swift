@@ -219,104 +219,6 @@ extension ServiceCore {
     tell(app, .lifecycle(.manifestFetched(generation: generation, digest: digest, size: size)))
   }
 
-  // MARK: Restrictions
-
-  /// Whether a download may be scheduled; if not, somebody has been told.
-  private mutating func admitted(_ app: String, _ download: PlannedDownload, isManifest: Bool) -> Bool {
-    if !isManifest, apps[app].map({ $0.registry.scheduledCount >= DownloadRegistry.maxScheduled }) ?? false {
-      lastRefusal = .framework(
-        102, "the app has \(DownloadRegistry.maxScheduled) scheduled downloads, and may have no more at a time")
-      return false
-    }
-    var failure: Failure?
-    change(app) { machines in
-      for effect in machines.restrictions.handle(.requested(download, isManifest: isManifest), now: .start) {
-        switch effect {
-        case .admit(_, let budget): machines.budgets[download.uniqueIdentifier] = budget
-        case .refuse(_, let refusal): failure = refusal
-        case .fail, .setBudget: machines.effects.append(.restrictions(effect))
-        }
-      }
-    }
-    guard let failure else { return true }
-    if isManifest, let generation = apps[app]?.manifests.first(where: { $0.value == download.uniqueIdentifier })?.key {
-      tell(app, .lifecycle(.manifestRefused(generation: generation, failure: failure)))
-    }
-    lastRefusal = failure
-    return false
-  }
-
-  private mutating func answered(
-    _ app: String, _ run: Int64, _ accepted: [PlannedDownload], _ rejected: [RejectedDownload], _ now: Instant
-  ) {
-    // Of a request that was given up meanwhile: nothing is charged for it.
-    guard apps[app]?.lifecycle.active?.run == run else { return }
-    var (kept, refused) = ([PlannedDownload](), rejected)
-    for download in accepted {
-      if apps[app]?.ledger.isUnknownToAnswer(download.identifier) == true {
-        let failure = Self.isThere(download)
-        refused.append(
-          RejectedDownload(identifier: download.identifier, code: Int32(failure.code), reason: failure.message))
-      } else if admitted(app, download, isManifest: false) {
-        kept.append(download)
-      } else if let failure = lastRefusal {
-        refused.append(
-          RejectedDownload(identifier: download.identifier, code: Int32(failure.code), reason: failure.message))
-      }
-    }
-    tell(app, .ledger(.answered))
-    tell(app, .lifecycle(.answered(run: run, accepted: kept, rejected: refused)))
-  }
-
-  private mutating func admit(
-    _ app: String, _ call: UInt64, _ download: PlannedDownload, isNew: Bool, _ event: () -> DownloadRegistry.Event
-  ) {
-    let isKnown = apps[app]?.registry.entries[download.uniqueIdentifier] != nil
-    if isNew, !isKnown, apps[app]?.ledger.isDue(download.identifier) == true {
-      return act(.reply(call: call, result: .failure(Self.isThere(download))))
-    }
-    // What is there already was admitted then.
-    guard apps[app]?.budgets[download.uniqueIdentifier] == nil, !admitted(app, download, isManifest: false) else {
-      return tell(app, .registry(event()))
-    }
-    act(.reply(call: call, result: .failure(lastRefusal ?? .framework(112, "the allowance is used up"))))
-  }
-
-  /// A second file of the same identifier would replace the first one, or be handed over to no purpose (B36).
-  private static func isThere(_ download: PlannedDownload) -> Failure {
-    .framework(
-      100,
-      "the file of the download \(Printable.text(download.identifier)) is there already, and waits to be handed over")
-  }
-
-  private mutating func route(_ effect: Restrictions.Effect, of app: String) {
-    switch effect {
-    case .admit, .refuse: break
-    case .fail(let download, let failure):
-      act(.recordFailure(app: app, download: download, failure: failure))
-      act(.cancelTransfer(app: app, download: download))
-      tell(app, .registry(.engineSettled(uniqueIdentifier: download, settlement: .failed(failure))))
-    case .setBudget(let budget, let allowed): act(.setBudget(app: app, budget: budget, allowed: allowed))
-    }
-  }
-
-  private mutating func received(_ app: String, _ download: String, _ bytes: Int64, _ added: Int64, _ total: Int64?) {
-    let isManifest = apps[app]?.manifests.values.contains(download) ?? false
-    tell(
-      app,
-      .progress(
-        isManifest
-          ? .manifest(received: bytes, total: total)
-          : .received(uniqueIdentifier: download, bytes: bytes, total: total)))
-    if added > 0 {
-      tell(app, .lifecycle(.essentialProgressed))
-      if apps[app]?.budgets[download] != nil {
-        tell(app, .restrictions(.received(uniqueIdentifier: download, bytes: added)))
-      }
-    }
-    occurred(app, EventRouter.Occurrence(number: newOccurrence(), uniqueIdentifier: download, kind: .progress))
-  }
-
   // MARK: Registry
 
   private mutating func route(_ effect: DownloadRegistry.Effect, of app: String) {
@@ -373,7 +275,7 @@ extension ServiceCore {
 
   // MARK: Routing and delivery
 
-  private mutating func occurred(_ app: String, _ occurrence: EventRouter.Occurrence) {
+  mutating func occurred(_ app: String, _ occurrence: EventRouter.Occurrence) {
     if occurrence.kind.needsAnswer { change(app) { $0.occurrences[occurrence.number] = occurrence } }
     tell(app, .router(.occurred(occurrence)))
   }
@@ -433,31 +335,5 @@ extension ServiceCore {
       act(.settleDelivery(app: app, download: unique, outcome: outcome))
     case .inspect(let unique): act(.inspect(app: app, download: unique, then: .inspected))
     }
-  }
-}
-
-/// A UUID (RFC 9562, version 8) that follows from a text: what is asked for twice has one name.
-enum DerivedIdentifier {
-  static func make(_ text: String) -> String {
-    // FNV-1a, two of them with different offsets; nothing here has to resist anybody.
-    func hash(_ offset: UInt64) -> UInt64 {
-      var mixed = text.utf8.reduce(offset) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-      mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-      return mixed ^ mixed >> 31
-    }
-    let high = hash(0xcbf2_9ce4_8422_2325) & 0xffff_ffff_ffff_0fff | 0x8000
-    let low = hash(0x8422_2325_cbf2_9ce4) & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
-    func digits(_ value: UInt64) -> String {
-      let text = String(value, radix: 16, uppercase: true)
-      return String(repeating: "0", count: 16 - text.count) + text
-    }
-    let all = digits(high) + digits(low)
-    var parts: [Substring] = []
-    var rest = all[...]
-    for length in [8, 4, 4, 4, 12] {
-      parts.append(rest.prefix(length))
-      rest = rest.dropFirst(length)
-    }
-    return parts.joined(separator: "-")
   }
 }
