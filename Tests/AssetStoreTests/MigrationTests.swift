@@ -53,8 +53,14 @@ import Testing
 
   @Test("a new database has the tables that the migrations lead to")
   func newTables() throws {
-    let (new, migrated) = (try DatabaseQueue(), try DatabaseQueue())
-    try new.inDatabase(Tables.create)
+    let folder = NSTemporaryDirectory() + "outrider-tables-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Tables.create(at: "\(folder)/new")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["new"], "the log goes with the connection")
+    #expect(throws: DatabaseError.self) { try Tables.create(at: folder) }
+    let (new, migrated) = (try DatabaseQueue(path: "\(folder)/new"), try DatabaseQueue())
+    #expect(try new.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "wal")
     try Schema.migrator.migrate(migrated)
     func tables(_ queue: DatabaseQueue) throws -> Set<String> {
       try queue.read { database in

@@ -87,13 +87,9 @@ struct Opening {
       // Made whole beside it and renamed: a crash leaves no half database under the real name.
       let unfinished = path + ".unfinished"
       DatabaseFiles.remove(unfinished)
-      let queue = try DatabaseQueue(path: unfinished, configuration: Self.configuration())
+      try Tables.create(at: unfinished)
       // It is synchronised once, when it is whole.
-      try queue.inDatabase { database in
-        try database.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
-        try Tables.create(database)
-      }
-      try putInPlace(queue, unfinished)
+      try DatabaseFiles.putInPlace(unfinished, at: path)
     }
     let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))
     if options.isReadOnly {

@@ -30,8 +30,9 @@ extension EnginePart {
   var explainer: Explainer { engine.parts.explainer }
 }
 
-/// What the engine was given to work with.
-struct EngineServices {
+/// What the engine was given to work with. A class, because every part asks for one of them at each step, and all of a
+/// structure would be copied for it.
+final class EngineServices {
   let clock: any TransferClock
   let files: any FileOperations
   let journal: JournalWriter
@@ -40,6 +41,19 @@ struct EngineServices {
   let mailbox: Mailbox
   let events: EventHub
   let lanes = JobFile.Lanes()
+
+  init(
+    clock: any TransferClock, files: any FileOperations, journal: JournalWriter, publisher: Publisher,
+    transport: any Transport, mailbox: Mailbox, events: EventHub
+  ) {
+    self.clock = clock
+    self.files = files
+    self.journal = journal
+    self.publisher = publisher
+    self.transport = transport
+    self.mailbox = mailbox
+    self.events = events
+  }
 }
 
 final class EngineParts {

@@ -7,6 +7,7 @@ struct StallWindow: Sendable {
   private static let slices = 10
 
   private let length: Duration
+  private let step: Duration
   private let leastBytes: Int
   /// A ring; `slice` is the newest.
   private var counts = [Int](repeating: 0, count: slices + 1)
@@ -20,11 +21,10 @@ struct StallWindow: Sendable {
     let seconds = isForeground ? 30 : 60
     length = .seconds(seconds)
     leastBytes = seconds * Self.leastBytesPerSecond
-    sliceEnd = now + length / Self.slices
+    step = length / Self.slices
+    sliceEnd = now + step
     fullAt = now + length
   }
-
-  private var step: Duration { length / Self.slices }
 
   mutating func received(_ bytes: Int, at now: Duration) {
     resumed(at: now)

@@ -83,7 +83,7 @@ final class BodyWriter {
       offset += Int64(taken)
       rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
       // All of a small file waits for its end, and then goes as one.
-      if buffer.offset == 0, offset == end { continue }
+      if buffer.offset == 0, let end, end <= Int64(buffer.capacity) { continue }
       // Cut at multiples of the size, so that a resumed file has aligned writes again.
       if buffer.count == buffer.capacity || offset % Int64(BufferPool.bufferSize) == 0 { flush() }
     }
