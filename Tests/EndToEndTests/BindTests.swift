@@ -298,6 +298,8 @@ import Testing
       (["zlib.h", "libz.so.1", "--module", "class"], 64, "can't be the name"),
       (["zlib.h", "libz.so.1", "--function", "frob"], 64, "'frob' is no function"),
       (["zlib.h", "libz.so.1", "--output", "/nowhere/z.swift"], 73, "/nowhere/z.swift"),
+      (["zlib.h", "libz.so.1", "--include", "/usr/include/zlib.h"], 66, "/usr/include/zlib.h: not a folder"),
+      (["zlib.h", "libz.so.1", "--include", "/nowhere"], 66, "/nowhere: "),
     ])
   func refused(words: [String], status: Int32, sentence: String) throws {
     let end = try Workspace.run(["bind"] + words)

@@ -22,6 +22,14 @@ import Testing
     #expect(try Self.read("\(Self.one)  a\n\(Self.one) *a\n").count == 1)
   }
 
+  @Test func linesWithATag() throws {
+    #expect(
+      try Self.read("SHA256 (a.bin) = \(Self.one)\nSHA256 (./b (c) = \(Self.one)) = \(Self.two.uppercased())\r\n")
+        == ["a.bin": Self.one, "b (c) = \(Self.one)": Self.two])
+    #expect(try Self.read(#"\SHA256 (a\\b\nc) = \#(Self.one)"#) == ["a\\b\nc": Self.one])
+    #expect(try Self.read("SHA256 (a) = \(Self.one)\n\(Self.two)  b\n") == ["a": Self.one, "b": Self.two])
+  }
+
   @Test func escapedNames() throws {
     #expect(try Self.read(#"\\#(Self.one)  a\\b\nc\rd"#) == ["a\\b\nc\rd": Self.one])
     #expect(try Self.read(#"\#(Self.one)  a\\b"#) == [#"a\\b"#: Self.one], "without the mark nothing is escaped")
@@ -31,6 +39,10 @@ import Testing
     arguments: [
       "x  a", "\(one) a", "\(one)", "\(one)  ", "\(one)a  b", "\(one)\t\ta", #"\\#(one)  a\x"#, #"\\#(one)  a\"#,
       "\(one)  a\0b", "\(one)  a\n\(two)  a", "\(one)  a\nnothing",
+      "SHA256 () = \(one)", "SHA256 (a) = \(one)0", "SHA256 (a) = \(one.dropLast())", "SHA256 (a) =  \(one)",
+      "SHA256(a) = \(one)", "SHA256 (a = \(one)", "SHA1 (a) = \(one.prefix(40))", "SHA512 (a) = \(one)\(one)",
+      "sha256 (a) = \(one)", "SHA256 (a\0b) = \(one)", #"\SHA256 (a\x) = \#(one)"#,
+      "SHA256 (a) = \(one)\n\(two)  a",
     ])
   func whatIsNoListIsRefused(text: String) {
     let failure = #expect(throws: Failure.self) { try FetchChecksums.digests(in: Data(text.utf8), of: "list") }
@@ -40,8 +52,10 @@ import Testing
   @Test(arguments: ["../a", "/a", "a/../../b", "./..", "..", ".", "a/..", "//a", #"\\#(one)  ../a"#])
   func namesOutsideAreRefused(name: String) {
     let line = name.hasPrefix("\\") ? name : "\(Self.one)  \(name)"
-    let failure = #expect(throws: Failure.self) { try FetchChecksums.digests(in: Data(line.utf8), of: "list") }
-    #expect(failure?.message.contains("outside") == true)
+    for line in name.hasPrefix("\\") ? [line] : [line, "SHA256 (\(name)) = \(Self.one)"] {
+      let failure = #expect(throws: Failure.self) { try FetchChecksums.digests(in: Data(line.utf8), of: "list") }
+      #expect(failure?.message.contains("outside") == true)
+    }
   }
 
   /// Against the program itself, with names that it escapes and others.
@@ -52,7 +66,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let names = ["a", "b c", "d\ne", "f\\g", "*h", " i", "ü", "j\rk"]
     for name in names { try name.write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8) }
-    for mark in ["-t", "-b"] {
+    for mark in ["-t", "-b", "--tag"] {
       let sums = try Workspace.run(
         ["-c", #"cd "$1" && shift && sha256sum "$@""#, "sh", folder, mark, "--"] + names, program: "/bin/sh")
       let found = try Self.read(sums.output)

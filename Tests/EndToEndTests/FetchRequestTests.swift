@@ -166,8 +166,18 @@ import Testing
     func rows() throws -> [Row] {
       try JSONDecoder().decode([Row].self, from: Data(try downloads("list", "--fetch", "--json").output.utf8))
     }
-    #expect(try rows().isEmpty && !Files.exists("\(place.folder)/state"), "looking makes nothing")
-    #expect(try downloads("cancel", "--fetch", "1").status == 66)
+    for words in [
+      ["list", "--fetch"], ["list", "--fetch", "--json"], ["cancel", "--fetch", "1"], ["forget", "--fetch", "1"],
+    ] {
+      let missing = try Workspace.run(["downloads"] + words + state)
+      let isJSON = words.contains("--json")
+      #expect(missing.status == 66 && missing.output.isEmpty != isJSON, "\(words): \(missing)")
+      #expect(!isJSON || missing.output.hasPrefix("{\"error\""), "\(words): \(missing)")
+      #expect(missing.errors.contains("isn't there: give --state"), "\(words): \(missing)")
+    }
+    #expect(!Files.exists("\(place.folder)/state"), "looking makes nothing")
+    let other = try Workspace.run(["downloads", "list", "--fetch", "--state", place.folder])
+    #expect(other.status == 66 && other.errors.contains("holds no journal"), "\(other)")
     _ = try place.fetch(
       place.origin.url("/b.bin"), place.origin.url("/none"), place.origin.url("/a.bin"), "--max-time", "6s")
     #expect(try rows().map(\.state) == ["finished", "failed", "open"])

@@ -36,6 +36,9 @@ package struct HeaderRequest: Sendable, Equatable {
     var result = Compilation(source: "", arguments: ["-x", "c", "-std=gnu17", "-nostdinc", "-w"], folders: own)
     for folder in includes {
       let path = try Self.real(folder)
+      guard (try? Files.identity(of: path))?.isDirectory == true else {
+        throw .init(exitStatus: 66, "\(folder): not a folder; name the one that the header lies in")
+      }
       result.arguments += ["-I", path]
       result.folders.append(path)
     }

@@ -2,8 +2,9 @@ internal import AssetModel
 internal import Foundation
 internal import LinuxSystem
 
-/// A list of digests as sha256sum(1) prints it: a digest, a blank, a blank or an asterisk, and a name. A line whose name has
-/// a backslash or a line break begins with a backslash, and has `\\`, `\n` and `\r` in their place.
+/// A list of digests as sha256sum(1) prints it: a digest, a blank, a blank or an asterisk, and a name; or as BSD's programs
+/// and `sha256sum --tag` do: `SHA256 (name) = digest`. A line whose name has a backslash or a line break begins with a
+/// backslash, and has `\\`, `\n` and `\r` in their place.
 struct FetchChecksums {
   let path: String
   private let digests: [FetchNames.Spelling: ContentDigest]
@@ -34,7 +35,7 @@ struct FetchChecksums {
       if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
       let place = "--checksums \(path), line \(index + 1)"
       guard let (digest, name) = entry(line) else {
-        throw Failure(64, "\(place): isn't a SHA-256 and a name, as sha256sum prints them")
+        throw Failure(64, "\(place): isn't a SHA-256 and a name, as sha256sum or sha256sum --tag prints them")
       }
       guard let inside = inside(name) else {
         throw Failure(64, "\(place): '\(Printable.text(name))' lies outside of the directory that files go to")
@@ -51,12 +52,29 @@ struct FetchChecksums {
   private static func entry(_ line: Data) -> (ContentDigest, String)? {
     let isEscaped = line.first == UInt8(ascii: "\\")
     let text = Array(isEscaped ? line.dropFirst() : line)
-    guard text.count > digits + 2, text[digits] == UInt8(ascii: " "), [0x20, 0x2a].contains(text[digits + 1]),
-      let digest = ContentDigest(hex: String(decoding: text[..<digits], as: UTF8.self)), digest.algorithm == .sha256,
-      let bytes = isEscaped ? unescaped(text[(digits + 2)...]) : Array(text[(digits + 2)...]),
-      let name = String(validating: bytes, as: UTF8.self), !bytes.contains(0)
+    guard let (hex, rawName) = tagged(text) ?? plain(text),
+      let digest = ContentDigest(hex: String(decoding: hex, as: UTF8.self)), digest.algorithm == .sha256,
+      let bytes = isEscaped ? unescaped(rawName) : Array(rawName), !bytes.isEmpty, !bytes.contains(0),
+      let name = String(validating: bytes, as: UTF8.self)
     else { return nil }
     return (digest, name)
+  }
+
+  private typealias Parts = (hex: ArraySlice<UInt8>, name: ArraySlice<UInt8>)
+
+  private static func plain(_ text: [UInt8]) -> Parts? {
+    guard text.count > digits + 2, text[digits] == UInt8(ascii: " "), [0x20, 0x2a].contains(text[digits + 1]) else {
+      return nil
+    }
+    return (text[..<digits], text[(digits + 2)...])
+  }
+
+  /// The name ends where the digest's place begins, whatever is in it.
+  private static func tagged(_ text: [UInt8]) -> Parts? {
+    let (start, middle) = (Array("SHA256 (".utf8), Array(") = ".utf8))
+    let end = text.count - digits - middle.count
+    guard end > start.count, text.starts(with: start), text[end...].starts(with: middle) else { return nil }
+    return (text[(end + middle.count)...], text[start.count..<end])
   }
 
   /// nil: another letter follows a backslash.

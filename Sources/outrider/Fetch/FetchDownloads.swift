@@ -40,16 +40,11 @@ struct FetchDownloads {
   }
 
   func list(isJSON: Bool) throws {
-    let directory = try FetchState.directory(state)
+    let directory = try existingDirectory()
     var options = AssetStore.Options()
     options.isReadOnly = true
-    let rows: [Row]
-    if AssetStore.exists(in: directory) {
-      rows = try AssetStore(opening: directory, options: options).jobs(app: FetchPlan.app, last: Self.most).map(
-        Row.init)
-    } else {
-      rows = []
-    }
+    let rows = try AssetStore(opening: directory, options: options)
+      .jobs(app: FetchPlan.app, last: Self.maxRows).map(Row.init)
     if isJSON { return try Output.json(rows) }
     if rows.isEmpty { Output.note("there are no downloads in \(directory)") }
     Self.table(rows).print()
@@ -60,7 +55,7 @@ struct FetchDownloads {
     }
   }
 
-  private static let most = 100_000
+  private static let maxRows = 100_000
 
   static func table(_ rows: [Row]) -> FittedTable {
     var table = FittedTable([
@@ -77,14 +72,26 @@ struct FetchDownloads {
     return table
   }
 
+  /// A folder without a journal is most often one that was misspelt: it isn't taken for one whose downloads are all over.
+  private func existingDirectory() throws -> String {
+    let directory = try FetchState.directory(state)
+    if AssetStore.exists(in: directory) { return directory }
+    let what = Files.exists(directory) ? "holds no journal of outrider fetch" : "isn't there"
+    let remedy =
+      if state != nil {
+        "give --state the folder that fetch was given, or leave it out for fetch's own"
+      } else if let other = FetchState.folders(directory).first(where: { AssetStore.exists(in: $0) }) {
+        "'--state \(other)' has one"
+      } else {
+        "outrider fetch makes it; if it was given --state, give the same here"
+      }
+    throw Failure(66, "the state folder \(Printable.text(directory, limit: 4096)) \(what): \(remedy)")
+  }
+
   // MARK: cancel and forget
 
   /// Opens a journal that is there already; who has it in hand is named.
-  private func open() throws -> AssetStore {
-    let directory = try FetchState.directory(state)
-    guard AssetStore.exists(in: directory) else { throw Failure(66, "there are no downloads in \(directory)") }
-    return try AssetStore(opening: directory)
-  }
+  private func open() throws -> AssetStore { try AssetStore(opening: try existingDirectory()) }
 
   func cancel(_ text: String, isJSON: Bool) async -> Never {
     do {
@@ -136,7 +143,7 @@ struct FetchDownloads {
         }
       }
     } else {
-      records = try store.jobs(app: FetchPlan.app, last: Self.most).filter(\.state.isTerminal)
+      records = try store.jobs(app: FetchPlan.app, last: Self.maxRows).filter(\.state.isTerminal)
     }
     for record in records {
       if case .failed = record.state { try LeftoverFile.remove(record) }

@@ -18,7 +18,7 @@ struct FetchLog: FetchRenderer {
     }
     switch news {
     // Of very many, a line for each that ends is enough.
-    case .began(let id, isFirst: true) where inventory.items.count <= FetchText.most: return [line(id, "begins")]
+    case .began(let id, isFirst: true) where inventory.items.count <= FetchText.maxNamed: return [line(id, "begins")]
     case .restarted(let id, let reason): return [line(id, "starts again: \(reason)")]
     case .waits(let id, let explanation, isNews: true): return [line(id, FetchWords.wait(explanation))]
     case .finished(_, let path): return [.result(path)]

@@ -57,7 +57,8 @@ struct FetchCheckOptions: ParsableArguments {
     [String] = []
   @Option(
     help: ArgumentHelp(
-      "A list as sha256sum(1) prints it, in which each file has to be listed by its name and fit.", valueName: "file"),
+      "A list as sha256sum(1) prints it, with --tag or without, in which each file has to be listed by its name and fit.",
+      valueName: "file"),
     completion: .file())
   var checksums: String?
   @Option(

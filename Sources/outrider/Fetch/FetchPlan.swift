@@ -134,11 +134,11 @@ struct FetchPlan: Sendable {
   /// Why a target isn't even added. The journal would refuse with one all that are added with it.
   func rejection(of target: Target) -> TransferFailure? {
     let path = path(target)
-    let (most, longest) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
-    if target.url.utf8.count > longest {
-      return TransferFailure(.notAllowed, detail: "its URL has \(target.url.utf8.count) bytes; at most \(longest) do")
+    let (maxPath, maxURL) = (DownloadRules.longestIdentifier, DownloadRules.longestURL)
+    if target.url.utf8.count > maxURL {
+      return TransferFailure(.notAllowed, detail: "its URL has \(target.url.utf8.count) bytes; at most \(maxURL) do")
     }
-    guard path.utf8.count > most else { return nil }
-    return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(most) do")
+    guard path.utf8.count > maxPath else { return nil }
+    return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(maxPath) do")
   }
 }

@@ -53,13 +53,13 @@ enum FetchText {
   ) -> [String] {
     guard left > 0 else { return [] }
     var lines = [FetchInventory.left(left, of: inventory.items.count)]
-    for item in inventory.items.lazy.filter({ $0.outcome == .open }).prefix(most) {
+    for item in inventory.items.lazy.filter({ $0.outcome == .open }).prefix(maxNamed) {
       lines.append("  \(item.id.map { "download \($0): " } ?? "")\(Printable.text(item.name))\(why(item))")
     }
-    if left > most { lines.append("  and \(left - most) others") }
+    if left > maxNamed { lines.append("  and \(left - maxNamed) others") }
     return lines
   }
 
   /// Files that are named one by one.
-  static let most = 20
+  static let maxNamed = 20
 }

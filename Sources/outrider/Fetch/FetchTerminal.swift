@@ -60,7 +60,7 @@ struct FetchTerminal: FetchRenderer {
     // In the order in which they were named.
     let moving = inventory.active
       .sorted { (inventory.place(of: $0.key) ?? 0) < (inventory.place(of: $1.key) ?? 0) }
-      .prefix(max(0, min(FetchText.most, height - 2)))
+      .prefix(max(0, min(FetchText.maxNamed, height - 2)))
     let names = moving.map { inventory[$0.key]?.name ?? "" }
     let width = names.map { FetchRow.width(Printable.text($0)) }.max()
     var rows = zip(names, moving).map { name, moving in
