@@ -43,13 +43,13 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let package = Package(
   name: "Outrider",
   products: [
-    .library(name: "PluginHost", targets: ["PluginHost"]),
+    .library(name: "PluginHost", targets: ["PluginHost", "BuildsRunner"]),
     .library(name: "Downloads", targets: ["AssetModel", "AssetStore", "Downloads"]),
-    .library(name: "AssetService", targets: ["AppBundles", "AssetService", "ServiceProtocol"]),
+    .library(name: "AssetService", targets: ["AppBundles", "AssetService", "BuildsRunner", "ServiceProtocol"]),
     .library(name: "BackgroundAssets", targets: ["BackgroundAssets", "os", "OSLog", "ExtensionFoundation"]),
     .library(name: "OutriderPreload", type: .dynamic, targets: ["Preload"]),
     // liboutrider.so for C, and for what calls C: docs/embedding-c.md.
-    .library(name: "OutriderC", type: .dynamic, targets: ["OutriderC"]),
+    .library(name: "OutriderC", type: .dynamic, targets: ["OutriderC", "BuildsRunner"]),
     .library(name: "OutriderHeaders", type: .dynamic, targets: ["HeaderReader"]),
     .executable(name: "outrider", targets: ["outrider"]),
     .executable(name: "outrider-runner", targets: ["outrider-runner"]),
@@ -170,6 +170,8 @@ let package = Package(
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     .executableTarget(name: "outrider-runner", dependencies: ["CRunnerLibc", "RunnerKit"], swiftSettings: strict),
+    // An executable that a library depends on is built with it, beside the program that is linked.
+    .target(name: "BuildsRunner", dependencies: ["outrider-runner"], swiftSettings: strict),
     .executableTarget(
       name: "outriderd", dependencies: ["AssetService", "ServiceProtocol", argumentParser], swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),

@@ -41,6 +41,8 @@ final class ForkServerClient: @unchecked Sendable {
     var runner: String
     /// Loaded before the first fork; nil: nothing is.
     var preload: String?
+    /// Serves one run, and keeps nothing ready.
+    var isCold = false
     /// Enters no namespace.
     var isBare = false
     /// The runtime of a sanitizer, which has to be the first library of its process.
@@ -49,7 +51,7 @@ final class ForkServerClient: @unchecked Sendable {
     var without: Set<Wall> = []
 
     var arguments: [String] {
-      [runner] + (preload.map { ["--preload", $0] } ?? ["--cold"]) + (isBare ? ["--bare"] : [])
+      [runner] + (preload.map { ["--preload", $0] } ?? []) + (isCold ? ["--cold"] : []) + (isBare ? ["--bare"] : [])
         + Machine.namespaces.filter { without.contains($0.wall) }.map { "--without-\($0.name)" }
     }
 

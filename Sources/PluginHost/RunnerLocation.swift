@@ -11,12 +11,14 @@ package enum RunnerLocation {
       let path = directory + "/outrider-runner"
       if Files.exists(path), let real = try? Files.real(path) { return real }
     }
-    throw .failed("no outrider-runner beside \(own); name it in OUTRIDER_RUNNER or in the configuration")
+    throw .failed(
+      "no outrider-runner beside \(own) or in ../libexec: build this program on the product PluginHost, which brings it, copy outrider-runner from that build's folder, or name it in OUTRIDER_RUNNER or in the configuration"
+    )
   }
 
   private static func check(_ path: String) throws(HostError) -> String {
     guard let real = try? Files.real(path), access(real, X_OK) == 0 else {
-      throw .failed("\(path): no executable runner")
+      throw .failed("\(path): no executable runner; OUTRIDER_RUNNER or the configuration's runner names it")
     }
     return real
   }

@@ -13,7 +13,7 @@ public struct ForkServer {
   private let preloads: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
-  /// Not in a server that has nothing loaded, nor in the one that a benchmark compares with.
+  /// Not in a server that serves one run, nor in the one that a benchmark compares with.
   private var spares: SpareKeeper?
   private let epoll: Int32
   private var lease: Int32 = -1
@@ -25,7 +25,7 @@ public struct ForkServer {
     var pidfd: Int32
   }
 
-  /// Runs until the host goes. `arguments`: `--cold` leaves the preload out; `--preload PATH` names the library;
+  /// Runs until the host goes. `arguments`: `--cold` keeps no runner ready; `--preload PATH` names a library to load first;
   /// `--bare` enters no namespace, for the baseline that a benchmark compares with; `--without-NAME` leaves one out.
   public static func main(_ arguments: [String]) -> Never {
     guard fcntl(hostSocket, F_GETFD) >= 0 else {
@@ -62,8 +62,8 @@ public struct ForkServer {
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
     }
     var server = ForkServer(
-      namespaces: namespaces, preload: arguments.contains("--cold") ? nil : preload,
-      isBare: arguments.contains("--bare"))
+      namespaces: namespaces, preload: preload,
+      keepsSpare: !arguments.contains("--cold") && !arguments.contains("--bare"))
     server.serve()
   }
 
@@ -93,14 +93,14 @@ public struct ForkServer {
     ol_exit_now(code == Int32(CLD_EXITED) ? status : 128 + status)
   }
 
-  private init(namespaces: ServerNamespaces, preload: String?, isBare: Bool) {
+  private init(namespaces: ServerNamespaces, preload: String?, keepsSpare: Bool) {
     self.namespaces = namespaces
     _ = ol_set_no_new_privileges()
     _ = ol_disable_huge_pages()
     let library = preload.flatMap(PreloadedLibrary.init)
     preloads = library != nil
     Runner.warmUp()
-    spares = isBare ? nil : library.map(SpareKeeper.init)
+    spares = keepsSpare ? SpareKeeper(library: library) : nil
     let runtime = Runtime.paths()
     self.namespaces.leaveMachineRoot(runtime: runtime)
     var epoll: Int32 = -1

@@ -2,17 +2,18 @@ internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 
-/// Keeps at most one spare runner. Only for a server that has everything loaded.
+/// Keeps at most one spare runner.
 struct SpareKeeper {
   private(set) var spare: SpareRunner?
-  private let library: PreloadedLibrary
+  /// nil: runners begin without Foundation.
+  private let library: PreloadedLibrary?
   /// /proc, opened before the server leaves the machine's root.
   private let processes: Int32
   private var pages: HotPages?
   private var hasRehearsed = false
   private var hasHugeCode = false
 
-  init(library: PreloadedLibrary) {
+  init(library: PreloadedLibrary?) {
     self.library = library
     processes = open("/proc", ol_open_path | O_DIRECTORY)
   }
@@ -30,7 +31,8 @@ struct SpareKeeper {
       pages?.makeCodeHuge(Rehearsal.areas(processes))
     }
     spare = SpareRunner(
-      of: namespaces, pages: pages, cgroup: cgroup, without: descriptors + [processes], inbox: &inbox)
+      of: namespaces, pages: pages, cgroup: cgroup, without: descriptors + [processes],
+      binding: library == nil, inbox: &inbox)
     return spare
   }
 
@@ -42,7 +44,7 @@ struct SpareKeeper {
   private mutating func rehearse() {
     let (library, processes) = (library, processes)
     pages = Rehearsal.pages(processes: processes) {
-      library.rehearse(processes: processes)
+      library?.rehearse(processes: processes)
       Runner.warmUp()
     }
     // Mapped here as well, they are nobody's own.

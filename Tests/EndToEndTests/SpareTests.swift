@@ -26,6 +26,25 @@ import Testing
     #expect(try await Self.spare(of: host) != spare)
   }
 
+  @Test("there is one where a program has the runner alone, without the library that loads Foundation beforehand")
+  func withoutFoundation() async throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.copyItem(
+      atPath: Workspace.products + "/outrider-runner", toPath: folder + "/outrider-runner")
+    var configuration = PluginHost.Configuration()
+    configuration.runner = folder + "/outrider-runner"
+    let host = try PluginHost(configuration: configuration)
+    defer { host.stop() }
+    for _ in 0..<2 {
+      let spare = try await Self.spare(of: host)
+      let plugin = try await host.load("libz.so.1")
+      #expect(await plugin.runnerProcess() == spare)
+      #expect(try await plugin.call("crc32", "u64(u64,bytes,u32)", 0, "hello", 5).uint64 == 907_060_870)
+      #expect(await plugin.end().outcome.kind == .returned)
+    }
+  }
+
   @Test func bothHaveTheSameWalls() async throws {
     let host = try Workspace.host()
     var seen: [[Wall: WallState]] = []

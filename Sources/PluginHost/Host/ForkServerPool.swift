@@ -17,8 +17,8 @@ final class ForkServerPool: @unchecked Sendable {
     var isCold: Bool
     var withoutNamespaces: Set<Wall>
 
-    /// A cold host's servers serve one run each, and one without the preloaded library has nothing to make ready.
-    var keepsSpare: Bool { !isCold && preload != nil }
+    /// A cold host's servers serve one run each.
+    var keepsSpare: Bool { !isCold }
   }
 
   /// Which server a run wants.
@@ -98,7 +98,7 @@ final class ForkServerPool: @unchecked Sendable {
       switch kind {
       case .walled:
         ForkServerClient.Program(
-          runner: settings.runner, preload: settings.isCold ? nil : settings.preload,
+          runner: settings.runner, preload: settings.isCold ? nil : settings.preload, isCold: settings.isCold,
           without: settings.withoutNamespaces)
       case .bare(let sanitizer):
         ForkServerClient.Program(
