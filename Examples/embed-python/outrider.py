@@ -13,7 +13,7 @@ from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int, 
 
 ABI_VERSION = 1
 ENDED, MISSING, USAGE, INPUT, FAILED = 1, 18, 64, 66, 70
-_NULL, _SIGNED, _UNSIGNED, _DOUBLE, _TEXT, _BYTES, _HANDLE, _LIST = range(8)
+_NULL, _SIGNED, _UNSIGNED, _DOUBLE, _TEXT, _BYTES, _HANDLE, _LIST, _MEMORY, _CALLBACK, _ROOM = range(11)
 
 
 class _Content(Union):
@@ -23,6 +23,9 @@ class _Content(Union):
 class _Value(Structure):
     _anonymous_ = ["content"]
     _fields_ = [("kind", c_int32), ("reserved", c_int32), ("content", _Content), ("count", c_size_t)]
+
+
+_Function = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(_Value), c_size_t, POINTER(_Value))
 
 
 def _open():
@@ -39,6 +42,12 @@ def _open():
         ("reply_output_count", c_size_t, [c_void_p]),
         ("reply_output", _Value, [c_void_p, c_size_t]),
         ("reply_free", None, [c_void_p]),
+        ("allocate", c_int, [c_void_p, c_size_t, POINTER(c_void_p), error]),
+        ("write", c_int, [c_void_p, c_size_t, c_char_p, c_size_t, error]),
+        ("read", c_int, [c_void_p, c_size_t, c_void_p, c_size_t, error]),
+        ("memory_free", None, [c_void_p]),
+        ("register", c_int, [c_void_p, c_char_p, _Function, c_void_p, POINTER(c_void_p), error]),
+        ("callback_free", None, [c_void_p]),
         ("plugin_report", c_void_p, [c_void_p]),
         ("plugin_free", None, [c_void_p]),
     ]:
@@ -82,6 +91,84 @@ class Handle(int):
     """Something that a plugin returned as `handle`; it is passed back to the same plugin."""
 
 
+class Memory:
+    """Memory within a plugin, all zeros, that stays between its calls (`Plugin.allocate`). As an argument it is its address; `at(16)`
+    is that of its 17th byte."""
+
+    def __init__(self, pointer, size):
+        self._pointer, self.size = pointer, size
+
+    def at(self, offset):
+        return _Address(self, offset)
+
+    def write(self, data, offset=0):
+        data, error = bytes(data), c_void_p()
+        _check(_library.outrider_write(self._pointer, offset, data, len(data), byref(error)), error)
+
+    def read(self, count=None, offset=0):
+        count = self.size - offset if count is None else count
+        buffer, error = ctypes.create_string_buffer(max(count, 1)), c_void_p()
+        _check(_library.outrider_read(self._pointer, offset, buffer, count, byref(error)), error)
+        return buffer.raw[:count]
+
+    def close(self):
+        _library.outrider_memory_free(self._pointer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class _Address:
+    def __init__(self, memory, offset):
+        self.memory, self.offset = memory, offset
+
+
+class Callback:
+    """A function of Python's that a plugin may call in any of its calls, until it is closed (`Plugin.register`)."""
+
+    def __init__(self, plugin, signature, function):
+        def called(_, arguments, count, result):
+            try:
+                self._answer(function, arguments, count, result)
+                return 0
+            except BaseException as error:  # It is raised by the call that is under way.
+                plugin._raised = error
+                return 1
+
+        # Held for as long as the plugin may call it.
+        self._function, self._kept = _Function(called), []
+        self._pointer, error = c_void_p(), c_void_p()
+        _check(
+            _library.outrider_register(
+                plugin._pointer, signature.encode(), self._function, None, byref(self._pointer), byref(error)), error)
+
+    def _answer(self, function, arguments, count, result):
+        rooms = [index for index in range(count) if arguments[index].kind == _ROOM]
+        answer = function(*[_python(arguments[index]) for index in range(count)])
+        parts = answer if rooms and isinstance(answer, tuple) else (answer, *[b"" for _ in rooms])
+        if len(parts) != len(rooms) + 1:
+            raise TypeError(f"a callback that fills {len(rooms)} arguments returns its result and {len(rooms)} more")
+        for index, data in zip(rooms, parts[1:]):
+            if len(data) > arguments[index].count:
+                raise ValueError(f"{len(data)} bytes for argument {index}, which has room for {arguments[index].count}")
+            ctypes.memmove(arguments[index].data, bytes(data), len(data))
+            arguments[index].count = len(data)
+        self._kept = []
+        result[0] = _value(parts[0], self._kept)
+
+    def close(self):
+        _library.outrider_callback_free(self._pointer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Reply:
     """What a call brought: `value`, and `outputs` in their order."""
 
@@ -94,16 +181,31 @@ class Plugin:
 
     def __init__(self, pointer):
         self._pointer = pointer
+        self._raised = None
+
+    def allocate(self, size):
+        """Memory within the plugin."""
+        memory, error = c_void_p(), c_void_p()
+        _check(_library.outrider_allocate(self._pointer, size, byref(memory), byref(error)), error)
+        return Memory(memory, size)
+
+    def register(self, signature, function):
+        """A function that the plugin may call, for example `i32(cstring,bytes(2),u64)`. For out(N) and `out T` it is given how many bytes
+        it may have, and returns a tuple: its result, and the bytes of each."""
+        return Callback(self, signature, function)
 
     def call(self, symbol, signature, *arguments, within=0.0):
         """Calls a function; `within`: the seconds that it may take, where that is less than the policy's limit."""
         kept = []
         values = (_Value * max(len(arguments), 1))(*[_value(argument, kept) for argument in arguments])
         reply, error = c_void_p(), c_void_p()
-        _check(
-            _library.outrider_call(
-                self._pointer, symbol.encode(), signature.encode(), values, len(arguments), within, byref(reply), byref(error)),
-            error)
+        status = _library.outrider_call(
+            self._pointer, symbol.encode(), signature.encode(), values, len(arguments), within, byref(reply), byref(error))
+        raised, self._raised = self._raised, None
+        if status and raised is not None:
+            _text(error)
+            raise raised
+        _check(status, error)
         try:
             count = _library.outrider_reply_output_count(reply)
             return Reply(
@@ -164,6 +266,12 @@ def _value(argument, kept):
         value.kind = _NULL
     elif isinstance(argument, Handle):
         value.kind, value.unsigned = _HANDLE, argument
+    elif isinstance(argument, Memory):
+        value.kind, value.data = _MEMORY, argument._pointer.value
+    elif isinstance(argument, _Address):
+        value.kind, value.data, value.count = _MEMORY, argument.memory._pointer.value, argument.offset
+    elif isinstance(argument, Callback):
+        value.kind, value.data = _CALLBACK, argument._pointer.value
     elif isinstance(argument, int):
         if argument < 0:
             value.kind, value.signed = _SIGNED, argument
@@ -198,6 +306,8 @@ def _python(value):
         return data.decode(errors="replace") if value.kind == _TEXT else data
     if value.kind == _HANDLE:
         return Handle(value.unsigned)
+    if value.kind == _ROOM:
+        return value.count
     if value.kind == _LIST:
         items = ctypes.cast(value.data, POINTER(_Value))
         return [_python(items[index]) for index in range(value.count)]

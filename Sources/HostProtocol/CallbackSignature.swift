@@ -9,6 +9,18 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
     case bytes(count: Int)
     /// The address of as many addresses of strings as another argument says.
     case strings(count: Int)
+    /// The address of room for as many bytes as another argument says, which the callback fills.
+    case room(count: Int)
+    /// The address of a value, which the callback writes.
+    case output(CallLayout)
+
+    /// Whether the callback says what lies there afterwards.
+    package var isFilled: Bool {
+      switch self {
+      case .room, .output: true
+      case .number, .cstring, .reference, .bytes, .strings: false
+      }
+    }
 
     package var description: String {
       switch self {
@@ -17,12 +29,14 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
       case .reference(let layout): "&\(layout)"
       case .bytes(let count): "bytes(\(count))"
       case .strings(let count): "cstrings(\(count))"
+      case .room(let count): "out(\(count))"
+      case .output(let layout): "out \(layout)"
       }
     }
   }
 
   package static let maxArguments = 16
-  /// Bytes of what one argument points to.
+  /// Bytes of what one argument points to, and of all that one call fills.
   package static let longestContent = 1 << 20
   /// Strings of one argument.
   package static let maxStrings = 4096
@@ -50,12 +64,14 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
     }
     for case .bytes(let count) in arguments { try checkCount(count) }
     for case .strings(let count) in arguments { try checkCount(count) }
+    for case .room(let count) in arguments { try checkCount(count) }
   }
 
   private func checkCount(_ index: Int) throws(CallSignature.ParseError) {
     if arguments.indices.contains(index), case .number(let scalar) = arguments[index], scalar.isInteger { return }
     throw CallSignature.ParseError(
-      description: "bytes(N) and cstrings(N) name the argument that counts them, from 0 on; \(index) is no integer")
+      description:
+        "bytes(N), cstrings(N) and out(N) name the argument that counts them, from 0 on; \(index) is no integer")
   }
 
   /// How many handles one call brings.
@@ -65,6 +81,19 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
       case .number(.handle): sum + 1
       case .reference(let layout): sum + layout.handles
       default: sum
+      }
+    }
+  }
+
+  /// For each argument that a callback fills, in their order, how many bytes it may have at most. `arguments`: as they came.
+  package func capacities(of arguments: [CallValue]) -> [Int] {
+    zip(self.arguments, arguments).compactMap { kind, value in
+      switch kind {
+      case .room(let index):
+        value == .pointer(0)
+          ? 0 : min(arguments.indices.contains(index) ? arguments[index].count ?? 0 : 0, Self.longestContent)
+      case .output(let layout): value == .pointer(0) ? 0 : layout.size
+      case .number, .cstring, .reference, .bytes, .strings: nil
       }
     }
   }
@@ -96,6 +125,8 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
     case (.strings(let index), .bytes(let bytes)):
       guard let texts = try? Self.strings(in: bytes), all[index].count == texts.count else { return nil }
       return .array(texts.map { .cstring($0) })
+    case (.room(let index), .pointer): return all[index].count == nil ? nil : value
+    case (.output, .pointer): return value
     default: return nil
     }
   }

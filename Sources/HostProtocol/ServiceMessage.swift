@@ -91,8 +91,8 @@ package enum ServiceReply: Sendable, Equatable {
   /// A `ba_status`: 0 or the raw value of a `BAErrorCode`.
   case status(Int32)
   case downloads([Download])
-  /// The bits of what a function of the host's returned.
-  case callback(UInt64)
+  /// The bits of what a function of the host's returned, and what it filled: nothing, or something for each argument that it may.
+  case callback(UInt64, filled: [[UInt8]])
 
   package func frame(id: UInt64) -> Frame {
     var writer = ByteWriter()
@@ -103,8 +103,9 @@ package enum ServiceReply: Sendable, Equatable {
     case .downloads(let downloads):
       writer.array(downloads) { $0.download($1) }
       return Frame(kind: 193, id: id, payload: writer.bytes)
-    case .callback(let bits):
+    case .callback(let bits, let filled):
       writer.integer(bits)
+      writer.array(filled) { $0.data($1) }
       return Frame(kind: 194, id: id, payload: writer.bytes)
     }
   }
@@ -115,7 +116,9 @@ package enum ServiceReply: Sendable, Equatable {
     case 192: self = .status(try reader.integer())
     case 193:
       self = .downloads(try reader.array { (reader) throws(ProtocolViolation) in try reader.download() })
-    case 194: self = .callback(try reader.integer())
+    case 194:
+      self = .callback(
+        try reader.integer(), filled: try reader.array { (reader) throws(ProtocolViolation) in try reader.data() })
     case let other: throw .unknownKind(other)
     }
     try reader.end()

@@ -60,10 +60,19 @@ struct SignatureParser {
     let word = word()
     if let scalar = CallLayout.Scalar(rawValue: word) { return .number(scalar) }
     if word == "cstring" { return .cstring }
+    if word.hasPrefix("out") {
+      let rest = word.dropFirst(3)
+      if rest.isEmpty, take("(") {
+        guard let index = Int(self.word()), take(")") else { throw Self.isNone(text) }
+        return .room(count: index)
+      }
+      position -= rest.utf8.count
+      return .output(try layout(depth: 0))
+    }
     guard word == "bytes" || word == "cstrings", take("("), let index = Int(self.word()), take(")") else {
       throw ParseError(
         description:
-          "'\(word.prefix(40))' isn't a type of a callback's argument; the types are \(CallLayout.Scalar.allCases.map(\.rawValue).joined(separator: " ")) cstring &T bytes(N) cstrings(N), where argument N counts them"
+          "'\(word.prefix(40))' isn't a type of a callback's argument; the types are \(CallLayout.Scalar.allCases.map(\.rawValue).joined(separator: " ")) cstring &T 'out T' bytes(N) cstrings(N) out(N), where argument N counts them"
       )
     }
     return word == "bytes" ? .bytes(count: index) : .strings(count: index)

@@ -4,18 +4,19 @@ internal import PluginHost
 internal import StrictYAML
 
 private let hosts = Objects<PluginHost>()
-private let plugins = Objects<Plugin>()
+let plugins = Objects<Plugin>()
 private let replies = Objects<Reply>()
+let pluginIsGone = "this plugin was freed, or never was one"
 
 /// Puts a sentence where C wants it, and says the status.
-private func fail(
+func fail(
   _ status: outrider_status, _ sentence: String, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> Int32 {
   error?.pointee = strdup(sentence)
   return Int32(bitPattern: status.rawValue)
 }
 
-private func fail(_ cause: HostError, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
+func fail(_ cause: HostError, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
   let status =
     switch cause {
     case .ended: OUTRIDER_ENDED
@@ -25,6 +26,22 @@ private func fail(_ cause: HostError, _ error: UnsafeMutablePointer<UnsafeMutabl
     default: OUTRIDER_FAILED
     }
   return fail(status, "\(cause)", error)
+}
+
+/// Waits for `body`, and hands its result over or says why there is none.
+func finish<Value: Sendable>(
+  _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+  _ body: @escaping @Sendable () async throws(HostError) -> Value, then done: (Value) -> Void
+) -> Int32 {
+  let result = wait { () async -> Result<Value, HostError> in
+    do throws(HostError) { return .success(try await body()) } catch { return .failure(error) }
+  }
+  switch result {
+  case .success(let value):
+    done(value)
+    return Int32(bitPattern: OUTRIDER_OK.rawValue)
+  case .failure(let cause): return fail(cause, error)
+  }
 }
 
 /// The version of the interface: `outrider_abi_version` of outrider.h, which has the parameters, results and errors.
@@ -77,16 +94,10 @@ public func load(
   } catch let cause {
     return fail(OUTRIDER_USAGE, cause.description, error)
   }
-  let result = wait { [allowed] () async -> Result<Plugin, HostError> in
-    do throws(HostError) { return .success(try await found.load(name, policy: allowed)) } catch {
-      return .failure(error)
-    }
-  }
-  switch result {
-  case .success(let loaded):
-    plugin.pointee = plugins.add(loaded)
-    return Int32(bitPattern: OUTRIDER_OK.rawValue)
-  case .failure(let cause): return fail(cause, error)
+  return finish(error) { [allowed] () async throws(HostError) in
+    try await found.load(name, policy: allowed)
+  } then: {
+    plugin.pointee = plugins.add($0)
   }
 }
 
@@ -101,7 +112,7 @@ public func call(
   error?.pointee = nil
   reply?.pointee = nil
   guard let found = plugins[plugin] else {
-    return fail(OUTRIDER_USAGE, "this plugin was freed, or never was one", error)
+    return fail(OUTRIDER_USAGE, pluginIsGone, error)
   }
   guard let symbol, let signature else {
     return fail(OUTRIDER_USAGE, "a call needs a function and its signature", error)
@@ -115,18 +126,10 @@ public func call(
   }
   let (name, form) = (String(cString: symbol), String(cString: signature))
   let limit: Duration? = seconds > 0 ? .seconds(seconds) : nil
-  let result = wait { () async -> Result<CallResult, HostError> in
-    do throws(HostError) {
-      return .success(try await found.call(name, form, arguments: given, within: limit))
-    } catch {
-      return .failure(error)
-    }
-  }
-  switch result {
-  case .success(let brought):
-    reply?.pointee = replies.add(Reply(brought))
-    return Int32(bitPattern: OUTRIDER_OK.rawValue)
-  case .failure(let cause): return fail(cause, error)
+  return finish(error) { () async throws(HostError) in
+    try await found.call(name, form, arguments: given, within: limit)
+  } then: {
+    reply?.pointee = replies.add(Reply($0))
   }
 }
 

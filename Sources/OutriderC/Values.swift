@@ -37,6 +37,9 @@ struct Arguments {
     case OUTRIDER_DOUBLE: .double(value.double_value)
     case OUTRIDER_TEXT, OUTRIDER_BYTES: Self.bytes(value).map { .bytes($0) }
     case OUTRIDER_HANDLE: .handle(PluginHandle(plugin: plugin, number: value.unsigned_value))
+    // Its own plugin says whether it is that one's.
+    case OUTRIDER_MEMORY: memories[value.memory].map { .memory($0.memory, offset: value.count) }
+    case OUTRIDER_CALLBACK: callbacks[value.callback].map { .callback($0.callback) }
     case OUTRIDER_LIST: read(value.items, value.count, depth: depth + 1).map { .list($0) }
     default: nil
     }
@@ -53,16 +56,58 @@ struct Arguments {
 ///
 /// @unchecked Sendable: what lies in the memory never changes.
 final class Reply: @unchecked Sendable {
-  private var memory: [UnsafeMutableRawPointer] = []
-  private(set) var value = outrider_value()
-  private(set) var outputs: [outrider_value] = []
+  private let values: Values
 
-  init(_ result: CallResult) {
-    value = store(result.value)
-    outputs = result.outputs.map { store($0) }
+  init(_ result: CallResult) { values = Values([result.value] + result.outputs) }
+
+  var value: outrider_value { values.start[0] }
+
+  var outputs: UnsafeBufferPointer<outrider_value> {
+    UnsafeBufferPointer(rebasing: UnsafeBufferPointer(start: values.start, count: values.count)[1...])
+  }
+}
+
+/// Values as C reads them, for as long as this is there.
+final class Values {
+  private var memory: [UnsafeMutableRawPointer] = []
+  let start: UnsafeMutablePointer<outrider_value>
+  let count: Int
+
+  init(_ values: [CallValue]) {
+    count = values.count
+    start = UnsafeMutablePointer<outrider_value>.allocate(capacity: max(count, 1))
+    start.initialize(repeating: outrider_value(), count: max(count, 1))
+    for (index, value) in values.enumerated() { start[index] = store(value) }
   }
 
-  deinit { for pointer in memory { pointer.deallocate() } }
+  deinit {
+    for pointer in memory { pointer.deallocate() }
+    start.deallocate()
+  }
+
+  /// So many zero bytes to write to, in place of the value. NULL for none.
+  func makeRoom(_ capacity: Int, at index: Int) {
+    var value = outrider_value()
+    value.kind = Int32(bitPattern: OUTRIDER_ROOM.rawValue)
+    if capacity > 0 {
+      let room = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+      room.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
+      memory.append(room)
+      value.room = room
+    }
+    value.count = capacity
+    rooms[index] = value.room
+    start[index] = value
+  }
+
+  private var rooms: [Int: UnsafeMutableRawPointer] = [:]
+
+  /// What was written there, wherever C's value points by now; nil where C says that it is more than there was room for.
+  func room(at index: Int, of capacity: Int) -> [UInt8]? {
+    let count = start[index].count
+    guard (0...capacity).contains(count) else { return nil }
+    return Array(UnsafeRawBufferPointer(start: rooms[index], count: count))
+  }
 
   private func store(_ value: CallValue) -> outrider_value {
     var stored = outrider_value()

@@ -18,11 +18,13 @@ public enum CallArgument: Sendable, Equatable {
   case callback(PluginCallback)
 
   /// A function that the plugin is given the address of, and may call for as long as the call is under way that has it as its
-  /// argument. It gets the arguments by `signature`, and its result goes back to the plugin; `nil` for `void`.
+  /// argument. It gets the arguments by `signature`, and its result goes back to the plugin; `nil` for `void`. Where it fills arguments,
+  /// it returns a list: the result, and what each gets; without a list nothing is filled.
   ///
   /// - Parameters:
   ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(&i32,&i32)`; arguments may be numbers, `pointer`, `handle`, `cstring`,
-  ///     `&T`, and `bytes(N)` or `cstrings(N)`, as many as argument N says, counted from 0.
+  ///     `&T`, and `bytes(N)` or `cstrings(N)`, as many as argument N says, counted from 0. Filled are `out(N)`, with at most as many
+  ///     bytes as argument N says, and `out T`.
   ///   - body: Called for each call of the plugin's, one at a time. The call's limits go on meanwhile.
   /// - Returns: The argument.
   public static func callback(

@@ -8,6 +8,8 @@ enum CallBounds {
     /// Memory that its arguments name.
     var used: [PluginMemory] = []
     var callbacks: [PreparedCallback] = []
+    /// Where the numbers of the next ones begin.
+    var nextCallback = 0
   }
 
   /// A function's call with arguments that fit its signature. `holdings`: of the plugin; nil where there is none yet.
@@ -27,7 +29,7 @@ enum CallBounds {
       let values = try encoder.values(of: arguments, for: signature)
       return Function(
         call: .function(symbol: symbol, signature: text, arguments: values), signature: signature, used: encoder.used,
-        callbacks: encoder.callbacks)
+        callbacks: encoder.callbacks, nextCallback: encoder.nextCallback)
     } catch {
       throw .usage(error.description)
     }

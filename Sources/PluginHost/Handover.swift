@@ -44,12 +44,16 @@ extension Plugin {
   ///   - download: What the extension is told of.
   ///   - path: The file on this machine.
   ///   - ifLeft: What is done with a file that the extension leaves where it is.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
   /// - Returns: What became of the file, also where the run ended in the callback.
   /// - Throws: `HostError` where the extension wasn't called at all.
   public func downloadFinished(
-    _ download: Download, moving path: String, ifLeft: Handover.LeftFile = .giveBackAfterFailure
+    _ download: Download, moving path: String, ifLeft: Handover.LeftFile = .giveBackAfterFailure,
+    within limit: Duration? = nil
   ) async throws(HostError) -> Handover {
-    try await handOver(download, moving: path, ifLeft: ifLeft) { .downloadFinished(download, path: $0) }.handover
+    try await handOver(download, moving: path, ifLeft: ifLeft, within: limit) {
+      .downloadFinished(download, path: $0)
+    }.handover
   }
 
   /// Tells the delegate that the extension has set of a finished file, which it finds in its container (B31). What it leaves
@@ -60,26 +64,30 @@ extension Plugin {
   /// - Parameters:
   ///   - download: What the delegate is told of.
   ///   - path: The file on this machine.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
   /// - Returns: What became of the file, and whether the delegate implements that method.
   /// - Throws: `HostError` where the extension wasn't called at all.
   public func tellDelegate(
-    finished download: Download, moving path: String
+    finished download: Download, moving path: String, within limit: Duration? = nil
   ) async throws(HostError) -> (handover: Handover, isHandled: Bool) {
-    let (handover, result) = try await handOver(download, moving: path, ifLeft: .giveBack) {
+    let (handover, result) = try await handOver(download, moving: path, ifLeft: .giveBack, within: limit) {
       .delegate(.finished(download, path: $0))
     }
     return (handover, result.map(Self.isHandled) ?? false)
   }
 
   private func handOver(
-    _ download: Download, moving path: String, ifLeft: Handover.LeftFile, by call: (String) -> HostMessage.Call
+    _ download: Download, moving path: String, ifLeft: Handover.LeftFile, within limit: Duration?,
+    by call: (String) -> HostMessage.Call
   ) async throws(HostError) -> (handover: Handover, result: RunnerMessage.CallResult?) {
+    // Before anything is moved.
+    try Self.check(limit)
     let moved = try await core.move(
       path, as: SafeFileName.from(url: download.url), group: download.applicationGroupIdentifier, of: run)
     var failure: HostError?
     var result: RunnerMessage.CallResult?
     do throws(HostError) {
-      result = try await core.call(run, call(moved.view))
+      result = try await core.call(run, call(moved.view), within: limit)
     } catch {
       failure = error
     }

@@ -127,15 +127,16 @@ extension Plugin {
   }
 
   /// A call of a function of the runner's own.
-  private func own(
+  func own(
     _ function: RunnerFunction, _ arguments: [CallValue], count: Int = 0
   ) async throws(HostError) -> RunnerMessage.CallResult {
     let signature = function.signature(count: count)
     return try await core.call(
-      run, .function(symbol: function.rawValue, signature: "\(signature)", arguments: arguments), signature, lane: lane)
+      run, .function(symbol: function.rawValue, signature: "\(signature)", arguments: arguments), signature, lane: lane,
+      mayAsk: holdings.withLock { $0.hasCallbacks })
   }
 
-  private func held<T>(
+  func held<T>(
     _ body: (inout PluginHoldings) throws(PluginHoldings.Refusal) -> T
   ) throws(HostError) -> T {
     do throws(PluginHoldings.Refusal) {
@@ -175,7 +176,7 @@ extension Plugin {
         throw .usage(error.description)
       }
       for memory in function.used { state.use(memory) }
-      state.gave(callbacks: function.callbacks.count)
+      state.gave(callbacksBefore: function.nextCallback)
       return function
     }
   }

@@ -1,4 +1,3 @@
-public import AssetModel
 internal import CLinux
 internal import Foundation
 internal import Glibc
@@ -267,12 +266,12 @@ public final class Plugin: Sendable {
   public func call(
     _ symbol: String, _ signature: String, arguments: [CallArgument], within limit: Duration? = nil
   ) async throws(HostError) -> CallResult {
-    if let limit, limit <= .zero { throw .usage("a call can't be made within \(limit): give it more than no time") }
+    try Self.check(limit)
     let function = try begin(symbol, signature, arguments)
     defer { finish(function) }
     let result = try await core.call(
       run, function.call, function.signature, lane: lane, callbacks: answers(for: function.callbacks),
-      within: limit)
+      mayAsk: holdings.withLock { $0.hasCallbacks }, within: limit)
     return function.signature.isComposed ? compose(result, function.signature) : result
   }
 
@@ -289,129 +288,6 @@ public final class Plugin: Sendable {
 
   /// As the host sees it; nil before the walls are closed and after the end.
   package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
-
-  /// What the extension answers to a content request, checked by the rules (spec, 6.2).
-  ///
-  /// - Parameter kind: Why the extension is asked.
-  /// - Returns: What may be downloaded of its answer, and what was rejected.
-  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
-  public func contentRequest(_ kind: ContentRequestKind) async throws(HostError) -> DownloadRules.Verdict {
-    try await contentRequest(kind, remaining: nil, essentialRemaining: nil, rules: DownloadRules(request: kind))
-  }
-
-  /// The same with what may still be downloaded before the app's first launch, in bytes: nil when nothing is restricted
-  /// (B64). `rules`: for the groups of the extension; what kind of request this is, `kind` alone says.
-  ///
-  /// - Parameters:
-  ///   - kind: Why the extension is asked.
-  ///   - remaining: Bytes that may still be downloaded; nil: any number.
-  ///   - essentialRemaining: Bytes of essential downloads that may; nil: any number.
-  ///   - rules: What the answer is checked by.
-  /// - Returns: What may be downloaded of its answer, and what was rejected.
-  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
-  public func contentRequest(
-    _ kind: ContentRequestKind, remaining: Int64?, essentialRemaining: Int64?, rules: DownloadRules
-  ) async throws(HostError) -> DownloadRules.Verdict {
-    func wire(_ bytes: Int64?) -> Int64 { bytes.map { max($0, 0) } ?? -1 }
-    let result = try await core.call(
-      run,
-      .contentRequest(
-        kind: kind, manifest: core.manifestPath(run), remaining: wire(remaining),
-        essentialRemaining: wire(essentialRemaining)))
-    var rules = rules
-    rules.request = kind
-    var verdict = rules.validate(result.downloads)
-    verdict.accepted = verdict.accepted.map(\.identified)
-    verdict.rejectedDownloads = verdict.rejectedDownloads.map(\.identified)
-    verdict.rejected += result.refused.map {
-      RejectedDownload(
-        identifier: $0, code: 102, reason: "one answer has at most \(Frame.longestPayload >> 20) MiB; it found no room")
-    }
-    return verdict
-  }
-
-  /// Hands a finished file over. The extension finds a copy in its container and moves it; what it leaves is removed. The
-  /// copy is named after the last part of the URL's path, made safe (`SafeFileName`).
-  ///
-  /// - Parameters:
-  ///   - download: What the extension is told of.
-  ///   - file: The file's path on this machine.
-  /// - Throws: `HostError.input` for a file that can't be read, `.handOver` where the container doesn't take it,
-  ///   `.entryPointMissing`, or `.ended` where the run ends in the call.
-  public func downloadFinished(_ download: Download, file: String) async throws(HostError) {
-    try await downloadFinished(download, file: try await core.open(finished: file, of: run))
-  }
-
-  /// The same with a file that was opened before the plugin could change what its name leads to.
-  ///
-  /// - Parameters:
-  ///   - download: What the extension is told of.
-  ///   - file: The file.
-  /// - Throws: `HostError.handOver` where the container doesn't take it, `.entryPointMissing`, or `.ended` where the
-  ///   run ends in the call.
-  public func downloadFinished(_ download: Download, file: FinishedFile) async throws(HostError) {
-    let place = try await core.place(for: file.subject, group: download.applicationGroupIdentifier, of: run)
-    let staged = try core.stage(file, as: SafeFileName.from(url: download.url), in: place)
-    defer { staged.remove() }
-    _ = try await core.call(run, .downloadFinished(download, path: place.view + staged.relativePath))
-  }
-
-  /// Tells the extension that a download failed.
-  ///
-  /// - Parameters:
-  ///   - download: What the extension is told of.
-  ///   - error: Why it failed.
-  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
-  public func downloadFailed(_ download: Download, error: ErrorDescription) async throws(HostError) {
-    _ = try await core.call(run, .downloadFailed(download, error))
-  }
-
-  /// Asks the extension to answer a server's challenge (B71). An answer that is none cancels the challenge; the run's report
-  /// has the status, and nothing has the credential.
-  ///
-  /// Throws `entryPointMissing` where there is no such entry point: B72's answer is `performDefaultHandling`.
-  ///
-  /// - Parameters:
-  ///   - download: The download that the server asks a credential for.
-  ///   - challenge: What the server asks.
-  /// - Returns: The extension's answer.
-  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
-  public func authenticationChallenge(
-    _ download: Download, _ challenge: ChallengeDescription
-  ) async throws(HostError) -> ChallengeDecision {
-    let result = try await core.call(run, .authenticationChallenge(download, challenge))
-    return result.decision ?? ChallengeDecision(.cancel)
-  }
-
-  /// Tells the extension that it is about to end: a call like the others, with their limits. Advisory and deprecated: a host
-  /// may end a plugin without it. Throws `entryPointMissing` where there is no such entry point; `image.entryPoints` says.
-  ///
-  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
-  public func willTerminate() async throws(HostError) { _ = try await core.call(run, .willTerminate) }
-
-  /// Takes on what the extension answered: until they finish, they are among its current downloads. A host that doesn't do
-  /// the transfers of an answer has no need of it.
-  ///
-  /// - Parameter downloads: Each with a unique identifier.
-  public func adopt(_ downloads: [Download]) {
-    core.loop.submit { [core, run] in core.runs[run]?.record.scheduled.adopt(downloads) }
-  }
-
-  /// A download is no longer current, because its file is here or it has failed; to be said before the extension is told.
-  ///
-  /// - Parameter identifier: Of a download that was adopted or scheduled.
-  public func finish(_ identifier: String) {
-    core.loop.submit { [core, run] in core.runs[run]?.record.scheduled.finish(identifier) }
-  }
-
-  /// What the plugin scheduled by itself so far.
-  ///
-  /// - Returns: Those that haven't been finished or cancelled, in their order.
-  public func scheduledDownloads() async -> [Download] {
-    await withCheckedContinuation { [core, run] continuation in
-      core.loop.submit { continuation.resume(returning: core.runs[run]?.record.scheduled.downloads ?? []) }
-    }
-  }
 
   /// A plugin that nobody ended goes with its last reference.
   deinit { core.discard(run) }

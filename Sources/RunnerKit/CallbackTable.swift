@@ -3,7 +3,7 @@ internal import Glibc
 internal import HostProtocol
 internal import Synchronization
 
-/// Functions of the host's that the call under way was given. The plugin calls an entry of the program (`ol_callback`), on any of its
+/// Functions of the host's that the call under way was given, or that stay until they are released. The plugin calls an entry of the program (`ol_callback`), on any of its
 /// threads; what it passes is read here, and asked of the host on the service channel.
 enum CallbackTable {
   /// By their number.
@@ -22,7 +22,7 @@ enum CallbackTable {
     return (number, UInt64(UInt(bitPattern: entry)))
   }
 
-  /// The call is over.
+  /// The call is over, or they are released.
   static func end(_ numbers: [UInt8]) {
     guard !numbers.isEmpty else { return }
     open.withLock { open in for number in numbers { open[number] = nil } }
@@ -33,11 +33,25 @@ enum CallbackTable {
     // The host ends the run for one whose call is over.
     let signature = open.withLock { $0[number] }
     let arguments = signature.map { read($0, call.pointee) } ?? []
-    guard case .callback(let bits)? = ServiceLine.shared.ask(.callback(number: number, arguments: arguments)) else {
+    guard
+      case .callback(let bits, let filled)? = ServiceLine.shared.ask(.callback(number: number, arguments: arguments))
+    else {
       // Nobody is left to say what it returns.
       ol_exit_now(0)
     }
+    if let signature { fill(signature, arguments, filled) }
     call.pointee.result = bits
+  }
+
+  /// Writes what the host says to where the arguments point.
+  private static func fill(_ signature: CallbackSignature, _ arguments: [CallValue], _ filled: [[UInt8]]) {
+    let places = zip(signature.arguments, arguments).filter { $0.0.isFilled }.map(\.1)
+    for ((place, capacity), bytes) in zip(zip(places, signature.capacities(of: arguments)), filled) {
+      guard case .pointer(let address) = place, let start = UnsafeMutableRawPointer(bitPattern: UInt(address)) else {
+        continue
+      }
+      PluginMemory.put(bytes.prefix(capacity), at: start, of: .argument)
+    }
   }
 
   private static func read(_ signature: CallbackSignature, _ call: ol_callback_call) -> [CallValue] {
@@ -60,9 +74,10 @@ enum CallbackTable {
     _ kind: CallbackSignature.Kind, _ word: UInt64, _ count: (Int) -> Int?
   ) -> CallValue? {
     if case .number = kind { return nil }
+    if kind.isFilled { return .pointer(word) }
     guard let start = UnsafeRawPointer(bitPattern: UInt(word)) else { return .cstring(nil) }
     switch kind {
-    case .number: return nil
+    case .number, .room, .output: return nil
     case .cstring:
       return .cstring(
         PluginMemory.text(

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import HostProtocol
 
-/// What the host calls by a name that no library exports: memory of the plugin's that stays between its calls.
+/// What the host calls by a name that no library exports: memory and callbacks that stay between the plugin's calls.
 enum OwnFunctions {
   static func address(of function: RunnerFunction) -> UnsafeMutableRawPointer {
     switch function {
@@ -27,6 +27,16 @@ enum OwnFunctions {
         guard let to, let from, let count = Int(exactly: count) else { return }
         PluginMemory.copy(from, count, to: to, of: .argument)
       }
+      return unsafeBitCast(function, to: UnsafeMutableRawPointer.self)
+    case .openCallback:
+      let function: @convention(c) (UnsafeRawPointer?, UInt64) -> UnsafeMutableRawPointer? = { text, count in
+        guard let text, let count = Int(exactly: count) else { return nil }
+        let callback = CallbackTable.begin(Array(UnsafeRawBufferPointer(start: text, count: count)))
+        return callback.flatMap { UnsafeMutableRawPointer(bitPattern: UInt($0.address)) }
+      }
+      return unsafeBitCast(function, to: UnsafeMutableRawPointer.self)
+    case .closeCallback:
+      let function: @convention(c) (UInt64) -> Void = { CallbackTable.end([UInt8(truncatingIfNeeded: $0)]) }
       return unsafeBitCast(function, to: UnsafeMutableRawPointer.self)
     }
   }

@@ -46,6 +46,15 @@ enum PluginMemory {
     if ol_copy_readable(target, start, count) != 0 { end(start, source) }
   }
 
+  /// To memory of the plugin's. What can't be written ends the process as well.
+  static func put(_ bytes: ArraySlice<UInt8>, at target: UnsafeMutableRawPointer, of source: Source) {
+    bytes.withUnsafeBytes { from in
+      guard let start = from.baseAddress, from.count > 0 else { return }
+      check(target, from.count, of: source)
+      if ol_copy_guarded(target, start, from.count) != 0 { end(target, source) }
+    }
+  }
+
   /// Whether it can be read at this moment.
   static func check(_ start: UnsafeRawPointer, _ count: Int, of source: Source) {
     if count > 0, ol_check_readable(start, count) != 0 { end(start, source) }

@@ -16,7 +16,8 @@ struct BenchCommand: AsyncParsableCommand {
 
       'call': from a task's call of a loaded plugin to its answer, for calls that follow each other, that come 5 ms after \
       the last, that carry 1 MiB each way, and of 50 plugins in turn; the same over a socket; what two threads do by \
-      spinning, by futex and by a socket; memcpy; the function itself.
+      spinning, by futex and by a socket; memcpy; the function itself; and the same function in wasmtime, where Python has \
+      that package.
 
       'kill': from a deadline to the process being gone.
 

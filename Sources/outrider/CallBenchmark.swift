@@ -38,6 +38,10 @@ struct CallBenchmark {
     try await apart(&samples)
     try await large(&samples)
     try await inTurn(&samples)
+    if let peer = await WebAssemblyPeer.run(min(count, 1000) + Self.notCounted) {
+      samples.add(WebAssemblyPeer.name, peer.wasm.dropFirst(Self.notCounted))
+      samples.add(WebAssemblyPeer.baseline, peer.plain.dropFirst(Self.notCounted))
+    }
     var result = BenchmarkResult()
     result.microseconds = samples.figures()
     return result

@@ -33,6 +33,7 @@ import Testing
     try Self.compile("\(Workspace.root)/Examples/embed-c/checksum.c", compiler, in: folder)
     let end = try Workspace.run([], program: "\(folder)/program")
     #expect(end.status == 0 && end.output.contains("crc32 907060870\n"), "\(end)")
+    #expect(end.output.contains("sorted 1 5 9, compared: yes\n"), "\(end)")
     #expect(end.output.contains("abort: status 1, crashed: SIGABRT"), "\(end)")
   }
 
@@ -49,6 +50,9 @@ import Testing
     let expected = """
       crc32 907060870
       sqlite 42
+      changed t 1
+      changed t 2
+      strlen 5 b'he'
       div [3, 2]
       sleep wallTimeExceeded: the caller gave this call 200ms
       outcome wallTimeExceeded
@@ -149,6 +153,105 @@ import Testing
     try source.write(toFile: "\(folder)/misuse.c", atomically: true, encoding: .utf8)
     try Self.compile("\(folder)/misuse.c", "cc -std=gnu11", in: folder)
     let end = try Workspace.run([], program: "\(folder)/program")
+    #expect(end.status == 0, "\(end)")
+  }
+  @Test("memory and callbacks are bounded, and refused once they are freed") func held() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      long fill(long (*f)(char *, long), long size) { static char room[64]; long n = f(room, size); return n * 1000 + room[0]; }
+      """, "-O1 -w -o fills.so", in: folder)
+    let source = """
+      #include <outrider.h>
+      #include <assert.h>
+      #include <stdlib.h>
+      #include <string.h>
+      static int answers(void *context, outrider_value *arguments, size_t count, outrider_value *result) {
+        int what = *(int *)context;
+        assert(count == 2 && arguments[0].kind == OUTRIDER_ROOM && arguments[1].kind == OUTRIDER_SIGNED);
+        if (arguments[0].count) memset(arguments[0].room, 5, arguments[0].count);
+        result->kind = OUTRIDER_SIGNED;
+        result->signed_value = (int64_t)arguments[0].count;
+        if (what == 1) return 3;
+        if (what == 2) arguments[0].count = 9;
+        if (what == 3) arguments[0].count = (size_t)-1;
+        if (what == 4) result->kind = 99;
+        if (what == 5) arguments[0].count = 0;
+        if (what == 6) arguments[0].room = (void *)8;
+        if (what == 7) result->kind = OUTRIDER_NULL;
+        return 0;
+      }
+      int main(int count, char **arguments) {
+        assert(count == 2);
+        char *error = NULL, bytes[64];
+        outrider_host *host = outrider_host_new(NULL, NULL);
+        outrider_plugin *plugin = NULL, *other = NULL;
+        outrider_memory *memory = (outrider_memory *)16;
+        outrider_callback *callback = (outrider_callback *)16;
+        outrider_reply *reply = NULL;
+        assert(outrider_load(host, arguments[1], NULL, &plugin, NULL) == OUTRIDER_OK);
+        assert(outrider_load(host, "libc.so.6", NULL, &other, NULL) == OUTRIDER_OK);
+        assert(outrider_allocate(plugin, 0, &memory, NULL) == OUTRIDER_USAGE && !memory);
+        assert(outrider_allocate(plugin, (size_t)-1, &memory, &error) == OUTRIDER_USAGE && error);
+        outrider_text_free(error);
+        assert(outrider_allocate(plugin, (size_t)1 << 40, &memory, NULL) == OUTRIDER_USAGE);
+        assert(outrider_allocate(plugin, 16, NULL, NULL) == OUTRIDER_USAGE);
+        assert(outrider_allocate(NULL, 16, &memory, NULL) == OUTRIDER_USAGE);
+        assert(outrider_allocate(plugin, 16, &memory, NULL) == OUTRIDER_OK && memory);
+        assert(outrider_write(memory, 8, "12345678", 8, NULL) == OUTRIDER_OK);
+        assert(outrider_write(memory, 8, "123456789", 9, NULL) == OUTRIDER_USAGE);
+        assert(outrider_write(memory, (size_t)-8, "12345678", 8, NULL) == OUTRIDER_USAGE);
+        assert(outrider_write(memory, 0, bytes, (size_t)-1, NULL) == OUTRIDER_USAGE);
+        assert(outrider_write(memory, 0, NULL, 1, NULL) == OUTRIDER_USAGE);
+        assert(outrider_read(memory, 0, bytes, 16, NULL) == OUTRIDER_OK && !memcmp(bytes + 8, "12345678", 8) && !bytes[0]);
+        assert(outrider_read(memory, 0, bytes, 17, NULL) == OUTRIDER_USAGE);
+        assert(outrider_read(memory, 0, NULL, 1, NULL) == OUTRIDER_USAGE);
+        outrider_value text = {.kind = OUTRIDER_MEMORY, .memory = memory, .count = 8};
+        assert(outrider_call(other, "strlen", "u64(pointer)", &text, 1, 0, NULL, &error) == OUTRIDER_USAGE);
+        assert(strstr(error, "another plugin"));
+        outrider_text_free(error);
+        text.count = 17;
+        assert(outrider_call(plugin, "fill", "i64(pointer,i64)", (outrider_value[]){text, {.kind = OUTRIDER_SIGNED}}, 2, 0, NULL, NULL) == OUTRIDER_USAGE);
+        outrider_memory_free(memory);
+        outrider_memory_free(memory);
+        assert(outrider_read(memory, 0, bytes, 1, NULL) == OUTRIDER_USAGE);
+        assert(outrider_call(other, "strlen", "u64(pointer)", &text, 1, 0, NULL, NULL) == OUTRIDER_USAGE);
+
+        int what = 0;
+        assert(outrider_register(plugin, "i64(", answers, &what, &callback, &error) == OUTRIDER_USAGE && !callback && error);
+        outrider_text_free(error);
+        assert(outrider_register(plugin, NULL, answers, &what, &callback, NULL) == OUTRIDER_USAGE);
+        assert(outrider_register(plugin, "i64(out(1),i64)", NULL, &what, &callback, NULL) == OUTRIDER_USAGE);
+        assert(outrider_register(NULL, "i64(out(1),i64)", answers, &what, &callback, NULL) == OUTRIDER_USAGE);
+        assert(outrider_register(plugin, "i64(out(1),i64)", answers, &what, &callback, NULL) == OUTRIDER_OK && callback);
+        outrider_value given[] = {{.kind = OUTRIDER_CALLBACK, .callback = callback}, {.kind = OUTRIDER_SIGNED, .signed_value = 8}};
+        assert(outrider_call(other, "fill", "i64(callback,i64)", given, 2, 0, NULL, NULL) == OUTRIDER_USAGE);
+        int64_t results[] = {8005, -1, -1, -1, -1, 8005, 8005, -1};
+        for (what = 7; what >= 0; what--) {
+          int status = outrider_call(plugin, "fill", "i64(callback,i64)", given, 2, 0, &reply, &error);
+          if (results[what] < 0) {
+            assert(status == OUTRIDER_FAILED && error);
+            outrider_text_free(error);
+            continue;
+          }
+          assert(status == OUTRIDER_OK);
+          /* The first that fills is the one with another address of its own. */
+          assert(outrider_reply_value(reply).signed_value == results[what]);
+          outrider_reply_free(reply);
+        }
+        outrider_callback_free(callback);
+        outrider_callback_free(callback);
+        assert(outrider_call(plugin, "fill", "i64(callback,i64)", given, 2, 0, NULL, NULL) == OUTRIDER_USAGE);
+        outrider_plugin_free(plugin);
+        assert(outrider_allocate(plugin, 16, &memory, NULL) == OUTRIDER_USAGE);
+        outrider_host_free(host);
+        return 0;
+      }
+      """
+    try source.write(toFile: "\(folder)/held.c", atomically: true, encoding: .utf8)
+    try Self.compile("\(folder)/held.c", "cc -std=gnu11", in: folder)
+    let end = try Workspace.run(["\(folder)/fills.so"], program: "\(folder)/program")
     #expect(end.status == 0, "\(end)")
   }
 }

@@ -52,6 +52,22 @@ import Testing
     #expect(error?.report?.outcome.detail == "one call may take 800ms")
   }
 
+  @Test("an entry point of an extension may have less time as well") func isForEntryPoints() async throws {
+    let host = try Workspace.host()
+    defer { host.stop() }
+    var options = PluginHost.LoadOptions()
+    options.isExtension = true
+    let policy = Policy(limits: Limits(wall: .seconds(60), cpu: .seconds(60)))
+    let plugin = try await host.load(Workspace.hostile + "/requests/spins.so", policy: policy, options: options)
+    let refused = await #expect(throws: HostError.self) { try await plugin.contentRequest(.install, within: .zero) }
+    #expect("\(refused as Any)".contains("more than no time"))
+    let error = await #expect(throws: HostError.self) {
+      try await plugin.contentRequest(.install, within: .milliseconds(100))
+    }
+    #expect(error?.report?.outcome.kind == .wallTimeExceeded)
+    #expect(error?.report?.outcome.detail == "the caller gave this call 100ms")
+  }
+
   @Test("while a call waits for its turn its limit doesn't count") func waitsForItsTurn() async throws {
     let host = try Workspace.host()
     let plugin = try await host.load("libc.so.6")

@@ -1,7 +1,8 @@
 import Foundation
-import PluginHost
 import TestSupport
 import Testing
+
+@testable import PluginHost
 
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct PluginPoolTests {
   private static func pool(
@@ -49,6 +50,57 @@ import Testing
     #expect(try await pool.call("abs", "i32(i32)", -4).value == .signed(4))
     await pool.stop()
     #expect(await host.metrics().ends[.crashed] == 5)
+  }
+
+  @Test("memory that a borrower left is freed before the next one, and what it named is refused") func takesBack()
+    async throws
+  {
+    let host = try Workspace.host()
+    let pool = try Self.pool(host, size: 1)
+    let (process, left) = try await pool.withPlugin { plugin in
+      let memory = try await plugin.allocate(100)
+      _ = try await plugin.allocate(5 << 20)
+      return (await plugin.runnerProcess(), memory)
+    }
+    try await pool.withPlugin { plugin in
+      #expect(await plugin.runnerProcess() == process, "the same one")
+      let error = await #expect(throws: HostError.self) { try await plugin.read(left) }
+      #expect("\(error as Any)".contains("freed"), "\(String(describing: error))")
+      // The limit has room for one of them.
+      try await plugin.free(try await plugin.allocate(5 << 20))
+    }
+    #expect(await host.metrics().loads == 1)
+    await pool.stop()
+  }
+
+  @Test("a handle or a call that a borrower left costs the plugin, and a released handle doesn't")
+  func replacesUnclean()
+    async throws
+  {
+    let host = try Workspace.host()
+    let pool = try Self.pool(host, size: 1)
+    let process: @Sendable () async throws -> Int32? = {
+      try await pool.withPlugin { plugin in await plugin.runnerProcess() }
+    }
+    let first = try await process()
+    try await pool.withPlugin { plugin in
+      try plugin.release(try await plugin.call("malloc", "handle(u64)", 10).handle)
+    }
+    #expect(try await process() == first)
+    let handle = try await pool.call("malloc", "handle(u64)", 10).handle
+    let second = try await process()
+    #expect(second != first)
+    let error = await #expect(throws: HostError.self) { try await pool.call("free", "void(handle)", .handle(handle)) }
+    #expect("\(error as Any)".contains("another plugin"))
+    let call = try await pool.withPlugin { plugin in
+      let call = Task { try await plugin.call("usleep", "i32(u32)", 100_000_000) }
+      try await Self.until { await plugin.core.isBusy(plugin.run) }
+      return call
+    }
+    #expect(try await process() != second)
+    let ended = await #expect(throws: HostError.self) { try await call.value }
+    #expect(ended?.report?.outcome.kind == .returned)
+    await pool.stop()
   }
 
   @Test("one that dies while nobody has it is replaced, too") func replacesAnIdleOne() async throws {

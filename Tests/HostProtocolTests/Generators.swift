@@ -164,7 +164,9 @@ extension SeededGenerator {
   }
 
   mutating func serviceReply() -> ServiceReply {
-    chance(3) ? .callback(integer()) : chance(2) ? .status(signed()) : .downloads(list { $0.download() })
+    chance(3)
+      ? .callback(integer(), filled: list { $0.bytes() })
+      : chance(2) ? .status(signed()) : .downloads(list { $0.download() })
   }
 
   mutating func spawnRequest() -> SpawnRequest {

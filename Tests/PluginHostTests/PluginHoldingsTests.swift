@@ -56,6 +56,72 @@ import Testing
     #expect(ours.bytes == 8)
   }
 
+  private func callback(_ number: UInt8, of plugin: UInt64 = 1) -> PluginCallback {
+    PluginCallback(signature: "void()", registration: .init(plugin: plugin, number: number)) { _ in nil }
+  }
+
+  @Test(
+    "whatever is registered and released, no two callbacks have one number, and none is taken for another",
+    arguments: 0..<20)
+  func callbackNumbers(_ seed: Int) throws {
+    var random = SeededGenerator(seed: UInt64(seed))
+    var holdings = PluginHoldings(plugin: 1, memoryLimit: 100)
+    var (live, gone) = ([UInt8: PluginCallback](), [PluginCallback]())
+    for step in UInt64(1)...2000 {
+      if random.chance(2) {
+        guard live.count < PreparedCallback.maxRegistered else {
+          #expect(throws: PluginHoldings.Refusal.self) { try holdings.reserveCallback() }
+          continue
+        }
+        let number = try holdings.reserveCallback()
+        #expect(live[number] == nil && number < PreparedCallback.numbers)
+        let made = callback(number)
+        if random.chance(8) {
+          // The plugin didn't take it.
+          holdings.vacate(callback: number)
+          gone.append(made)
+        } else {
+          holdings.register(made, number, at: step * 16)
+          live[number] = made
+          #expect(try holdings.address(of: made) == step * 16)
+        }
+      } else if let (number, made) = live.sorted(by: { $0.key < $1.key }).randomElement(using: &random) {
+        let removed = try holdings.remove(made)
+        #expect(removed.number == number)
+        #expect(throws: PluginHoldings.Refusal.self) { try holdings.remove(made) }
+        // Until the plugin has given it up, the number is nobody else's.
+        #expect(holdings.freeCallback(from: Int(number)) != Int(number))
+        if random.chance(4) {
+          holdings.register(made, number, at: removed.address)
+        } else {
+          holdings.vacate(callback: number)
+          live[number] = nil
+          gone.append(made)
+        }
+      }
+      // The numbers of a call's own: as many as it may have, and none that stays.
+      var next = holdings.nextCallback
+      for _ in 0..<PreparedCallback.maxCount {
+        let number = holdings.freeCallback(from: next)
+        #expect(live[UInt8(number)] == nil)
+        next = (number + 1) % PreparedCallback.numbers
+      }
+      if let old = gone.randomElement(using: &random) {
+        #expect(throws: PluginHoldings.Refusal(description: "the callback has been released")) {
+          try holdings.address(of: old)
+        }
+      }
+      #expect(holdings.hasCallbacks == !live.isEmpty && holdings.allCallbacks.count == live.count)
+      #expect(holdings.leftovers.holdings == live.count)
+    }
+    #expect(throws: PluginHoldings.Refusal(description: "the callback belongs to another plugin")) {
+      try holdings.address(of: callback(0, of: 2))
+    }
+    #expect(throws: PluginHoldings.Refusal.self) {
+      try holdings.address(of: PluginCallback(signature: "void()") { _ in nil })
+    }
+  }
+
   @Test("so many handles are held, and what calls under way may bring counts") func fullTable() throws {
     var holdings = PluginHoldings(plugin: 1, memoryLimit: 100)
     for address in 1...UInt64(PluginHoldings.maxHandles) - 2 { _ = holdings.handle(to: address) }

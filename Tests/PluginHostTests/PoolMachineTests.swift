@@ -24,9 +24,9 @@ import Testing
     #expect(pool.handle(.asked(1, deadline: Self.late), at: .zero) == [.lend(slot: 0, to: 1)])
     #expect(pool.handle(.asked(2, deadline: Self.late), at: .zero) == [])
     #expect(pool.handle(.asked(3, deadline: Self.late), at: .zero) == [])
-    #expect(pool.handle(.returned(slot: 0, .alive), at: .zero) == [.lend(slot: 0, to: 2)])
-    #expect(pool.handle(.returned(slot: 0, .alive), at: .zero) == [.lend(slot: 0, to: 3)])
-    #expect(pool.handle(.returned(slot: 0, .alive), at: .zero) == [])
+    #expect(pool.handle(.returned(slot: 0, .alive()), at: .zero) == [.lend(slot: 0, to: 2)])
+    #expect(pool.handle(.returned(slot: 0, .alive()), at: .zero) == [.lend(slot: 0, to: 3)])
+    #expect(pool.handle(.returned(slot: 0, .alive()), at: .zero) == [])
   }
 
   @Test("no more wait than may, and none longer than it wants to") func isBounded() {
@@ -46,7 +46,7 @@ import Testing
   @Test("one that has served is replaced at once, one that was no use later each time") func backsOff() {
     var pool = Self.warm(1)
     _ = pool.handle(.asked(1, deadline: Self.late), at: .zero)
-    _ = pool.handle(.returned(slot: 0, .alive), at: .zero)
+    _ = pool.handle(.returned(slot: 0, .alive()), at: .zero)
     _ = pool.handle(.asked(2, deadline: Self.late), at: .zero)
     #expect(pool.handle(.returned(slot: 0, .dead), at: .zero) == [.load(slot: 0)])
     var (now, pauses) = (Duration.zero, [Duration]())
@@ -64,7 +64,7 @@ import Testing
     // One that serves ends that.
     _ = pool.handle(.loaded(slot: 0), at: now)
     _ = pool.handle(.asked(3, deadline: now + Self.late), at: now)
-    _ = pool.handle(.returned(slot: 0, .alive), at: now)
+    _ = pool.handle(.returned(slot: 0, .alive()), at: now)
     #expect(pool.handle(.died(slot: 0), at: now) == [.load(slot: 0)])
   }
 
@@ -94,10 +94,66 @@ import Testing
   @Test("after so many loans a plugin is replaced") func isReplaced() {
     var pool = Self.warm(1, loans: 2)
     _ = pool.handle(.asked(1, deadline: Self.late), at: .zero)
-    #expect(pool.handle(.returned(slot: 0, .alive), at: .zero) == [])
+    #expect(pool.handle(.returned(slot: 0, .alive()), at: .zero) == [])
     _ = pool.handle(.asked(2, deadline: Self.late), at: .zero)
-    #expect(pool.handle(.returned(slot: 0, .alive), at: .zero) == [.end(slot: 0)])
+    #expect(pool.handle(.returned(slot: 0, .alive()), at: .zero) == [.end(slot: 0)])
     #expect(pool.handle(.ended(slot: 0), at: .zero) == [.load(slot: 0)])
+  }
+
+  @Test(
+    "what is left is taken back, and what can't be costs the plugin",
+    arguments: [
+      (PoolMachine.Leftovers(), .nothing),
+      (PoolMachine.Leftovers(holdings: 1), .takeBack),
+      (PoolMachine.Leftovers(holdings: PoolMachine.Leftovers.mostTakenBack), .takeBack),
+      (PoolMachine.Leftovers(holdings: PoolMachine.Leftovers.mostTakenBack + 1), .replace),
+      (PoolMachine.Leftovers(handles: 1), .replace),
+      (PoolMachine.Leftovers(handles: 1, holdings: 1), .replace),
+      (PoolMachine.Leftovers(isBusy: true), .replace),
+      (PoolMachine.Leftovers(holdings: 1, isBusy: true), .replace),
+    ] as [(PoolMachine.Leftovers, PoolMachine.Leftovers.Remedy)])
+  func leftovers(_ left: PoolMachine.Leftovers, _ remedy: PoolMachine.Leftovers.Remedy) {
+    #expect(left.remedy == remedy)
+    var pool = Self.warm(1)
+    _ = pool.handle(.asked(1, deadline: Self.late), at: .zero)
+    _ = pool.handle(.asked(2, deadline: Self.late), at: .zero)
+    let effects = pool.handle(.returned(slot: 0, .alive(left)), at: .zero)
+    switch remedy {
+    case .nothing: #expect(effects == [.lend(slot: 0, to: 2)])
+    case .takeBack:
+      #expect(effects == [.takeBack(slot: 0)])
+      #expect(pool.handle(.died(slot: 0), at: .zero) == [], "the taking back says so")
+      #expect(pool.handle(.tookBack(slot: 0, isAlive: true), at: .zero) == [.lend(slot: 0, to: 2)])
+      #expect(pool.handle(.tookBack(slot: 0, isAlive: true), at: .zero) == [])
+    case .replace:
+      #expect(effects == [.end(slot: 0)])
+      #expect(pool.handle(.ended(slot: 0), at: .zero) == [.load(slot: 0)])
+      #expect(pool.handle(.loaded(slot: 0), at: .zero) == [.lend(slot: 0, to: 2)])
+    }
+  }
+
+  @Test("one that ends while it gives back what was left is replaced, and one that is worn out isn't asked for it")
+  func takingBackEnds() {
+    let left = PoolMachine.Leftovers(holdings: 3)
+    var pool = Self.warm(1, loans: 2)
+    _ = pool.handle(.asked(1, deadline: Self.late), at: .zero)
+    #expect(pool.handle(.returned(slot: 0, .alive(left)), at: .zero) == [.takeBack(slot: 0)])
+    #expect(pool.handle(.tookBack(slot: 0, isAlive: false), at: .zero) == [], "it was no use to the next one")
+    #expect(pool.nextDue == .milliseconds(10))
+    _ = pool.handle(.timeCame, at: .milliseconds(10))
+    _ = pool.handle(.loaded(slot: 0), at: .milliseconds(10))
+    for ticket in UInt64(2)...3 {
+      #expect(pool.handle(.asked(ticket, deadline: Self.late), at: .seconds(1)) == [.lend(slot: 0, to: ticket)])
+      let effects = pool.handle(.returned(slot: 0, .alive(left)), at: .seconds(1))
+      #expect(effects == [ticket == 2 ? .takeBack(slot: 0) : .end(slot: 0)])
+      _ = pool.handle(.tookBack(slot: 0, isAlive: true), at: .seconds(1))
+    }
+    var stopping = Self.warm(1)
+    _ = stopping.handle(.asked(1, deadline: Self.late), at: .zero)
+    _ = stopping.handle(.returned(slot: 0, .alive(left)), at: .zero)
+    #expect(stopping.handle(.stopped, at: .zero) == [])
+    #expect(stopping.handle(.tookBack(slot: 0, isAlive: true), at: .zero) == [.end(slot: 0)])
+    #expect(stopping.handle(.ended(slot: 0), at: .zero) == [.drained])
   }
 
   @Test("stopping refuses who waits, and waits for who has a plugin and for loads") func stops() {
@@ -109,7 +165,7 @@ import Testing
     #expect(pool.handle(.asked(2, deadline: Self.late), at: .seconds(1)) == [.refuse(2, .stopped)])
     #expect(pool.handle(.ended(slot: 0), at: .seconds(1)) == [])
     #expect(pool.handle(.loaded(slot: 1), at: .seconds(1)) == [.end(slot: 1)])
-    #expect(pool.handle(.returned(slot: 2, .alive), at: .seconds(1)) == [.end(slot: 2)])
+    #expect(pool.handle(.returned(slot: 2, .alive()), at: .seconds(1)) == [.end(slot: 2)])
     #expect(pool.handle(.ended(slot: 2), at: .seconds(1)) == [])
     #expect(pool.handle(.ended(slot: 1), at: .seconds(1)) == [.drained])
     #expect(pool.handle(.stopped, at: .seconds(1)) == [])
@@ -133,6 +189,9 @@ private struct PoolModel {
   var idle: Set<Int> = []
   var ending: Set<Int> = []
   var lent: [Int: UInt64] = [:]
+  var takingBack: Set<Int> = []
+  /// What has to be done with those that were given back in this step.
+  var unclean: [Int: PoolMachine.Leftovers.Remedy] = [:]
   var waiting: [UInt64] = []
   var last: UInt64 = 0
   var isStopping = false
@@ -154,10 +213,12 @@ private struct PoolModel {
       if waiting.count > max(maxWaiting, 0) + size { return "\(waiting.count) wait" }
       if let due = pool.nextDue, due <= now { return "something is due and not done" }
       let counts = pool.counts
-      if counts.idle != idle.count || counts.lent != lent.count || counts.loading != loading.count {
+      if counts.idle != idle.count || counts.lent != lent.count + takingBack.count || counts.loading != loading.count {
         return "\(counts)"
       }
-      if isDrained, !(loading.isEmpty && idle.isEmpty && lent.isEmpty && ending.isEmpty) { return "drained too early" }
+      if isDrained, !(loading.isEmpty && idle.isEmpty && lent.isEmpty && takingBack.isEmpty && ending.isEmpty) {
+        return "drained too early"
+      }
     }
     // Everybody comes to their end.
     if let complaint = carryOut(.stopped) { return complaint }
@@ -167,7 +228,8 @@ private struct PoolModel {
 
   private func leftOver() -> PoolMachine.Event? {
     if let slot = loading.first { return .loadFailed(slot: slot) }
-    if let slot = lent.keys.first { return .returned(slot: slot, .alive) }
+    if let slot = lent.keys.first { return .returned(slot: slot, .alive()) }
+    if let slot = takingBack.first { return .tookBack(slot: slot, isAlive: true) }
     return ending.first.map { .ended(slot: $0) }
   }
 
@@ -183,7 +245,13 @@ private struct PoolModel {
     case 7...9:
       guard let slot = lent.keys.sorted().randomElement(using: &random) else { return .timeCame }
       if random.chance(20) { return .lendingFailed(slot: slot) }
-      return .returned(slot: slot, random.chance(3) ? (random.chance(2) ? .dead : .ended) : .alive)
+      return .returned(slot: slot, random.chance(3) ? (random.chance(2) ? .dead : .ended) : .alive(leftovers()))
+    case 10 where random.chance(2):
+      // Also of one that gives nothing back.
+      guard let slot = takingBack.sorted().randomElement(using: &random) else {
+        return .tookBack(slot: random.below(size), isAlive: random.chance(2))
+      }
+      return .tookBack(slot: slot, isAlive: !random.chance(4))
     case 10:
       // Also of one that is long replaced.
       if random.chance(3) { return .died(slot: random.below(size)) }
@@ -191,6 +259,12 @@ private struct PoolModel {
       return .ended(slot: slot)
     default: return step > steps - 20 ? .stopped : .timeCame
     }
+  }
+
+  private mutating func leftovers() -> PoolMachine.Leftovers {
+    guard random.chance(2) else { return PoolMachine.Leftovers() }
+    return PoolMachine.Leftovers(
+      handles: random.chance(4) ? 1 : 0, holdings: random.below(80), isBusy: random.chance(8))
   }
 
   private mutating func carryOut(_ event: PoolMachine.Event) -> String? {
@@ -202,7 +276,11 @@ private struct PoolModel {
     case .loadFailed(let slot): loading.remove(slot)
     case .returned(let slot, let result):
       lent[slot] = nil
-      if result == .alive { idle.insert(slot) }
+      if case .alive(let left) = result {
+        idle.insert(slot)
+        unclean[slot] = left.remedy
+      }
+    case .tookBack(let slot, let isAlive): if takingBack.remove(slot) != nil, isAlive { idle.insert(slot) }
     case .lendingFailed(let slot):
       if let ticket = lent.removeValue(forKey: slot) { waiting.insert(ticket, at: 0) }
     case .died(let slot): idle.remove(slot)
@@ -210,14 +288,21 @@ private struct PoolModel {
     case .stopped: isStopping = true
     case .began, .cancelled, .timeCame: break
     }
+    defer { unclean = [:] }
     for effect in pool.handle(event, at: now) {
       switch effect {
+      case .takeBack(let slot):
+        guard idle.remove(slot) != nil, unclean.removeValue(forKey: slot) == .takeBack else {
+          return "\(event): takes back from \(slot), which nobody left anything in"
+        }
+        takingBack.insert(slot)
       case .load(let slot):
         if isStopping || idle.contains(slot) || lent[slot] != nil || !loading.insert(slot).inserted {
           return "\(event): loads into \(slot), which isn't empty"
         }
       case .lend(let slot, let ticket):
         guard idle.remove(slot) != nil else { return "\(event): lends \(slot), which isn't idle" }
+        guard unclean[slot] ?? .nothing == .nothing else { return "\(event): lends \(slot) with what was left in it" }
         guard waiting.first == ticket else { return "\(event): \(ticket) is served before \(waiting)" }
         waiting.removeFirst()
         lent[slot] = ticket
@@ -226,12 +311,14 @@ private struct PoolModel {
         waiting.remove(at: index)
       case .end(let slot):
         guard idle.remove(slot) != nil else { return "\(event): ends \(slot), which isn't idle" }
+        unclean[slot] = nil
         ending.insert(slot)
       case .drained:
         if isDrained { return "drained twice" }
         isDrained = true
       }
     }
-    return nil
+    let kept = unclean.filter { $0.value != .nothing && idle.contains($0.key) }
+    return kept.isEmpty ? nil : "\(event): keeps \(kept)"
   }
 }

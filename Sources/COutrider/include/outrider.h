@@ -22,6 +22,8 @@ extern "C" {
 typedef struct outrider_host outrider_host;
 typedef struct outrider_plugin outrider_plugin;
 typedef struct outrider_reply outrider_reply;
+typedef struct outrider_memory outrider_memory;
+typedef struct outrider_callback outrider_callback;
 
 enum outrider_status {
   OUTRIDER_OK = 0,
@@ -33,7 +35,7 @@ enum outrider_status {
   OUTRIDER_USAGE = 64,
   /* The library isn't there or isn't what it must be. */
   OUTRIDER_INPUT = 66,
-  /* The host, not the plugin, couldn't. */
+  /* The host, not the plugin, couldn't, or a callback failed. */
   OUTRIDER_FAILED = 70
 };
 
@@ -48,7 +50,13 @@ enum outrider_kind {
   /* What the same plugin returned as `handle`: `unsigned_value` is its number. */
   OUTRIDER_HANDLE = 6,
   /* `items`, `count` of them: the fields of a structure or the elements of an array. */
-  OUTRIDER_LIST = 7
+  OUTRIDER_LIST = 7,
+  /* The address of `memory`, `count` bytes from its start: an argument. */
+  OUTRIDER_MEMORY = 8,
+  /* The address of `callback`: an argument of type `callback`, or a `pointer`. */
+  OUTRIDER_CALLBACK = 9,
+  /* `room` for `count` bytes, which a callback writes: see outrider_function. */
+  OUTRIDER_ROOM = 10
 };
 
 typedef struct outrider_value outrider_value;
@@ -61,6 +69,9 @@ struct outrider_value {
     double double_value;
     const void *bytes;
     const outrider_value *items;
+    outrider_memory *memory;
+    outrider_callback *callback;
+    void *room;
   };
   size_t count;
 };
@@ -98,6 +109,33 @@ size_t outrider_reply_output_count(const outrider_reply *reply);
 /* The one at `index`, from 0; OUTRIDER_NULL beyond the last. */
 outrider_value outrider_reply_output(const outrider_reply *reply, size_t index);
 void outrider_reply_free(outrider_reply *reply);
+
+/* Memory within the plugin, all zeros, that stays between calls: at most as much as its policy's memory limit. */
+int outrider_allocate(outrider_plugin *plugin, size_t count, outrider_memory **memory, char **error);
+
+/* Writes to it and reads it, `offset` bytes from its start. Beyond its end: OUTRIDER_USAGE, and nothing is done. */
+int outrider_write(outrider_memory *memory, size_t offset, const void *bytes, size_t count, char **error);
+int outrider_read(outrider_memory *memory, size_t offset, void *bytes, size_t count, char **error);
+
+/* Frees it in the plugin, unless a call is under way that was given it; it goes with its plugin in any case. */
+void outrider_memory_free(outrider_memory *memory);
+
+/* A function that a plugin calls. `arguments` are valid until it returns. Where the signature has out(N) or `out T`, the argument
+   is OUTRIDER_ROOM: what is written to `room` comes to the plugin, `count` bytes of it: set that to less, or to 0 for nothing.
+   `result` is OUTRIDER_NULL, for void, until it is set. It returns 0; for anything else the plugin is given 0, and the call that is
+   under way fails. It is called on a thread of this library's, one at a time for each plugin, and mustn't call the plugin that
+   called it. */
+typedef int (*outrider_function)(void *context, outrider_value *arguments, size_t count, outrider_value *result);
+
+/* Registers a function, `signature` RETURN(ARGUMENTS): arguments are numbers, pointer, handle, cstring, &T, `out T`, and bytes(N),
+   cstrings(N), out(N), as many as argument N says, from 0. The plugin may call it in each of its calls, on any of its threads,
+   until it is freed; its run ends where it calls it afterwards, or between calls. At most 32 for each plugin. */
+int outrider_register(
+  outrider_plugin *plugin, const char *signature, outrider_function function, void *context, outrider_callback **callback,
+  char **error);
+
+/* Waits for calls that are under way, and then releases it; it goes with its plugin in any case. */
+void outrider_callback_free(outrider_callback *callback);
 
 /* Ends the plugin's process, unless it has ended, and returns everything that is known about the run as a JSON object: outcome,
    usage, denials, log, walls, stack and threads, named as `outrider call --json` names them. NULL where it isn't a plugin. */

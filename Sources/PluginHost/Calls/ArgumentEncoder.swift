@@ -11,12 +11,12 @@ struct ArgumentEncoder {
 
   /// Functions that were named, in their order.
   private(set) var callbacks: [PreparedCallback] = []
-  /// The number of the first of them; each has the next one.
-  private let firstCallback: Int
+  /// Where the numbers of further ones begin.
+  private(set) var nextCallback: Int
 
   init(_ holdings: PluginHoldings?) {
     self.holdings = holdings
-    firstCallback = holdings?.nextCallback ?? 0
+    nextCallback = holdings?.nextCallback ?? 0
   }
 
   /// The values for each argument that is given.
@@ -50,7 +50,10 @@ struct ArgumentEncoder {
       return .pointer(try address(of: memory, offset, layout.size, place))
     case (.reference(.input, _), .null): return .cstring(nil)
     case (.handle, .null), (.callback, .null): return .pointer(0)
-    case (.callback, .callback(let callback)): return try number(of: callback, place)
+    case (.callback, .callback(let callback)) where callback.registration == nil:
+      return try number(of: callback, place)
+    case (.callback, .callback(let callback)), (.pointer, .callback(let callback)):
+      return .pointer(try address(of: callback, place))
     case (.handle, .handle(let handle)): return .pointer(try address(of: handle, place))
     case (.structure(let layout), _), (.reference(_, let layout), _):
       var bytes: [UInt8] = []
@@ -145,6 +148,7 @@ struct ArgumentEncoder {
     case (.handle, .handle(let handle)): return try address(of: handle, place)
     case (.handle, _): break
     case (.pointer, .memory(let memory, let offset)): return try address(of: memory, offset, 0, place)
+    case (.pointer, .callback(let callback)): return try address(of: callback, place)
     default:
       if let value = argument.value(for: scalar.kind) { return value.bits }
     }
@@ -166,7 +170,8 @@ struct ArgumentEncoder {
     }
     do throws(CallSignature.ParseError) {
       let signature = try CallbackSignature(parsing: callback.signature)
-      let number = UInt8((firstCallback + callbacks.count) % PreparedCallback.numbers)
+      let number = UInt8(holdings?.freeCallback(from: nextCallback) ?? nextCallback)
+      nextCallback = (Int(number) + 1) % PreparedCallback.numbers
       callbacks.append(PreparedCallback(number: number, signature: signature, callback: callback))
       return .bytes([number] + Array(callback.signature.utf8))
     } catch {
@@ -174,8 +179,52 @@ struct ArgumentEncoder {
     }
   }
 
+  /// What a callback answers: its result, or a list of that and what it fills. `capacities`: bytes of what it may fill, each.
+  static func reply(
+    of answer: CallArgument, _ signature: CallbackSignature, _ capacities: [Int], _ holdings: PluginHoldings
+  ) throws(MisfitError) -> CallbackReply {
+    guard !capacities.isEmpty, case .list(let parts) = answer else {
+      return CallbackReply(bits: try bits(of: answer, signature.result, holdings))
+    }
+    guard parts.count == capacities.count + 1 else {
+      throw MisfitError(
+        description:
+          "the callback's answer has \(parts.count) parts; \(signature) takes its result and \(capacities.count) more")
+    }
+    var reply = CallbackReply(bits: try bits(of: parts[0], signature.result, holdings))
+    let kinds = signature.arguments.enumerated().filter { $0.element.isFilled }
+    for ((part, capacity), (index, kind)) in zip(zip(parts.dropFirst(), capacities), kinds) {
+      let place = "the callback's answer for argument \(index)"
+      var bytes: [UInt8] = []
+      var encoder = ArgumentEncoder(holdings)
+      switch (kind, part) {
+      case (_, .null): break
+      // As it lies in memory.
+      case (.output(let layout), .bytes(let content)) where content.count == layout.size && layout.handles == 0:
+        bytes = content
+      case (.output(let layout), _): try encoder.append(part, layout, to: &bytes) { place }
+      default:
+        guard case .bytes(let content)? = part.raw(.bytes) else {
+          throw MisfitError(description: "\(place) isn't bytes")
+        }
+        bytes = content
+      }
+      guard bytes.count <= capacity else {
+        throw MisfitError(
+          description: "\(place) has \(bytes.count) bytes; there is room for \(capacity) in the plugin")
+      }
+      reply.filled.append(bytes)
+    }
+    let all = reply.filled.reduce(0) { $0 + $1.count }
+    guard all <= CallbackSignature.longestContent else {
+      throw MisfitError(
+        description: "the callback's answer has \(all) bytes; at most \(CallbackSignature.longestContent) are filled")
+    }
+    return reply
+  }
+
   /// The bits of what a callback returns.
-  static func bits(of argument: CallArgument, _ result: CallLayout.Scalar?, _ holdings: PluginHoldings)
+  private static func bits(of argument: CallArgument, _ result: CallLayout.Scalar?, _ holdings: PluginHoldings)
     throws(MisfitError)
     -> UInt64
   {
@@ -185,6 +234,14 @@ struct ArgumentEncoder {
     }
     var encoder = ArgumentEncoder(holdings)
     return try encoder.bits(of: argument, result) { "the callback's result" }
+  }
+
+  private func address(of callback: PluginCallback, _ place: () -> String) throws(MisfitError) -> UInt64 {
+    do throws(PluginHoldings.Refusal) {
+      return try holdings?.address(of: callback) ?? 0
+    } catch {
+      throw MisfitError(description: "\(place()): \(error.description)")
+    }
   }
 
   private func address(of handle: PluginHandle, _ place: () -> String) throws(MisfitError) -> UInt64 {

@@ -50,6 +50,8 @@ final class CallLane: Sendable {
     case overdue
   }
 
+  enum Occupation { case free, queued, unknown }
+
   private enum Phase {
     case closed
     case open(last: UInt64)
@@ -389,6 +391,11 @@ final class CallLane: Sendable {
 
   /// The cause of the run's end is known.
   func runEnds() { state.withLock { $0.isOver = true } }
+
+  /// Whether the plugin rests, as far as is known without the run. Any thread.
+  var occupation: Occupation {
+    state.withLock { $0.queued > 0 ? .queued : $0.phase.free == nil ? .unknown : .free }
+  }
 
   /// Whether the run has ended or is about to. Any thread.
   var isOver: Bool { state.withLock { $0.isOver } }

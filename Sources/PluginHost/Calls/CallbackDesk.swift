@@ -7,16 +7,27 @@ struct PreparedCallback: Sendable {
   static let maxCount = 16
   /// Numbers that the runner knows (`OL_CALLBACKS`).
   static let numbers = 64
+  /// So many stay at most; the other numbers are for those of calls.
+  static let maxRegistered = 32
 
   var number: UInt8
   var signature: CallbackSignature
   var callback: PluginCallback
 }
 
-/// What answers a callback: the bits that it returns.
+/// What answers a callback.
 struct CallbackAnswer: Sendable {
   var signature: CallbackSignature
-  var answer: @Sendable ([CallValue]) async throws -> UInt64
+  var answer: @Sendable ([CallValue]) async throws -> CallbackReply
+}
+
+/// The bits that a callback returns, and what it fills.
+struct CallbackReply: Sendable, Equatable {
+  /// Where nobody says anything else.
+  static let zero = CallbackReply(bits: 0)
+
+  var bits: UInt64
+  var filled: [[UInt8]] = []
 }
 
 /// A plugin that waits for a callback of its caller's: nothing else is asked of it meanwhile.
@@ -45,6 +56,8 @@ final class CallbackDesk: @unchecked Sendable {
   private let loop: EventLoop
   /// By the tickets of their calls.
   private var entries: [UInt64: Entry] = [:]
+  /// Those that stay, by their numbers, with what waits for any task that answers one.
+  private var registered: [UInt8: (answer: CallbackAnswer, scope: CallbackScope)] = [:]
   private var task: Task<Void, Never>?
 
   init(_ loop: EventLoop) { self.loop = loop }
@@ -55,6 +68,12 @@ final class CallbackDesk: @unchecked Sendable {
     entries[ticket] = Entry(callbacks: callbacks, scope: scope)
   }
 
+  func register(_ number: UInt8, _ answer: CallbackAnswer, _ scope: CallbackScope) {
+    registered[number] = (answer, scope)
+  }
+
+  func unregister(_ number: UInt8) { registered[number] = nil }
+
   /// The call is over. What one of its callbacks threw.
   @discardableResult
   func remove(_ ticket: UInt64) -> (any Error)? { entries.removeValue(forKey: ticket)?.error }
@@ -63,24 +82,29 @@ final class CallbackDesk: @unchecked Sendable {
   func cancel() {
     task?.cancel()
     entries = [:]
+    registered = [:]
   }
 
-  /// Calls `reply` on the loop with the bits of what the callback returns.
+  /// Calls `reply` on the loop with what the callback returns.
   func ask(
-    _ number: UInt8, _ arguments: [CallValue], of ticket: UInt64, _ reply: @escaping (UInt64) -> Void
+    _ number: UInt8, _ arguments: [CallValue], of ticket: UInt64, _ reply: @escaping (CallbackReply) -> Void
   ) throws(ProtocolViolation) {
-    guard let entry = entries[ticket], let callback = entry.callbacks[number] else {
-      throw .unexpected("callback \(number), which the call that is under way wasn't given")
+    let lasting = registered[number]
+    guard let callback = entries[ticket]?.callbacks[number] ?? lasting?.answer else {
+      throw .unexpected(
+        "callback \(number), which the call that is under way wasn't given, or which was released")
     }
+    // A call that began before the first one was registered has none.
+    let entry = entries[ticket] ?? Entry(callbacks: [:], scope: lasting.map { [$0.scope] } ?? [])
     // Our own code asks in turns.
     guard task == nil else { throw .unexpected("a callback while another is under way") }
     guard callback.signature.values(of: arguments, handle: { .pointer($0) }) != nil else {
       throw .unexpected("callback \(number) with other arguments than \(callback.signature)")
     }
-    guard entry.error == nil else { return reply(0) }
+    guard entry.error == nil else { return reply(.zero) }
     nonisolated(unsafe) let reply = reply
     task = Task { [self, loop] in
-      let result: Result<UInt64, any Error>
+      let result: Result<CallbackReply, any Error>
       do {
         result = .success(
           try await CallbackScope.$current.withValue(entry.scope) { try await callback.answer(arguments) })
@@ -90,10 +114,10 @@ final class CallbackDesk: @unchecked Sendable {
       loop.submit { [self] in
         task = nil
         switch result {
-        case .success(let bits): reply(bits)
+        case .success(let answer): reply(answer)
         case .failure(let error):
-          entries[ticket]?.error = error
-          reply(0)
+          entries[ticket, default: entry].error = error
+          reply(.zero)
         }
       }
     }

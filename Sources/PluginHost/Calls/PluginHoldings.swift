@@ -41,7 +41,78 @@ struct PluginHoldings: Sendable {
     self.memoryLimit = memoryLimit
   }
 
-  mutating func gave(callbacks count: Int) { nextCallback = (nextCallback + count) % PreparedCallback.numbers }
+  // MARK: Callbacks
+
+  /// Those that stay, and an address once the plugin has it.
+  private var callbacks: [UInt8: (callback: PluginCallback?, address: UInt64)] = [:]
+
+  /// Whether the plugin may call the host in any of its calls.
+  var hasCallbacks: Bool { !callbacks.isEmpty }
+
+  /// Those that can be released.
+  var allCallbacks: [PluginCallback] { callbacks.keys.sorted().compactMap { callbacks[$0]?.callback } }
+
+  /// The next callbacks of calls begin with this number.
+  mutating func gave(callbacksBefore number: Int) { nextCallback = number }
+
+  /// A number that none has which stays, from `number` on.
+  func freeCallback(from number: Int) -> Int {
+    let all = PreparedCallback.numbers
+    return (0..<all).lazy.map { (number + $0) % all }.first { callbacks[UInt8($0)] == nil } ?? number
+  }
+
+  /// The number of one that is to stay.
+  mutating func reserveCallback() throws(Refusal) -> UInt8 {
+    guard callbacks.count < PreparedCallback.maxRegistered else {
+      throw Refusal(
+        description:
+          "\(callbacks.count) callbacks are registered, and at most \(PreparedCallback.maxRegistered) may be: release some first"
+      )
+    }
+    let number = freeCallback(from: nextCallback)
+    nextCallback = (number + 1) % PreparedCallback.numbers
+    callbacks[UInt8(number)] = (nil, 0)
+    return UInt8(number)
+  }
+
+  mutating func register(_ callback: PluginCallback, _ number: UInt8, at address: UInt64) {
+    callbacks[number] = (callback, address)
+  }
+
+  /// The number may be another one's.
+  mutating func vacate(callback number: UInt8) { callbacks[number] = nil }
+
+  func address(of callback: PluginCallback) throws(Refusal) -> UInt64 {
+    guard let registration = callback.registration else {
+      throw Refusal(description: "a callback that isn't registered is an argument of 'callback' only")
+    }
+    guard registration.plugin == plugin else { throw Refusal(description: "the callback belongs to another plugin") }
+    guard let found = callbacks[registration.number], found.callback === callback else {
+      throw Refusal(description: "the callback has been released")
+    }
+    return found.address
+  }
+
+  /// It is refused from now on. What it was, for one whose release fails.
+  mutating func remove(_ callback: PluginCallback) throws(Refusal) -> (number: UInt8, address: UInt64) {
+    let address = try address(of: callback)
+    let number = callback.registration?.number ?? 0
+    callbacks[number] = (nil, 0)
+    return (number, address)
+  }
+
+  /// What is held, and whether calls are under way that bring or have more.
+  var leftovers: PoolMachine.Leftovers {
+    PoolMachine.Leftovers(
+      handles: addresses.count, holdings: blocks.count + callbacks.count,
+      isBusy: expectedHandles > 0 || expectedBlocks > 0 || blocks.values.contains { $0.users > 0 })
+  }
+
+  var allMemory: [PluginMemory] {
+    blocks.keys.sorted().compactMap { number in
+      blocks[number].map { PluginMemory(plugin: plugin, number: number, byteCount: $0.count) }
+    }
+  }
 
   // MARK: Handles
 

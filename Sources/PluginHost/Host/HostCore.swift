@@ -157,20 +157,21 @@ final class HostCore: @unchecked Sendable {
 
   private func plan(of run: UInt64) async -> SpawnPlan? { await onLoop { $0.runs[run]?.plan } }
 
-  /// `signature`: of a function. `lane`: by which it may be called without this thread, where it has no `callbacks`. `limit`: less
-  /// time than the policy gives.
+  /// `signature`: of a function. `lane`: by which it may be called without this thread, where it has no `callbacks` and none are
+  /// registered (`mayAsk`). `limit`: less time than the policy gives.
   func call(
     _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil, lane: CallLane? = nil,
-    callbacks: [UInt8: CallbackAnswer] = [:], within limit: Duration? = nil
+    callbacks: [UInt8: CallbackAnswer] = [:], mayAsk: Bool = false, within limit: Duration? = nil
   ) async throws(HostError) -> RunnerMessage.CallResult {
     let scope = CallbackScope.current
     guard !scope.contains(CallbackScope(core: self, run: run)) else {
       throw .usage("a callback can't call the plugin that called it: that call waits for the callback")
     }
     let ticket = CallTicket()
+    let mayAsk = mayAsk || !callbacks.isEmpty
     if let lane, let signature {
       if Task.isCancelled { throw .cancelled }
-      switch callbacks.isEmpty ? lane.attempt(call, signature, ticket.id, within: limit) : lane.queue() {
+      switch !mayAsk ? lane.attempt(call, signature, ticket.id, within: limit) : lane.queue() {
       case .finished(let result): return try result.get()
       case .begun: return try await meet(run, ticket, lane).get()
       case .queued: break
@@ -184,7 +185,7 @@ final class HostCore: @unchecked Sendable {
             let report = endedReport(of: run)
             return continuation.resume(returning: .failure(report.map { .ended($0) } ?? .failed("the run has ended")))
           }
-          if !callbacks.isEmpty {
+          if mayAsk {
             found.callbacks.add(callbacks, scope.union([CallbackScope(core: self, run: run)]), for: ticket.id)
           }
           found.call(call, signature, ticket, within: limit) { continuation.resume(returning: $0) }
@@ -195,6 +196,14 @@ final class HostCore: @unchecked Sendable {
       loop.submit { [self] in runs[run]?.cancel(ticket) }
     }
     return try result.get()
+  }
+
+  /// A callback that any call of the run's may call, until it is taken away with nil.
+  func setCallback(_ number: UInt8, _ answer: CallbackAnswer?, of run: UInt64) async {
+    await onLoop { core in
+      guard let answer else { return core.runs[run]?.callbacks.unregister(number) ?? () }
+      core.runs[run]?.callbacks.register(number, answer, CallbackScope(core: core, run: run))
+    }
   }
 
   /// Waits for the answer to a call that was begun in the lane, and has the run watch it from now on.
@@ -251,6 +260,16 @@ final class HostCore: @unchecked Sendable {
   func cgroupCount() async -> Int { await onLoop { $0.cgroups.count } }
 
   func spareIsReady() async -> Bool { await onLoop { $0.pool.spares.isReady } }
+
+  /// Whether a call, or what an extension began, goes on.
+  func isBusy(_ run: UInt64) async -> Bool {
+    await onLoop { core in
+      guard let run = core.runs[run] else { return false }
+      // Of one that was made in the lane the run hasn't heard yet.
+      run.takeOver()
+      return !run.machine.isFree
+    }
+  }
 
   func runnerProcess(_ run: UInt64) async -> Int32? { await onLoop { $0.runs[run]?.meter.process } }
 

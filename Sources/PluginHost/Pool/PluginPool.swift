@@ -4,7 +4,8 @@ internal import Synchronization
 /// Keeps plugins of one library and policy loaded, and lends each to one borrower at a time: nobody waits for a load.
 ///
 /// A plugin that died is replaced by itself. Where it dies again and again before it has served anybody, the next load waits 10 ms,
-/// then twice as long each time, up to ten seconds. What a borrower left in a plugin's memory is there for the next one, unless
+/// then twice as long each time, up to ten seconds. Memory and callbacks that a borrower left are taken back; a plugin in which it left
+/// handles, or calls that go on, is replaced. What the library itself remembers is there for the next one, unless
 /// `Configuration.loansPerPlugin` is 1. When the last reference goes, every plugin goes with it.
 public final class PluginPool: Sendable {
   /// How many plugins, and who may wait for them.
@@ -26,7 +27,7 @@ public final class PluginPool: Sendable {
   public struct Status: Sendable, Equatable {
     /// Plugins that wait for a borrower.
     public var idle: Int
-    /// Plugins that somebody has.
+    /// Plugins that somebody has, or had just now and left something in.
     public var lent: Int
     /// Plugins that are being loaded.
     public var loading: Int
@@ -97,7 +98,8 @@ public final class PluginPool: Sendable {
   /// Lends a plugin to `body`, which has it for itself until it returns. Whoever asks first gets one first. A task that is
   /// cancelled while it waits gets `PoolError.cancelled`; in a call of the plugin, the run ends as always, and the pool replaces it.
   ///
-  /// - Parameter body: May call the plugin any number of times. It must not keep it.
+  /// - Parameter body: May call the plugin any number of times. It must not keep it. Handles that it doesn't release cost the pool a
+  ///   load.
   /// - Returns: What `body` returns.
   /// - Throws: `PoolError` where there is no plugin to be had, and what `body` throws.
   public func withPlugin<Value>(_ body: (Plugin) async throws -> Value) async throws -> Value {
@@ -162,7 +164,9 @@ public final class PluginPool: Sendable {
   }
 
   private func giveBack(_ plugin: Plugin, _ slot: Int) async {
-    guard plugin.lane.isOver else { return handle(.returned(slot: slot, .alive)) }
+    guard plugin.lane.isOver else {
+      return handle(.returned(slot: slot, .alive(await plugin.leftovers())))
+    }
     let report = await plugin.end()
     let isFault = report.outcome.kind != .cancelled && report.outcome.kind != .returned
     handle(.returned(slot: slot, isFault ? .dead : .ended))
@@ -215,6 +219,13 @@ public final class PluginPool: Sendable {
       let error = PoolError(refusal, state.lastFailure, waitLimit)
       return {
         borrower?.resume(returning: .failure(error))
+        return nil
+      }
+    case .takeBack(let slot):
+      let plugin = state.plugins[slot]
+      return { [self] in
+        // Not in the borrower's task, which may be cancelled.
+        Task { handle(.tookBack(slot: slot, isAlive: await plugin?.takeBack() ?? false)) }
         return nil
       }
     case .end(let slot):

@@ -3,7 +3,8 @@ internal import LinuxSystem
 /// Decides what a pool of warm plugins does: who gets which plugin, when one that died is replaced, and what stopping waits for. A
 /// pure value: `PluginPool` carries out what it says.
 ///
-/// Whoever asks gets a plugin in the order of asking. A plugin that died after it had served somebody is replaced at once; one that
+/// Whoever asks gets a plugin in the order of asking, and nothing of whoever had it before: what that one left is taken back, or the
+/// plugin is replaced. A plugin that died after it had served somebody is replaced at once; one that
 /// died before that was no use to anybody, and each such death doubles the time until the next load, until one serves again.
 struct PoolMachine {
   enum Event: Equatable {
@@ -15,6 +16,8 @@ struct PoolMachine {
     /// Whoever asked doesn't want one any more.
     case cancelled(UInt64)
     case returned(slot: Int, Return)
+    /// What was to be taken back (`Effect.takeBack`) is, or the plugin has ended in that.
+    case tookBack(slot: Int, isAlive: Bool)
     /// What was to be lent turned out to be dead.
     case lendingFailed(slot: Int)
     /// One that nobody had.
@@ -27,10 +30,30 @@ struct PoolMachine {
 
   /// How a loan went.
   enum Return: Equatable {
-    case alive
+    case alive(Leftovers = Leftovers())
     case dead
     /// Its borrower ended it, or gave up a call that was under way: nothing that speaks against the plugin.
     case ended
+  }
+
+  /// What a borrower left in a plugin.
+  struct Leftovers: Equatable {
+    /// Only functions of the library close what they stand for, and nobody here knows which.
+    var handles = 0
+    /// Pieces of memory and callbacks: each is taken back by a call.
+    var holdings = 0
+    /// Calls of the borrower's, or what an extension began, go on.
+    var isBusy = false
+
+    enum Remedy: Equatable { case nothing, takeBack, replace }
+
+    /// Beyond so many calls a fresh plugin is there sooner.
+    static let mostTakenBack = 64
+
+    var remedy: Remedy {
+      if handles > 0 || isBusy || holdings > Self.mostTakenBack { return .replace }
+      return holdings > 0 ? .takeBack : .nothing
+    }
   }
 
   enum Refusal: Equatable { case full, timedOut, cancelled, stopped, loadFailed }
@@ -39,6 +62,8 @@ struct PoolMachine {
     case load(slot: Int)
     case lend(slot: Int, to: UInt64)
     case refuse(UInt64, Refusal)
+    /// Memory is freed and callbacks are released. Nobody has the plugin meanwhile.
+    case takeBack(slot: Int)
     /// Nobody has it, and nobody is to get it.
     case end(slot: Int)
     /// Nothing is left.
@@ -51,6 +76,7 @@ struct PoolMachine {
     case loading
     case idle
     case lent(ticket: UInt64, deadline: Duration)
+    case takingBack
     case ending
     case over
   }
@@ -80,7 +106,8 @@ struct PoolMachine {
 
   var counts: (idle: Int, lent: Int, loading: Int, waiting: Int) {
     (
-      idle.count, slots.count { if case .lent = $0 { true } else { false } }, slots.count { $0 == .loading },
+      idle.count, slots.count { if case .lent = $0 { true } else { $0 == .takingBack } },
+      slots.count { $0 == .loading },
       waiting.count
     )
   }
@@ -109,6 +136,9 @@ struct PoolMachine {
         effects.append(.refuse(ticket, .cancelled))
       }
     case .returned(let slot, let result): returned(slot, result, at: now, &effects)
+    case .tookBack(let slot, let isAlive):
+      guard slots[slot] == .takingBack else { break }
+      if !isAlive { leave(slot, isFault: loans[slot] <= 1, at: now) } else { goOn(slot, &effects) }
     case .lendingFailed(let slot):
       guard case .lent(let ticket, let deadline) = slots[slot] else { break }
       if isStopping { effects.append(.refuse(ticket, .stopped)) } else { waiting.insert((ticket, deadline), at: 0) }
@@ -134,7 +164,7 @@ struct PoolMachine {
   private var isAnyThere: Bool {
     slots.contains {
       switch $0 {
-      case .loading, .idle, .lent: true
+      case .loading, .idle, .lent, .takingBack: true
       case .empty, .ending, .over: false
       }
     }
@@ -164,16 +194,25 @@ struct PoolMachine {
   private mutating func returned(_ slot: Int, _ result: Return, at now: Duration, _ effects: inout [Effect]) {
     guard case .lent = slots[slot] else { return }
     switch result {
-    case .alive where isStopping || loans[slot] >= maxLoans:
+    case .alive(let left):
       failures = 0
-      end(slot, &effects)
-    case .alive:
-      failures = 0
-      slots[slot] = .idle
-      idle.append(slot)
+      switch left.remedy {
+      case .takeBack where !isStopping && loans[slot] < maxLoans:
+        slots[slot] = .takingBack
+        effects.append(.takeBack(slot: slot))
+      case .replace: end(slot, &effects)
+      case .nothing, .takeBack: goOn(slot, &effects)
+      }
     case .dead: leave(slot, isFault: loans[slot] <= 1, at: now)
     case .ended: leave(slot, isFault: false, at: now)
     }
+  }
+
+  /// It is lent again, where it may be.
+  private mutating func goOn(_ slot: Int, _ effects: inout [Effect]) {
+    if isStopping || loans[slot] >= maxLoans { return end(slot, &effects) }
+    slots[slot] = .idle
+    idle.append(slot)
   }
 
   private mutating func end(_ slot: Int, _ effects: inout [Effect]) {

@@ -29,12 +29,13 @@ extension Run {
 
   /// The plugin calls a function of whoever made the call that is under way.
   private func answer(_ number: UInt8, _ arguments: [CallValue], _ id: UInt64) throws(ProtocolViolation) {
+    takeOver()
     guard case .calling(let call) = machine.phase else {
       throw .unexpected("callback \(number), which no call that is under way was given")
     }
-    try callbacks.ask(number, arguments, of: call.ticket) { [weak self] bits in
+    try callbacks.ask(number, arguments, of: call.ticket) { [weak self] answer in
       guard let self, !isEnding else { return }
-      reply(id, .callback(bits))
+      reply(id, .callback(answer.bits, filled: answer.filled))
     }
   }
 

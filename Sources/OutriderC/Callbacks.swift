@@ -1,0 +1,93 @@
+public import COutrider
+internal import HostProtocol
+internal import PluginHost
+
+/// A function of C's that a plugin may call.
+final class HeldCallback: Sendable {
+  let plugin: Plugin
+  let callback: PluginCallback
+
+  init(_ plugin: Plugin, _ callback: PluginCallback) { (self.plugin, self.callback) = (plugin, callback) }
+}
+
+let callbacks = Objects<HeldCallback>()
+
+/// What a function of C's said in place of an answer.
+private struct AnswerError: Error, CustomStringConvertible {
+  var description: String
+}
+
+/// A function of C's, and what it is called with.
+///
+/// @unchecked Sendable: the context is its owner's to guard, who is told so (outrider.h).
+private struct Function: @unchecked Sendable {
+  let address: outrider_function
+  let context: UnsafeMutableRawPointer?
+  let signature: CallbackSignature
+  let plugin: UInt64
+
+  /// Calls it, with room for what it fills.
+  func answer(_ values: [CallValue]) throws -> CallArgument {
+    let arguments = Values(values)
+    let filled = signature.arguments.indices.filter { signature.arguments[$0].isFilled }
+    let capacities = signature.capacities(of: values)
+    for (index, capacity) in zip(filled, capacities) { arguments.makeRoom(capacity, at: index) }
+    var result = outrider_value()
+    let status = address(context, arguments.start, arguments.count, &result)
+    guard status == 0 else { throw AnswerError(description: "the callback failed with status \(status)") }
+    var reader = Arguments(of: plugin)
+    guard let returned = reader.read(&result, 1)?.first else {
+      throw AnswerError(description: "the callback's result is no value of this library's")
+    }
+    guard !filled.isEmpty else { return returned }
+    var parts = [returned]
+    for (index, capacity) in zip(filled, capacities) {
+      guard let bytes = arguments.room(at: index, of: capacity) else {
+        throw AnswerError(
+          description:
+            "the callback fills \(arguments.start[index].count) bytes of argument \(index), which has room for \(capacity)"
+        )
+      }
+      // A value is written as a whole, or not at all.
+      parts.append(bytes.isEmpty ? .null : .bytes(bytes))
+    }
+    return .list(parts)
+  }
+}
+
+/// Registers a callback: `outrider_register` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_register")
+public func register(
+  _ plugin: OpaquePointer?, _ signature: UnsafePointer<CChar>?, _ function: outrider_function?,
+  _ context: UnsafeMutableRawPointer?, _ callback: UnsafeMutablePointer<OpaquePointer?>?,
+  _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  error?.pointee = nil
+  callback?.pointee = nil
+  guard let found = plugins[plugin] else { return fail(OUTRIDER_USAGE, pluginIsGone, error) }
+  guard let signature, let function, let callback else {
+    return fail(OUTRIDER_USAGE, "a callback needs its signature, its function, and a place for it", error)
+  }
+  let text = String(cString: signature)
+  let form: CallbackSignature
+  do throws(CallSignature.ParseError) { form = try CallbackSignature(parsing: text) } catch let cause {
+    return fail(OUTRIDER_USAGE, cause.description, error)
+  }
+  let called = Function(address: function, context: context, signature: form, plugin: found.identity)
+  return finish(error) { () async throws(HostError) in
+    try await found.register(text) { values in try called.answer(values) }
+  } then: {
+    callback.pointee = callbacks.add(HeldCallback(found, $0))
+  }
+}
+
+/// Releases a callback: `outrider_callback_free` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_callback_free")
+public func freeCallback(_ callback: OpaquePointer?) {
+  guard let found = callbacks.remove(callback) else { return }
+  // It goes with its plugin as well.
+  _ = finish(nil) { () async throws(HostError) in
+    try await found.plugin.release(found.callback)
+  } then: { _ in
+  }
+}
