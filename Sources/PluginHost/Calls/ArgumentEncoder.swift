@@ -52,7 +52,8 @@ struct ArgumentEncoder {
     case (.handle, .null), (.callback, .null): return .pointer(0)
     case (.callback, .callback(let callback)) where callback.registration == nil:
       return try number(of: callback, place)
-    case (.callback, .callback(let callback)), (.pointer, .callback(let callback)):
+    case (.callback, .callback(let callback)),
+      (.pointer, .callback(let callback)) where callback.registration != nil:
       return .pointer(try address(of: callback, place))
     case (.handle, .handle(let handle)): return .pointer(try address(of: handle, place))
     case (.structure(let layout), _), (.reference(_, let layout), _):
