@@ -7,6 +7,8 @@ package enum RunnerView {
   package static let containers = "/containers"
   package static let manifest = "/manifest"
   package static let temporary = "/tmp"
+  /// Where a run that has a network finds the names of its hosts.
+  package static let hosts = "/etc/hosts"
 
   /// What a run has of its own, wherever it is on the machine.
   package static let own = [bundle, container, containers, manifest, temporary]

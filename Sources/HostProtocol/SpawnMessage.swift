@@ -1,6 +1,6 @@
 /// Everything that a fork server needs to know to make one runner. It comes from the host, in one datagram, with its
 /// descriptors in this order: control channel, service channel, output pipe, the memory for calls where
-/// `sharesMemory`, the cgroup's `cgroup.procs` where `joinsCgroup`, then one for each attachment whose source is `descriptor`.
+/// `sharesMemory`, the cgroup's `cgroup.procs` where `joinsCgroup`, where `network` the socket on which its descriptors go back, then one for each attachment whose source is `descriptor`.
 package struct SpawnRequest: Sendable, Equatable {
   package struct ResourceLimit: Sendable, Equatable {
     package var resource: Int32
@@ -64,6 +64,27 @@ package struct SpawnRequest: Sendable, Equatable {
     }
   }
 
+  /// A network namespace of the run's own, in which its host answers.
+  package struct Network: Sendable, Equatable {
+    /// An address of 4 or 16 bytes, and a port.
+    package struct Place: Sendable, Hashable {
+      package var address: [UInt8]
+      package var port: UInt16
+
+      package init(address: [UInt8], port: UInt16) { (self.address, self.port) = (address, port) }
+    }
+
+    /// Where the runner makes listeners for the host, in the order in which it sends them.
+    package var listeners: [Place]
+    /// What the runner's view has as /etc/hosts (hosts(5)).
+    package var hosts: String
+
+    /// Where the runner's own `socketpair` connects its pairs, at a listener that the plugin keeps (rl_socketpair.h).
+    package static let pairing = Place(address: [127, 77, 255, 254], port: 1)
+
+    package init(listeners: [Place], hosts: String) { (self.listeners, self.hosts) = (listeners, hosts) }
+  }
+
   package var run: UInt64
   package var environment: [String]
   package var limits: [ResourceLimit]
@@ -81,6 +102,8 @@ package struct SpawnRequest: Sendable, Equatable {
   package var freshPoints: [String]
   /// Whether the spare runner may take this on: it joined the same cgroup, or this run has none.
   package var suitsSpare: Bool
+  /// nil: no network at all.
+  package var network: Network?
   /// Leaves the server's descriptors open, to show what closing them stops.
   package var keepsDescriptors: Bool
 
@@ -88,7 +111,7 @@ package struct SpawnRequest: Sendable, Equatable {
     run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
     hasListener: Bool,
     isDumpable: Bool, joinsCgroup: Bool, sharesMemory: Bool, attachments: [Attachment]?, freshPoints: [String],
-    suitsSpare: Bool, keepsDescriptors: Bool
+    suitsSpare: Bool, network: Network? = nil, keepsDescriptors: Bool
   ) {
     self.run = run
     self.environment = environment
@@ -102,6 +125,7 @@ package struct SpawnRequest: Sendable, Equatable {
     self.attachments = attachments
     self.freshPoints = freshPoints
     self.suitsSpare = suitsSpare
+    self.network = network
     self.keepsDescriptors = keepsDescriptors
   }
 
@@ -133,6 +157,13 @@ package struct SpawnRequest: Sendable, Equatable {
       writer.array(list) { $1.write(to: &$0) }
     }
     writer.array(freshPoints) { $0.string($1) }
+    writer.optional(network) { writer, network in
+      writer.array(network.listeners) { writer, place in
+        writer.data(place.address)
+        writer.integer(place.port)
+      }
+      writer.string(network.hosts)
+    }
     writer.boolean(keepsDescriptors)
     return writer.bytes
   }
@@ -161,6 +192,12 @@ package struct SpawnRequest: Sendable, Equatable {
       try reader.array { (reader) throws(ProtocolViolation) in try Attachment(from: &reader) }
     }
     freshPoints = try reader.array { (reader) throws(ProtocolViolation) in try reader.string() }
+    network = try reader.optional { (reader) throws(ProtocolViolation) in
+      Network(
+        listeners: try reader.array { (reader) throws(ProtocolViolation) in
+          Network.Place(address: try reader.data(), port: try reader.integer())
+        }, hosts: try reader.string())
+    }
     keepsDescriptors = try reader.boolean()
     try reader.end()
   }

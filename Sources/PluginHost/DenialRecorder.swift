@@ -38,6 +38,19 @@ struct DenialRecorder {
     }
   }
 
+  /// What was counted elsewhere, in all: the first of each may have been recorded here as it happened.
+  mutating func settle(_ denial: RunReport.Denial) {
+    let key = Key(layer: denial.layer, operation: denial.operation, target: denial.target)
+    let before = rows[key]?.count ?? 0
+    countsByWall[denial.layer, default: 0] += max(denial.count - before, 0)
+    guard before > 0 || rows.count < Self.maxRows else { return drop(denial.count) }
+    if before == 0 { order.append(key) }
+    rows[key] = (max(denial.count, before), denial.writes, denial.mayHaveChanged)
+  }
+
+  /// So many more that nobody can name.
+  mutating func drop(_ count: Int) { dropped += count }
+
   var denials: [RunReport.Denial] {
     order.map { key in
       let row = rows[key] ?? (0, false, false)

@@ -34,6 +34,9 @@ public struct RunReport: Sendable {
   /// Empty for every other end, and of threads that block SIGURG or didn't answer at once. The plugin's own word, too.
   public var threads: [ThreadStack] = []
 
+  /// What the plugin connected to of what its policy lists: a row each.
+  public var connections: [Connection] = []
+
   /// Whether there was a sandbox at all: false for a run that was asked to have none.
   public var isSandboxed: Bool {
     walls.isEmpty || walls.contains { $0.key != .watchdog && $0.value.state != .absent }
@@ -99,7 +102,7 @@ public struct RunReport: Sendable {
 
   /// Something that a plugin tried and didn't get.
   public struct Denial: Sendable, Codable, Equatable {
-    /// The wall that stopped it: `seccomp`, `limits` or `files`.
+    /// The wall that stopped it: `seccomp`, `limits`, `files` or `network`.
     public var layer: String
     /// The system call, or what was beyond a limit.
     public var operation: String
@@ -112,6 +115,27 @@ public struct RunReport: Sendable {
     /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
     /// may then have refused another path.
     public var mayHaveChanged = false
+  }
+
+  /// The connections to one port of one machine.
+  public struct Connection: Sendable, Codable, Equatable {
+    /// As the policy names it, with its port.
+    public var target: String
+    /// How many the plugin opened.
+    public var count = 0
+    /// Bytes that the machine has taken.
+    public var sent: UInt64 = 0
+    /// Bytes that the plugin has taken.
+    public var received: UInt64 = 0
+    /// How many of them came to nothing: the name wasn't found, nobody answered, or nothing moved for too long.
+    public var failed = 0
+    /// Why the last of these did; empty where none failed.
+    public var failure = ""
+
+    /// Creates a row of nothing.
+    ///
+    /// - Parameter target: As the policy names it, with its port.
+    public init(target: String) { self.target = target }
   }
 
   /// One line of the log, or of what the plugin printed.

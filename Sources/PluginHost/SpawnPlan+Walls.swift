@@ -15,7 +15,11 @@ extension SpawnPlan {
       .userNamespace: namespace("user", "one unprivileged id, no capabilities"),
       .mountNamespace: namespace("mount", "an empty root with the run's own files and the runtime, read-only"),
       .pidNamespace: namespace("pid", "the runner is its only process"),
-      .networkNamespace: namespace("network", "no interface but a loopback that is down"),
+      .networkNamespace: namespace(
+        "network",
+        network == nil
+          ? "no interface but a loopback that is down"
+          : "the run's own: a loopback on which the host answers for what the policy lists"),
       .ipcNamespace: namespace("ipc", "shared among runners; no call that reaches it is allowed"),
       .utsNamespace: namespace("uts", "shared among runners"),
       .landlock: rights == 0

@@ -81,6 +81,7 @@ struct SpawnPlan {
     try checkName()
     try refuseRootWithoutWalls()
     try refuseWithoutLandlock()
+    try refuseWithoutNetwork()
     try checkCount()
   }
 
@@ -96,6 +97,9 @@ struct SpawnPlan {
 
   /// Whether the runner's filter hands calls to the host.
   var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }
+
+  /// nil: none. A run without walls has the machine's.
+  var network: NetworkPlan? { policy.network.isEmpty || options.isBare ? nil : NetworkPlan(policy.network) }
 
   /// What the runner is asked for once its walls are closed.
   var loadRequest: HostMessage.LoadRequest {
@@ -143,11 +147,33 @@ struct SpawnPlan {
     if let wanted { throw .usage("the policy needs Landlock for \(wanted); this run has none") }
   }
 
+  /// What a policy lists is reached through a namespace that holds nothing else.
+  private func refuseWithoutNetwork() throws(HostError) {
+    guard network != nil else { return }
+    for (name, words) in [("user", "user"), ("mount", "mount"), ("network", "network")] where machine.lacks(name) {
+      throw .ended(
+        .empty(
+          Outcome(
+            .wallUnavailable,
+            "the policy lists hosts under 'network', which needs a \(words) namespace, and there is none: 'outrider doctor' says why"
+          )))
+    }
+    guard policy.network.count <= NetworkEndpoint.maxCount else {
+      throw .usage("the policy lists more than \(NetworkEndpoint.maxCount) hosts and ports under 'network'")
+    }
+    for grant in grants where grant.place == RunnerView.hosts || RunnerView.hosts.hasPrefix(grant.place + "/") {
+      throw .usage(
+        "the policy lists hosts under 'network', whose names stand in the plugin's \(RunnerView.hosts), and grants \(grant.place), which would hide that; grant what is needed of it"
+      )
+    }
+  }
+
   /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
   private func checkCount() throws(HostError) {
     guard options.handsOverMounts, machine.hidesFiles else { return }
-    // Channels, output, cgroup; bundle, library, containers and manifest.
-    let most = Int(OL_MOST_DESCRIPTORS) - 7 - containers.places.count - image.neighbours.count
+    // Channels, output, cgroup, network; bundle, library, containers and manifest.
+    let most =
+      Int(OL_MOST_DESCRIPTORS) - 7 - (network == nil ? 0 : 1) - containers.places.count - image.neighbours.count
     guard grants.count <= most else {
       throw .usage(
         "the policy grants \(grants.count) paths ('read', 'write' and 'libraries'), and as root at most \(most) fit a request; grant folders that hold them"
@@ -259,6 +285,7 @@ struct SpawnPlan {
     if view.temporary != view.container {
       rules.append(.init(path: view.temporary, rights: own(policy.writesTemporary)))
     }
+    if network != nil { rules.append(.init(path: RunnerView.hosts, rights: LandlockRights.readFile)) }
     if manifest != nil { rules.append(.init(path: view.manifest, rights: LandlockRights.readFile)) }
     for grant in grants {
       let granted =
@@ -266,7 +293,9 @@ struct SpawnPlan {
       rules.append(
         .init(path: grant.place, rights: grant.identity.isDirectory ? granted : rights.forFile(granted)))
     }
-    return .init(filesystem: rights.filesystem, network: rights.network, scoped: rights.scoped, rules: rules)
+    // In a namespace that leads nowhere else, a connection that isn't listed is refused where the host sees it.
+    let refused = network == nil ? rights.network : rights.network & LandlockRights.bindPort
+    return .init(filesystem: rights.filesystem, network: refused, scoped: rights.scoped, rules: rules)
   }
 
   func limits() -> [SpawnRequest.ResourceLimit] {
@@ -305,6 +334,7 @@ struct SpawnPlan {
     program.observesFiles = policy.observesFiles
     program.traced = options.trace?.calls ?? []
     program.refused = policy.refusedCalls
+    program.connects = network != nil
     program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles
     program.countsSharedMemory = !options.hasMemoryCgroup

@@ -14,6 +14,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
   package var writesTemporary: Bool
   package var devices: [String]
   package var environment: [String]
+  /// To what it may open connections, each with its port.
+  package var network: [String]
   package var executableMemory: String
   package var require: [String]
   /// System calls that are denied though others may make them.
@@ -34,6 +36,7 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     (writesContainer, writesTemporary) = (policy.writesContainer, policy.writesTemporary)
     devices = PolicyDevice.allCases.filter(policy.devices.contains).map(\.rawValue)
     environment = policy.environment.map(\.text).sorted()
+    network = policy.network.map(\.text)
     executableMemory = policy.codeAllowed.rawValue
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
     kill = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
@@ -49,8 +52,14 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     if !extends.isEmpty { lines.append("It extends \(extends.joined(separator: ", which extends ")).") }
     lines += paths
     lines += code
+    if network.isEmpty {
+      lines.append("It has no network, and starts no processes.")
+    } else {
+      lines.append("Its host opens TCP connections for it to these, and to nothing else. It starts no processes.")
+      lines += network.map { "  \($0)" }
+    }
     lines += [
-      "It has no network, and starts no processes.", "A denied system call fails as the kernel would let it fail.",
+      "A denied system call fails as the kernel would let it fail."
     ]
     let groups = [
       ("These are denied as well", SystemCallGroup.summary(of: Set(deny), counting: SystemCalls.isEverAllowed)),

@@ -23,6 +23,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     }
     code(old, new)
     surroundings(old, new)
+    connections(old, new)
     for wall in Wall.allCases where old.require.contains(wall) != new.require.contains(wall) {
       let isDropped = old.require.contains(wall)
       add(isDropped, isDropped ? "runs without \(wall.rawValue)" : "doesn't run without \(wall.rawValue)")
@@ -86,6 +87,14 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     for variable in Set(old.environment).symmetricDifference(new.environment).sorted(by: { $0.text < $1.text }) {
       let isNew = new.environment.contains(variable)
       add(isNew, isNew ? "has the variable \(variable.text)" : "hasn't the variable \(variable.text)")
+    }
+  }
+
+  private mutating func connections(_ old: Policy, _ new: Policy) {
+    let (was, now) = (Set(old.network.map(\.text)), Set(new.network.map(\.text)))
+    for endpoint in was.symmetricDifference(now).sorted() {
+      let isNew = now.contains(endpoint)
+      add(isNew, isNew ? "connects to \(endpoint)" : "doesn't connect to \(endpoint)")
     }
   }
 

@@ -51,7 +51,7 @@ package enum PolicySchema {
       "environment": described(
         list(of: ["type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*(=[\\s\\S]*)?$"], unique: true),
         "NAME passes the host's variable on, NAME=VALUE sets one."),
-      "network": constant("none", "A plugin has no network."),
+      "network": network,
       "processes": constant("none", "A plugin is one process."),
       "systemCalls": described(
         object(["deny": calls, "kill": calls], required: []), "Calls and groups of calls that fail, or end the run."),
@@ -81,6 +81,22 @@ package enum PolicySchema {
       properties[access.rawValue] = described(list(of: entry, unique: false), words[access] ?? "")
     }
     return object(properties, required: [])
+  }
+
+  private static var network: Object {
+    let text: Object = ["type": "string", "pattern": "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[1-9][0-9]{0,4}$"]
+    let port: Object = ["type": ["integer", "string"], "minimum": 1, "maximum": 65535, "pattern": "^[1-9][0-9]{0,4}$"]
+    let host: Object = ["type": "string", "pattern": "^[A-Za-z0-9.:-]+$", "maxLength": 253]
+    var ports = list(of: port, unique: true)
+    ports["minItems"] = 1
+    var hosts = list(
+      of: ["anyOf": [text, object(["host": host, "ports": ports], required: ["host", "ports"])]], unique: true)
+    hosts["maxItems"] = NetworkEndpoint.maxCount
+    return [
+      "anyOf": [constant("none", "No network."), hosts],
+      "description":
+        "To what the host opens TCP connections for the plugin: none, or a list such as [example.org:443].",
+    ]
   }
 
   private static var calls: Object {

@@ -16,6 +16,7 @@ package struct Remedy: Sendable, Equatable {
     switch denial.layer {
     case "files": self = Self.file(denial, isFolder)
     case "limits": self = Self.limit(denial, limits)
+    case "network": self = Self.connection(denial.target)
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Remedy(
         line: "executableMemory: later\n\(Self.files("execute", denial.target))",
@@ -67,10 +68,19 @@ package struct Remedy: Sendable, Equatable {
     }
   }
 
+  private static func connection(_ target: String) -> Remedy {
+    guard let endpoint = try? NetworkEndpoint(target) else {
+      return Remedy(line: nil, words: "no policy lets it connect there")
+    }
+    return Remedy(
+      line: "network: [\(PolicyText.quoted(endpoint.text))]",
+      words: "lets it send to that port of that machine whatever it can read")
+  }
+
   private static func calls(_ name: String) -> String {
     switch name {
     case "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
-      "plugins have no network: an extension returns a download, and a library is given what was fetched for it"
+      "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
     case "mmap", "mprotect", "pkey_mprotect", "uselib":
       "code comes from files and is never writable: turn a just-in-time compiler off"
     case "clone", "fork", "vfork", "execve", "execveat", "clone3":

@@ -9,6 +9,8 @@ enum Runner {
   static let service: Int32 = 4
   /// Until it has been handed over.
   private static let meters: Int32 = 5
+  /// RL_PAIRING_DESCRIPTOR: once the meters are gone, where there is a network.
+  private static let pairing: Int32 = 5
 
   /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.
   static func warmUp() {
@@ -53,16 +55,17 @@ enum Runner {
       fail(channel, "\(error.call) \(error.subject)", error.code)
     }
     live(
-      request, descriptors: descriptors, clones: clones, template: namespaces.template, done: done, binding: deep)
+      request, descriptors: descriptors, clones: clones, namespaces: namespaces, done: done, binding: deep)
   }
 
   private static func live(
-    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], template: Template?, done: Done,
+    _ request: SpawnRequest, descriptors: [Int32], clones: [Int32], namespaces: ServerNamespaces, done: Done,
     binding deep: Bool
   ) -> Never {
-    let fixed = 3 + (request.sharesMemory ? 1 : 0) + (request.joinsCgroup ? 1 : 0)
+    let beforeNetwork = 3 + (request.sharesMemory ? 1 : 0) + (request.joinsCgroup ? 1 : 0)
+    let fixed = beforeNetwork + (request.network == nil ? 0 : 1)
     guard descriptors.count >= fixed else { ol_exit_now(70) }
-    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[fixed - 1], "0", 1) != 1 {
+    if request.joinsCgroup, !done.hasJoinedCgroup, write(descriptors[beforeNetwork - 1], "0", 1) != 1 {
       fail(descriptors[0], "cgroup", errno)
     }
     let memory: CallMemory?
@@ -72,11 +75,16 @@ enum Runner {
     } catch {
       fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
     }
+    let template = namespaces.template
     let walls = RunnerWalls(request: request, template: template, isApart: done.isApart)
     do {
+      let pairing = try request.network.map { (network) throws(SystemCallError) in
+        try RunnerNetwork(wanted: network).open(namespaces, channel: descriptors[beforeNetwork])
+      }
       try walls.close(mounts: Array(descriptors[fixed...]), clones: clones)
       try arrangeDescriptors(
-        control: descriptors[0], service: descriptors[1], output: descriptors[2], meters: done.meters,
+        control: descriptors[0], service: descriptors[1], output: descriptors[2],
+        meters: done.meters + (pairing.map { [$0] } ?? []),
         keepsOthers: request.keepsDescriptors)
     } catch {
       fail(descriptors[0], "\(error.call) \(error.subject)", error.code)
@@ -90,6 +98,7 @@ enum Runner {
       let meters = done.meters.indices.map { Self.meters + Int32($0) }
       say(.settled, meters)
       for meter in meters { close(meter) }
+      if request.network != nil { try keepPairing(at: Self.meters + Int32(meters.count)) }
       // With the host holding on to it, the namespace is taken apart after the process is gone and not before: an RCU
       // grace period that would be the longest part of its end.
       if template != nil { _ = ol_own_mount_namespace(&namespace) }
@@ -145,6 +154,13 @@ enum Runner {
     signal(SIGXFSZ, SIG_IGN)
     // A process that is killed has no last moment to write its lines in.
     ol_write_lines()
+  }
+
+  /// In its place now that the meters have been handed over.
+  private static func keepPairing(at descriptor: Int32) throws(SystemCallError) {
+    guard descriptor != pairing else { return }
+    try checkErrno("dup2", "\(pairing)") { dup2(descriptor, pairing) }
+    close(descriptor)
   }
 
   private static func setEnvironment(_ entries: [String]) {

@@ -35,7 +35,8 @@ struct RunnerWalls {
     _ attachments: [SpawnRequest.Attachment], mounts: [Int32], clones: [Int32], template: Template
   ) throws(SystemCallError) {
     if !isApart { try check("unshare", "CLONE_NEWNS") { ol_unshare(ol_new_mount) } }
-    if !request.freshPoints.isEmpty { try template.rebuild() }
+    if needsRoot { try template.rebuild() }
+    if let network = request.network { try RunnerNetwork(wanted: network).writeNames() }
     var mounts = mounts[...]
     var clones = clones[...]
     var scratch: [String] = []
@@ -69,8 +70,11 @@ struct RunnerWalls {
     }
     // Filled now.
     for path in scratch { try check("mount read-only", path) { ol_mount_read_only(path) } }
-    if !request.freshPoints.isEmpty { try check("mount", "/ read-only") { ol_mount_read_only("/") } }
+    if needsRoot { try check("mount", "/ read-only") { ol_mount_read_only("/") } }
   }
+
+  /// Whether there is something in the root that the template hasn't.
+  private var needsRoot: Bool { !request.freshPoints.isEmpty || request.network != nil }
 
   private func restrictFiles() throws(SystemCallError) {
     guard let plan = request.landlock else { return }

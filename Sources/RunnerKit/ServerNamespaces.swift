@@ -137,6 +137,12 @@ struct ServerNamespaces {
     return []
   }
 
+  /// Writes a setting of the kernel's that belongs to the calling process's namespaces. `path`: below /proc.
+  func set(_ path: String, to value: String) throws(SystemCallError) {
+    let file = try checkErrno("open", "/proc/\(path)") { openat(proc, path, O_WRONLY | O_CLOEXEC) }
+    try OwnedDescriptor(taking: file).write(value)
+  }
+
   /// fork(2); the child is the first process of a pid namespace of its own where there is one.
   func fork(_ pid: inout pid_t) -> Int32 {
     if hasProcesses {

@@ -6,6 +6,9 @@ package struct LandlockRights: Sendable, Equatable {
   package static let readDirectory: UInt64 = 1 << 3
   package static let truncate: UInt64 = 1 << 14
 
+  /// Of the rights over TCP: bind(2).
+  package static let bindPort: UInt64 = 1 << 0
+
   /// Bits of ABI 1: execute, write, read, readdir, remove dir and file, make char, dir, regular, socket, fifo, block, symlink.
   private static let first: UInt64 = (1 << 13) - 1
   private static let refer: UInt64 = 1 << 13

@@ -44,6 +44,9 @@ public struct Policy: Sendable, Equatable {
   public var devices = Set(PolicyDevice.allCases)
   /// Variables of the environment beside those that the host sets.
   public var environment: [PolicyVariable] = []
+  /// To what it may open TCP connections, which its host makes for it; at most `NetworkEndpoint.maxCount`. Needs a network namespace
+  /// and a mount namespace.
+  public var network: [NetworkEndpoint] = []
   /// Walls without which the run doesn't start.
   public var require: Set<Wall> = []
   /// What a denied system call leads to, by its name; `deny` for those that aren't named.

@@ -27,6 +27,8 @@ package struct SeccompProgram: Sendable, Equatable {
     package var refused: Set<String> = []
     /// Calls that are let through, and that the host is to see.
     package var traced: Set<String> = []
+    /// The network namespace is the run's own, and its host answers in it: TCP sockets may be made and connected.
+    package var connects = false
 
     package init() {}
   }
@@ -179,10 +181,53 @@ package struct SeccompProgram: Sendable, Equatable {
       }
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       if !options.killing.contains("socket") { try lookups() }
+      if options.connects { try connections() }
       if options.hidesFiles {
         for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)] {
           try allow(name, [Test(argument: argument, mask: CallFlags.foreignRights, value: 0)])
         }
+      }
+    }
+
+    /// TCP to where the namespace leads. No bind(2) and no listen(2): what accept4(2) takes comes from the one
+    /// listener that the runner made, for pairs. No buffers of the plugin's own choice (SO_SNDBUF, SO_RCVBUF).
+    private mutating func connections() throws(CompileError) {
+      let word: UInt64 = 0xffff_ffff
+      // All but SOCK_NONBLOCK and SOCK_CLOEXEC.
+      let kind: UInt64 = word & ~0o2004000
+      for family in [2, 10] as [UInt64] {
+        for protocolNumber in [0, 6] as [UInt64] {
+          try allow(
+            "socket",
+            [
+              Test(argument: 0, mask: word, value: family), Test(argument: 1, mask: kind, value: 1),
+              Test(argument: 2, mask: word, value: protocolNumber),
+            ])
+        }
+      }
+      for name in ["connect", "accept4"] { try allow(name) }
+      // libcurl asks by one without flags whether there is IPv6, and takes no for an answer.
+      try rule(
+        ol_scmp_errno(UInt16(EAFNOSUPPORT)), "socket",
+        [
+          Test(argument: 0, mask: word, value: 10), Test(argument: 1, mask: word, value: 2),
+          Test(argument: 2, mask: word, value: 0),
+        ])
+      // SO_REUSEADDR, KEEPALIVE, LINGER, RCVTIMEO and SNDTIMEO of SOL_SOCKET; TCP_NODELAY, CORK, KEEPIDLE, KEEPINTVL, KEEPCNT,
+      // QUICKACK and USER_TIMEOUT of IPPROTO_TCP; IPV6_V6ONLY of IPPROTO_IPV6.
+      let options: [(level: UInt64, names: [UInt64])] = [
+        (1, [2, 9, 13, 20, 21]), (6, [1, 3, 4, 5, 6, 12, 18]), (41, [26]),
+      ]
+      for (level, names) in options {
+        for name in names {
+          try allow(
+            "setsockopt", [Test(argument: 1, mask: word, value: level), Test(argument: 2, mask: word, value: name)])
+        }
+      }
+      // Of those that are set, and that SOL_SOCKET's own list hasn't.
+      for (level, name) in [(1, 9), (1, 13), (6, 1)] as [(UInt64, UInt64)] {
+        try allow(
+          "getsockopt", [Test(argument: 1, mask: word, value: level), Test(argument: 2, mask: word, value: name)])
       }
     }
 

@@ -110,6 +110,9 @@ package enum SystemCalls {
     "close_range", "ioctl", "prctl", "prlimit64", "setpriority", "personality", "chmod", "fchmod", "fchmodat",
   ]
 
+  /// Let through where a policy lists hosts, and nowhere else.
+  static let connecting = ["socket", "connect"]
+
   /// Whether a plugin may make such a call at all, where its policy doesn't refuse it.
   package static func isEverAllowed(_ name: String) -> Bool { isFree(name) || decidedByArguments.contains(name) }
 

@@ -21,6 +21,7 @@ struct JSONReport: Encodable {
   var stack: [StackPlaces.Place]
   var threads: [StackPlaces.Thread]
   var denials: [RunReport.Denial]
+  var connections: [RunReport.Connection]?
   var log: [RunReport.LogLine]
   var droppedLogBytes: Int
   var droppedLogLines: Int
@@ -63,6 +64,7 @@ struct JSONReport: Encodable {
     stack = places.crash
     threads = places.threads
     denials = report.denials
+    connections = report.connections.isEmpty ? nil : report.connections
     log = report.log
     droppedLogBytes = report.droppedLogBytes
     droppedLogLines = report.droppedLogLines

@@ -135,6 +135,12 @@ enum Output {
     for status in report.statuses where status.status != 0 {
       note("\(status.entryPoint) returned status \(status.status)")
     }
+    for row in report.connections {
+      note(
+        "connected to \(row.target)" + (row.count > 1 ? " × \(row.count)" : "")
+          + ": \(row.sent) bytes sent, \(row.received) received"
+          + (row.failed > 0 ? "; \(row.failed) failed, the last: \(Printable.text(row.failure, limit: 200))" : ""))
+    }
     var remedies: Set<String> = []
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"

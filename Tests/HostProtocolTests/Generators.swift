@@ -180,7 +180,10 @@ extension SeededGenerator {
       },
       filter: bytes(), hasListener: chance(2), isDumpable: chance(2), joinsCgroup: chance(2), sharesMemory: chance(2),
       attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() },
-      suitsSpare: chance(2), keepsDescriptors: chance(2))
+      suitsSpare: chance(2),
+      network: maybe {
+        .init(listeners: $0.list { .init(address: $0.bytes(), port: $0.integer()) }, hosts: $0.text())
+      }, keepsDescriptors: chance(2))
   }
 
   mutating func serverRequest() -> ServerRequest { chance(8) ? .prepare : chance(8) ? .lease : .spawn(spawnRequest()) }

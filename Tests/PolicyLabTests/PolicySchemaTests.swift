@@ -26,6 +26,8 @@ import Testing
     #"{"version": 2, "files": {"read": ["$BUNDLE", "/a", {"path": "/b/*", "missing": "skip"}], "missing": "error"}}"#,
     #"{"version": 2, "files": {"write": [], "list": ["/a"], "execute": ["/x"]}, "executableMemory": "jit"}"#,
     #"{"version": 2, "devices": ["null"], "environment": ["A", "B=c"], "network": "none", "processes": "none"}"#,
+    #"{"version": 2, "network": ["a.example:443", "10.0.0.5:80", "[::1]:1", {"host": "b", "ports": [80, "65535"]}]}"#,
+    #"{"version": 2, "network": []}"#,
     #"{"version": 2, "systemCalls": {"deny": ["sockets"], "kill": ["ptrace"]}, "observe": true, "require": []}"#,
     #"{"version": 2, "limits": {"memory": "8MiB", "fileSize": 4096, "logBytes": "1KiB", "cpu": "1s"}}"#,
   ])
@@ -41,7 +43,12 @@ import Testing
     #"{"version": 2, "files": {"read": [1]}}"#,
     #"{"version": 2, "devices": ["zero"]}"#, #"{"version": 2, "devices": "all"}"#,
     #"{"version": 2, "environment": ["1A"]}"#, #"{"version": 2, "environment": {"A": "b"}}"#,
-    #"{"version": 2, "network": "all"}"#, #"{"version": 2, "network": ["a.example:443"]}"#,
+    #"{"version": 2, "network": "all"}"#, #"{"version": 2, "network": ["a.example"]}"#,
+    #"{"version": 2, "network": ["a b:1"]}"#, #"{"version": 2, "network": ["a:0"]}"#, #"{"version": 2, "network": {}}"#,
+    #"{"version": 2, "network": [{"host": "a"}]}"#, #"{"version": 2, "network": [{"host": "a", "ports": []}]}"#,
+    #"{"version": 2, "network": [{"host": "a", "ports": [0]}]}"#,
+    #"{"version": 2, "network": [{"host": "a", "ports": [65536]}]}"#,
+    #"{"version": 2, "network": [{"host": "a", "ports": [1], "udp": true}]}"#,
     #"{"version": 2, "processes": 3}"#, #"{"version": 2, "systemCalls": {"allow": ["socket"]}}"#,
     #"{"version": 2, "systemCalls": ["socket"]}"#, #"{"version": 2, "executableMemory": "always"}"#,
     #"{"version": 2, "observe": "maybe"}"#, #"{"version": 2, "limits": {"wal": "1s"}}"#,
@@ -136,6 +143,11 @@ private enum SchemaValidator {
         guard Set(items).count == items.count else { return false }
       case "minLength": if let text = value as? String, text.count < rule as? Int ?? 0 { return false }
       case "maxLength": if let text = value as? String, text.count > rule as? Int ?? .max { return false }
+      case "minimum", "maximum":
+        guard let number = value as? NSNumber, !(value is String), let bound = rule as? Int else { continue }
+        guard key == "minimum" ? number.intValue >= bound : number.intValue <= bound else { return false }
+      case "minItems": if let items = value as? [Any], items.count < rule as? Int ?? 0 { return false }
+      case "maxItems": if let items = value as? [Any], items.count > rule as? Int ?? .max { return false }
       case "pattern":
         guard let text = value as? String else { continue }
         guard text.range(of: rule as? String ?? "", options: .regularExpression) != nil else { return false }

@@ -31,6 +31,10 @@ import Testing
       (denial("limits", "mmap", "0x3, 0x21"), "limits: {memory: 16MiB}", "memory"),
       (denial("limits", "clone", "0x3d0f00"), "limits: {threads: 128}", "threads"),
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
+      (denial("network", "connect", "10.0.0.5:80"), "network: [\"10.0.0.5:80\"]", "send to that port"),
+      (denial("network", "connect", "a.example:443"), "network: [\"a.example:443\"]", "send to that port"),
+      (denial("network", "connect", "[fe80::1]:80"), nil, "no policy"),
+      (denial("limits", "connect", "a:1: more than 64 at once"), nil, "fixed"),
       (denial("limits", "fcntl", "0x6"), nil, "fixed"), (denial("seccomp", "socket", "0x2"), nil, "no network"),
       (denial("seccomp", "mmap", "0x5"), nil, "never writable"),
       (

@@ -33,6 +33,7 @@ final class RunnerSpawner {
       usesSpare = pool.spares.suits(server, inCgroup: plan.options.hasMemoryCgroup)
       cgroup = !plan.options.hasMemoryCgroup ? nil : usesSpare ? pool.spares.itsCgroup : try cgroups.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
+      let network = try network(of: plan, &theirs)
       var request = try request(id, plan, server, hasCgroup: cgroup != nil, lane.isShared, &theirs)
       request.suitsSpare = usesSpare
       let message = ServerRequest.spawn(request).encoded()
@@ -40,8 +41,8 @@ final class RunnerSpawner {
         throw SystemCallError("sendmsg", code: EMSGSIZE, subject: "\(message.count)")
       }
       let run = Run(
-        id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, lane: lane, ticket: wanted.ticket,
-        requested: wanted.requested)
+        id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, lane: lane, network: network,
+        ticket: wanted.ticket, requested: wanted.requested)
       run.server = server
       run.meter.callInode = lane.inode
       try server.spawn(message, descriptors: theirs)
@@ -85,6 +86,14 @@ final class RunnerSpawner {
     return CallLane(CallLink(region), wall: limits.wall, frameBytes: limits.frameBytes, alarm: alarm)
   }
 
+  private func network(of plan: SpawnPlan, _ theirs: inout [Int32]) throws(SystemCallError) -> RunNetwork? {
+    guard let network = plan.network else { return nil }
+    let (mine, runners) = try Sockets.pair(stream: false)
+    let channel = OwnedDescriptor(taking: mine)
+    theirs.append(runners)
+    return RunNetwork(network, channel: channel)
+  }
+
   private func request(
     _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ sharesMemory: Bool,
     _ descriptors: inout [Int32]
@@ -103,7 +112,7 @@ final class RunnerSpawner {
       hasListener: plan.expectsListener,
       isDumpable: plan.isReadable, joinsCgroup: hasCgroup,
       sharesMemory: sharesMemory, attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
-      keepsDescriptors: plan.options.open.contains(.descriptors))
+      network: plan.network?.request, keepsDescriptors: plan.options.open.contains(.descriptors))
   }
 
   /// `descriptors`: those of what the host clones are added, in their order.

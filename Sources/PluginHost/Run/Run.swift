@@ -46,6 +46,8 @@ final class Run {
   let supervisor: SystemCallSupervisor
   var watchdog: Watchdog
   let lane: CallLane
+  /// nil: it has none.
+  private let network: RunNetwork?
   private var callers = Callers()
   var silence = ServerSilence()
   weak var server: ForkServerClient?
@@ -57,7 +59,7 @@ final class Run {
 
   init(
     id: UInt64, plan: SpawnPlan, cgroup: RunCgroup?, walls: [Wall: WallState], channels: consuming RunChannels,
-    lane: CallLane, ticket: CallTicket, requested: Duration
+    lane: CallLane, network: RunNetwork?, ticket: CallTicket, requested: Duration
   ) {
     self.id = id
     self.plan = plan
@@ -66,6 +68,7 @@ final class Run {
     timers = loop.newTimers()
     self.channels = channels
     self.lane = lane
+    self.network = network
     let limits = plan.policy.limits
     machine = RunMachine(loader: ticket.id, frameBytes: limits.frameBytes)
     meter = RunMeter(cgroup: cgroup, memoryLimit: limits.memory, requested: requested)
@@ -236,6 +239,7 @@ final class Run {
       }
       meter.beginPageIn(plan.places)
       try supervisor.begin(channels.listener)
+      try beginNetwork()
     } catch {
       return fail(error)
     }
@@ -243,6 +247,11 @@ final class Run {
     ask(HostMessage.load(plan.loadRequest).frame(id: 1))
     if lane.sleepForSocket() { receiveAnswer() }
     arm()
+  }
+
+  private func beginNetwork() throws(SystemCallError) {
+    nonisolated(unsafe) weak let supervisor = supervisor
+    try network?.begin { [loop] denial in loop.submit { supervisor?.record(denial) } }
   }
 
   private func begin(_ frame: Frame, countsWait: Bool, within limit: Duration?) {
@@ -342,6 +351,8 @@ final class Run {
   private func report(_ cause: Outcome, _ exit: ServerEvent.Exit?) -> RunReport {
     let now = BootClock.now
     watchdog.end(at: now)
+    let network = network?.end()
+    if let network { supervisor.settle(network) }
     let denials = supervisor.denials
     var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
@@ -349,6 +360,7 @@ final class Run {
       droppedDenials: denials.dropped, log: [], droppedLogBytes: 0, droppedLogLines: 0, walls: walls,
       meters: meter.descriptions, scheduled: [], statuses: [])
     record.add(to: &report)
+    report.connections = network?.connections ?? []
     if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
     report.threads = machine.threads.ofPlugin
     return report

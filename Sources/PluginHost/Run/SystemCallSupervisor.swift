@@ -202,6 +202,17 @@ final class SystemCallSupervisor {
       layer: "files", operation: name, target: target, count: 1, writes: writes, mayHaveChanged: isShared)
   }
 
+  /// What the run's network kept it from. The first of each kind, as it happens.
+  func record(_ denial: RunReport.Denial) {
+    denials.record(layer: denial.layer, operation: denial.operation, target: denial.target)
+  }
+
+  /// All of it, in the end.
+  func settle(_ network: NetworkRecord) {
+    for denial in network.denials { denials.settle(denial) }
+    denials.drop(network.droppedDenials)
+  }
+
   private func codeFile(of call: ol_notification) -> String? {
     NotifiedPaths(plan: plan, listener: listener, call: call).codeFile
   }

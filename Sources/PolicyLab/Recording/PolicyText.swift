@@ -72,6 +72,7 @@ package struct PolicyText {
     if !policy.environment.isEmpty {
       lines += ["environment:"] + policy.environment.map { "  - \(Self.quoted($0.text))" }
     }
+    if !policy.network.isEmpty { lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" } }
     let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.refusedCalls.subtracting(killing).sorted()
     if !killing.isEmpty || !denied.isEmpty {

@@ -45,6 +45,7 @@ struct SecondPolicyReader {
       }
     }
     for (key, value) in pairs where key == "files" { try checkFiles(value) }
+    for (key, value) in pairs where key == "network" || key == "systemCalls" { try checkNetwork(value) }
   }
 
   private mutating func readFiles(_ node: Node) throws(YAMLFileError) {
@@ -103,10 +104,18 @@ struct SecondPolicyReader {
     }
   }
 
-  private func readNetwork(_ node: Node) throws(YAMLFileError) {
-    guard case .scalar = node, try nodes.scalar(node, "network") == "none" else {
+  private mutating func readNetwork(_ node: Node) throws(YAMLFileError) {
+    var reader = NetworkReader(nodes: nodes, endpoints: policy.network, parent: parent?.network)
+    try reader.read(node)
+    policy.network = reader.endpoints
+    for (node, text) in reader.widenings { widens(node, text) }
+  }
+
+  private func checkNetwork(_ node: Node) throws(YAMLFileError) {
+    guard !policy.network.isEmpty else { return }
+    for name in SystemCalls.connecting where policy.refusedCalls.contains(name) || policy.onDenied[name] == .kill {
       throw nodes.error(
-        node, "network is none: no plugin has a network here, and this host has no proxy that could open one for it")
+        node, "network lists hosts, and systemCalls denies \(name), without which there is no connection to them")
     }
   }
 
@@ -148,7 +157,7 @@ struct SecondPolicyReader {
       guard kills, !SystemCalls.isFree(call) else {
         throw nodes.error(item, "systemCalls: \(Policy.rejectionReason(forRefusing: call) ?? call)")
       }
-    } else if SystemCalls.isEverAllowed(call) {
+    } else if SystemCalls.isEverAllowed(call) || !kills && SystemCalls.connecting.contains(call) {
       policy.refusedCalls.insert(call)
     }
     if kills { policy.onDenied[call] = .kill }

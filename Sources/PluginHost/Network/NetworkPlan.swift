@@ -1,0 +1,68 @@
+internal import HostProtocol
+internal import Sandbox
+
+/// Where a run finds what its policy lists, in a network namespace of its own: an address there as it is, a name at an address that
+/// /etc/hosts gives it.
+struct NetworkPlan: Sendable, Equatable {
+  struct Place: Sendable, Hashable {
+    var endpoint: NetworkEndpoint
+    /// In the run's namespace; 4 or 16 bytes.
+    var address: [UInt8]
+  }
+
+  /// In the order in which the runner makes the listeners.
+  let places: [Place]
+  private let names: [(name: String, address: [UInt8])]
+
+  init(_ endpoints: [NetworkEndpoint]) {
+    var taken = Set(endpoints.compactMap(\.host.address))
+    taken.insert(SpawnRequest.Network.pairing.address)
+    var names: [(name: String, address: [UInt8])] = []
+    var known: [NetworkHost: [UInt8]] = [:]
+    var next = 0
+    places = endpoints.map { endpoint in
+      if let address = endpoint.host.address ?? known[endpoint.host] {
+        return Place(endpoint: endpoint, address: address)
+      }
+      var address: [UInt8]
+      repeat {
+        next += 1
+        address = [127, 77, UInt8(next / 250), UInt8(next % 250 + 1)]
+      } while !taken.insert(address).inserted
+      known[endpoint.host] = address
+      names.append((endpoint.host.text, address))
+      return Place(endpoint: endpoint, address: address)
+    }
+    self.names = names
+  }
+
+  static func == (left: Self, right: Self) -> Bool { left.places == right.places }
+
+  /// What the runner is asked for.
+  var request: SpawnRequest.Network {
+    .init(listeners: places.map { .init(address: $0.address, port: $0.endpoint.port) }, hosts: hosts)
+  }
+
+  /// hosts(5).
+  private var hosts: String {
+    var lines = names.map { "\(NetworkHost.text(of: $0.address)) \($0.name)" }
+    if !names.contains(where: { $0.name == "localhost" }) { lines += ["127.0.0.1 localhost", "::1 localhost"] }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Whether the plugin connects to itself there.
+  static func isOwn(_ address: [UInt8], port: UInt16) -> Bool {
+    SpawnRequest.Network.pairing == .init(address: address, port: port)
+  }
+
+  /// Which listener has that address and port; nil: none has.
+  func place(of address: [UInt8], port: UInt16) -> Int? {
+    places.firstIndex { $0.address == address && $0.endpoint.port == port }
+  }
+
+  /// How a policy would name an address of the run's namespace with a port.
+  func text(of address: [UInt8], port: UInt16) -> String {
+    let host = names.first { $0.address == address }?.name ?? NetworkHost.text(of: address)
+    return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+}

@@ -1,0 +1,223 @@
+import CLinux
+import Foundation
+import Glibc
+import LinuxSystem
+import Sandbox
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PluginHost
+
+/// The relay between real sockets: servers and plugins that don't do what one expects of them.
+@Suite(.ownThreads, .timeLimit(.minutes(1))) struct NetworkRelayTests {
+  /// A listener on the machine's loopback, at a port of the kernel's choice.
+  private final class Port {
+    let descriptor: Int32
+    let number: UInt16
+
+    init() throws {
+      var address = ol_address([127, 0, 0, 1])
+      var made: Int32 = -1
+      try check("listen", "test") { ol_listen(&address, 0, 64, &made) }
+      descriptor = made
+      var place = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      _ = withUnsafeMutablePointer(to: &place) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(made, $0, &length) }
+      }
+      number = UInt16(bigEndian: place.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    func accept() throws -> OwnedDescriptor {
+      #expect(ol_poll_readable(descriptor, 20_000) == 1)
+      var made: Int32 = -1
+      try check("accept", "test") { ol_accept(descriptor, &made) }
+      return OwnedDescriptor(taking: made)
+    }
+
+    /// A connection of a plugin's.
+    func connect() throws -> OwnedDescriptor {
+      var address = ol_address([127, 0, 0, 1])
+      var made: Int32 = -1
+      try check("connect", "test") { ol_connect(&address, number, &made) }
+      return OwnedDescriptor(taking: made)
+    }
+  }
+
+  private struct Scene {
+    let server = try? Port()
+    let plugin: Port
+    let relay: NetworkRelay
+    /// The other end of what stands for the packet socket.
+    let packets: Int32
+    let told = Told()
+
+    final class Told: Sendable { let denials = Mutex<[RunReport.Denial]>([]) }
+
+    init(_ bounds: NetworkRelay.Bounds = .init(), target: String? = nil) throws {
+      plugin = try Port()
+      let number = try #require(server).number
+      let plan = NetworkPlan([try NetworkEndpoint(target ?? "127.0.0.1:\(number)")])
+      let (mine, theirs) = try Sockets.pair(stream: false)
+      packets = mine
+      let told = told
+      relay = try NetworkRelay(plan, descriptors: [theirs, dup(plugin.descriptor)], bounds: bounds) { denial in
+        told.denials.withLock { $0.append(denial) }
+      }
+    }
+  }
+
+  /// All that comes until the end; nil where the connection was taken back.
+  private func readAll(_ descriptor: borrowing OwnedDescriptor) -> [UInt8]? {
+    var all: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+      #expect(ol_poll_readable(descriptor.number, 20_000) == 1)
+      let count = recv(descriptor.number, &buffer, buffer.count, 0)
+      if count < 0 { return errno == EAGAIN ? all : nil }
+      if count == 0 { return all }
+      all += buffer[..<count]
+    }
+  }
+
+  private func send(_ descriptor: Int32, _ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if count > 0 { rest = rest.dropFirst(count) } else if errno != EAGAIN { return }
+      if count < 0 {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&wanted, 1, 20_000)
+      }
+    }
+  }
+
+  @Test("bytes go both ways, each side ends its own, and all are counted") func carries() throws {
+    let scene = try Scene()
+    let plugin = try scene.plugin.connect()
+    let server = try #require(scene.server).accept()
+    let out = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    let back = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 13) }
+    let number = plugin.number
+    let sending = Thread { [self] in
+      send(number, out)
+      _ = ol_end_writing(number)
+    }
+    sending.start()
+    let received = readAll(server)
+    #expect(received == out)
+    let answering = server.number
+    let answer = Thread { [self] in
+      send(answering, back)
+      _ = ol_end_writing(answering)
+    }
+    answer.start()
+    #expect(readAll(plugin) == back, "the plugin has ended its side and reads on")
+    let row = try #require(scene.relay.end().connections.first)
+    #expect(row.sent == 3_000_000 && row.received == 2_000_000 && row.count == 1 && row.failed == 0, "\(row)")
+  }
+
+  @Test("a server and a plugin that never read are waited for without memory, and the end closes both")
+  func neverReads() throws {
+    let scene = try Scene()
+    let plugin = try scene.plugin.connect()
+    let server = try #require(scene.server).accept()
+    var bytes = [UInt8](repeating: 1, count: 1 << 20)
+    var filled = [0, 0]
+    // Until neither takes any more for a while.
+    for (index, descriptor) in [plugin.number, server.number].enumerated() {
+      var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      while poll(&wanted, 1, 300) > 0 {
+        let count = Glibc.send(descriptor, &bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        if count > 0 { filled[index] += count }
+        guard filled[index] < 64 << 20 else { break }
+      }
+    }
+    #expect(filled.allSatisfy { (1..<64 << 20).contains($0) }, "the kernel's buffers end somewhere: \(filled)")
+    let row = try #require(scene.relay.end().connections.first)
+    #expect(row.sent <= UInt64(filled[0]) && row.received <= UInt64(filled[1]))
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    for descriptor in [plugin.number, server.number] {
+      var count = 0
+      repeat { count = recv(descriptor, &buffer, buffer.count, 0) } while count > 0
+      #expect(count == 0 || errno == ECONNRESET, "it is closed")
+    }
+  }
+
+  @Test("more than there may be are taken back and counted, and room that is free again is used") func floods() throws {
+    var bounds = NetworkRelay.Bounds()
+    bounds.admission = .init(connections: 4, perSecond: 1_000_000, burst: 1_000_000)
+    let scene = try Scene(bounds)
+    let server = try #require(scene.server)
+    var held: [Int32] = []
+    defer { for descriptor in held { close(descriptor) } }
+    for _ in 0..<4 {
+      held.append(try scene.plugin.connect().release())
+      held.append(try server.accept().release())
+    }
+    for _ in 0..<500 {
+      let more = try scene.plugin.connect()
+      #expect(readAll(more) == nil, "a reset")
+    }
+    _ = ol_reset_at_close(held[0])
+    close(held.removeFirst())
+    #expect(ol_poll_readable(held[0], 20_000) == 1, "the server hears of it")
+    let again = try scene.plugin.connect()
+    let accepted = try server.accept()
+    send(again.number, [1])
+    #expect(ol_poll_readable(accepted.number, 20_000) == 1)
+    let record = scene.relay.end()
+    #expect(record.denials.map(\.count) == [500] && record.denials[0].layer == "limits", "\(record.denials)")
+    #expect(scene.told.denials.withLock { $0.count } == 1, "told once")
+    #expect(record.connections[0].count == 5)
+  }
+
+  @Test("a connection on which nothing moves ends, and one that can't be made says why") func endsIdle() throws {
+    var bounds = NetworkRelay.Bounds()
+    bounds.longestIdle = .milliseconds(40)
+    let scene = try Scene(bounds)
+    let plugin = try scene.plugin.connect()
+    let server = try #require(scene.server).accept()
+    send(plugin.number, [1])
+    #expect(readAll(plugin) == nil && readAll(server) == nil)
+    let row = try #require(scene.relay.end().connections.first)
+    #expect(row.failed == 1 && row.failure.contains("too long"), "\(row)")
+
+    let closed = try Port().number
+    for (target, words) in [
+      ("127.0.0.1:\(closed)", "refused"), ("no-such-host.invalid:1", "no-such-host.invalid"),
+    ] {
+      let scene = try Scene(target: target)
+      #expect(readAll(try scene.plugin.connect()) == nil, "\(target)")
+      let row = try #require(scene.relay.end().connections.first)
+      #expect(row.failed == 1 && row.failure.contains(words) && row.sent == 0, "\(row)")
+    }
+  }
+
+  @Test("localhost is this machine") func resolves() throws {
+    let number = try Port()
+    let scene = try Scene(target: "localhost:\(number.number)")
+    let plugin = try scene.plugin.connect()
+    let server = try number.accept()
+    send(server.number, [7])
+    #expect(ol_poll_readable(plugin.number, 20_000) == 1)
+    #expect(scene.relay.end().connections[0].failed == 0)
+  }
+
+  @Test("what is tried beside the list is told as it happens, and packets that are none do nothing") func sees() throws
+  {
+    let scene = try Scene()
+    let head: [UInt8] = [0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 127, 0, 0, 1, 10, 1, 2, 3]
+    let syn = head + [0x90, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 2]
+    for bytes in [syn, [0], syn, [0xff, 0xff], Array(syn.dropLast())] {
+      #expect(Glibc.send(scene.packets, bytes, bytes.count, 0) == bytes.count)
+    }
+    let record = scene.relay.end()
+    #expect(record.denials.map(\.target) == ["10.1.2.3:80"] && record.denials[0].count == 2)
+    #expect(scene.told.denials.withLock { $0.map(\.target) } == ["10.1.2.3:80"])
+    close(scene.packets)
+  }
+}
