@@ -9,6 +9,10 @@ struct FileView {
   let shown: [String]
   /// Folders whose names it sees, and whose files it can't read.
   var listed: [String] = []
+  /// What of `shown` may be written. The rest is mounted read-only.
+  var writable: [String] = []
+  /// What no policy lets a plugin write to: reported as a whole, however many files of it are tried.
+  var runtime: [String] = []
   /// Where it has an empty folder of its own in the place of the machine's; nil where it sees the machine's.
   let temporary: String?
   /// Whether another mount namespace hides the machine's files.
@@ -47,6 +51,30 @@ struct FileView {
     return hidesFiles && !leads
   }
 
+  /// What a call wants to change and may only read, as it is reported (EROFS, or EACCES by Landlock alone); nil: it isn't refused for
+  /// that. `flags`: of an open(2).
+  func refusesChange(_ path: String, by call: String, flags: UInt64?) -> String? {
+    guard hidesFiles || hasLandlock, SystemCalls.writes(call, flags: flags) else { return nil }
+    let place = place(of: path)
+    let holder = shown.filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
+    guard let holder, !writable.contains(holder), changes(place, call, flags) else { return nil }
+    return runtime.contains(holder) ? holder : path
+  }
+
+  /// Whether the kernel comes as far as to ask whether it may be changed: what is there already, or isn't, is said before.
+  private func changes(_ place: String, _ call: String, _ flags: UInt64?) -> Bool {
+    let isThere = isInside(place)
+    let isFolderThere = place.lastIndex(of: "/").map { isInside(String(place[..<$0])) } ?? false
+    if let flags {
+      let makes = SystemCalls.makesFile(call, flags: flags)
+      let (exclusive, unnamed) = (flags & 0o200 != 0, flags & 0o20_000_000 != 0)
+      guard isThere else { return makes && isFolderThere }
+      return !(exclusive && makes) && (unnamed || !isFolder(place)) && SystemCalls.changesContent(call, flags: flags)
+    }
+    if Self.makers.contains(call), !call.hasPrefix("rename") { return !isThere && isFolderThere }
+    return SystemCalls.changesFolder(call, flags: nil) ? isFolderThere : isThere
+  }
+
   /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.
   private static let maxComponents = 64
 
@@ -78,6 +106,10 @@ extension FileView {
         .filter { !$0.isEmpty } + RunnerView.runtime + plan.policy.devices.map(\.path) + plan.machine.hello.runtime
         + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : []),
       listed: plan.grants.filter(\.isListed).map(\.place),
+      writable: (plan.policy.writesContainer ? plan.containers.places.map(\.view) : [])
+        + (plan.policy.writesTemporary ? [plan.view.temporary] : []) + plan.policy.devices.map(\.path)
+        + plan.grants.filter(\.isWritable).map(\.place),
+      runtime: RunnerView.runtime + plan.machine.hello.runtime,
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
       isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },

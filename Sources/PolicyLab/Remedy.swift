@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HostProtocol
 package import PluginHost
 package import Sandbox
 
@@ -43,6 +44,7 @@ package struct Remedy: Sendable, Equatable {
       case false?: Remedy(line: files("read", path), words: "shows that file")
       }
     }
+    if let own = ownChange(path) { return own }
     if isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
       return Remedy(line: files("write", path), words: "lets it change that file")
     }
@@ -53,6 +55,24 @@ package struct Remedy: Sendable, Equatable {
     return isFolder(folder) == true
       ? Remedy(line: files("write", folder), words: "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")
+  }
+
+  /// What lies in the plugin's view alone, and the runtime.
+  private static func ownChange(_ path: String) -> Remedy? {
+    func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
+    if holds(RunnerView.container) {
+      return Remedy(line: "files: {write: [$CONTAINER]}", words: "lets it change its container")
+    }
+    if holds(RunnerView.temporary) {
+      return Remedy(line: "files: {write: [$TMP]}", words: "lets it write in its scratch folder")
+    }
+    if holds(RunnerView.bundle) || holds(RunnerView.manifest) {
+      return Remedy(line: nil, words: "a plugin only reads its bundle and its manifest; its container is $HOME")
+    }
+    guard RunnerView.runtime.contains(where: holds) else { return nil }
+    return Remedy(
+      line: nil,
+      words: "no policy lets it change the runtime; Python keeps from that with --env PYTHONDONTWRITEBYTECODE=1")
   }
 
   private static func limit(_ denial: RunReport.Denial, _ limits: Limits) -> Remedy {

@@ -71,9 +71,13 @@ package enum SystemCalls {
     folderWriters.contains(name) || flags.map { makesFile(name, flags: $0) } ?? false
   }
 
-  /// Whether such a call writes. O_WRONLY, O_RDWR, O_TRUNC.
+  /// Whether an open(2) or creat(2) wants to write to the file. O_WRONLY, O_RDWR, O_TRUNC.
+  package static func changesContent(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o1003 != 0 }
+
+  /// Whether such a call writes.
   package static func writes(_ name: String, flags: UInt64?) -> Bool {
-    changesFolder(name, flags: flags) || name == "truncate" || times.contains(name) || (flags ?? 0) & 0o1003 != 0
+    changesFolder(name, flags: flags) || name == "truncate" || times.contains(name)
+      || flags.map { changesContent(name, flags: $0) } ?? false
   }
 
   /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one.

@@ -56,6 +56,38 @@ import Testing
     #expect(!open.refuses("/etc/shadow", to: "open"))
   }
 
+  @Test(
+    "what is shown read-only is refused to whoever would change it, and the runtime as a whole",
+    arguments: [
+      ("/srv/data/x", "openat", 1, "/srv/data/x"), ("/srv/data/x", "openat", 0, nil),
+      ("/srv/data/x", "openat", 2, "/srv/data/x"),
+      ("/srv/data/x", "openat", 0o1000, "/srv/data/x"), ("/srv/data/x", "openat", 0o101, "/srv/data/x"),
+      // There already, and a folder: the kernel says so first.
+      ("/srv/data/x", "openat", 0o301, nil), ("/srv/data", "openat", 1, nil), ("/srv/data/x", "openat", 0o100, nil),
+      ("/srv/data", "openat", 0o20200002, "/srv/data"),
+      ("/srv/data/new", "openat", 0o101, "/srv/data/new"), ("/srv/data/new", "openat", 1, nil),
+      ("/srv/data/no/new", "openat", 0o101, nil), ("/srv/data/x", "creat", 0, "/srv/data/x"),
+      ("/srv/data/new", "mkdir", nil, "/srv/data/new"), ("/srv/data/x", "mkdir", nil, nil),
+      ("/srv/data/x", "unlink", nil, "/srv/data/x"), ("/srv/data/x", "rename", nil, "/srv/data/x"),
+      ("/srv/data/new", "rename", nil, "/srv/data/new"), ("/srv/data/x", "truncate", nil, "/srv/data/x"),
+      ("/srv/data/new", "truncate", nil, nil), ("/srv/data/x", "utimensat", nil, "/srv/data/x"),
+      ("/srv/data/x", "stat", nil, nil), ("/srv/data/w/x", "openat", 0o101, nil),
+      ("/container/x", "openat", 0o101, nil),
+      ("/dev/null", "openat", 1, nil), ("/bundle/x", "openat", 0o101, "/bundle/x"),
+      ("/usr/lib/p/x.pyc", "openat", 0o301, "/usr/lib"), ("/lib/p/y.pyc", "openat", 0o301, "/usr/lib"),
+      ("/etc/shadow", "openat", 1, nil),
+    ] as [(String, String, UInt64?, String?)])
+  func changing(path: String, call: String, flags: UInt64?, reported: String?) {
+    var view = view(inside: [
+      "/srv/data", "/srv/data/x", "/srv/data/w", "/bundle", "/container", "/usr/lib/p", "/dev/null",
+    ])
+    view = FileView(
+      shown: view.shown + ["/srv/data/w"], writable: ["/container", "/tmp", "/srv/data/w"] + RunnerView.devices,
+      runtime: RunnerView.runtime, temporary: view.temporary, hidesFiles: true, hasLandlock: true, link: view.link,
+      isOnMachine: view.isOnMachine, isInside: view.isInside, isFolder: { $0 == "/srv/data" })
+    #expect(view.refusesChange(path, by: call, flags: flags) == reported)
+  }
+
   @Test("a name of thousands of parts is decided without looking at its links") func longNames() {
     let long = "/usr/lib" + String(repeating: "/in/..", count: 600)
     #expect(!view().refuses(long + "/x", to: "open") && view().refuses(long + "/../../etc", to: "open"))

@@ -31,7 +31,7 @@ struct NotifiedPaths {
     let view = FileView(plan, root: "/proc/\(call.pid)/root")
     let isRefused = view.refuses(
       path, to: name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
-    return isRefused ? path : nil
+    return isRefused ? path : view.refusesChange(path, by: name, flags: flags)
   }
 
   /// Of a call that may make a file.

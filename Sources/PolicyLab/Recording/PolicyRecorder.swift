@@ -1,3 +1,4 @@
+internal import HostProtocol
 internal import PluginHost
 package import Sandbox
 
@@ -96,6 +97,10 @@ package struct PolicyRecorder {
   private mutating func growPaths(_ round: [Observed], _ machine: Machine) -> Bool {
     var found: [String: PathAccess] = [:]
     for denial in round.flatMap(\.denials) where denial.wall == "files" {
+      if denial.writes, let reason = Self.refusal(ofChanging: denial.target) {
+        recording.add(.refused(reason), denial.target, denial)
+        continue
+      }
       guard let path = Self.named(denial.target), let (place, access) = Self.grant(for: denial, path, machine.kind)
       else {
         recording.add(.absent, denial.target, denial)
@@ -159,6 +164,13 @@ package struct PolicyRecorder {
     if here != .absent, !SystemCalls.changesFolder(denial.call, flags: nil) { return (path, .write) }
     guard let folder = parent(of: path), kind(folder) == .folder else { return nil }
     return (folder, .write)
+  }
+
+  /// What is read-only for every plugin, or because the policy that recording started from says so.
+  private static func refusal(ofChanging path: String) -> String? {
+    func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
+    if RunnerView.runtime.contains(where: holds) { return "no policy lets a plugin change the runtime" }
+    return RunnerView.own.contains(where: holds) ? "the plugin may only read it" : nil
   }
 
   private static func parent(of path: String) -> String? {
