@@ -5,6 +5,9 @@
 #include <setjmp.h>
 
 static const ba_host *host_of_all;
+/* Where there is a thread that goes on. */
+static pthread_t going_on;
+static int goes;
 
 static void say_number(const ba_host *host, const char *name, long number) {
   char text[64];
@@ -50,7 +53,6 @@ static void *goes_on(void *unused) {
 
 static ba_status content_request(const ba_host *host, const ba_content_request *request) {
   static char body[65537];
-  pthread_t thread;
   (void)request;
   memset(body, 0xfe, sizeof body);
   answer_body(host, "bytes", "\xff\xfe\0\x80", 4);
@@ -61,7 +63,9 @@ static ba_status content_request(const ba_host *host, const ba_content_request *
   ask_for_container(host);
   host_of_all = host;
   host->begin_activity(host);
-  return pthread_create(&thread, NULL, goes_on, NULL);
+  int code = pthread_create(&going_on, NULL, goes_on, NULL);
+  goes = code == 0;
+  return code;
 }
 
 static ba_status download_finished(const ba_host *host, const ba_download *download, const char *path) {
@@ -81,6 +85,8 @@ static void counts(void *context, const ba_download *download) { (void)download,
 static ba_status download_failed(const ba_host *host, const ba_download *download, const ba_error *error) {
   long current = 0;
   (void)download, (void)error;
+  /* What it schedules is current as well. */
+  if (goes) goes = 0, pthread_join(going_on, NULL);
   ba_status status = host->current_downloads(host, counts, &current);
   say_number(host, "current", status ? status : current);
   for (volatile int index = 0; index < 20; index++)
