@@ -11,6 +11,8 @@ struct FileView {
   var listed: [String] = []
   /// What of `shown` may be written. The rest is mounted read-only.
   var writable: [String] = []
+  /// Of `shown`: opened for writing also on their read-only mounts, and changed in no other way.
+  var devices: [String] = []
   /// What no policy lets a plugin write to: reported as a whole, however many files of it are tried.
   var runtime: [String] = []
   /// Where it has an empty folder of its own in the place of the machine's; nil where it sees the machine's.
@@ -57,7 +59,9 @@ struct FileView {
     guard hidesFiles || hasLandlock, SystemCalls.writes(call, flags: flags) else { return nil }
     let place = place(of: path)
     let holder = shown.filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
-    guard let holder, !writable.contains(holder), changes(place, call, flags) else { return nil }
+    guard let holder, !writable.contains(holder), !(flags != nil && devices.contains(holder)),
+      changes(place, call, flags)
+    else { return nil }
     return runtime.contains(holder) ? holder : path
   }
 
@@ -107,9 +111,9 @@ extension FileView {
         + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : []),
       listed: plan.grants.filter(\.isListed).map(\.place),
       writable: (plan.policy.writesContainer ? plan.containers.places.map(\.view) : [])
-        + (plan.policy.writesTemporary ? [plan.view.temporary] : []) + plan.policy.devices.map(\.path)
+        + (plan.policy.writesTemporary ? [plan.view.temporary] : [])
         + plan.grants.filter(\.isWritable).map(\.place),
-      runtime: RunnerView.runtime + plan.machine.hello.runtime,
+      devices: plan.policy.devices.map(\.path), runtime: RunnerView.runtime + plan.machine.hello.runtime,
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
       isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },

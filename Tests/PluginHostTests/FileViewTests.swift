@@ -73,7 +73,8 @@ import Testing
       ("/srv/data/new", "truncate", nil, nil), ("/srv/data/x", "utimensat", nil, "/srv/data/x"),
       ("/srv/data/x", "stat", nil, nil), ("/srv/data/w/x", "openat", 0o101, nil),
       ("/container/x", "openat", 0o101, nil),
-      ("/dev/null", "openat", 1, nil), ("/bundle/x", "openat", 0o101, "/bundle/x"),
+      ("/dev/null", "openat", 1, nil), ("/dev/null", "utimensat", nil, "/dev/null"),
+      ("/bundle/x", "openat", 0o101, "/bundle/x"),
       ("/usr/lib/p/x.pyc", "openat", 0o301, "/usr/lib"), ("/lib/p/y.pyc", "openat", 0o301, "/usr/lib"),
       ("/etc/shadow", "openat", 1, nil),
     ] as [(String, String, UInt64?, String?)])
@@ -82,8 +83,9 @@ import Testing
       "/srv/data", "/srv/data/x", "/srv/data/w", "/bundle", "/container", "/usr/lib/p", "/dev/null",
     ])
     view = FileView(
-      shown: view.shown + ["/srv/data/w"], writable: ["/container", "/tmp", "/srv/data/w"] + RunnerView.devices,
-      runtime: RunnerView.runtime, temporary: view.temporary, hidesFiles: true, hasLandlock: true, link: view.link,
+      shown: view.shown + ["/srv/data/w"], writable: ["/container", "/tmp", "/srv/data/w"],
+      devices: RunnerView.devices, runtime: RunnerView.runtime, temporary: view.temporary, hidesFiles: true,
+      hasLandlock: true, link: view.link,
       isOnMachine: view.isOnMachine, isInside: view.isInside, isFolder: { $0 == "/srv/data" })
     #expect(view.refusesChange(path, by: call, flags: flags) == reported)
   }
