@@ -42,10 +42,6 @@ struct Watchdog: Sendable {
   static let longestWait = Duration.seconds(600)
   static let samplingWithoutCgroup = Duration.milliseconds(1)
   static let samplingWithCgroup = Duration.milliseconds(10)
-  /// From one look to the next in a call, on a busy machine. Its server stops a runner that nobody has looked at for so long;
-  /// where that didn't come to it either, the whole machine stood still: a laptop that was closed, a virtual machine that got no
-  /// processor. CPU time is limited whoever looks.
-  static let longestGap = Lease.patience.counted
 
   private let limits: Limits
   private let cores: Int
@@ -151,12 +147,6 @@ struct Watchdog: Sendable {
     // Not for a second time.
     waitSince = waitSince.map { min($0 + pause, now) }
     state = .calling(since: began + pause)
-  }
-
-  /// The host looks, and decides nothing yet. Nobody may have looked for long.
-  mutating func looks(at now: Duration) {
-    guard case .calling(let began) = state else { return }
-    stood(still: max(lastSample, began) + Self.longestGap, until: now)
   }
 
   /// Short calls have begun and ended that this wasn't told of, the last one just now: the plugin was at work until then.

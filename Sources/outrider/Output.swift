@@ -129,9 +129,7 @@ enum Output {
       String(
         format: "wall %.1f ms of %@, cpu %.1f ms of %@, memory %d KiB of %@, wake %.1f ms", usage.wallSeconds * 1e3,
         limits.wall, usage.cpuSeconds * 1e3, limits.cpu, usage.peakMemoryBytes >> 10, limits.memory,
-        usage.wakeSeconds * 1e3)
-        + (usage.stoodSeconds < 1e-3
-          ? "" : String(format: ", stood still %.1f ms while the host had no processor", usage.stoodSeconds * 1e3)))
+        usage.wakeSeconds * 1e3))
     for status in report.statuses where status.status != 0 {
       note("\(status.entryPoint) returned status \(status.status)")
     }

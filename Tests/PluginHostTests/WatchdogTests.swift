@@ -160,7 +160,6 @@ import Testing
           now += .milliseconds(random.below(50))
           // It may have stood still since before the call.
           if random.chance(2) { dog.stood(still: max(since - .milliseconds(random.below(5)), .zero), until: now) }
-          if random.chance(2) { dog.looks(at: now) }
           if random.chance(4) { dog.waitBegan(at: now) }
           if random.chance(4) { dog.waitEnded(at: now) }
         }
@@ -170,35 +169,6 @@ import Testing
       #expect(dog.wall + dog.stood == inside)
       #expect(dog.wall >= .zero && dog.stood >= .zero)
     }
-  }
-
-  @Test("While a machine stands still, the wall clock of a call does too") func machineStandsStill() {
-    for isTold in [false, true] {
-      var dog = calling()
-      #expect(dog.tick(at: .seconds(1), cpu: .zero, memory: 0) == .none)
-      // An hour later.
-      let now = Duration.seconds(3601)
-      if isTold { dog.stood(still: .seconds(1) + Watchdog.longestGap, until: now) }
-      dog.looks(at: now)
-      #expect(dog.tick(at: now, cpu: .zero, memory: 0) == .none)
-      // The server noticed only then, and is heard after the look.
-      dog.stood(still: now - .milliseconds(1), until: now + .milliseconds(1))
-      #expect(dog.stood == .seconds(3600) - Watchdog.longestGap + .milliseconds(1))
-      #expect(dog.wallDeadline == limits.wall + dog.stood)
-      let verdict = Watchdog.Verdict.cpuTimeExceeded(limit: limits.cpu, used: limits.cpu)
-      #expect(dog.tick(at: now, cpu: limits.cpu, memory: 0) == .kill(verdict), "CPU time counts, whoever looked")
-    }
-  }
-
-  @Test("A call that is looked at in time stands still at no time, and ends at its limit") func looksInTime() {
-    var dog = calling()
-    var now = Duration.zero
-    while true {
-      now += Watchdog.longestGap
-      dog.looks(at: now)
-      guard dog.tick(at: now, cpu: .zero, memory: 0) == .none else { break }
-    }
-    #expect(dog.stood == .zero && now - limits.wall < Watchdog.longestGap)
   }
 
   @Test func betweenActivitiesCPUTimeCounts() {

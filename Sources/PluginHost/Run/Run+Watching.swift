@@ -95,7 +95,6 @@ extension Run {
 
   private func tick() {
     lookAtLane()
-    watchdog.looks(at: BootClock.now)
     // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
     if let due = watchdog.wallDeadline, BootClock.now >= due {
       server?.receive()
