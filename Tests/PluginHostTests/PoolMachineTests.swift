@@ -105,8 +105,8 @@ import Testing
     arguments: [
       (PoolMachine.Leftovers(), .nothing),
       (PoolMachine.Leftovers(holdings: 1), .takeBack),
-      (PoolMachine.Leftovers(holdings: PoolMachine.Leftovers.mostTakenBack), .takeBack),
-      (PoolMachine.Leftovers(holdings: PoolMachine.Leftovers.mostTakenBack + 1), .replace),
+      (PoolMachine.Leftovers(holdings: PoolMachine.Leftovers.maxTakenBack), .takeBack),
+      (PoolMachine.Leftovers(holdings: PoolMachine.Leftovers.maxTakenBack + 1), .replace),
       (PoolMachine.Leftovers(handles: 1), .replace),
       (PoolMachine.Leftovers(handles: 1, holdings: 1), .replace),
       (PoolMachine.Leftovers(isBusy: true), .replace),

@@ -48,10 +48,10 @@ struct PoolMachine {
     enum Remedy: Equatable { case nothing, takeBack, replace }
 
     /// Beyond so many calls a fresh plugin is there sooner.
-    static let mostTakenBack = 64
+    static let maxTakenBack = 64
 
     var remedy: Remedy {
-      if handles > 0 || isBusy || holdings > Self.mostTakenBack { return .replace }
+      if handles > 0 || isBusy || holdings > Self.maxTakenBack { return .replace }
       return holdings > 0 ? .takeBack : .nothing
     }
   }
@@ -138,7 +138,7 @@ struct PoolMachine {
     case .returned(let slot, let result): returned(slot, result, at: now, &effects)
     case .tookBack(let slot, let isAlive):
       guard slots[slot] == .takingBack else { break }
-      if !isAlive { leave(slot, isFault: loans[slot] <= 1, at: now) } else { goOn(slot, &effects) }
+      if !isAlive { leave(slot, isFault: loans[slot] <= 1, at: now) } else { lendAgain(slot, &effects) }
     case .lendingFailed(let slot):
       guard case .lent(let ticket, let deadline) = slots[slot] else { break }
       if isStopping { effects.append(.refuse(ticket, .stopped)) } else { waiting.insert((ticket, deadline), at: 0) }
@@ -201,7 +201,7 @@ struct PoolMachine {
         slots[slot] = .takingBack
         effects.append(.takeBack(slot: slot))
       case .replace: end(slot, &effects)
-      case .nothing, .takeBack: goOn(slot, &effects)
+      case .nothing, .takeBack: lendAgain(slot, &effects)
       }
     case .dead: leave(slot, isFault: loans[slot] <= 1, at: now)
     case .ended: leave(slot, isFault: false, at: now)
@@ -209,7 +209,7 @@ struct PoolMachine {
   }
 
   /// It is lent again, where it may be.
-  private mutating func goOn(_ slot: Int, _ effects: inout [Effect]) {
+  private mutating func lendAgain(_ slot: Int, _ effects: inout [Effect]) {
     if isStopping || loans[slot] >= maxLoans { return end(slot, &effects) }
     slots[slot] = .idle
     idle.append(slot)
