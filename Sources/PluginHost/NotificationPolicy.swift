@@ -17,6 +17,8 @@ struct NotificationPolicy {
     /// There would be room for shared memory if some of what was granted has been freed since: to be decided again after a look
     /// at what is mapped.
     case look
+    /// There may be room for a lock once it is counted which ones are held.
+    case countLocks
     /// Can't be told yet, and is to be decided again a little later.
     case hold
   }
@@ -25,16 +27,14 @@ struct NotificationPolicy {
   /// shared memory, but no locks.
   enum Grant: Equatable {
     case sharedMemory(bytes: Int)
-    case fileLock
+    case fileLock(FileLockLedger.Kind)
     case watch
     /// `asker`: the thread that makes it.
     case thread(asker: UInt32, at: Duration)
   }
 
-  /// What was granted in a run so far. But for shared memory nothing is given back: the host doesn't see what is unlocked.
+  /// What was granted in a run so far.
   struct Grants: Equatable {
-    /// A lock is 216 bytes of the kernel's.
-    static let maxFileLocks = 65_536
     /// What epoll watches is some 200 bytes of the kernel's each.
     static let maxWatches = 16_384
     /// A granted thread has begun by then. Until it has, nobody sees it.
@@ -42,7 +42,7 @@ struct NotificationPolicy {
     var shared = SharedMemoryLedger()
     /// Whether the next one that wants shared memory is to be told by what is known by now.
     var hasLooked = false
-    var fileLocks = 0
+    var fileLocks = FileLockLedger()
     var watches = 0
     /// Threads that were granted and may not have begun, by who makes them: many may ask at once, and each is to know of
     /// the others.
@@ -51,7 +51,7 @@ struct NotificationPolicy {
     mutating func add(_ grant: Grant) {
       switch grant {
       case .sharedMemory(let bytes): shared.add(bytes)
-      case .fileLock: fileLocks += 1
+      case .fileLock(let kind): fileLocks.add(kind)
       case .watch: watches += 1
       case .thread(let asker, let now):
         starting = starting.filter { now - $0.value < Self.longestStart }
@@ -94,8 +94,7 @@ struct NotificationPolicy {
     if let name, policy.refusedCalls.contains(name) { return deny(name, call, SystemCalls.denial(of: name)) }
     switch name {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
-    case "fcntl" where SystemCalls.isLock(command: arguments.1):
-      return grants.fileLocks < Grants.maxFileLocks ? .grant(.fileLock) : deny(name, call, ENOLCK, layer: "limits")
+    case "fcntl" where FileLockLedger.Kind(command: arguments.1) != nil: return lock(call)
     case "fallocate": return reserve(call)
     case "epoll_ctl":
       return grants.watches < Grants.maxWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
@@ -131,6 +130,13 @@ struct NotificationPolicy {
       return deny(name, call, SystemCalls.denial(of: name))
     case nil: return deny(nil, call, ENOSYS)
     }
+  }
+
+  private func lock(_ call: ol_notification) -> Decision {
+    guard let kind = FileLockLedger.Kind(command: call.arguments.1) else { return .proceed }
+    if grants.fileLocks.hasRoom(for: kind) { return .grant(.fileLock(kind)) }
+    let mayHaveRoom = grants.fileLocks.isWorthACount(for: kind, at: now)
+    return mayHaveRoom ? .countLocks : deny("fcntl", call, ENOLCK, layer: "limits")
   }
 
   /// FALLOC_FL_KEEP_SIZE, and FALLOC_FL_ZERO_RANGE with it, within the limit on a file's length; other modes (fallocate(2)) make

@@ -151,9 +151,6 @@ package enum SystemCalls {
     return EPERM
   }
 
-  /// Whether a command of fcntl(2) locks: F_SETLK and F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW. The kernel reads its low half.
-  package static func isLock(command: UInt64) -> Bool { [6, 7, 37, 38].contains(command & 0xffff_ffff) }
-
   /// The name of a native system call, or nil where libseccomp doesn't know the number.
   package static func name(of number: Int32) -> String? {
     guard let name = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), number) else { return nil }

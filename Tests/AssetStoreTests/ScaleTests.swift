@@ -4,10 +4,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What many jobs cost. The times are printed; the bounds are loose, since a test machine may be busy. 18 s of processor time in
-/// a debug build.
+/// A store of many jobs is used and opened without a look at each. What it costs is printed, never asserted: a test machine may
+/// be busy.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct ScaleTests {
-  @Test(arguments: [("/tmp", 20_000), ("/dev/shm", 100_000)]) func manyJobs(root: String, number: Int) throws {
+  @Test(arguments: [("/tmp", 5000), ("/dev/shm", 20_000)]) func manyJobs(root: String, number: Int) throws {
     let folder = try AssetStoreTests.Folder(in: root)
     let clock = ContinuousClock()
     var store = try AssetStore(opening: folder.path)
@@ -44,6 +44,5 @@ import Testing
     print(
       "\(number) in \(root): add \(adding), 1000 duplicates \(duplicates), read \(reading), 200 commits \(single), 4000 changes in 20 commits \(batches), close with backup \(closing), open \(opening)"
     )
-    #expect(adding < .seconds(60) && reading < .seconds(10) && opening < .seconds(5))
   }
 }

@@ -40,7 +40,7 @@ import Testing
       return reply
     }
     if trial.isFinished,
-      !([content] + versions).contains(where: { Array(trial.data ?? Data()) == $0.bytes(in: 0..<$0.count) })
+      !([content] + versions).contains(where: { (trial.data ?? Data()) == Data($0.bytes(in: 0..<$0.count)) })
     {
       Issue.record(
         "seed \(seed): \(trial.data?.count ?? -1) of \(count) bytes after \(faults), declared \(isExact), digest \(knowsDigest), hidden \(hidesDigest)"

@@ -148,11 +148,24 @@ import Testing
     #expect(errno(of: try decide("mmap", [0, 1, Self.codeBits, flags], loading: true)) == EACCES)
   }
 
-  @Test(arguments: [6, 7, 37, 38, 0xdead_0000_0006] as [UInt64]) func locksAreCounted(_ command: UInt64) throws {
+  @Test(arguments: [6, 7, 37, 38, 0xdead_0000_0006, 0xdead_0000_0026] as [UInt64])
+  func locksAreCounted(_ command: UInt64) throws {
+    let kind = try #require(FileLockLedger.Kind(command: command))
+    #expect(kind == (command & 0xff < 8 ? .process : .openFile))
     var grants = NotificationPolicy.Grants()
-    #expect(try decide("fcntl", [3, command]) == .grant(.fileLock))
-    grants.fileLocks = NotificationPolicy.Grants.maxFileLocks
-    #expect(errno(of: try decide("fcntl", [3, command], grants: grants)) == ENOLCK)
+    var calls = 0
+    while try decide("fcntl", [3, command], grants: grants) == .grant(.fileLock(kind)) {
+      grants.add(.fileLock(kind))
+      calls += 1
+    }
+    #expect(calls == FileLockLedger.maxHeld / FileLockLedger.maxTakenByOne)
+    let full = try decide("fcntl", [3, command], grants: grants)
+    if kind == .process { #expect(full == .countLocks) } else { #expect(errno(of: full) == ENOLCK) }
+    grants.fileLocks.count(nil, threads: 1, at: .seconds(1), cost: .zero)
+    #expect(errno(of: try decide("fcntl", [3, command], grants: grants)) == ENOLCK, "counted at that moment")
+    grants.fileLocks.count(1, threads: 1, at: .seconds(1), cost: .seconds(1))
+    let counted = try decide("fcntl", [3, command], grants: grants)
+    if kind == .process { #expect(counted == .grant(.fileLock(kind))) } else { #expect(errno(of: counted) == ENOLCK) }
     #expect(errno(of: try decide("fcntl", [3, 8])) == EPERM)
   }
 

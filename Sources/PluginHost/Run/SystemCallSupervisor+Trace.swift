@@ -10,7 +10,7 @@ extension SystemCallSupervisor {
     guard let trace = plan.options.trace else { return }
     let verdict: SystemCallTrace.Verdict
     switch decision {
-    case .hold, .look: return
+    case .hold, .look, .countLocks: return
     case .proceed: verdict = .passed
     case .note: verdict = denial == nil ? .passed : .refused
     case .grant: verdict = .granted

@@ -125,18 +125,25 @@ final class SystemCallSupervisor {
         return looksForGrant(asked: since, at: now)
       }
     }
-    let decision = withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
-      NotificationPolicy(
-        policy: plan.policy, grants: grants, isLoading: run.isLoading, hidesFiles: plan.machine.hidesFiles,
-        runner: run.pid, threads: { self.meter.threads ?? Int.max },
-        isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
-        traced: plan.options.trace?.calls ?? [], now: now
-      ).decide(call)
+    let decide = { (isAnyEnding: () -> Bool) in
+      withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
+        NotificationPolicy(
+          policy: self.plan.policy, grants: self.grants, isLoading: run.isLoading,
+          hidesFiles: self.plan.machine.hidesFiles, runner: run.pid, threads: { self.meter.threads ?? Int.max },
+          isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
+          traced: self.plan.options.trace?.calls ?? [], now: now
+        ).decide(call)
+      }
+    }
+    var decision = decide(isAnyEnding)
+    if decision == .countLocks {
+      countLocks(of: run.pid)
+      decision = decide(isAnyEnding)
     }
     var denial: RunReport.Denial?
     switch decision {
     case .proceed: break
-    case .hold: return hold(call, since: since, at: now)
+    case .hold, .countLocks: return hold(call, since: since, at: now)
     case .look:
       hold(call, since: since, at: now)
       return beginLook(using: meter.memory(shared: grants.shared.total) ?? 0)
@@ -160,6 +167,13 @@ final class SystemCallSupervisor {
       default: 0
       }
     _ = ol_seccomp_answer(listener, call.id, code)
+  }
+
+  private func countLocks(of process: pid_t) {
+    let begun = BootClock.now
+    let locks = process > 0 ? LockList.locks(of: process) : nil
+    let end = BootClock.now
+    grants.fileLocks.count(locks, threads: meter.threads ?? FileLockLedger.maxHeld, at: end, cost: end - begun)
   }
 
   /// The thread waits in its call, and the deadlines go on. Each look is about as far from the last as the whole wait has

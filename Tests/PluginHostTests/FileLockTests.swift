@@ -1,0 +1,69 @@
+import Basics
+import Glibc
+import TestSupport
+import Testing
+
+@testable import PluginHost
+
+@Suite(.timeLimit(.minutes(1))) struct FileLockTests {
+  /// A plugin whose threads take and give back locks, closes files, and has the kernel carry out granted calls later.
+  @Test("It never holds more locks than it may, whatever it does", arguments: 0..<10 as Range<UInt64>)
+  func isBounded(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var ledger = FileLockLedger()
+    let threads = 8
+    // Of the kernel's list; and what granted calls that it hasn't come to yet will add.
+    var (held, coming) = (0, [Int]())
+    var (granted, now) = (0, Duration.seconds(1))
+    for step in 0..<60_000 {
+      now += .microseconds(random.below(50))
+      if coming.count == threads || random.chance(3), let first = coming.popLast() { held = max(held + first, 0) }
+      if random.chance(20_000) { held = 0 }
+      if !ledger.hasRoom(for: .process), ledger.isWorthACount(for: .process, at: now) {
+        ledger.count(held, threads: threads, at: now, cost: .microseconds(random.below(300)))
+        #expect(!ledger.isWorthACount(for: .process, at: now))
+      }
+      guard ledger.hasRoom(for: .process), coming.count < threads else { continue }
+      ledger.add(.process)
+      granted += 1
+      coming.append(step < 30_000 ? random.below(FileLockLedger.maxTakenByOne + 1) : -random.below(2))
+      guard held + coming.reduce(0, +) > FileLockLedger.maxHeld else { continue }
+      Issue.record("\(held) held, \(coming) to come at step \(step)")
+      return
+    }
+    #expect(granted > 2 * FileLockLedger.maxHeld / FileLockLedger.maxTakenByOne, "what was given back can be had again")
+  }
+
+  @Test("The kernel's list is read by its owner's column, for locks that wait, too") func list() {
+    let list = """
+      1: POSIX  ADVISORY  READ  3801 fe:00:1311013 128 128
+      2: POSIX  ADVISORY  WRITE 3801 fe:00:1311013 0 EOF
+      2: -> POSIX  ADVISORY  WRITE 3801 fe:00:1311013 0 EOF
+      3: FLOCK  ADVISORY  WRITE 380 fe:00:3801 0 EOF
+      4: OFDLCK ADVISORY  WRITE -1 fe:00:3801 0 EOF
+      5: POSIX
+
+      : 3801 3801 3801
+      """
+    #expect(LockList.locks(of: 3801, in: Array(list.utf8)) == 3)
+    #expect(LockList.locks(of: 380, in: Array(list.utf8)) == 1)
+    #expect(LockList.locks(of: 1, in: Array(list.utf8)) == 0)
+  }
+
+  @Test("A process's own locks are seen as it takes and gives them back") func own() throws {
+    let stream = try #require(tmpfile())
+    defer { fclose(stream) }
+    let file = fileno(stream)
+    // Other tests of this process lock files, too.
+    let before = try #require(LockList.locks(of: getpid()))
+    for at in 0..<1000 {
+      var lock = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: at * 2, l_len: 1, l_pid: 0)
+      #expect(fcntl(file, F_SETLK, &lock) == 0)
+    }
+    let during = try #require(LockList.locks(of: getpid()))
+    #expect(during - before > 900)
+    var lock = flock(l_type: Int16(F_UNLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    #expect(fcntl(file, F_SETLK, &lock) == 0)
+    #expect(try #require(LockList.locks(of: getpid())) < during - 900)
+  }
+}
