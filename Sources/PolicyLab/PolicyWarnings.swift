@@ -1,3 +1,4 @@
+internal import HostProtocol
 package import Sandbox
 
 /// What is allowed in a policy and probably not meant.
@@ -26,6 +27,11 @@ package enum PolicyWarnings {
       }
       if secrets.contains(path) {
         found.append("\(path) as a whole shows what other programs keep there; name the files that are needed")
+      }
+      if !policy.network.isEmpty, path == RunnerView.hosts || RunnerView.hosts.hasPrefix(path + "/") {
+        found.append(
+          "\(path) would hide the plugin's own \(RunnerView.hosts), in which the hosts under network stand: a run with this policy is refused"
+        )
       }
       if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
         found.append("\(path) can be written: what lies there is run by others")

@@ -17,4 +17,17 @@ import Testing
     let found = PolicyWarnings.find(policy) { $0 != "/nowhere" }
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
+
+  @Test(
+    "what would hide the plugin's own list of hosts is said, as its run will be refused",
+    arguments: [
+      ("/etc", true), ("/etc/hosts", true), ("/etc/hostname", false), ("/etc/host", false),
+    ])
+  func hosts(path: String, isRefused: Bool) throws {
+    let text = "version: 2\nfiles: {read: [\(path)]}\nnetwork: [\"example.org:443\"]\n"
+    let found = PolicyWarnings.find(try Policy(parsing: text, file: "p")) { _ in true }
+    #expect(found.contains { $0.contains("would hide") } == isRefused, "\(found)")
+    let alone = try Policy(parsing: "version: 2\nfiles: {read: [\(path)]}\n", file: "p")
+    #expect(!PolicyWarnings.find(alone) { _ in true }.contains { $0.contains("would hide") })
+  }
 }
