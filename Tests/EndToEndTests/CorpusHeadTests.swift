@@ -32,6 +32,9 @@ import Testing
       "H08\tbuild/libhostile.so\th08_does\ti32(cstring)\tnow or later\t--wall 300ms --observe\treturned|crashed\t"
       + "1|5..7\tclone|fork\tyes\tNo child is made.\ttime/h08_does.c:3"
     #expect(end.status == 0 && end.output.contains("# Time\n\(row)"), "\(end)")
+    let hosts = "--network 127.0.0.1:9 --network [2001:db8::1]:443"
+    let other = try Self.collect(Self.head.replacingOccurrences(of: "--wall 300ms --observe", with: hosts))
+    #expect(other.status == 0 && other.output.contains("\tnow or later\t\(hosts)\t"), "\(other)")
   }
 
   @Test("the table is what the heads say now") func current() throws {
@@ -49,6 +52,7 @@ import Testing
       (" *   call i32(cstring) now or later\n", "", 4, "in this order"),
       (" * H08: No", " * No", 3, "begins with the id"), (" * H08: No child is made.", " * H08: ", 3, "a sentence"),
       ("--wall 300ms", "--root", 5, "options are"), ("--wall 300ms --observe", "--wall --observe", 5, "options are"),
+      ("--wall 300ms", "--network", 5, "options are"),
       ("expect returned|crashed 1|5..7,", "expect 1,", 6, "begins with an outcome"),
       (", denied clone|fork", ", refused", 6, "\"refused\" is neither"),
       (", works without walls", ", works without walls, x", 6, "is neither"),

@@ -29,6 +29,14 @@ import Testing
     #expect(second.policy(over: Policy()).limits.memory == 1 << 20)
   }
 
+  @Test("the places that a row lists are added to those of the policy, each once") func network() throws {
+    let row = try Corpus(parsing: Self.row([5: "--network 127.0.0.1:9 --network A.example:443"])).rows[0]
+    #expect(row.policy(over: Policy()).network.map(\.text) == ["127.0.0.1:9", "a.example:443"])
+    var base = Policy()
+    base.network = [try NetworkEndpoint("a.example:443"), try NetworkEndpoint("b.example:1")]
+    #expect(row.policy(over: base).network.map(\.text) == ["a.example:443", "b.example:1", "127.0.0.1:9"])
+  }
+
   @Test(
     "what isn't a table is refused with its line",
     arguments: [

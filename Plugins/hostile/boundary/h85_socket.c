@@ -103,6 +103,71 @@
  * H85: A family that doesn't exist.
  *   call i32(cstring) out-of-range
  *   expect returned 97, denied socket
+ *
+ * H143: Nor with a host in its policy: unix-stream.
+ *   call i32(cstring) unix-stream
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: udp.
+ *   call i32(cstring) udp
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: udp6.
+ *   call i32(cstring) udp6
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: raw.
+ *   call i32(cstring) raw
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: ping.
+ *   call i32(cstring) ping
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket
+ *
+ * H143: Nor with a host in its policy: mptcp.
+ *   call i32(cstring) mptcp
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: sctp.
+ *   call i32(cstring) sctp
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: packet.
+ *   call i32(cstring) packet
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: netlink-route.
+ *   call i32(cstring) netlink-route
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: alg.
+ *   call i32(cstring) alg
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: vsock.
+ *   call i32(cstring) vsock
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor with a host in its policy: xdp.
+ *   call i32(cstring) xdp
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, denied socket, works without walls
+ *
+ * H143: Nor then as the resolver.
+ *   call i32(cstring) udp-as-resolver
+ *   with --network 127.0.0.1:9
+ *   expect returned 97, works without walls
  */
 #include "hostile.h"
 

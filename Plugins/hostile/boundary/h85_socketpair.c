@@ -3,6 +3,11 @@
  * H85: No pair.
  *   call i32()
  *   expect returned 97, denied socketpair, works without walls
+ *
+ * H120: With a host in its policy, a pair is one within the run.
+ *   call i32()
+ *   with --network 127.0.0.1:9
+ *   expect returned 0
  */
 #include "shared.h"
 

@@ -41,6 +41,8 @@ package struct Corpus: Sendable {
     case memory(Int)
     case observe
     case request(ContentRequestKind)
+    /// One more place that the policy lists under `network`.
+    case network(NetworkEndpoint)
   }
 
   package enum Denied: Sendable, Equatable {
@@ -151,12 +153,13 @@ package struct Corpus: Sendable {
       case "--cpu": option = rest.popFirst().flatMap(Quantity.duration).map { .cpu($0) }
       case "--memory": option = rest.popFirst().flatMap(Quantity.bytes).map { .memory($0) }
       case "--request": option = rest.popFirst().flatMap { requests[$0] }.map { .request($0) }
+      case "--network": option = rest.popFirst().flatMap { try? NetworkEndpoint($0) }.map { .network($0) }
       default: option = nil
       }
       guard let option else {
         throw invalid(
-          "\(Printable.text(word, limit: 60).debugDescription) is none of --wall, --cpu, --memory, --observe "
-            + "and --request with their value")
+          "\(Printable.text(word, limit: 60).debugDescription) is none of --wall, --cpu, --memory, --observe, "
+            + "--request and --network with their value")
       }
       options.append(option)
     }
@@ -165,7 +168,7 @@ package struct Corpus: Sendable {
 }
 
 extension Corpus.Row {
-  /// `base` with the limits of the row in the place of its own.
+  /// `base` with the limits of the row in the place of its own, and what the row lists under `network` beside its own.
   package func policy(over base: Policy) -> Policy {
     var policy = base
     for option in options {
@@ -174,6 +177,7 @@ extension Corpus.Row {
       case .cpu(let limit): policy.limits.cpu = limit
       case .memory(let limit): policy.limits.memory = limit
       case .observe: policy.observesFiles = true
+      case .network(let endpoint): if !policy.network.contains(endpoint) { policy.network.append(endpoint) }
       case .request: break
       }
     }

@@ -45,6 +45,10 @@ package struct CorpusRunner: Sendable {
     do throws(HostError) {
       plugin = try await host.load("\(folder)/\(row.library)", policy: policy, options: options)
     } catch {
+      if case .usage(let text) = error, policy.network != self.policy.network {
+        // The base has what no policy may have beside hosts: that is no mistake of the row's, and ends no other.
+        return Observed(outcome: Outcome(.wallUnavailable, text))
+      }
       guard let report = error.report else { throw error }
       return Observed(report, nil as RunnerMessage.CallResult?)
     }
