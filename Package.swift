@@ -192,7 +192,7 @@ let package = Package(
     .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: strictC),
     .testTarget(name: "HostProtocolTests", dependencies: ["AssetModel", "Basics", "HostProtocol", "TestSupport"]),
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"]),
-    .testTarget(name: "SandboxTests", dependencies: ["Basics", "Sandbox", "StrictYAML"]),
+    .testTarget(name: "SandboxTests", dependencies: ["Basics", "Sandbox", "StrictYAML", "TestSupport"]),
     .testTarget(
       name: "RunnerKitTests", dependencies: ["Basics", "CLinux", "HostProtocol", "LinuxSystem", "RunnerKit"]),
     .testTarget(

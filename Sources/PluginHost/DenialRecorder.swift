@@ -7,8 +7,15 @@ struct DenialRecorder {
     var target: String
   }
 
+  private struct Row {
+    var count: Int
+    var writes: Bool
+    var mayHaveChanged: Bool
+    var rule: String?
+  }
+
   static let maxRows = 256
-  private var rows: [Key: (count: Int, writes: Bool, mayHaveChanged: Bool)] = [:]
+  private var rows: [Key: Row] = [:]
   private var order: [Key] = []
   private(set) var dropped = 0
   /// All of them, by the wall that stopped them.
@@ -21,17 +28,22 @@ struct DenialRecorder {
   mutating func record(
     layer: String, operation: String, target: String, writes: Bool = false, mayHaveChanged: Bool = false
   ) {
-    countsByWall[layer, default: 0] += 1
-    feed?.tell {
-      .denied(
-        .init(
-          layer: layer, operation: operation, target: target, count: 1, writes: writes, mayHaveChanged: mayHaveChanged))
-    }
-    let key = Key(layer: layer, operation: operation, target: target)
+    record(
+      .init(
+        layer: layer, operation: operation, target: target, count: 1, writes: writes, mayHaveChanged: mayHaveChanged))
+  }
+
+  /// One more of these.
+  mutating func record(_ denial: RunReport.Denial) {
+    countsByWall[denial.layer, default: 0] += 1
+    feed?.tell { .denied(denial) }
+    let key = Key(layer: denial.layer, operation: denial.operation, target: denial.target)
     if let row = rows[key] {
-      rows[key] = (row.count + 1, row.writes || writes, row.mayHaveChanged || mayHaveChanged)
+      rows[key] = Row(
+        count: row.count + 1, writes: row.writes || denial.writes,
+        mayHaveChanged: row.mayHaveChanged || denial.mayHaveChanged, rule: row.rule ?? denial.rule)
     } else if rows.count < Self.maxRows {
-      rows[key] = (1, writes, mayHaveChanged)
+      rows[key] = Row(count: 1, writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
       order.append(key)
     } else {
       dropped += 1
@@ -45,18 +57,20 @@ struct DenialRecorder {
     countsByWall[denial.layer, default: 0] += max(denial.count - before, 0)
     guard before > 0 || rows.count < Self.maxRows else { return drop(denial.count) }
     if before == 0 { order.append(key) }
-    rows[key] = (max(denial.count, before), denial.writes, denial.mayHaveChanged)
+    rows[key] = Row(
+      count: max(denial.count, before), writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
   }
 
   /// So many more that nobody can name.
   mutating func drop(_ count: Int) { dropped += count }
 
   var denials: [RunReport.Denial] {
-    order.map { key in
-      let row = rows[key] ?? (0, false, false)
-      return .init(
-        layer: key.layer, operation: key.operation, target: key.target, count: row.count, writes: row.writes,
-        mayHaveChanged: row.mayHaveChanged)
+    order.compactMap { key in
+      rows[key].map { row in
+        .init(
+          layer: key.layer, operation: key.operation, target: key.target, count: row.count, writes: row.writes,
+          mayHaveChanged: row.mayHaveChanged, rule: row.rule)
+      }
     }
   }
 }

@@ -12,6 +12,8 @@ struct NotificationPolicy {
     /// The kernel decides; the paths are noted.
     case note(String, paths: [SystemCalls.PathArgument])
     case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
+    /// It meets a rule of the policy about an argument.
+    case breach(CallRule, target: String, code: Int32, kills: Bool)
     /// A call of another architecture, which ends the run: its number and arguments mean something else here.
     case foreign(String)
     /// There would be room for shared memory if some of what was granted has been freed since: to be decided again after a look
@@ -91,6 +93,8 @@ struct NotificationPolicy {
     if let name = CallArchitecture.foreignName(call.architecture, number: call.number) { return .foreign(name) }
     let name = SystemCalls.name(of: call.number)
     let arguments = call.arguments
+    // The filter hands over what meets a rule, and the plugin can't change a register of a thread that waits.
+    if let name, let breach = breach(name, call) { return breach }
     if let name, policy.refusedCalls.contains(name) { return deny(name, call, SystemCalls.denial(of: name)) }
     switch name {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
@@ -130,6 +134,16 @@ struct NotificationPolicy {
       return deny(name, call, SystemCalls.denial(of: name))
     case nil: return deny(nil, call, ENOSYS)
     }
+  }
+
+  private func breach(_ name: String, _ call: ol_notification) -> Decision? {
+    guard !policy.callRules.isEmpty else { return nil }
+    let registers = call.arguments
+    let values = [registers.0, registers.1, registers.2, registers.3, registers.4, registers.5]
+    guard let rule = policy.rule(for: name, values), let value = rule.met(by: values) else { return nil }
+    return .breach(
+      rule, target: rule.target(value), code: SystemCalls.denial(of: name),
+      kills: rule.action == .kill || policy.onDenied[name] == .kill)
   }
 
   private func lock(_ call: ol_notification) -> Decision {

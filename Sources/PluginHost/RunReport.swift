@@ -115,6 +115,9 @@ public struct RunReport: Sendable {
     /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
     /// may then have refused another path.
     public var mayHaveChanged = false
+    /// The rule of the policy that denied it, as the policy has it: without it the call would be what it is for others. nil: none
+    /// did.
+    public var rule: String?
   }
 
   /// The connections to one port of one machine.

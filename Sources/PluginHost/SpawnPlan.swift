@@ -334,6 +334,7 @@ struct SpawnPlan {
     program.observesFiles = policy.observesFiles
     program.traced = options.trace?.calls ?? []
     program.refused = policy.refusedCalls
+    program.rules = policy.callRules
     program.connects = network != nil
     program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles

@@ -22,6 +22,9 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
   package var deny: [String]
   /// System calls that end the run.
   package var kill: [String]
+  /// What of other calls is denied, or ends the run, by an argument's value: rules as a policy has them.
+  package var denyRules: [String]
+  package var killRules: [String]
   package var observe: Bool
   package var limits: [LimitValues.Value]
 
@@ -42,6 +45,9 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     kill = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     let killing = Set(kill)
     deny = policy.refusedCalls.filter { !killing.contains($0) }.sorted()
+    let rules = policy.callRules.sorted()
+    denyRules = rules.filter { $0.action == .deny }.map(\.text)
+    killRules = rules.filter { $0.action == .kill }.map(\.text)
     observe = policy.observesFiles
     limits = LimitValues.all(policy.limits)
   }
@@ -66,6 +72,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
       ("These end the run instead", SystemCallGroup.summary(of: Set(kill)) { _ in true }),
     ]
     for (words, calls) in groups where !calls.isEmpty { lines.append("\(words): \(joined(calls))") }
+    if !denyRules.isEmpty { lines += ["Of other calls these are denied:"] + denyRules.map { "  \($0)" } }
+    if !killRules.isEmpty { lines += ["Of other calls these end the run:"] + killRules.map { "  \($0)" } }
     if devices.count < PolicyDevice.allCases.count {
       lines.append(devices.isEmpty ? "It may open no device." : "It may open these devices: \(joined(devices))")
     }

@@ -29,6 +29,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
       add(isDropped, isDropped ? "runs without \(wall.rawValue)" : "doesn't run without \(wall.rawValue)")
     }
     calls(old, new)
+    rules(old, new)
     for (was, now) in zip(LimitValues.all(old.limits), LimitValues.all(new.limits)) where was.number != now.number {
       add(now.number > was.number, "\(now.name) \(now.text), was \(was.text)")
     }
@@ -79,6 +80,36 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     }
   }
 
+  /// What the rules of one decide and those of the other don't. A rule that looks at fewer bits decides about more calls; where only
+  /// several together decide what one did, that one is said to be gone: rather too much than too little.
+  private mutating func rules(_ old: Policy, _ new: Policy) {
+    for (text, _) in Self.uncovered(of: old, by: new) { add(true, text) }
+    for (_, text) in Self.uncovered(of: new, by: old) { add(false, text) }
+  }
+
+  /// Of each rule that decides more than the other policy: what its loss comes to, and what having it does.
+  private static func uncovered(of policy: Policy, by other: Policy) -> [(lost: String, gained: String)] {
+    struct Key: Hashable {
+      var rule: CallRule
+      var falls: Bool
+    }
+    var found: [Key: [UInt64]] = [:]
+    for rule in policy.callRules {
+      let kills = policy.ends(rule)
+      for atom in rule.atoms where !(other.denies(rule.call) && (!kills || other.kills(rule.call))) {
+        let rest = other.callRules.filter { $0.covers(atom) }
+        if rest.contains(where: { !kills || other.ends($0) }) { continue }
+        found[Key(rule: rule, falls: !rest.isEmpty || other.denies(rule.call)), default: []].append(atom.value)
+      }
+    }
+    return found.sorted { ($0.key.rule, $0.key.falls ? 1 : 0) < ($1.key.rule, $1.key.falls ? 1 : 0) }.map {
+      key, values in
+      let words = key.rule.words(of: values)
+      if key.falls { return ("\(words) fails and no longer ends the run", "\(words) ends the run") }
+      return ("\(words) isn't denied any more", policy.ends(key.rule) ? "\(words) ends the run" : "\(words) is denied")
+    }
+  }
+
   private mutating func surroundings(_ old: Policy, _ new: Policy) {
     for device in PolicyDevice.allCases where old.devices.contains(device) != new.devices.contains(device) {
       let isNew = new.devices.contains(device)
@@ -104,4 +135,10 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
 extension Policy {
   /// System calls that end the run.
   fileprivate var killing: Set<String> { Set(onDenied.filter { $0.value == .kill }.keys) }
+
+  /// Whether each call of that name ends the run.
+  fileprivate func kills(_ name: String) -> Bool { denies(name) && onDenied[name] == .kill }
+
+  /// Whether a call that meets the rule ends the run.
+  fileprivate func ends(_ rule: CallRule) -> Bool { rule.action == .kill || onDenied[rule.call] == .kill }
 }

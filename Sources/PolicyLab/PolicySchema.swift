@@ -54,7 +54,8 @@ package enum PolicySchema {
       "network": network,
       "processes": constant("none", "A plugin is one process."),
       "systemCalls": described(
-        object(["deny": calls, "kill": calls], required: []), "Calls and groups of calls that fail, or end the run."),
+        object(["deny": calls, "kill": calls], required: []),
+        "Calls, groups of calls and rules about arguments that fail, or end the run."),
       "executableMemory": [
         "enum": Policy.ExecutableMemory.allCases.map(\.rawValue),
         "description":
@@ -100,7 +101,27 @@ package enum PolicySchema {
   }
 
   private static var calls: Object {
-    list(of: ["type": "string", "pattern": "^[A-Za-z0-9_]+$"], unique: true)
+    let name: Object = ["type": "string", "pattern": "^[A-Za-z0-9_]+$"]
+    let number: Object = [
+      "anyOf": [
+        ["type": "integer"],
+        ["type": "string", "pattern": "^(-?(0|[1-9][0-9]{0,19})|0x[0-9A-Fa-f]{1,16}|0o[0-7]{1,22})$"],
+      ] as [Any]
+    ]
+    var values = list(of: number, unique: true)
+    (values["minItems"], values["maxItems"]) = (1, CallRule.maxValues)
+    let rule = object(
+      [
+        "call": ["enum": CallParameter.calls],
+        "argument": [
+          "anyOf": [
+            ["type": "integer", "minimum": 0, "maximum": 5] as Object, ["type": "string", "pattern": "^[0-5]$"],
+          ] as [Any]
+        ],
+        "mask": described(number, "The bits of the argument that count."),
+        "equals": described(["anyOf": [number, values] as [Any]], "Their values."),
+      ] as Object, required: ["call", "argument", "equals"])
+    return list(of: ["anyOf": [name, rule] as [Any]], unique: true)
   }
 
   private static var walls: Object {

@@ -14,6 +14,11 @@ package struct Remedy: Sendable, Equatable {
 
   /// `isFolder`: whether a path is one on this machine; nil: it isn't there.
   package init(for denial: RunReport.Denial, limits: Limits, isFolder: (String) -> Bool?) {
+    if let rule = denial.rule {
+      self = Remedy(
+        line: nil, words: "the policy's own rule decides this: remove '\(rule)', in it or in what it extends")
+      return
+    }
     switch denial.layer {
     case "files": self = Self.file(denial, isFolder)
     case "limits": self = Self.limit(denial, limits)

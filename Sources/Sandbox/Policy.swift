@@ -53,6 +53,8 @@ public struct Policy: Sendable, Equatable {
   public var onDenied: [String: DeniedAction] = [:]
   /// System calls that the filter would let through, and that are denied all the same.
   public var refusedCalls: Set<String> = []
+  /// What of other calls is denied, or ends the run, by an argument's value; at most `CallRule.maxRules`.
+  public var callRules: Set<CallRule> = []
   /// What may become code. `libraries` that aren't empty mean `later` at least.
   public var executableMemory = ExecutableMemory.loading
   /// What a run may use.

@@ -29,6 +29,8 @@ package struct SeccompProgram: Sendable, Equatable {
     package var traced: Set<String> = []
     /// The network namespace is the run's own, and its host answers in it: TCP sockets may be made and connected.
     package var connects = false
+    /// What is notified, whatever else would become of it.
+    package var rules: Set<CallRule> = []
 
     package init() {}
   }
@@ -59,8 +61,13 @@ package struct SeccompProgram: Sendable, Equatable {
       for name in ["kill", "tkill", "tgkill"] { try builder.allow(name) }
     }
     try builder.arguments(options)
-    bytes = try Self.export(context)
+    let program = CallRuleProgram(options.rules, hasListener: options.hasListener).bytes + (try Self.export(context))
+    guard program.count <= Self.maxBytes else { throw .rule("rules about arguments", code: E2BIG) }
+    bytes = program
   }
+
+  /// A program has at most 4,096 instructions of 8 bytes (BPF_MAXINSNS), which fit into a pipe.
+  private static let maxBytes = 4096 * 8
 
   private static func set(
     _ context: scmp_filter_ctx, _ attribute: scmp_filter_attr, _ value: UInt32
@@ -72,11 +79,10 @@ package struct SeccompProgram: Sendable, Equatable {
   private static func export(_ context: scmp_filter_ctx) throws(CompileError) -> [UInt8] {
     do {
       let pipe = try Sockets.pipe()
-      // A program has at most 4,096 instructions of 8 bytes, which fit into a pipe.
       let code = seccomp_export_bpf(context, pipe.second.number)
       guard code == 0 else { throw SystemCallError("seccomp_export_bpf", code: -code, subject: "") }
       // The reader needs no end of file: the whole program is in the pipe already.
-      var bytes = [UInt8](repeating: 0, count: 1 << 15)
+      var bytes = [UInt8](repeating: 0, count: maxBytes)
       let count = try checkErrno("read", "pipe") { read(pipe.first.number, &bytes, bytes.count) }
       return Array(bytes.prefix(count))
     } catch let error as SystemCallError {

@@ -16,6 +16,16 @@ import Testing
     #expect(recorder.dropped == 0)
   }
 
+  @Test func keepsTheRuleThatDenied() {
+    var recorder = DenialRecorder()
+    let denial = RunReport.Denial(
+      layer: "seccomp", operation: "prctl", target: "option = 15", count: 1, rule: "systemCalls: …")
+    for _ in 0..<3 { recorder.record(denial) }
+    recorder.record(layer: "seccomp", operation: "prctl", target: "0x1")
+    #expect(recorder.denials.map(\.rule) == ["systemCalls: …", nil] && recorder.denials.map(\.count) == [3, 1])
+    #expect(recorder.countsByWall == ["seccomp": 4])
+  }
+
   @Test func keepsAsManyRowsAsThereIsRoom() {
     var recorder = DenialRecorder()
     for index in 0..<10_000 { recorder.record(layer: "seccomp", operation: "ioctl", target: "\(index)") }

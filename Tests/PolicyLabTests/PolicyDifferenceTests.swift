@@ -23,6 +23,8 @@ enum PolicySeed {
     for name in ["socket", "ptrace"] where random.chance(2) { policy.onDenied[name] = random.chance(2) ? .kill : .deny }
     policy.limits.memory = (1 + random.below(3)) << 20
     policy.limits.threads = random.below(3)
+    for rule in rules(&random) { policy.callRules.insert(rule) }
+    for name in ["mkdir"] where random.chance(3) { policy.refusedCalls.insert(name) }
     return policy
   }
 
@@ -51,6 +53,75 @@ enum PolicySeed {
       (wide.read, wide.write, wide.libraries) = (b.read, b.write, b.libraries)
       #expect(PolicyDifference(from: bare, to: wide).isWider == grows, "\(a) \(b)")
     }
+  }
+
+  /// About four bits of two calls, so that they often meet.
+  private static func rules(_ random: inout SeededGenerator) -> [CallRule] {
+    (0..<random.below(4)).compactMap { _ in
+      let mask = UInt64(random.below(15) + 1)
+      let values = Set((0..<2).map { _ in UInt64(random.below(16)) & mask })
+      return try? CallRule(
+        random.chance(2) ? .kill : .deny, random.chance(2) ? "prctl" : "mkdir", argument: 0, mask: mask,
+        equals: Array(values))
+    }
+  }
+
+  @Test(
+    "no call that a rule denied or ended a run for becomes possible without a word", arguments: [PolicySeed.current])
+  func rules(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    /// 0: passes, 1: denied, 2: ends the run.
+    func level(_ policy: Policy, _ value: UInt64) -> Int {
+      let isClosed = policy.refusedCalls.contains("umask")
+      let rule = policy.rule(for: "umask", [value])
+      let isKilling = rule?.action == .kill || (rule != nil || isClosed) && policy.onDenied["umask"] == .kill
+      return isKilling ? 2 : rule != nil || isClosed ? 1 : 0
+    }
+    for _ in 0..<3000 {
+      func policy() throws -> Policy {
+        var policy = Policy()
+        for _ in 0..<random.below(3) {
+          let mask = UInt64(random.below(15) + 1)
+          let values = Set((0..<2).map { _ in UInt64(random.below(16)) & mask })
+          policy.callRules.insert(
+            try CallRule(random.chance(2) ? .kill : .deny, "umask", argument: 0, mask: mask, equals: Array(values)))
+        }
+        if random.chance(4) { policy.refusedCalls = ["umask"] }
+        if random.chance(4) { policy.onDenied = ["umask": .kill] }
+        return policy
+      }
+      let (old, new) = (try policy(), try policy())
+      let grows = (0..<16 as Range<UInt64>).contains { level(new, $0) < level(old, $0) }
+      let difference = PolicyDifference(from: old, to: new)
+      if grows { #expect(difference.isWider, "\(old.callRules) \(new.callRules)") }
+      // More rules with the same names are never wider.
+      var more = old
+      more.callRules.formUnion(new.callRules)
+      #expect(!PolicyDifference(from: old, to: more).isWider)
+    }
+  }
+
+  @Test("rules that are gone, changed and new are said as a policy has them") func ruleWords() throws {
+    func policy(_ text: String) throws -> Policy {
+      try Policy(parsing: "version: 2\nsystemCalls: {\(text)}", file: "p")
+    }
+    let old = try policy(
+      "deny: [{call: prctl, argument: 0, equals: [15, 16]}], kill: [{call: kill, argument: 1, equals: [9, 15]}]")
+    let new = try policy(
+      "deny: [{call: prctl, argument: 0, equals: 15}, {call: kill, argument: 1, equals: 9}, {call: mmap, argument: 2, mask: 4, equals: 4}]"
+    )
+    #expect(
+      PolicyDifference(from: old, to: new).changes.map { ($0.isWider ? "+ " : "- ") + $0.text } == [
+        "+ kill where signal = 15 isn't denied any more", "+ kill where signal = 9 fails and no longer ends the run",
+        "+ prctl where option = 16 isn't denied any more", "- mmap where prot & 0x4 = 0x4 is denied",
+      ])
+    // Whoever denies the call, or looks at fewer bits, denies it, too.
+    let whole = try policy("deny: [signalling, {call: prctl, argument: 0, mask: 0x10, equals: 0x10}]")
+    let parts = try policy("deny: [{call: kill, argument: 1, equals: 9}, {call: prctl, argument: 0, equals: 21}]")
+    #expect(!PolicyDifference(from: parts, to: whole).isWider && PolicyDifference(from: whole, to: parts).isWider)
+    let words = PolicyDescription(old).lines.joined(separator: "\n")
+    #expect(words.contains("Of other calls these are denied:\n  {call: prctl, argument: 0, equals: [15, 16]}"))
+    #expect(words.contains("Of other calls these end the run:\n  {call: kill, argument: 1, equals: [9, 15]}"))
   }
 
   @Test("each change is said in its own words") func words() throws {

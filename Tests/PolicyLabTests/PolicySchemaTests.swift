@@ -30,6 +30,9 @@ import Testing
     #"{"version": 2, "network": []}"#,
     #"{"version": 2, "systemCalls": {"deny": ["sockets"], "kill": ["ptrace"]}, "observe": true, "require": []}"#,
     #"{"version": 2, "limits": {"memory": "8MiB", "fileSize": 4096, "logBytes": "1KiB", "cpu": "1s"}}"#,
+    #"{"version": 2, "systemCalls": {"deny": ["mkdir", {"call": "prctl", "argument": 0, "equals": 15}]}}"#,
+    #"{"version": 2, "systemCalls": {"kill": [{"call": "mmap", "argument": "2", "mask": "0x4", "equals": ["0o4", 0]}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "kill", "argument": 0, "equals": [-1, "-2", "0xF"]}]}}"#,
   ])
   func takes(_ text: String) throws { #expect(try verdicts(text) == (true, true)) }
 
@@ -54,6 +57,14 @@ import Testing
     #"{"version": 2, "observe": "maybe"}"#, #"{"version": 2, "limits": {"wal": "1s"}}"#,
     #"{"version": 2, "extends": 1.5}"#,
     #"{"version": 2, "limits": {"wall": ["1s"]}}"#, #"{"version": 2, "extends": ""}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": 0}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "read", "argument": 0, "equals": 0}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": 6, "equals": 0}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": "00", "equals": 0}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": 0, "equals": []}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": 0, "equals": "017"}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": 0, "equals": 0, "value": 1}]}}"#,
+    #"{"version": 2, "systemCalls": {"deny": [{"call": "prctl", "argument": 0, "equals": [1, 1]}]}}"#,
   ])
   func refuses(_ text: String) throws { #expect(try verdicts(text) == (false, false), "\(text)") }
 
@@ -93,7 +104,9 @@ import Testing
           list: [/srv]
         devices: [null]
         environment: [LANG, "A=b: # c"]
-        systemCalls: {deny: [fileChanges], kill: [socket, getpgid]}
+        systemCalls:
+          deny: [fileChanges, {call: prctl, argument: 0, equals: [15, -1]}]
+          kill: [socket, getpgid, {call: mmap, argument: 2, mask: 0x4, equals: 0x4}]
         executableMemory: jit
         require: [seccomp]
         limits: {memory: 4MiB}

@@ -54,4 +54,15 @@ import Testing
     // What is offered is a policy that says so.
     if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered") != Policy()) }
   }
+
+  @Test("what the policy's own rule denies is allowed without that rule") func rules() throws {
+    let policy = try Policy(
+      parsing: "version: 2\nsystemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}", file: "p")
+    let rule = try #require(policy.callRules.first)
+    var denial = Self.denial("seccomp", "prctl", "option = 15")
+    denial.rule = rule.policyLine
+    let remedy = Remedy(for: denial, limits: Limits()) { _ in nil }
+    #expect(remedy.line == nil && remedy.text == remedy.words)
+    #expect(remedy.words.contains("remove 'systemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}'"))
+  }
 }

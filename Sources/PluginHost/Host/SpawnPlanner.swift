@@ -62,6 +62,7 @@ struct SpawnPlanner {
         throw .usage("refusedCalls: \(rejectionReason)")
       }
     }
+    if let rejectionReason = policy.callRulesRejectionReason { throw .usage("callRules: \(rejectionReason)") }
     guard policy.environment.count <= PolicyVariable.maxCount else {
       throw .usage("the policy gives more than \(PolicyVariable.maxCount) variables")
     }

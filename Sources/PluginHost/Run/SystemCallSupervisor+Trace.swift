@@ -15,6 +15,8 @@ extension SystemCallSupervisor {
     case .note: verdict = denial == nil ? .passed : .refused
     case .grant: verdict = .granted
     case .foreign: verdict = .ended(wall: "seccomp")
+    case .breach(_, _, let code, let kills):
+      verdict = kills ? .ended(wall: "seccomp") : .denied(wall: "seccomp", error: SystemCallText.error(code))
     case .deny(let wall, _, _, let code, let kills):
       verdict = kills ? .ended(wall: wall) : .denied(wall: wall, error: SystemCallText.error(code))
     }

@@ -157,12 +157,21 @@ final class SystemCallSupervisor {
       denials.record(layer: layer, operation: name, target: target)
       denial = RunReport.Denial(layer: layer, operation: name, target: target, count: 1)
       if kills { run.kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
+    case .breach(let rule, let target, _, let kills):
+      let row = RunReport.Denial(
+        layer: "seccomp", operation: rule.call, target: target, count: 1, rule: rule.policyLine)
+      denials.record(row)
+      denial = row
+      if kills {
+        run.kill(
+          Outcome(.policyViolation, "\(rule.call)(\(target)) meets a rule of the policy, which ends a run for it"))
+      }
     }
     trace(call, decision, denial)
     if mapsShared { grants.hasLooked = false }
     let code: Int32 =
       switch decision {
-      case .deny(_, _, _, let error, _): error
+      case .deny(_, _, _, let error, _), .breach(_, _, let error, _): error
       case .foreign: ENOSYS
       default: 0
       }

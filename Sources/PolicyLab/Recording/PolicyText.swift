@@ -75,13 +75,19 @@ package struct PolicyText {
     if !policy.network.isEmpty { lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" } }
     let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.refusedCalls.subtracting(killing).sorted()
-    if !killing.isEmpty || !denied.isEmpty {
+    let rules = policy.callRules.sorted()
+    if !killing.isEmpty || !denied.isEmpty || !rules.isEmpty {
       lines += ["systemCalls:"]
-      if !denied.isEmpty { lines.append("  deny: [\(denied.joined(separator: ", "))]") }
-      if !killing.isEmpty { lines.append("  kill: [\(killing.joined(separator: ", "))]") }
+      lines += calls("deny", denied, rules.filter { $0.action == .deny })
+      lines += calls("kill", killing, rules.filter { $0.action == .kill })
     }
     lines.append("executableMemory: \(policy.codeAllowed.rawValue)")
     return lines
+  }
+
+  private func calls(_ key: String, _ names: [String], _ rules: [CallRule]) -> [String] {
+    if rules.isEmpty { return names.isEmpty ? [] : ["  \(key): [\(names.joined(separator: ", "))]"] }
+    return ["  \(key):"] + (names + rules.map(\.text)).map { "    - \($0)" }
   }
 
   private func entry(_ text: String, _ isOptional: Bool, needs path: String) -> String {

@@ -82,7 +82,7 @@ package struct ResidualRunner: Sendable {
     for (_, name) in names {
       if SystemCalls.isAnsweredByFilter(name) || denied.contains(name) && !isEverAllowed(name) {
         residual.denied.append(name)
-      } else if denied.contains(name) {
+      } else if denied.contains(name) || policy.callRules.contains(where: { $0.call == name }) {
         residual.byArguments.append(name)
       } else {
         residual.passed.append(name)

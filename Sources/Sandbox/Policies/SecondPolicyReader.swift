@@ -20,6 +20,8 @@ struct SecondPolicyReader {
   let parentName: String
   private(set) var policy: Policy
   private(set) var warnings: [YAMLFileError] = []
+  /// Rules about arguments, each where it stands.
+  private var rules: [(Node, CallRule)] = []
 
   init(nodes: YAMLNodes, parent: Policy?, parentName: String) {
     (self.nodes, self.parent, self.parentName) = (nodes, parent, parentName)
@@ -46,6 +48,7 @@ struct SecondPolicyReader {
     }
     for (key, value) in pairs where key == "files" { try checkFiles(value) }
     for (key, value) in pairs where key == "network" || key == "systemCalls" { try checkNetwork(value) }
+    checkRules()
   }
 
   private mutating func readFiles(_ node: Node) throws(YAMLFileError) {
@@ -128,39 +131,18 @@ struct SecondPolicyReader {
   }
 
   private mutating func readSystemCalls(_ node: Node) throws(YAMLFileError) {
-    let pairs = try nodes.pairs(node, "systemCalls", known: ["deny", "kill"])
-    var named: [String: String] = [:]
-    for (key, value) in pairs {
-      for item in try nodes.items(value, "systemCalls.\(key)") {
-        let name = try nodes.scalar(item, "an entry of systemCalls.\(key)")
-        let group = SystemCallGroup.named(name)
-        guard group != nil || SystemCalls.isKnown(name) else {
-          throw nodes.error(
-            item,
-            "\(nodes.shown(name)) is neither a system call nor a group; the groups are \(nodes.list(SystemCallGroup.all.map(\.name)))"
-          )
-        }
-        if let other = named[name] {
-          throw nodes.error(
-            item, other == key ? "systemCalls.\(key): \(name) is listed twice" : "\(name) is under deny and under kill")
-        }
-        named[name] = key
-        // What this machine's architecture doesn't have can't be called either.
-        for call in group?.calls.filter(SystemCalls.isKnown) ?? [name] { try refuse(call, kills: key == "kill", item) }
-      }
-    }
+    var reader = SystemCallReader(nodes: nodes, policy: policy)
+    try reader.read(node)
+    policy = reader.policy
+    rules = reader.rules
   }
 
-  private mutating func refuse(_ call: String, kills: Bool, _ item: Node) throws(YAMLFileError) {
-    if SystemCalls.indispensable.contains(call) {
-      // Some of these are denied for what their arguments are.
-      guard kills, !SystemCalls.isFree(call) else {
-        throw nodes.error(item, "systemCalls: \(Policy.rejectionReason(forRefusing: call) ?? call)")
-      }
-    } else if SystemCalls.isEverAllowed(call) || !kills && SystemCalls.connecting.contains(call) {
-      policy.refusedCalls.insert(call)
+  /// What only all keys together tell.
+  private mutating func checkRules() {
+    for (node, rule) in rules {
+      guard let text = policy.lackOfEffect(of: rule, inherited: parent?.callRules ?? []) else { continue }
+      warnings.append(nodes.error(node, text))
     }
-    if kills { policy.onDenied[call] = .kill }
   }
 
   private mutating func readExecutableMemory(_ node: Node) throws(YAMLFileError) {

@@ -1,0 +1,80 @@
+internal import CSeccomp
+internal import Glibc
+
+/// The part of a filter that decides about the rules of a policy, before anything else of it: libseccomp takes no rule with arguments
+/// beside one without for the same call. It ends the filter for a call that meets a rule and leaves all others to what follows, so it
+/// can't let anything through. For calls that no rule is about it looks at their number alone, and the kernel knows in advance
+/// what becomes of those.
+struct CallRuleProgram {
+  /// Instructions of 8 bytes each (bpf(2), `struct sock_filter`); empty where there are no rules.
+  private(set) var bytes: [UInt8] = []
+  private var count: Int { bytes.count / 8 }
+
+  private static let load: UInt16 = 0x20
+  private static let and: UInt16 = 0x54
+  private static let jump: UInt16 = 0x05
+  private static let jumpIfEqual: UInt16 = 0x15
+  private static let end: UInt16 = 0x06
+
+  /// `hasListener`: the host answers. Otherwise the filter itself denies, and ends the process.
+  init(_ rules: Set<CallRule>, hasListener: Bool) {
+    guard !rules.isEmpty else { return }
+    var blocks: [UInt8] = []
+    for (call, rules) in Dictionary(grouping: rules, by: \.call).sorted(by: { $0.key < $1.key }) {
+      guard let number = SystemCalls.number(of: call) else { continue }
+      var block = CallRuleProgram()
+      // Those that end the run come first.
+      for rule in rules.sorted() { block.add(rule, hasListener: hasListener) }
+      // Jumps that depend on something reach no further than 255.
+      var program = CallRuleProgram()
+      program.add(Self.jumpIfEqual, UInt32(number), whenTrue: 1)
+      program.add(Self.jump, UInt32(block.count + 1))
+      program.bytes += block.bytes
+      // It had its number in the accumulator; what follows loads its own.
+      program.add(Self.load, 0)
+      blocks += program.bytes
+    }
+    // `seccomp_data` begins with the number and the architecture, without which the number means nothing.
+    add(Self.load, 4)
+    add(Self.jumpIfEqual, CallArchitecture.native, whenTrue: 1)
+    add(Self.jump, UInt32(blocks.count / 8 + 1))
+    add(Self.load, 0)
+    bytes += blocks
+  }
+
+  private init() {}
+
+  private mutating func add(_ rule: CallRule, hasListener: Bool) {
+    let action: UInt32 =
+      switch rule.action {
+      case _ where hasListener: ol_scmp_notify
+      case .deny: ol_scmp_errno(UInt16(SystemCalls.denial(of: rule.call)))
+      case .kill: ol_scmp_kill_process
+      }
+    let low = UInt32(16 + 8 * rule.argument)
+    let (lowMask, highMask) = (UInt32(truncatingIfNeeded: rule.mask), UInt32(truncatingIfNeeded: rule.mask >> 32))
+    if highMask == 0 {
+      add(Self.load, low)
+      add(Self.and, lowMask)
+      for value in rule.values {
+        add(Self.jumpIfEqual, UInt32(truncatingIfNeeded: value), whenFalse: 1)
+        add(Self.end, action)
+      }
+      return
+    }
+    for value in rule.values {
+      add(Self.load, low)
+      add(Self.and, lowMask)
+      add(Self.jumpIfEqual, UInt32(truncatingIfNeeded: value), whenFalse: 4)
+      add(Self.load, low + 4)
+      add(Self.and, highMask)
+      add(Self.jumpIfEqual, UInt32(truncatingIfNeeded: value >> 32), whenFalse: 1)
+      add(Self.end, action)
+    }
+  }
+
+  private mutating func add(_ code: UInt16, _ operand: UInt32, whenTrue: UInt8 = 0, whenFalse: UInt8 = 0) {
+    bytes += [UInt8(code & 0xff), UInt8(code >> 8), whenTrue, whenFalse]
+    bytes += (0..<4).map { UInt8(truncatingIfNeeded: operand >> (8 * UInt32($0))) }
+  }
+}
