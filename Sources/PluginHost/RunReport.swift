@@ -115,8 +115,8 @@ public struct RunReport: Sendable {
     /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
     /// may then have refused another path.
     public var mayHaveChanged = false
-    /// The rule of the policy that denied it, as the policy has it: without it the call would be what it is for others. nil: none
-    /// did.
+    /// What of the policy denied it, as a policy of version 2 has it: without that the call would be decided as for others. A call
+    /// that it denies by the name of a group stands there by its own. nil: no more than what holds for every plugin.
     public var rule: String?
   }
 

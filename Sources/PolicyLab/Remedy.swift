@@ -15,8 +15,7 @@ package struct Remedy: Sendable, Equatable {
   /// `isFolder`: whether a path is one on this machine; nil: it isn't there.
   package init(for denial: RunReport.Denial, limits: Limits, isFolder: (String) -> Bool?) {
     if let rule = denial.rule {
-      self = Remedy(
-        line: nil, words: "the policy's own rule decides this: remove '\(rule)', in it or in what it extends")
+      self = Remedy(line: nil, words: Self.removal(of: rule, denial.operation))
       return
     }
     switch denial.layer {
@@ -29,6 +28,13 @@ package struct Remedy: Sendable, Equatable {
         words: "lets it map that file's code while it runs")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
+  }
+
+  private static func removal(of rule: String, _ call: String) -> String {
+    let isNamed = rule.hasSuffix("[\(call)]}")
+    let group = isNamed ? SystemCallGroup.all.first { $0.calls.contains(call) } : nil
+    let words = group.map { ", or \($0.name), the group that it is in" } ?? ""
+    return "the policy's own rule decides this: remove '\(rule)'\(words), in it or in what it extends"
   }
 
   private static func files(_ access: String, _ path: String) -> String {

@@ -198,6 +198,18 @@ import Testing
     #expect(end.errors.contains("systemCalls: {"), "\(end)")
   }
 
+  @Test("a call that the policy denies by a group is said to be the policy's doing, with what to remove") func names()
+    throws
+  {
+    let folder = try Self.folder("  deny: [fileChanges]")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run([
+      "call", "libc.so.6", "mkdir", "i32(cstring,u32)", "/container/x", "448", "--policy", "\(folder)/p.yaml",
+    ])
+    #expect(end.status == 0 && end.output == "-1\n", "\(end)")
+    #expect(end.errors.contains("remove 'systemCalls: {deny: [mkdir]}', or fileChanges, the group"), "\(end)")
+  }
+
   @Test("policy check, show and diff tell of rules, and a rule that is gone is a widening") func commands() throws {
     let folder = try Self.folder(Self.denied)
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -63,6 +63,12 @@ import Testing
     denial.rule = rule.policyLine
     let remedy = Remedy(for: denial, limits: Limits()) { _ in nil }
     #expect(remedy.line == nil && remedy.text == remedy.words)
-    #expect(remedy.words.contains("remove 'systemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}'"))
+    #expect(remedy.words.contains("remove 'systemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}',"))
+    #expect(!remedy.words.contains("group"))
+    var refused = Self.denial("seccomp", "mkdir", "")
+    refused.rule = "systemCalls: {deny: [mkdir]}"
+    #expect(
+      Remedy(for: refused, limits: Limits()) { _ in nil }.words.contains(
+        "remove 'systemCalls: {deny: [mkdir]}', or fileChanges, the group that it is in"))
   }
 }

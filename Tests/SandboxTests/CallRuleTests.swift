@@ -264,6 +264,19 @@ enum RandomCallRules {
     }
   }
 
+  @Test(
+    "what would be denied anyway has no line whose removal would allow it",
+    arguments: [
+      ("deny: [fileChanges]", "mkdir", "systemCalls: {deny: [mkdir]}"),
+      ("kill: [clone]", "clone", "systemCalls: {kill: [clone]}"),
+      ("deny: [fileChanges]", "chown", nil), ("deny: [sockets]", "socket", nil), ("kill: [ptrace]", "ptrace", nil),
+      ("deny: [mkdir]", "rmdir", nil), ("kill: [mmap]", "mmap", nil),
+    ] as [(String, String, String?)])
+  func refusals(_ text: String, _ call: String, _ line: String?) throws {
+    let policy = try Policy(parsing: "version: 2\nsystemCalls: {\(text)}", file: "p")
+    #expect(policy.lineRefusing(call) == line)
+  }
+
   @Test("the rules in docs/policies.md are some") func example() throws {
     let example = try PolicyFile(parsing: Documents.block("yaml", containing: "PR_SET_NAME"), file: "example") {
       (_) throws(PolicyFile.Unreadable) in throw PolicyFile.Unreadable(reason: "")

@@ -154,8 +154,11 @@ final class SystemCallSupervisor {
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let layer, let name, let target, _, let kills):
       let target = layer == "seccomp" && name == "mmap" ? codeFile(of: call) ?? target : target
-      denials.record(layer: layer, operation: name, target: target)
-      denial = RunReport.Denial(layer: layer, operation: name, target: target, count: 1)
+      let row = RunReport.Denial(
+        layer: layer, operation: name, target: target, count: 1,
+        rule: layer == "seccomp" ? plan.policy.lineRefusing(name) : nil)
+      denials.record(row)
+      denial = row
       if kills { run.kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
     case .breach(let rule, let target, _, let kills):
       let row = RunReport.Denial(

@@ -227,6 +227,14 @@ extension Policy {
     return refusedCalls.contains(call) || !SystemCalls.isEverAllowed(call) && !mayConnect
   }
 
+  /// The part of a policy of version 2 without which a call of that name would be decided as for others; nil: there is none.
+  package func lineRefusing(_ call: String) -> String? {
+    var rest = self
+    rest.refusedCalls.remove(call)
+    guard denies(call), !rest.denies(call) else { return nil }
+    return "systemCalls: {\(onDenied[call] == .kill ? "kill" : "deny"): [\(call)]}"
+  }
+
   /// Why a rule of this policy changes nothing, or not what it says; nil: it does. `inherited`: those of what it extends.
   func lackOfEffect(of rule: CallRule, inherited: Set<CallRule>) -> String? {
     let call = rule.call
