@@ -5,7 +5,7 @@ internal import PluginHost
 struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
-    abstract: "Measures a wake, a warm call, the time from a deadline to the process being gone, or what wakes leave.",
+    abstract: "Measures wakes, warm calls, ends at a deadline, what wakes leave, or what neighbours cost.",
     usage: "outrider bench [<options>] <what> <extension>",
     discussion: """
       Each is measured in turn with what it compares with; other figures than those of one run can't be compared, and \
@@ -23,14 +23,18 @@ struct BenchCommand: AsyncParsableCommand {
 
       'leaks': what so many wakes leave of descriptors, processes, cgroups, folders and memory.
 
-      EXAMPLE
+      'neighbours': a plugin that is called each millisecond, alone, beside a process that computes, and beside each \
+      behaviour of a corpus of hostile plugins in the same host; the behaviours that slow it most.
+
+      EXAMPLES
         outrider bench wake SessionsDownloader.so -n 500
+        outrider bench neighbours Plugins/hostile -n 5000
       """)
 
-  enum What: String, ExpressibleByArgument, CaseIterable { case wake, call, kill, leaks }
+  enum What: String, ExpressibleByArgument, CaseIterable { case wake, call, kill, leaks, neighbours }
 
-  @Argument(help: "wake, call, kill or leaks.") var what: What
-  @Argument(help: "A .so or an .appex folder.") var `extension`: String
+  @Argument(help: "wake, call, kill, leaks or neighbours.") var what: What
+  @Argument(help: "A .so, an .appex folder, or for neighbours the folder of a corpus.") var `extension`: String
   @Option(name: .customShort("n"), help: "How often.") var count = 200
   @Option(help: "The manifest of the content request; ten assets by default.") var manifest: String?
   @Flag(help: "Print one JSON object on standard output.") var json = false
@@ -48,7 +52,7 @@ struct BenchCommand: AsyncParsableCommand {
   /// Comes back before the command is left, which nothing that is deferred would see.
   private func measure() async throws -> BenchmarkResult {
     // Calls and kills are measured with functions of the C library, and still are the extension's.
-    _ = try PluginImage(opening: `extension`)
+    if what != .neighbours { _ = try PluginImage(opening: `extension`) }
     let own = try manifest == nil ? Benchmark.smallManifest() : nil
     let removeOwn: @Sendable () -> Void = { if let own { try? FileManager.default.removeItem(atPath: own.folder) } }
     defer { removeOwn() }
@@ -61,6 +65,10 @@ struct BenchCommand: AsyncParsableCommand {
     case .call: try await benchmark.calls()
     case .kill: try await benchmark.kills()
     case .leaks: try await benchmark.leaks()
+    case .neighbours:
+      try await NeighbourBenchmark(
+        host: host, folder: `extension`, manifest: benchmark.manifest, count: count
+      ).run()
     }
   }
 
