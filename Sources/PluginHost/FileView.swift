@@ -22,6 +22,8 @@ struct FileView {
   let hasLandlock: Bool
   /// Where symbolic links in what is the machine's lead.
   var link: (String) -> String? = Files.link
+  /// The same in the plugin's own root, for links that it may have made itself.
+  var ownLink: (String) -> String? = { _ in nil }
   var isOnMachine: (String) -> Bool
   /// Whether it is in the plugin's own root; true where that can't be told.
   var isInside: (String) -> Bool
@@ -37,6 +39,31 @@ struct FileView {
   private static let makers: Set<String> = [
     "mkdir", "mkdirat", "creat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
   ]
+
+  /// Links of the plugin's own that are followed for a report: more would only keep this thread busy.
+  private static let maxOwnLinks = 8
+
+  /// Where links in the plugin's own folders lead a call that names `path`; `path` itself where there are none. `followsLast`: whether
+  /// it also goes through one that is the last part.
+  func destination(of path: String, followsLast: Bool) -> String {
+    var parts = path.split(separator: "/").filter { $0 != "." }
+    let own = shown.filter(RunnerView.isOwn)
+    guard hidesFiles, parts.count <= Self.maxComponents, own.contains(where: { Self.holds($0, path) }) else {
+      return path
+    }
+    let last = followsLast || parts.last == ".." ? nil : parts.popLast()
+    let folder = "/" + parts.joined(separator: "/")
+    var count = 0
+    let place = GrantPlaces([folder], runtime: own) { [ownLink] found in
+      guard count < Self.maxOwnLinks, own.contains(where: { Self.holds($0, found) }), let target = ownLink(found),
+        target.split(separator: "/").count <= Self.maxComponents
+      else { return nil }
+      count += 1
+      return target
+    }.place(of: folder)
+    guard count > 0 else { return path }
+    return last.map { (place == "/" ? "" : place) + "/" + $0 } ?? place
+  }
 
   /// Whether a call that names an absolute path doesn't get there. `makesFile`: an open(2) with O_CREAT.
   func refuses(_ path: String, to call: String, makesFile: Bool = false) -> Bool {
@@ -116,6 +143,7 @@ extension FileView {
       devices: plan.policy.devices.map(\.path), runtime: RunnerView.runtime + plan.machine.hello.runtime,
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
+      ownLink: { Files.link(root + $0) },
       isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },
       isFolder: { Files.isFolder(root + $0) ?? false })
   }

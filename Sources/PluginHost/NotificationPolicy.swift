@@ -125,7 +125,9 @@ struct NotificationPolicy {
     case let name?:
       let paths = SystemCalls.pathArguments(of: name)
       if !paths.isEmpty {
-        if givesForeignRights(name, call) || !hidesFiles && SystemCalls.times.contains(name) {
+        // As the filter has it where paths aren't observed.
+        let isOfOwnFiles = SystemCalls.times.contains(name) || SystemCalls.modes.contains(name)
+        if givesForeignRights(name, call) || !hidesFiles && isOfOwnFiles {
           return deny(name, call, EPERM)
         }
         return policy.observesFiles ? .note(name, paths: paths) : .proceed
@@ -167,6 +169,9 @@ struct NotificationPolicy {
   }
 
   private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {
+    if SystemCalls.modes.contains(name) {
+      return (name == "chmod" ? call.arguments.1 : call.arguments.2) & CallFlags.foreignRights != 0
+    }
     guard let argument = SystemCalls.modeArgument(of: name) else { return false }
     let values = [call.arguments.0, call.arguments.1, call.arguments.2, call.arguments.3]
     return values[Int(argument)] & CallFlags.foreignRights != 0

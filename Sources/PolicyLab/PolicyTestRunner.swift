@@ -28,8 +28,11 @@ package struct PolicyTestResult: Sendable {
 /// Runs tests one after the other, each in a process of its own under the real walls.
 package struct PolicyTestRunner: Sendable {
   private let host: PluginHost
+  private let options: PluginHost.LoadOptions
 
-  package init(host: PluginHost) { self.host = host }
+  package init(host: PluginHost, options: PluginHost.LoadOptions = .init()) {
+    (self.host, self.options) = (host, options)
+  }
 
   /// `library`: as `PluginHost.load` takes it. Throws where the host, and not the library, is at fault.
   package func run(_ test: PolicyTests.Test, of file: String, library: String) async throws(HostError)
@@ -51,7 +54,7 @@ package struct PolicyTestRunner: Sendable {
     var result: RunnerMessage.CallResult?
     let plugin: Plugin
     do throws(HostError) {
-      plugin = try await host.load(library, policy: test.policy)
+      plugin = try await host.load(library, policy: test.policy, options: options)
     } catch {
       guard let report = error.report else { throw error }
       return (Observed(report, result), nil)

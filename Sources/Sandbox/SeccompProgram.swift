@@ -189,7 +189,8 @@ package struct SeccompProgram: Sendable, Equatable {
       if !options.killing.contains("socket") { try lookups() }
       if options.connects { try connections() }
       if options.hidesFiles {
-        for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)] {
+        for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)]
+        where !options.observesFiles || !SystemCalls.modes.contains(name) {
           try allow(name, [Test(argument: argument, mask: CallFlags.foreignRights, value: 0)])
         }
       }

@@ -51,6 +51,9 @@ package enum SystemCalls {
     "llistxattr", "utime", "utimes", "utimensat", "futimesat",
   ]
 
+  /// Let through for the plugin's own files, with what of the mode is nobody's rights.
+  package static let modes: Set<String> = ["chmod", "fchmodat"]
+
   /// Those of them that change when a file seems to have been used, which Landlock lets them for any file of the user's.
   package static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
 
@@ -76,7 +79,7 @@ package enum SystemCalls {
 
   /// Whether such a call writes.
   package static func writes(_ name: String, flags: UInt64?) -> Bool {
-    changesFolder(name, flags: flags) || name == "truncate" || times.contains(name)
+    changesFolder(name, flags: flags) || name == "truncate" || times.contains(name) || modes.contains(name)
       || flags.map { changesContent(name, flags: $0) } ?? false
   }
 
@@ -88,7 +91,7 @@ package enum SystemCalls {
 
   /// The paths that a call names, in the order of its arguments; none for calls of other kinds.
   package static func pathArguments(of name: String) -> [PathArgument] {
-    guard paths.contains(name) else { return [] }
+    guard paths.contains(name) || modes.contains(name) else { return [] }
     return switch name {
     case "rename", "link": [PathArgument(path: 0), PathArgument(path: 1)]
     case "renameat", "renameat2", "linkat": [PathArgument(folder: 0, path: 1), PathArgument(folder: 2, path: 3)]
@@ -96,11 +99,35 @@ package enum SystemCalls {
     case "symlink": [PathArgument(path: 1)]
     case "symlinkat": [PathArgument(folder: 1, path: 2)]
     case "openat", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat", "unlinkat", "utimensat",
-      "futimesat":
+      "futimesat", "fchmodat":
       [PathArgument(folder: 0, path: 1)]
     default: [PathArgument(path: 0)]
     }
   }
+
+  /// Whether a call goes through a symbolic link that is the last part of what it names (path_resolution(7), open(2)).
+  package static func followsLast(_ name: String, _ arguments: [UInt64]) -> Bool {
+    func has(_ flag: UInt64, _ index: Int) -> Bool { arguments.indices.contains(index) && arguments[index] & flag != 0 }
+    return switch name {
+    case "lstat", "readlink", "readlinkat", "lgetxattr", "llistxattr", "mkdir", "mkdirat", "rmdir", "unlink",
+      "unlinkat",
+      "rename", "renameat", "renameat2", "link", "symlink", "symlinkat":
+      false
+    // AT_SYMLINK_FOLLOW, and AT_SYMLINK_NOFOLLOW below.
+    case "linkat": has(0x400, 4)
+    case "newfstatat", "utimensat", "faccessat2": !has(0x100, 3)
+    case "statx": !has(0x100, 2)
+    case "open": !has(noFollow, 1) && !(has(0o100, 1) && has(0o200, 1))
+    case "openat": !has(noFollow, 2) && !(has(0o100, 2) && has(0o200, 2))
+    default: true
+    }
+  }
+
+  /// O_NOFOLLOW.
+  private static let noFollow: UInt64 = 0o400_000
+
+  /// Whether an open(2) only holds a place (O_PATH): Landlock isn't asked then.
+  package static func holdsPlace(flags: UInt64) -> Bool { flags & 0o10_000_000 != 0 }
 
   /// Whether the filter lets a call through whatever its arguments are: it is never denied.
   package static func isFree(_ name: String) -> Bool { allowed.contains(name) || paths.contains(name) }

@@ -26,6 +26,21 @@ import Testing
     #expect(Set(rows.flatMap(\.outcomes)).count >= 8)
   }
 
+  @Test("a policy beside which no hosts can be listed fails the rows that list some, and ends no other") func hosts()
+    async throws
+  {
+    let folder = Workspace.root + "/Plugins/hostile"
+    let host = try Workspace.host()
+    defer { host.stop() }
+    var runner = CorpusRunner(host: host, folder: folder, manifest: folder + "/manifest.json")
+    runner.policy.read = ["/etc"]
+    let rows = Self.corpus?.rows.filter { ["H142", "H78"].contains($0.id) } ?? []
+    let names = try #require(rows.first { $0.id == "H142" })
+    let result = try await runner.run(names, of: "expected.tsv")
+    #expect(result.observed.outcome.kind == .wallUnavailable && result.observed.outcome.detail.contains("/etc/hosts"))
+    #expect(try await runner.run(#require(rows.first { $0.id == "H78" }), of: "expected.tsv").isAsExpected)
+  }
+
   /// In runners that stood ready. The walls are the same.
   @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct Prepared {
     private static let host = Result { try Workspace.host() }

@@ -11,11 +11,17 @@ struct StraceLog {
     var error: String?
     var hasReturned: Bool
 
-    /// The first text among its arguments.
-    var path: String? {
-      guard let start = arguments.firstIndex(of: "\"") else { return nil }
-      let rest = arguments[arguments.index(after: start)...]
-      return rest.firstIndex(of: "\"").map { String(rest[..<$0]) }
+    /// The texts among its arguments.
+    var paths: [String] { arguments.matches(of: #/"([^"]*)"/#).map { String($0.1) } }
+
+    /// The first of them.
+    var path: String? { paths.first }
+
+    /// With one folder in the place of another.
+    func renaming(_ folder: String, to other: String) -> Call {
+      var call = self
+      call.arguments = arguments.replacingOccurrences(of: folder, with: other)
+      return call
     }
   }
 

@@ -33,6 +33,32 @@ import Testing
     #expect(view.refuses(path, to: "openat") == isRefused)
   }
 
+  @Test(
+    "a link in a folder of the plugin's own is reported as what it leads to",
+    arguments: [
+      ("/container/out", true, "/etc/shadow"), ("/container/out", false, "/container/out"),
+      ("/container/folder/passwd", false, "/etc/passwd"), ("/container/./folder/../x", true, "/x"),
+      ("/container/chain", true, "/etc/shadow"), ("/container/a/b", true, "/container/a/b"),
+      ("/container/loop", true, "/container/loop"), ("/container/up/etc/x", true, "/etc/x"),
+      ("/container/long", true, "/container/long"), ("/container/again", true, "/container/again"),
+      ("/usr/lib/out", true, "/usr/lib/out"), ("/tmp/inside/y", true, "/container/y"),
+    ])
+  func ownLinks(path: String, followsLast: Bool, destination: String) {
+    var view = view()
+    let links = [
+      "/container/out": "/etc/shadow", "/container/folder": "/etc", "/container/chain": "./out",
+      "/container/loop": "loop", "/container/up": "..", "/tmp/inside": "/container", "/usr/lib/out": "/never",
+      "/container/long": String(repeating: "a/", count: 500),
+    ]
+    view.ownLink = { links[$0] }
+    #expect(view.destination(of: path, followsLast: followsLast) == destination)
+    view = self.view(hidesFiles: false)
+    view.ownLink = { links[$0] }
+    #expect(
+      view.destination(of: path, followsLast: followsLast) == path,
+      "without a root of its own its folders are the machine's")
+  }
+
   @Test("a folder on the way to what is shown can be looked at, not opened") func waysThere() {
     for path in ["/", "/usr", "/etc", "/dev", "/srv", "/usr/share"] {
       #expect(!view().refuses(path, to: "newfstatat") && view().refuses(path, to: "open"), "\(path)")

@@ -324,6 +324,20 @@ import Testing
     }
   }
 
+  @Test("a mode that is changed is noted where paths are, and nobody's rights are refused all the same") func modes()
+    throws
+  {
+    var policy = Policy()
+    policy.observesFiles = true
+    for (name, place) in [("chmod", 1), ("fchmodat", 2)] {
+      func decide(_ mode: UInt64) throws -> NotificationPolicy.Decision {
+        try self.decide(name, Array(repeating: 0, count: place) + [mode], policy: policy)
+      }
+      #expect(try decide(0o777) == .note(name, paths: SystemCalls.pathArguments(of: name)))
+      for mode in [0o4755, 0o2755] as [UInt64] { #expect(errno(of: try decide(mode)) == EPERM) }
+    }
+  }
+
   @Test func numbersWithoutNames() {
     var call = ol_notification()
     call.architecture = CallArchitecture.native

@@ -172,6 +172,8 @@ import Testing
     var options = SeccompProgram.Options()
     options.observesFiles = true
     for name in SystemCalls.paths where SystemCalls.isKnown(name) { #expect(try verdict(name, [], options) == .notify) }
+    #expect(try verdict("chmod", [0, 0o755], options) == .notify)
+    #expect(try verdict("fchmodat", [0, 0, 0o755], options) == .notify)
     options = .init()
     options.hidesFiles = false
     #expect(try verdict("chmod", [0, 0o755], options) == .notify)

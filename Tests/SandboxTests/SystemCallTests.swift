@@ -26,6 +26,20 @@ import Testing
     #expect(SystemCalls.name(of: 600) == nil)
   }
 
+  @Test(
+    "a call goes through a link that it names, unless it is about the link itself",
+    arguments: [
+      ("open", [0, 0], true), ("open", [0, 0o400000], false), ("open", [0, 0o301], false), ("open", [0, 0o101], true),
+      ("openat", [0, 0, 0], true), ("openat", [0, 0, 0o400000], false), ("creat", [0, 0o600], true),
+      ("lstat", [], false),
+      ("stat", [], true), ("newfstatat", [0, 0, 0, 0], true), ("newfstatat", [0, 0, 0, 0x100], false),
+      ("statx", [0, 0, 0x100, 0], false), ("statx", [0, 0, 0, 0x100], true), ("unlink", [], false), ("chmod", [], true),
+      ("linkat", [0, 0, 0, 0, 0x400], true), ("linkat", [0, 0, 0, 0, 0], false), ("readlink", [], false),
+    ] as [(String, [UInt64], Bool)])
+  func lastLink(name: String, arguments: [UInt64], isFollowed: Bool) {
+    #expect(SystemCalls.followsLast(name, arguments) == isFollowed)
+  }
+
   @Test func everyPathCallHasItsPaths() {
     let plain: Set = ["stat", "lstat", "creat"]
     for name in SystemCalls.paths {

@@ -3,6 +3,11 @@
  * H103: No way through a link of its own.
  *   call i32()
  *   expect returned 2|13, works without walls
+ *
+ * H103: With --observe the report has what the link leads to.
+ *   call i32()
+ *   with --observe
+ *   expect returned 2|13, denied openat
  */
 #include "shared.h"
 

@@ -4,6 +4,11 @@
  *   call i32(cstring) chmod
  *   expect returned 30|1|13, denied *, works without walls
  *
+ * H106: With --observe the mode that it may not change is in the report.
+ *   call i32(cstring) chmod
+ *   with --observe
+ *   expect returned 30|1|13, denied chmod
+ *
  * H106: No mark: chown; canary: the file's mode, owner and times are the same.
  *   call i32(cstring) chown
  *   expect returned 30|1|13, denied *, works without walls

@@ -26,11 +26,13 @@ struct NotifiedPaths {
 
   /// The path, where the plugin doesn't get there.
   func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
-    guard let path = path(argument), path.hasPrefix("/") else { return nil }
+    guard let named = path(argument), named.hasPrefix("/") else { return nil }
     let flags = openFlags(of: name)
     let view = FileView(plan, root: "/proc/\(call.pid)/root")
+    let path = view.destination(of: named, followsLast: SystemCalls.followsLast(name, values))
+    let holdsPlace = flags.map { SystemCalls.holdsPlace(flags: $0) } ?? false
     let isRefused = view.refuses(
-      path, to: name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
+      path, to: holdsPlace ? "stat" : name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
     return isRefused ? path : view.refusesChange(path, by: name, flags: flags)
   }
 
