@@ -35,7 +35,8 @@ struct NeighbourBenchmark {
     for portion in 0..<portions {
       alone += try await Self.calls(plugin) { $0 < share }
       control += try await Self.besideProcess(plugin, share)
-      for row in corpus.rows[(corpus.rows.count * portion / portions)..<(corpus.rows.count * (portion + 1) / portions)] {
+      for row in corpus.rows[(corpus.rows.count * portion / portions)..<(corpus.rows.count * (portion + 1) / portions)]
+      {
         let seconds = try await self.beside(row, runner, plugin)
         beside += seconds
         if seconds.count >= Self.fewest { rows.append((row.name, seconds)) }
