@@ -10,6 +10,9 @@ struct CallPace {
   /// Whether there is but one processor: who turns round there keeps the other from it.
   private var isAlone = true
   private var ended: Duration?
+  /// Whether the call comes so long after the last one that the runner sleeps and has to be woken, however one waits. The first of all loads
+  /// the plugin.
+  private var isAfterPause = false
   /// What the last call took.
   private(set) var last = Duration.zero
   /// For how long the host has turned round for answers.
@@ -22,6 +25,7 @@ struct CallPace {
   mutating func begin(at now: Duration, cores: Int) {
     sent = now
     if let ended { budget.handle(.asked(after: now - ended)) }
+    isAfterPause = ended.map { now - $0 > RestGrace.shortest } ?? true
     way = rule.way(cores: cores)
     isAlone = cores < 2
   }
@@ -39,6 +43,6 @@ struct CallPace {
   mutating func end(at now: Duration, isSpecial: Bool = false) {
     last = now - sent
     ended = now
-    if !isSpecial { rule.took(last, way) }
+    if !isSpecial, !isAfterPause { rule.took(last, way) }
   }
 }

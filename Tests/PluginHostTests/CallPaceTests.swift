@@ -1,0 +1,49 @@
+import LinuxSystem
+import Testing
+
+@testable import PluginHost
+
+@Suite(.timeLimit(.minutes(1))) struct CallPaceTests {
+  /// Calls that take `time`, each so long after the last; how answers were waited for.
+  private func calls(
+    _ pace: inout CallPace, _ now: inout Duration, _ count: Int, after gap: Duration, taking time: Duration
+  )
+    -> [AnswerWait.Way]
+  {
+    (0..<count).map { _ in
+      now += gap
+      pace.begin(at: now, cores: 2)
+      let way = pace.choice
+      now += time
+      pace.end(at: now)
+      return way
+    }
+  }
+
+  @Test("a call that wakes a runner after a pause says nothing of those that follow each other")
+  func pauses() {
+    var pace = CallPace()
+    var now = Duration.seconds(1)
+    var ways: [AnswerWait.Way] = []
+    for round in 0..<200 {
+      _ = calls(&pace, &now, 1, after: .milliseconds(5), taking: .microseconds(200))
+      for _ in 0..<2 {
+        now += .microseconds(1)
+        pace.begin(at: now, cores: 2)
+        if round >= 50 { ways.append(pace.choice) }
+        now += pace.choice == .turning ? .microseconds(2) : .microseconds(40)
+        pace.end(at: now)
+      }
+    }
+    #expect(ways.count { $0 == .turning } > 290, "of 300, but for trials")
+  }
+
+  @Test("slow answers to calls that follow each other are noticed") func slow() {
+    var pace = CallPace()
+    var now = Duration.seconds(1)
+    _ = calls(&pace, &now, 100, after: .microseconds(1), taking: .microseconds(2))
+    _ = calls(&pace, &now, 100, after: .microseconds(1), taking: .microseconds(500))
+    let ways = calls(&pace, &now, 100, after: .microseconds(1), taking: .microseconds(500))
+    #expect(ways.count { $0 == .asleep } > 90)
+  }
+}
