@@ -32,6 +32,8 @@ struct Watchdog: Sendable {
     case over
   }
 
+  /// How long after a call the runner may still run: a call that follows at once finds it warm.
+  static let graceBeforeFreeze = Duration.milliseconds(1)
   /// Counted in looks, one each second: while the host was stopped or the machine asleep, it wasn't looked at.
   static let preparationLimit = Duration.seconds(20)
   private static let betweenLooks = Duration.seconds(1)
@@ -63,7 +65,6 @@ struct Watchdog: Sendable {
   private var stoodUntil = Duration.zero
   /// Whether calls have passed since the last that this was told of as it began.
   private var hasPassed = false
-  private var grace = RestGrace()
 
   init(limits: Limits, cores: Int, hasMemoryCgroup: Bool, now: Duration) {
     self.limits = limits
@@ -131,10 +132,7 @@ struct Watchdog: Sendable {
     // What had begun before it goes on.
     if case .calling(let since) = state { wall += now - since }
     // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
-    if case .frozen(let since) = state {
-      lastSample = now
-      grace.woke(after: now - since)
-    }
+    if isFrozen { lastSample = now }
     state = .calling(since: now)
   }
 
@@ -156,16 +154,13 @@ struct Watchdog: Sendable {
     guard case .idle(let since) = state else { return }
     wall += time
     state = .idle(since: max(since, end))
-    grace.begin()
     hasPassed = true
   }
 
   /// A frozen runner goes on for a call that this wasn't told of.
   mutating func thawed(at now: Duration) {
-    guard case .frozen(let since) = state else { return }
+    guard isFrozen else { return }
     lastSample = now
-    grace.woke(after: now - since)
-    grace.begin()
     state = .idle(since: now)
   }
 
@@ -174,7 +169,6 @@ struct Watchdog: Sendable {
     guard case .calling(let since) = state else { return }
     waitEnded(at: now)
     wall += now - since
-    grace.begin()
     state = .idle(since: now)
   }
 
@@ -189,8 +183,7 @@ struct Watchdog: Sendable {
     switch state {
     case .over, .frozen, .ready: return nil
     case .preparing(_, let last): return last + Self.betweenLooks
-    case .idle(let since):
-      return since + grace.nextLook(after: max(lastSample - since, .zero), sampling: sampling)
+    case .idle(let since): return since + Self.graceBeforeFreeze
     case .calling:
       // However many cores it burns, no limit of CPU time can be reached before this.
       let left = min(limits.cpu - (cpu - call.cpu), limits.cpuTotal - cpu)
@@ -230,7 +223,7 @@ struct Watchdog: Sendable {
       return .none
     case .idle where hasPassed && cpu >= limits.cpuTotal:
       return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu))
-    case .idle(let since) where grace.isOver(rested: now - since, cpu: cpu):
+    case .idle(let since) where now - since >= Self.graceBeforeFreeze:
       state = .frozen(since: now)
       return .freeze
     case .idle, .frozen, .ready, .over: return .none

@@ -1,5 +1,6 @@
 import Foundation
 import HostProtocol
+import LinuxSystem
 import PluginHost
 import Sandbox
 import TestSupport
@@ -111,12 +112,36 @@ import Testing
   @Test func aCallUnderWayIsCancelled() async throws {
     let host = try Workspace.host()
     let plugin = try await host.load("libc.so.6", policy: policy())
+    let process = try #require(await plugin.runnerProcess())
+    while try Self.state(of: process) != "T" { try await Task.sleep(for: .milliseconds(1)) }
     let task = Task { try await plugin.call("pause", "i32()") }
-    try await Task.sleep(for: .milliseconds(20))
+    // The call lets it go on.
+    while try Self.state(of: process) == "T" { try await Task.sleep(for: .milliseconds(1)) }
     task.cancel()
     let error = await #expect(throws: HostError.self) { try await task.value }
     #expect(error?.report?.outcome.kind == .cancelled)
     await #expect(throws: HostError.self) { try await plugin.call("abs", "i32(i32)", 1) }
+  }
+
+  @Test("a call that is cancelled at any moment ends soon, with its run where it was under way")
+  func cancelledAtAnyMoment() async throws {
+    let host = try Workspace.host()
+    var plugin: Plugin?
+    var (ended, round) = (0, 0)
+    while ended < 50 {
+      let called = if let plugin { plugin } else { try await host.load("libc.so.6", policy: policy()) }
+      plugin = called
+      let task = Task { try await called.call("pause", "i32()") }
+      // From before it has begun to when the run has long taken it over; longer where tasks begin late.
+      let (begun, pause) = (BootClock.now, Duration.microseconds(round * 37 % 400 + round / 2))
+      while BootClock.now - begun < pause {}
+      task.cancel()
+      round += 1
+      let error = await #expect(throws: HostError.self) { try await task.value }
+      guard let report = error?.report else { continue }
+      #expect(report.outcome.kind == .cancelled)
+      (plugin, ended) = (nil, ended + 1)
+    }
   }
 
   @Test("H132: an answer that is forged is the plugin's own, and no other call's") func forgedAnswers() async throws {

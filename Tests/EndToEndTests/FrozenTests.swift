@@ -42,8 +42,6 @@ import Testing
       }
       return spins();
     }
-    int rests(void) { return 0; }
-    int works(void) { return spins(); }
     int stops(void) {
       struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
       sigaction(SIGCONT, &action, 0);
@@ -76,56 +74,6 @@ import Testing
       #expect(try Self.look(pid).state == "T")
     }
     #expect(try Self.look(pid).ticks <= before + 1)
-    _ = await plugin.end()
-  }
-
-  private func load(_ host: PluginHost) async throws -> Plugin {
-    let folder = try LibraryTests.folder()
-    try LibraryTests.compile(Self.source, "-O1 -o frozen.so", in: folder)
-    return try await host.load(folder + "/frozen.so")
-  }
-
-  @Test("one that rests is left awake for calls that come soon after each other, and stopped when none comes")
-  func staysAwake() async throws {
-    let host = try Workspace.host()
-    defer { host.stop() }
-    let plugin = try await load(host)
-    let pid = try #require(await plugin.runnerProcess())
-    var isAwake = false
-    for _ in 0..<2000 where !isAwake {
-      #expect(try await plugin.call("rests", "i32()").value == .signed(0))
-      try await Task.sleep(for: .milliseconds(5))
-      isAwake = try Self.look(pid).state == "S"
-    }
-    #expect(isAwake)
-    var isStopped = false
-    for _ in 0..<5000 where !isStopped {
-      try await Task.sleep(for: .milliseconds(1))
-      isStopped = try Self.look(pid).state == "T"
-    }
-    #expect(isStopped)
-    #expect(try await plugin.call("rests", "i32()").value == .signed(0))
-    _ = await plugin.end()
-  }
-
-  @Test("one that works between its calls is stopped, however soon they come") func isNotLeftToWork() async throws {
-    let host = try Workspace.host()
-    defer { host.stop() }
-    let plugin = try await load(host)
-    let pid = try #require(await plugin.runnerProcess())
-    // Rests until it is left awake, then begins to work.
-    for _ in 0..<20 {
-      _ = try await plugin.call("rests", "i32()")
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    _ = try await plugin.call("works", "i32()")
-    let (before, begun) = (try Self.look(pid).ticks, BootClock.now)
-    for _ in 0..<200 {
-      try await Task.sleep(for: .milliseconds(5))
-      _ = try await plugin.call("rests", "i32()")
-    }
-    let used = Duration.milliseconds(10) * (try Self.look(pid).ticks - before)
-    #expect(used < (BootClock.now - begun) * 6 / 10, "about a fifth, as it is stopped after a millisecond of five")
     _ = await plugin.end()
   }
 }

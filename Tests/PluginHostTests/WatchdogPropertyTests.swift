@@ -53,7 +53,7 @@ private struct Simulation {
         continue
       }
       if due < now { return "a tick is due in the past" }
-      if due > now + max(sampling, RestGrace.shortest) { return "a tick is due later than sampling allows" }
+      if due > now + max(sampling, Watchdog.graceBeforeFreeze) { return "a tick is due later than sampling allows" }
       if event < due {
         advance(to: event, load: load)
         if call == nil { begin() } else { finish() }

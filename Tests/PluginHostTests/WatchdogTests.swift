@@ -242,7 +242,7 @@ import Testing
     var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: false, now: .zero)
     dog.callBegan(at: .zero, cpu: .zero)
     dog.callEnded(at: .seconds(5))
-    let due = Duration.seconds(5) + RestGrace.shortest
+    let due = Duration.seconds(5) + Watchdog.graceBeforeFreeze
     #expect(dog.nextTick(after: .seconds(5)) == due)
     #expect(dog.tick(at: .seconds(5), cpu: .zero, memory: 0) == .none)
     #expect(dog.tick(at: due, cpu: .zero, memory: 0) == .freeze)
@@ -288,7 +288,7 @@ import Testing
     var dog = calling()
     dog.callEnded(at: Self.second)
     dog.callBegan(at: Self.second + .microseconds(500), cpu: .zero)
-    #expect(dog.tick(at: Self.second + RestGrace.shortest, cpu: .zero, memory: 0) == .none)
+    #expect(dog.tick(at: Self.second + Watchdog.graceBeforeFreeze, cpu: .zero, memory: 0) == .none)
     #expect(!dog.isFrozen)
   }
 

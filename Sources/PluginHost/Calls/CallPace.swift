@@ -25,7 +25,7 @@ struct CallPace {
   mutating func begin(at now: Duration, cores: Int) {
     sent = now
     if let ended { budget.handle(.asked(after: now - ended)) }
-    isAfterPause = ended.map { now - $0 > RestGrace.shortest } ?? true
+    isAfterPause = ended.map { now - $0 > Watchdog.graceBeforeFreeze } ?? true
     way = rule.way(cores: cores)
     isAlone = cores < 2
   }

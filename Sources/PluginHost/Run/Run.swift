@@ -105,7 +105,11 @@ final class Run {
     handle(.asked(PluginCall(call: call, signature: signature, ticket: ticket.id, limit: limit)))
   }
 
-  func cancel(_ ticket: CallTicket) { handle(.cancelled(ticket.id)) }
+  func cancel(_ ticket: CallTicket) {
+    // A call of the lane's may have been cancelled before this run was told to take it over.
+    takeOver()
+    handle(.cancelled(ticket.id))
+  }
 
   func end(_ completion: @escaping (RunReport) -> Void) {
     awaitEnd(completion)
