@@ -26,14 +26,7 @@ struct CorpusOptions: ParsableArguments {
 
   func report(of folder: String) async throws -> TestReport {
     let table = folder + "/expected.tsv"
-    let text = try PolicyInput.text(of: table, limit: 4 << 20)
-    let corpus: Corpus
-    do throws(Corpus.Invalid) {
-      corpus = try Corpus(parsing: text)
-    } catch {
-      throw Failure(64, error.description(in: table))
-    }
-    let chosen = try chosen(corpus)
+    let chosen = try chosen(try Self.corpus(in: folder))
     for row in chosen where !Files.exists("\(folder)/\(row.library)") {
       throw Failure(66, "\(folder)/\(row.library) isn't there; 'make -C \(folder)' builds the plugins of a corpus")
     }
@@ -63,6 +56,16 @@ struct CorpusOptions: ParsableArguments {
       report.noun = ("row", "rows")
       report.results = results.sorted { $0.0 < $1.0 }.map(\.1)
       return report
+    }
+  }
+
+  static func corpus(in folder: String) throws -> Corpus {
+    let table = folder + "/expected.tsv"
+    let text = try PolicyInput.text(of: table, limit: 4 << 20)
+    do throws(Corpus.Invalid) {
+      return try Corpus(parsing: text)
+    } catch {
+      throw Failure(64, error.description(in: table))
     }
   }
 

@@ -24,7 +24,7 @@ struct NeighbourBenchmark {
   private static let shown = 10
 
   func run() async throws -> BenchmarkResult {
-    let corpus = try Corpus(parsing: try PolicyInput.text(of: folder + "/expected.tsv", limit: 4 << 20))
+    let corpus = try CorpusOptions.corpus(in: folder)
     let runner = CorpusRunner(host: host, folder: folder, manifest: manifest)
     let plugin = try await host.load("libc.so.6")
     var (alone, control, beside) = ([Double](), [Double](), [Double]())
@@ -86,7 +86,10 @@ struct NeighbourBenchmark {
   private static func besideProcess(_ plugin: Plugin, _ share: Int) async throws -> [Double] {
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = ["-c", "while :; do :; done"]
+    // Ends with this command, also when that is killed.
+    process.arguments = ["-c", "while kill -0 $PPID; do i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done; done"]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
     try process.run()
     defer {
       process.terminate()
