@@ -196,6 +196,21 @@ private final class Told: Sendable {
     try await told.wait("the battery") { $0.battery == 5 && !$0.isMetered }
   }
 
+  @Test("A service that answers too late is asked again soon, though nothing changes any more")
+  func answersLate() async throws {
+    let bus = try BusServices()
+    defer { bus.end() }
+    try bus.tell("start upower")
+    try bus.setOnBattery(true, level: 5)
+    try bus.tell("hang upower")
+    let told = Told()
+    let monitor = try MachineMonitor(Self.sources(bus)) { told.add($0, $1) }
+    defer { withExtendedLifetime(monitor) {} }
+    try await told.wait("nobody says it") { $0 == MachineState() }
+    try bus.tell("wake upower")
+    try await told.wait("the battery") { $0.battery == 5 }
+  }
+
   @Test("Without a bus the kernel's files are read")
   func withoutABus() async throws {
     let folder = NSTemporaryDirectory() + "nobus-\(UUID().uuidString.prefix(8))"

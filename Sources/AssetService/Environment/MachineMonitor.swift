@@ -18,6 +18,9 @@ final class MachineMonitor: Sendable {
 
   /// Looked at without being told: the kernel's files say nothing by themselves, and a bus that wasn't there may be.
   private static let period: Duration = .seconds(60)
+  /// The same after a reading that isn't whole: a service answered too late, or the connection to the bus was lost. Twice as
+  /// long after each further one.
+  private static let retry: Duration = .seconds(1)
   /// What changes together is read once.
   private static let pause: Duration = .milliseconds(100)
 
@@ -27,13 +30,16 @@ final class MachineMonitor: Sendable {
     var last: MachineState?
     var bus: SystemBus?
     var hasSlept = false
+    var untilNext = retry
     while true {
       if bus == nil { bus = try? SystemBus(address: sources.systemBus) }
-      let state = read(sources, bus).state
+      let (facts, isWhole) = read(sources, bus)
+      let state = facts.state
       if state != last || hasSlept { told(state, hasSlept) }
       last = state
       hasSlept = false
-      let due = BootClock.now + period
+      var due = BootClock.now + (isWhole ? period : untilNext)
+      untilNext = isWhole ? retry : min(untilNext * 2, period)
       while BootClock.now < due {
         do {
           // Before waiting: what came while something was asked is here already.
@@ -47,6 +53,7 @@ final class MachineMonitor: Sendable {
         } catch {
           // It is looked for again with the next reading.
           bus = nil
+          due = min(due, BootClock.now + retry)
         }
         let ready = bus?.readiness
         guard stop.wait(ready?.descriptor ?? -1, ready?.events ?? 0, for: due - BootClock.now) != .stopped else {
@@ -56,13 +63,15 @@ final class MachineMonitor: Sendable {
     }
   }
 
-  private static func read(_ sources: AssetService.MachineSources, _ bus: borrowing SystemBus?) -> MachineFacts {
+  private static func read(_ sources: AssetService.MachineSources, _ bus: borrowing SystemBus?) -> (
+    facts: MachineFacts, isWhole: Bool
+  ) {
     var facts = MachineFacts()
     facts.supplies = PowerSupply.all(in: sources.powerSupplies)
-    bus?.read(into: &facts)
+    let isWhole = bus?.read(into: &facts) ?? true
     facts.language = PreferredLanguage.read(file: sources.localeFile)
     if facts.networkState != nil { facts.hasDefaultRoute = DefaultRoute.exists(in: sources.network) }
-    return facts
+    return (facts, isWhole)
   }
 }
 

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import LinuxSystem
 
 /// A connection to the system bus, for what its services say of power and network, and whether the locale has changed. It
@@ -47,56 +48,28 @@ struct SystemBus: ~Copyable {
   /// True before the machine sleeps, false after it.
   private static let wakingRule = "type='signal',sender='org.freedesktop.login1',member='PrepareForSleep'"
 
-  /// Adds what services say that run now; none is started for it.
-  func read(into facts: inout MachineFacts) {
-    if has(Self.networkManager.0) {
-      facts.networkState = number(Self.networkManager, "State")
+  /// Adds what services say that run now; none is started for it. False: one of them didn't answer in time, so what it would
+  /// have said is missing.
+  func read(into facts: inout MachineFacts) -> Bool {
+    var reading = Reading(bus)
+    if reading.has(Self.networkManager.0) {
+      facts.networkState = reading.number(Self.networkManager, "State")
       if facts.networkState != nil {
-        facts.connectivity = number(Self.networkManager, "Connectivity")
-        facts.metered = number(Self.networkManager, "Metered")
+        facts.connectivity = reading.number(Self.networkManager, "Connectivity")
+        facts.metered = reading.number(Self.networkManager, "Metered")
       }
     }
-    if has(Self.upower.0) {
-      facts.isOnBattery = flag(Self.upower, "OnBattery")
+    if reading.has(Self.upower.0) {
+      facts.isOnBattery = reading.flag(Self.upower, "OnBattery")
       if facts.isOnBattery == true {
-        facts.batteryLevel = real(Self.displayDevice, "org.freedesktop.UPower.Device", "Percentage")
+        facts.batteryLevel = reading.real(Self.displayDevice, "org.freedesktop.UPower.Device", "Percentage")
       }
     }
-    if let service = Self.profiles.first(where: { has($0.0) }) {
-      facts.powerProfile = text(service, "ActiveProfile")
+    if let service = Self.profiles.first(where: { reading.has($0.0) }) {
+      facts.powerProfile = reading.text(service, "ActiveProfile")
     }
+    return !reading.wasLate
   }
-
-  private func has(_ name: String) -> Bool {
-    var has: Int32 = 0
-    return ol_bus_has(bus, name, &has) == 0 && has != 0
-  }
-
-  private func flag(_ object: (String, String), _ name: String) -> Bool? {
-    var value: Int32 = 0
-    let code = ol_bus_property(bus, object.0, object.1, object.0, name, Self.type("b"), &value)
-    return code == 0 ? value != 0 : nil
-  }
-
-  private func number(_ object: (String, String), _ name: String) -> UInt32? {
-    var value: UInt32 = 0
-    let code = ol_bus_property(bus, object.0, object.1, object.0, name, Self.type("u"), &value)
-    return code == 0 ? value : nil
-  }
-
-  private func real(_ object: (String, String), _ interface: String, _ name: String) -> Double? {
-    var value = 0.0
-    let code = ol_bus_property(bus, object.0, object.1, interface, name, Self.type("d"), &value)
-    return code == 0 ? value : nil
-  }
-
-  private func text(_ object: (String, String), _ name: String) -> String? {
-    var text = [CChar](repeating: 0, count: 64)
-    guard ol_bus_text(bus, object.0, object.1, object.0, name, &text, text.count) == 0 else { return nil }
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  private static func type(_ letter: Unicode.Scalar) -> CChar { CChar(letter.value) }
 
   /// Whether something may have changed since the last call, and whether the machine has slept.
   func take() throws(SystemCallError) -> (hasChanged: Bool, hasSlept: Bool) {
@@ -110,4 +83,46 @@ struct SystemBus: ~Copyable {
     var (descriptor, events): (Int32, Int32) = (-1, 0)
     return ol_bus_poll(bus, &descriptor, &events) == 0 ? (descriptor, events) : nil
   }
+}
+
+/// Questions to services, and whether one of them kept its answer for too long.
+private struct Reading {
+  private let bus: OpaquePointer
+  private(set) var wasLate = false
+
+  init(_ bus: OpaquePointer) { self.bus = bus }
+
+  mutating func has(_ name: String) -> Bool {
+    var has: Int32 = 0
+    return answered(ol_bus_has(bus, name, &has)) && has != 0
+  }
+
+  mutating func flag(_ object: (String, String), _ name: String) -> Bool? {
+    var value: Int32 = 0
+    return answered(ol_bus_property(bus, object.0, object.1, object.0, name, Self.type("b"), &value)) ? value != 0 : nil
+  }
+
+  mutating func number(_ object: (String, String), _ name: String) -> UInt32? {
+    var value: UInt32 = 0
+    return answered(ol_bus_property(bus, object.0, object.1, object.0, name, Self.type("u"), &value)) ? value : nil
+  }
+
+  mutating func real(_ object: (String, String), _ interface: String, _ name: String) -> Double? {
+    var value = 0.0
+    return answered(ol_bus_property(bus, object.0, object.1, interface, name, Self.type("d"), &value)) ? value : nil
+  }
+
+  mutating func text(_ object: (String, String), _ name: String) -> String? {
+    var text = [CChar](repeating: 0, count: 64)
+    guard answered(ol_bus_text(bus, object.0, object.1, object.0, name, &text, text.count)) else { return nil }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// Other errors are answers: the service has gone, or doesn't know what was asked.
+  private mutating func answered(_ code: Int32) -> Bool {
+    wasLate = wasLate || code == ETIMEDOUT
+    return code == 0
+  }
+
+  private static func type(_ letter: Unicode.Scalar) -> CChar { CChar(letter.value) }
 }
