@@ -6,7 +6,7 @@ struct BenchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bench",
     abstract: "Measures wakes, warm calls, ends at a deadline, what wakes leave, or what neighbours cost.",
-    usage: "outrider bench [<options>] <what> <extension>",
+    usage: "outrider bench [<options>] <what> [<extension>]",
     discussion: """
       Each is measured in turn with what it compares with; other figures than those of one run can't be compared, and \
       the load average is printed with them.
@@ -28,16 +28,27 @@ struct BenchCommand: AsyncParsableCommand {
 
       EXAMPLES
         outrider bench wake SessionsDownloader.so -n 500
+        outrider bench call -n 2000
         outrider bench neighbours Plugins/hostile -n 5000
       """)
 
   enum What: String, ExpressibleByArgument, CaseIterable { case wake, call, kill, leaks, neighbours }
 
   @Argument(help: "wake, call, kill, leaks or neighbours.") var what: What
-  @Argument(help: "A .so, an .appex folder, or for neighbours the folder of a corpus.") var `extension`: String
+  @Argument(
+    help: "A .so, an .appex folder, or for neighbours the folder of a corpus; none for call, which calls the C library."
+  )
+  var `extension`: String?
   @Option(name: .customShort("n"), help: "How often.") var count = 200
   @Option(help: "The manifest of the content request; ten assets by default.") var manifest: String?
   @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func validate() throws {
+    guard `extension` ?? "" == "", what != .call else { return }
+    throw ValidationError(
+      "Name what '\(what)' is to measure: \(what == .neighbours ? "the folder of a corpus" : "a .so or an .appex folder")."
+    )
+  }
 
   func run() async {
     do {
@@ -51,15 +62,15 @@ struct BenchCommand: AsyncParsableCommand {
 
   /// Comes back before the command is left, which nothing that is deferred would see.
   private func measure() async throws -> BenchmarkResult {
-    // Calls and kills are measured with functions of the C library, and still are the extension's.
-    if what != .neighbours { _ = try PluginImage(opening: `extension`) }
+    let library = `extension` ?? ""
+    if what != .neighbours, !library.isEmpty { _ = try PluginImage(opening: library) }
     let own = try manifest == nil ? Benchmark.smallManifest() : nil
     let removeOwn: @Sendable () -> Void = { if let own { try? FileManager.default.removeItem(atPath: own.folder) } }
     defer { removeOwn() }
     let host = try SandboxOptions.parse([]).makeHost(cleanUp: removeOwn)
     defer { host.stop() }
     let benchmark = Benchmark(
-      host: host, library: `extension`, manifest: manifest ?? own?.path ?? "", count: count)
+      host: host, library: library, manifest: manifest ?? own?.path ?? "", count: count)
     return switch what {
     case .wake: try await benchmark.wakes()
     case .call: try await benchmark.calls()
@@ -67,7 +78,7 @@ struct BenchCommand: AsyncParsableCommand {
     case .leaks: try await benchmark.leaks()
     case .neighbours:
       try await NeighbourBenchmark(
-        host: host, folder: `extension`, manifest: benchmark.manifest, count: count
+        host: host, folder: library, manifest: benchmark.manifest, count: count
       ).run()
     }
   }

@@ -28,6 +28,14 @@ import Testing
     #expect(finished.status == 66 && finished.output.isEmpty && finished.errors.contains("none.so: "), "\(finished)")
   }
 
+  @Test("only calls are measured without an extension", arguments: ["wake", "call", "kill", "leaks", "neighbours"])
+  func withoutExtension(what: String) throws {
+    let finished = try Workspace.run(["bench", what, "-n", "1"], environment: ["TMPDIR": folder])
+    #expect(finished.status == (what == "call" ? 0 : 64), "\(finished)")
+    #expect(finished.output.contains("warm call") == (what == "call"))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
   @Test func anInterruptTakesItAlong() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let process = TestProcess()

@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import PluginHost
@@ -35,8 +36,37 @@ import Testing
     #expect(Machine(turning: 20, asleep: 60).share(&wait, calls: 2000) > 0.5)
   }
 
-  @Test func oneCoreIsTheRunners() {
+  @Test("a first call that took long, because everything was cold, doesn't decide for the rest")
+  func first() {
     var wait = AnswerWait()
+    for index in 0..<100 {
+      let way = wait.way(cores: 2)
+      wait.took(.microseconds(index == 0 ? 5000 : way == .turning ? 3 : 8), way)
+    }
+    #expect(wait.way(cores: 2) == .turning)
+  }
+
+  @Test(
+    "after any change the faster way is found within some 500 calls, and the other tried seldom from then on",
+    arguments: 0..<100 as Range<UInt64>)
+  func finds(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var wait = AnswerWait()
+    for _ in 0..<6 {
+      let machine = Machine(
+        turning: Int.random(in: 2...400, using: &random), asleep: Int.random(in: 2...400, using: &random))
+      // What takes longer than the patience isn't turned round for.
+      let best: AnswerWait.Way = machine.turning < min(machine.asleep, 100) ? .turning : .asleep
+      _ = machine.share(&wait, calls: 600)
+      let turned = machine.share(&wait, calls: 2000)
+      // Which of two that are the same to a hundredth it is doesn't matter.
+      guard abs(machine.turning - min(machine.asleep, 100)) > 1 else { continue }
+      #expect((best == .turning ? 1 - turned : turned) < 0.04, "\(machine)")
+    }
+  }
+
+  @Test func oneCoreIsTheRunners() {
+    let wait = AnswerWait()
     let way = wait.way(cores: 1)
     #expect(way == .asleep)
   }

@@ -38,6 +38,25 @@ import Testing
     #expect(ways.count { $0 == .turning } > 290, "of 300, but for trials")
   }
 
+  @Test(
+    "calls after pauses are waited for in the way that is faster for them, whatever those do that follow each other")
+  func wakes() {
+    var pace = CallPace()
+    var now = Duration.seconds(1)
+    var ways: [AnswerWait.Way] = []
+    for round in 0..<300 {
+      now += .milliseconds(5)
+      pace.begin(at: now, cores: 2)
+      if round >= 100 { ways.append(pace.choice) }
+      #expect(pace.patience == (pace.choice == .asleep ? .microseconds(400) : AnswerWait.patience))
+      now += pace.choice == .turning ? .microseconds(140) : .microseconds(60)
+      pace.end(at: now)
+      _ = calls(&pace, &now, 3, after: .microseconds(1), taking: .microseconds(2))
+      #expect(pace.patience == AnswerWait.patience)
+    }
+    #expect(ways.count { $0 == .asleep } > 190, "of 200, but for trials")
+  }
+
   @Test("slow answers to calls that follow each other are noticed") func slow() {
     var pace = CallPace()
     var now = Duration.seconds(1)

@@ -2,42 +2,86 @@ internal import LinuxSystem
 
 /// Decides how a call's answer is waited for. Turning round on the channel saves this thread from being put to sleep and
 /// woken, where another core is free to run the runner; where none is, it keeps the runner from its core. Which it is
-/// changes with everything else on the machine, so it goes by how long the last answers took. A pure value.
+/// changes with everything else on the machine, so now and then the other way is tried, and the faster one kept. A pure value.
 struct AnswerWait: Equatable {
-  enum Way: Equatable { case turning, asleep }
+  enum Way: Equatable {
+    case turning, asleep
+
+    var other: Self { self == .turning ? .asleep : .turning }
+  }
 
   /// For so long a plugin may keep the host from its other plugins.
   static let patience = Duration.microseconds(100)
-  /// Of so many calls one is waited for the other way, to see what that takes by now.
-  static let trial = 32
-  /// The same where one way is better by far, and trying the other costs as much as many calls.
-  static let rareTrial = 512
-  private static let byFar = 4
+  /// Calls that a trial takes, one after the other. The first doesn't count: it finds the runner as the way before left it, and
+  /// both where the kernel had put them for that.
+  static let trialLength = 4
+  /// Calls from one trial to the next: twice as many after each that found nothing better.
+  static let trialGaps = 32...512
 
-  private var turning: Duration?
-  private var asleep: Duration?
-  private var calls = 0
+  private struct Trial: Equatable {
+    var calls = 0
+    var sum: Int64 = 0
+  }
+
+  private static let patienceTime = patience.inNanoseconds
+  /// One call that was long says nothing of the short ones.
+  private static let longestTime = 2 * patienceTime
+
+  private var chosen = Way.asleep
+  /// What calls take of late, waited for as chosen, in nanoseconds; nil: none was yet.
+  private var mean: Int64?
+  /// The same as it was chosen.
+  private var former: Int64 = 0
+  /// Of the other way.
+  private var trial: Trial? = Trial()
+  private var gap = trialGaps.lowerBound
+  /// Calls before the next trial.
+  private var left = 0
 
   /// For the next call.
-  mutating func way(cores: Int) -> Way {
+  func way(cores: Int) -> Way {
     guard cores > 1 else { return .asleep }
-    calls += 1
-    guard let turning else { return .turning }
-    guard let asleep else { return .asleep }
-    // An answer that doesn't come while it is waited for is none the later for sleeping.
-    let better: Way = turning < min(asleep, Self.patience) ? .turning : .asleep
-    let isByFar = better == .turning && turning * Self.byFar < asleep
-    guard calls % (isByFar ? Self.rareTrial : Self.trial) == 0 else { return better }
-    return better == .turning ? .asleep : .turning
+    return trial == nil ? chosen : chosen.other
   }
 
   mutating func took(_ time: Duration, _ way: Way) {
-    // One call that was long says nothing of the short ones.
-    let time = min(time, Self.patience * 2)
-    func mean(_ before: Duration?) -> Duration { before.map { $0 + (time - $0) / 8 } ?? time }
-    switch way {
-    case .turning: turning = mean(turning)
-    case .asleep: asleep = mean(asleep)
+    let time = min(time.inNanoseconds, Self.longestTime)
+    if var trial {
+      guard way != chosen else { return }
+      trial.calls += 1
+      if trial.calls > 1 { trial.sum += time }
+      self.trial = trial
+      if trial.calls == Self.trialLength { decide(trial.sum / Int64(Self.trialLength - 1)) }
+      return
     }
+    guard way == chosen else { return }
+    let mean = mean.map { $0 + (time - $0) / 8 } ?? time
+    self.mean = mean
+    if mean * 2 > former * 3, left > Self.trialGaps.lowerBound {
+      former = mean
+      gap = Self.trialGaps.lowerBound
+      left = gap
+    }
+    left -= 1
+    if left <= 0 { trial = Trial() }
+  }
+
+  /// `tried`: what calls took in the other way.
+  private mutating func decide(_ tried: Int64) {
+    trial = nil
+    let turning = chosen == .turning ? mean : tried
+    let asleep = chosen == .asleep ? mean : tried
+    // An answer that doesn't come while it is waited for is none the later for sleeping.
+    let limit = min(asleep ?? .max, Self.patienceTime)
+    let better: Way = turning.map { $0 < limit } ?? false ? .turning : .asleep
+    // Of which nothing is known yet is tried at once.
+    left = mean == nil ? 1 : Self.trialGaps.lowerBound
+    if better != chosen {
+      (chosen, mean, gap) = (better, tried, Self.trialGaps.lowerBound)
+    } else if mean != nil {
+      left = gap
+      gap = min(gap * 2, Self.trialGaps.upperBound)
+    }
+    former = mean ?? tried
   }
 }

@@ -19,11 +19,15 @@ final class CallLane: Sendable {
     case queued
   }
 
-  /// A call that was made in the lane.
-  struct Direct {
-    var call: PluginCall
-    var id: UInt64
-    var since: Duration
+  /// A call that was made in the lane. One object, since it is handed on several times within a call of few microseconds.
+  final class Direct: Sendable {
+    let call: PluginCall
+    let id: UInt64
+    let since: Duration
+
+    init(_ call: PluginCall, id: UInt64, since: Duration) {
+      (self.call, self.id, self.since) = (call, id, since)
+    }
   }
 
   /// What the lane leaves to the run as it is closed.
@@ -167,22 +171,22 @@ final class CallLane: Sendable {
       }
       state.phase = .calling(
         Direct(
-          call: PluginCall(call: call, signature: signature, ticket: ticket, limit: limit), id: last + 1, since: since))
+          PluginCall(call: call, signature: signature, ticket: ticket, limit: limit), id: last + 1, since: since))
       let bytes = Self.size(of: arguments) + signature.longestAnswer
       let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
       return Begun(
         id: last + 1, words: words, way: state.pace.choice,
-        patience: min(AnswerWait.patience + more, limit ?? limits.wall, limits.wall),
-        isSpecial: wasResting || bytes > Self.shortBytes)
+        patience: min(state.pace.patience + more, limit ?? limits.wall, limits.wall),
+        isSpecial: bytes > Self.shortBytes)
     }
     guard let begun else { return .queued }
     let isThere = begun.words.wait(begun.way, for: begun.patience)
-    let waited = BootClock.now - since
+    let now = BootClock.now
     return state.withLock { state in
-      state.pace.waited(waited)
+      state.pace.waited(now - since)
       // Somebody else has taken it over, or will.
       guard isThere, case .calling(let direct) = state.phase, direct.id == begun.id else { return .begun }
-      return finish(direct, isSpecial: begun.isSpecial, &state)
+      return finish(direct, at: now, isSpecial: begun.isSpecial, &state)
     }
   }
 
@@ -203,7 +207,7 @@ final class CallLane: Sendable {
     }
   }
 
-  private func finish(_ direct: Direct, isSpecial: Bool, _ state: inout State) -> Attempt {
+  private func finish(_ direct: Direct, at now: Duration, isSpecial: Bool, _ state: inout State) -> Attempt {
     // What was sent on the sockets before the answer is handled before it, by the run.
     guard ol_is_either_readable(state.runner.control, state.runner.service) == 0 else { return .begun }
     let result: Result<RunnerMessage.CallResult, HostError>
@@ -224,11 +228,12 @@ final class CallLane: Sendable {
       state.link?.putBack(.failure(error))
       return .begun
     }
-    let now = BootClock.now
-    state.pace.end(at: now, isSpecial: isSpecial)
-    state.callTimes.note(now - direct.since)
+    // To have copied what is long takes a while.
+    let ended = isSpecial ? BootClock.now : now
+    state.pace.end(at: ended, isSpecial: isSpecial)
+    state.callTimes.note(ended - direct.since)
     state.phase = .open(last: direct.id)
-    state.passed = Passed(wall: (state.passed?.wall ?? .zero) + (now - direct.since), until: now)
+    state.passed = Passed(wall: (state.passed?.wall ?? .zero) + (ended - direct.since), until: ended)
     return .finished(result)
   }
 
