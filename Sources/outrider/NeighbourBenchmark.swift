@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import LinuxSystem
 internal import PluginHost
 internal import PolicyLab
@@ -31,6 +31,8 @@ struct NeighbourBenchmark {
     var rows: [(name: String, seconds: [Double])] = []
     // What is compared is measured in turn, some of each between the rows.
     let portions = 20
+    let progress = CorpusProgress(total: corpus.rows.count)
+    defer { progress.end() }
     let share = max(count / portions, 10)
     for portion in 0..<portions {
       alone += try await Self.calls(plugin) { $0 < share }
@@ -38,6 +40,7 @@ struct NeighbourBenchmark {
       for row in corpus.rows[(corpus.rows.count * portion / portions)..<(corpus.rows.count * (portion + 1) / portions)]
       {
         let seconds = try await self.beside(row, runner, plugin)
+        progress.advance()
         beside += seconds
         if seconds.count >= Self.fewest { rows.append((row.name, seconds)) }
       }
@@ -84,16 +87,17 @@ struct NeighbourBenchmark {
   }
 
   private static func besideProcess(_ plugin: Plugin, _ share: Int) async throws -> [Double] {
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
-    // Ends with this command, also when that is killed.
-    process.arguments = ["-c", "while kill -0 $PPID; do i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done; done"]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let nothing = OwnedDescriptor(
+      taking: try checkErrno("open", "/dev/null") { Glibc.open("/dev/null", O_RDWR | O_CLOEXEC) })
+    // Ends with this command, also when that is killed. Foundation's Process was waited for without end here: it learns of the
+    // end by a socket that other children may hold.
+    let pid = try DetachedProcess.spawn(
+      ["/bin/sh", "-c", "while kill -0 $PPID 2>&-; do i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done; done"],
+      environment: [:], channel: nothing.number)
     defer {
-      process.terminate()
-      process.waitUntilExit()
+      kill(pid, SIGKILL)
+      var status: Int32 = 0
+      while waitpid(pid, &status, 0) < 0, errno == EINTR {}
     }
     return try await calls(plugin) { $0 < share }
   }

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 
 /// The same function in a WebAssembly runtime, to compare with: wasmtime, by its C interface, from Python's package of it.
 enum WebAssemblyPeer {
@@ -7,7 +6,6 @@ enum WebAssemblyPeer {
   static let baseline = "the function itself, from Python"
 
   private static let longest = 60.0
-  private static let path = (["/usr/bin/python3", "/usr/local/bin/python3"] as [String]).first { access($0, X_OK) == 0 }
 
   /// Prints what a call takes in nanoseconds, by turns with the same function of the C library, which has the costs of Python alone.
   private static let script = """
@@ -37,10 +35,10 @@ enum WebAssemblyPeer {
 
   /// Seconds of so many calls, of each; nil where it isn't installed or doesn't work.
   static func run(_ count: Int) async -> (wasm: [Double], plain: [Double])? {
-    guard let path else { return nil }
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = ["-c", script, String(count)]
+    // The one of a virtual environment, where that is active.
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", "-c", script, String(count)]
     let output = Pipe()
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice

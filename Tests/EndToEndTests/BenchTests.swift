@@ -36,6 +36,23 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
+  @Test("neighbours ends, and tells what calls take alone, beside a process and beside each behaviour")
+  func neighbours() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let hostile = Workspace.root + "/Plugins/hostile"
+    let corpus = folder + "/corpus"
+    try FileManager.default.createDirectory(atPath: corpus, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(atPath: corpus + "/build", withDestinationPath: hostile + "/build")
+    let lines = try String(contentsOfFile: hostile + "/expected.tsv", encoding: .utf8).split(separator: "\n")
+    let chosen = lines.filter { $0.hasPrefix("#") || $0.contains("\th01_") }
+    try Data(chosen.map { $0 + "\n" }.joined().utf8).write(to: URL(fileURLWithPath: corpus + "/expected.tsv"))
+    let finished = try Workspace.run(["bench", "neighbours", corpus, "-n", "1", "--json"])
+    #expect(finished.status == 0, "\(finished.errors)")
+    for name in ["alone", "beside a process that computes", "beside H01 h01_spin"] {
+      #expect(finished.output.contains(name), "\(finished.output)")
+    }
+  }
+
   @Test func anInterruptTakesItAlong() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let process = TestProcess()
