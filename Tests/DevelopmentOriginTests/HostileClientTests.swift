@@ -66,8 +66,8 @@ import Testing
     #expect(reply.end == .closed)
   }
 
-  @Test("it answers mutated requests, or closes, and goes on", arguments: 1...4 as ClosedRange<UInt64>)
-  func survivesMutatedRequests(seed: UInt64) throws {
+  @Test("it answers mutated requests, or closes, and goes on", arguments: 0..<4)
+  func survivesMutatedRequests(quarter: Int) throws {
     let origin = try Origin { $0.resources["/a"] = Resource(.text("hello")) }
     defer { origin.stop() }
     let seeds = [
@@ -75,7 +75,7 @@ import Testing
       "HEAD /a?b=c HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"a\", W/\"b\"\r\nWant-Repr-Digest: sha-256=1\r\n\r\n",
       "POST http://h/%41 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc",
     ].map { Array($0.utf8) }
-    var generator = SeededGenerator(seed: seed)
+    var generator = SeededGenerator(seed: 1)
     func mutated(_ seed: [UInt8]) -> [UInt8] {
       var bytes = seed
       for _ in 0...Int.random(in: 0..<4, using: &generator) {
@@ -91,13 +91,15 @@ import Testing
       }
       return bytes
     }
+    // All of them are made, so that each quarter sends its own of the same sequence.
+    let requests = (0..<20_000).map { mutated(seeds[$0 % seeds.count]) }
     // Several at once: one after the other each would wait for two threads to be woken, which on a busy machine takes longer than
     // everything else.
     let together = 50
-    for round in stride(from: 0, to: 5000, by: together) {
-      let clients = (round..<round + together).map { index in
+    for first in stride(from: quarter * 5000, to: (quarter + 1) * 5000, by: together) {
+      let clients = (first..<first + together).map { index in
         let client = RawClient(origin.port)
-        client.send(mutated(seeds[index % seeds.count]))
+        client.send(requests[index])
         client.finishSending()
         return (index, client)
       }
@@ -105,7 +107,7 @@ import Testing
         let reply = client.receive()
         #expect(
           reply.end != .timedOut && (reply.bytes.isEmpty || reply.text.hasPrefix("HTTP/1.1 ")),
-          "request \(index) of seed \(seed)")
+          "round \(index)")
       }
     }
     #expect(RawClient.get(origin.port, "/a").body == Array("hello".utf8))

@@ -124,5 +124,6 @@ private struct Reading {
     return code == 0
   }
 
-  private static func type(_ letter: Unicode.Scalar) -> CChar { CChar(letter.value) }
+  /// A type code of the D-Bus specification.
+  private static func type(_ code: Unicode.Scalar) -> CChar { CChar(code.value) }
 }
