@@ -9,6 +9,10 @@ package enum RunnerView {
   package static let temporary = "/tmp"
   /// Where a run that has a network finds the names of its hosts.
   package static let hosts = "/etc/hosts"
+  /// Where it finds whom to ask for other names.
+  package static let resolver = "/etc/resolv.conf"
+  /// What a run that has a network has of its own in /etc.
+  package static let networkFiles = [hosts, resolver]
 
   /// What a run has of its own, wherever it is on the machine.
   package static let own = [bundle, container, containers, manifest, temporary]

@@ -81,6 +81,10 @@ package struct SpawnRequest: Sendable, Equatable {
 
     /// Where the runner's own `socketpair` connects its pairs, at a listener that the plugin keeps (rl_socketpair.h).
     package static let pairing = Place(address: [127, 77, 255, 254], port: 1)
+    /// Where the host answers for names that `hosts` hasn't, over TCP.
+    package static let resolver = Place(address: [127, 77, 255, 253], port: 53)
+    /// resolv.conf(5). A host answers at once, or is gone.
+    package static let resolverFile = "nameserver 127.77.255.253\noptions use-vc attempts:1 timeout:5\n"
 
     package init(listeners: [Place], hosts: String) { (self.listeners, self.hosts) = (listeners, hosts) }
   }

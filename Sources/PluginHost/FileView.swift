@@ -135,7 +135,8 @@ extension FileView {
     self.init(
       shown: ([plan.view.bundle, plan.view.temporary, plan.view.manifest] + plan.containers.places.map(\.view))
         .filter { !$0.isEmpty } + RunnerView.runtime + plan.policy.devices.map(\.path) + plan.machine.hello.runtime
-        + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : []),
+        + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : [])
+        + (plan.network == nil ? [] : RunnerView.networkFiles),
       listed: plan.grants.filter(\.isListed).map(\.place),
       writable: (plan.policy.writesContainer ? plan.containers.places.map(\.view) : [])
         + (plan.policy.writesTemporary ? [plan.view.temporary] : [])

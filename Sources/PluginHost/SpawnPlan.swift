@@ -99,7 +99,9 @@ struct SpawnPlan {
   var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }
 
   /// nil: none. A run without walls has the machine's.
-  var network: NetworkPlan? { policy.network.isEmpty || options.isBare ? nil : NetworkPlan(policy.network) }
+  var network: NetworkPlan? {
+    (policy.network.isEmpty && !policy.observesNetwork) || options.isBare ? nil : NetworkPlan(policy.network)
+  }
 
   /// What the runner is asked for once its walls are closed.
   var loadRequest: HostMessage.LoadRequest {
@@ -161,10 +163,12 @@ struct SpawnPlan {
     guard policy.network.count <= NetworkEndpoint.maxCount else {
       throw .usage("the policy lists more than \(NetworkEndpoint.maxCount) hosts and ports under 'network'")
     }
-    for grant in grants where grant.place == RunnerView.hosts || RunnerView.hosts.hasPrefix(grant.place + "/") {
-      throw .usage(
-        "the policy lists hosts under 'network', whose names stand in the plugin's \(RunnerView.hosts), and grants \(grant.place), which would hide that; grant what is needed of it"
-      )
+    for file in RunnerView.networkFiles {
+      for grant in grants where grant.place == file || file.hasPrefix(grant.place + "/") {
+        throw .usage(
+          "the policy lists hosts under 'network', whose names the plugin finds by its own \(file), and grants \(grant.place), which would hide that; grant what is needed of it"
+        )
+      }
     }
   }
 
@@ -285,7 +289,9 @@ struct SpawnPlan {
     if view.temporary != view.container {
       rules.append(.init(path: view.temporary, rights: own(policy.writesTemporary)))
     }
-    if network != nil { rules.append(.init(path: RunnerView.hosts, rights: LandlockRights.readFile)) }
+    if network != nil {
+      rules += RunnerView.networkFiles.map { .init(path: $0, rights: LandlockRights.readFile) }
+    }
     if manifest != nil { rules.append(.init(path: view.manifest, rights: LandlockRights.readFile)) }
     for grant in grants {
       let granted =

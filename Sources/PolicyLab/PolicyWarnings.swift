@@ -28,9 +28,11 @@ package enum PolicyWarnings {
       if secrets.contains(path) {
         found.append("\(path) as a whole shows what other programs keep there; name the files that are needed")
       }
-      if !policy.network.isEmpty, path == RunnerView.hosts || RunnerView.hosts.hasPrefix(path + "/") {
+      if !policy.network.isEmpty,
+        let hidden = RunnerView.networkFiles.first(where: { path == $0 || $0.hasPrefix(path + "/") })
+      {
         found.append(
-          "\(path) would hide the plugin's own \(RunnerView.hosts), in which the hosts under network stand: a run with this policy is refused"
+          "\(path) would hide the plugin's own \(hidden), by which it finds the hosts under network: a run with this policy is refused"
         )
       }
       if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {

@@ -21,6 +21,12 @@ package struct Remedy: Sendable, Equatable {
     switch denial.layer {
     case "files": self = Self.file(denial, isFolder)
     case "limits": self = Self.limit(denial, limits)
+    case "network" where denial.operation == "lookup":
+      self = Remedy(
+        line: nil,
+        words:
+          "it asked for an address and connected to none; 'network' lists a name with its port, as in \(denial.target):443"
+      )
     case "network": self = Self.connection(denial.target)
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Remedy(

@@ -43,9 +43,12 @@ struct RunnerNetwork {
 
   /// In the root that is still writable, and nowhere on the machine.
   func writeNames() throws(SystemCallError) {
-    let path = RunnerView.hosts
-    let file = try checkErrno("open", path) { Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o444) }
-    try OwnedDescriptor(taking: file).write(wanted.hosts)
+    for (path, text) in [
+      (RunnerView.hosts, wanted.hosts), (RunnerView.resolver, SpawnRequest.Network.resolverFile),
+    ] {
+      let file = try checkErrno("open", path) { Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o444) }
+      try OwnedDescriptor(taking: file).write(text)
+    }
   }
 }
 

@@ -61,6 +61,8 @@ public struct Policy: Sendable, Equatable {
   public var limits = Limits()
   /// Also record every path that the plugin names. Costs about 10 µs for each such call.
   public var observesFiles = false
+  /// Without hosts, too, the run has a network of its own, in which its host tells where the plugin wanted to connect.
+  package var observesNetwork = false
 
   /// Creates a policy that grants nothing.
   public init(limits: Limits = Limits()) { self.limits = limits }

@@ -26,6 +26,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
       Tests that expect something to be denied ask for nothing, and what they expect to be denied is never granted.
 
+      Of a plugin that makes sockets a further round finds out where it wants to connect. With --network the next round \
+      lets it; otherwise the hosts stand in the policy as comments.
+
       What nobody would grant unread is listed and not granted: homes, /proc, /run, /etc/shadow, whole folders of the \
       system. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
       is where recording starts from.
@@ -37,6 +40,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
         outrider policy record call libc.so.6 fopen 'pointer(cstring,cstring)' a r
         outrider policy record run c.so --request install --manifest m.json
         outrider policy record --output sqlite.yaml sqlite.test.yaml
+        outrider policy record --network call ./client.so refresh 'i32()'
       """)
 
   @Option(help: "Write the policy to this file instead of standard output.", completion: .file()) var output: String?
@@ -44,6 +48,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     String?
   @Option(help: ArgumentHelp("Grant a folder in the place of so many files in it.", valueName: "count"))
   var folderFrom: Int?
+  @Flag(help: "Grant the hosts and ports that it connects to, and let it.") var network = false
   @Option(help: "The most rounds.") var rounds = 16
   @Option(help: "The most memory to try with.") var maxMemory = "1GiB"
   @Option(help: "The longest time to try with.") var maxTime = "60s"
@@ -79,6 +84,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     var bounds = PolicyRecorder.Bounds()
     bounds.rounds = rounds
     bounds.filesOfFolder = folderFrom
+    bounds.grantsNetwork = network
     guard let memory = Quantity.bytes(maxMemory) else {
       throw Failure(64, "--max-memory '\(maxMemory)' isn't a size, for example 256MiB")
     }
@@ -114,6 +120,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     let text = PolicyText(
       recording,
       command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")
+        + (network ? "--network " : "")
         + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }

@@ -40,6 +40,16 @@ enum NetworkPlugin {
       return 0;
     }
 
+    /* The first byte of a name's address, or below 0. */
+    long lookup(const char *host) {
+      struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+      int code = getaddrinfo(host, NULL, &hints, &found);
+      if (code) return -1000 + code;
+      long first = ((unsigned char *)&((struct sockaddr_in *)found->ai_addr)->sin_addr)[0];
+      freeaddrinfo(found);
+      return first;
+    }
+
     /* Bytes of an answer. */
     long fetch(const char *host, int port) {
       int end = opened(host, port);

@@ -114,16 +114,19 @@ import Testing
       ("127.0.0.1", other.port, "127.0.0.1:\(other.port)"), ("127.1.2.3", listed.port, "127.1.2.3:\(listed.port)"),
       ("::1", listed.port, "[::1]:\(listed.port)"), ("10.0.0.1", 80, "10.0.0.1:80"),
       ("192.0.2.2", listed.port, "192.0.2.2:\(listed.port)"), ("169.254.169.254", 80, "169.254.169.254:80"),
-      ("2001:db8::1", 443, "[2001:db8::1]:443"), ("a.example", 80, "a.example:80"), ("localhost", 22, "127.0.0.1:22"),
+      ("2001:db8::1", 443, "[2001:db8::1]:443"), ("a.example", 80, "a.example:80"), ("localhost", 22, "localhost:22"),
+      ("b.example", 443, "b.example:443"), ("B.Example.", 8443, "b.example:8443"),
     ]
     for (host, port, _) in places {
       let result = try await plugin.call("reach", Self.reach, .text(host), .integer(Int64(port)))
       #expect(result.value == .signed(Self.refused), "\(host):\(port)")
     }
-    let unknown = try await plugin.call("reach", Self.reach, "b.example", 443)
-    #expect(unknown.value.isLess(than: -1000), "the name isn't there: \(unknown)")
+    #expect(try await plugin.call("lookup", "i64(cstring)", "c.example").value == .signed(127))
+    #expect(try await plugin.call("lookup", "i64(cstring)", "_no.machine").value.isLess(than: -1000))
     let report = await plugin.end()
-    #expect(report.denials.filter { $0.layer == "network" }.map(\.target) == places.map(\.2))
+    let network = report.denials.filter { $0.layer == "network" }
+    #expect(network.filter { $0.operation == "connect" }.map(\.target) == places.map(\.2))
+    #expect(network.filter { $0.operation == "lookup" }.map(\.target) == ["c.example"])
     #expect(other.count == 0 && listed.count == 0 && report.connections.isEmpty)
   }
 
@@ -247,6 +250,33 @@ import Testing
     let plugin = try await scene.load("a:1")
     #expect(try await plugin.call("pairs", "i64(i32)", 200).value == .signed(0))
     #expect(await plugin.end().denials.isEmpty)
+  }
+
+  @Test("what a plugin connects to is recorded, by name and port, and the recorded policy is enough") func recorded()
+    throws
+  {
+    let (scene, server) = (try Scene(), try Server())
+    defer { server.stop() }
+    let policy = "\(scene.folder)/recorded.yaml"
+    func record(_ options: String..., host: String) throws -> String {
+      let end = try Workspace.run(
+        ["policy", "record", "--output", policy] + options
+          + ["call", "\(scene.folder)/network.so", "fetch", Self.reach, host, "\(server.port)"])
+      #expect([0, 1].contains(end.status), "\(end)")
+      return try String(contentsOfFile: policy, encoding: .utf8)
+    }
+    let named = try record(host: "localhost")
+    #expect(named.contains("# not granted: localhost:\(server.port); --network lets it connect"), "\(named)")
+    #expect(!named.contains("network:") && server.count == 0)
+    let unknown = try record(host: "machine.invalid")
+    #expect(unknown.contains("# not granted: machine.invalid:\(server.port); --network lets it connect"), "\(unknown)")
+    let granted = try record("--network", host: "localhost")
+    #expect(granted.contains("network:\n  - \"localhost:\(server.port)\"  # connect"), "\(granted)")
+    let end = try Workspace.run([
+      "call", "--json", "--policy", policy, "\(scene.folder)/network.so", "fetch", Self.reach, "localhost",
+      "\(server.port)",
+    ])
+    #expect(end.status == 0 && end.output.contains("\"result\" : 43") || end.output.contains("\"result\":43"), "\(end)")
   }
 
   @Test("libcurl fetches what is listed, looks names up by its own thread, and hears of what isn't there")

@@ -1,3 +1,4 @@
+import Basics
 import CLinux
 import Foundation
 import Glibc
@@ -50,6 +51,7 @@ import Testing
   private struct Scene {
     let server = try? Port()
     let plugin: Port
+    let questions: Port
     let relay: NetworkRelay
     /// The other end of what stands for the packet socket.
     let packets: Int32
@@ -58,13 +60,14 @@ import Testing
     final class Told: Sendable { let denials = Mutex<[RunReport.Denial]>([]) }
 
     init(_ bounds: NetworkRelay.Bounds = .init(), target: String? = nil) throws {
-      plugin = try Port()
+      (plugin, questions) = (try Port(), try Port())
       let number = try #require(server).number
       let plan = NetworkPlan([try NetworkEndpoint(target ?? "127.0.0.1:\(number)")])
       let (mine, theirs) = try Sockets.pair(stream: false)
       packets = mine
       let told = told
-      relay = try NetworkRelay(plan, descriptors: [theirs, dup(plugin.descriptor)], bounds: bounds) { denial in
+      let descriptors = [theirs, dup(questions.descriptor), dup(plugin.descriptor)]
+      relay = try NetworkRelay(plan, descriptors: descriptors, bounds: bounds) { denial in
         told.denials.withLock { $0.append(denial) }
       }
     }
@@ -219,5 +222,59 @@ import Testing
     #expect(record.denials.map(\.target) == ["10.1.2.3:80"] && record.denials[0].count == 2)
     #expect(scene.told.denials.withLock { $0.map(\.target) } == ["10.1.2.3:80"])
     close(scene.packets)
+  }
+
+  // MARK: Names
+
+  /// One answer, or what came before the end.
+  private func ask(_ scene: Scene, _ bytes: [UInt8]) throws -> [UInt8] {
+    let connection = try scene.questions.connect()
+    send(connection.number, bytes)
+    _ = ol_end_writing(connection.number)
+    return readAll(connection) ?? []
+  }
+
+  @Test("names are answered, one after the other, in whatever pieces they are asked for") func names() throws {
+    let scene = try Scene()
+    let connection = try scene.questions.connect()
+    var asked: [UInt8] = []
+    for name in ["a.example", "b.example", "a.example"] { asked += NameQuestionTests.framed(name) }
+    for byte in asked { send(connection.number, [byte]) }
+    _ = ol_end_writing(connection.number)
+    let answers = readAll(connection) ?? []
+    #expect(answers.count == 3 * (2 + 12 + 15 + 16), "\(answers)")
+    let addresses = (0..<3).map { Array(answers[$0 * 45 + 41..<$0 * 45 + 45]) }
+    #expect(addresses[0] == addresses[2] && addresses[0] != addresses[1] && addresses[0].prefix(2) == [127, 78])
+    // A connection to one of them names it; the other was only asked for.
+    send(scene.packets, NetworkPlanTests.packet(to: addresses[1], port: 443))
+    let record = scene.relay.end()
+    #expect(
+      record.denials.map { "\($0.operation) \($0.target) \($0.count)" } == [
+        "connect b.example:443 1", "lookup a.example 2",
+      ])
+  }
+
+  @Test("whoever asks for nonsense, too much, or doesn't read, is closed, and others are answered") func nonsense()
+    throws
+  {
+    let scene = try Scene()
+    var random = SeededGenerator(seed: 7)
+    for _ in 0..<200 {
+      let bytes = (0..<random.below(80)).map { _ in UInt8(random.below(256)) }
+      #expect(try ask(scene, [0, UInt8(bytes.count)] + bytes).count < 200)
+    }
+    #expect(try ask(scene, [0xff, 0xff]).isEmpty)
+    let many = try ask(scene, (0..<1000).flatMap { NameQuestionTests.framed("n\($0).example") })
+    #expect(many.count <= 64 * 64)
+    // More at once than are kept: the oldest make room.
+    let idle = try (0..<40).map { _ in IdleConnection(try scene.questions.connect()) }
+    #expect(try ask(scene, NameQuestionTests.framed("z.example")).count == 45)
+    withExtendedLifetime(idle) {}
+    #expect(scene.relay.end().denials.count <= 257)
+  }
+
+  private final class IdleConnection {
+    let descriptor: OwnedDescriptor
+    init(_ descriptor: consuming OwnedDescriptor) { self.descriptor = descriptor }
   }
 }

@@ -115,6 +115,61 @@ import Testing
 
   private struct Missing: Error {}
 
+  private static let socket = Observed.Denial(wall: "seccomp", call: "socket", target: "0x2, 0x1, 0x0")
+
+  private static func connection(_ target: String, _ call: String = "connect") -> Observed.Denial {
+    Observed.Denial(wall: "network", call: call, target: target)
+  }
+
+  @Test("whoever is denied a socket has a round in which its host sees where it connects", arguments: [true, false])
+  func network(grants: Bool) throws {
+    for first in [Self.socket, Self.file("/etc/resolv.conf")] {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.grantsNetwork = grants
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      guard case .run(let searching) = recorder.handle([Self.observed(.returned, [first])], on: Self.machine) else {
+        throw Missing()
+      }
+      #expect(searching.observesNetwork && searching.network.isEmpty && searching.read.isEmpty)
+      let seen = [
+        Self.connection("b.example:443"), Self.connection("[::1]:80"), Self.connection("c.example", "lookup"),
+      ]
+      guard case .run(let next) = recorder.handle([Self.observed(.returned, seen)], on: Self.machine) else {
+        throw Missing()
+      }
+      #expect(next.network.map(\.text) == (grants ? ["b.example:443", "[::1]:80"] : []))
+      #expect(next.observesNetwork == grants, "a policy without hosts is proved without a network")
+      // Without hosts it is denied its socket again, and asks for nothing that could be granted.
+      let rest = grants ? [Self.connection("c.example", "lookup")] : [Self.socket]
+      guard case .run = recorder.handle([Self.observed(.returned, rest)], on: Self.machine),
+        case .finished(let recording) = recorder.handle([Self.observed(.returned, rest)], on: Self.machine)
+      else { throw Missing() }
+      let text = PolicyText(recording, command: "outrider").text
+      if grants {
+        #expect(text.contains("network:\n  - \"b.example:443\"  # connect\n  - \"[::1]:80\"  # connect\n"), "\(text)")
+      } else {
+        #expect(text.contains("# not granted: b.example:443; --network lets it connect") && !text.contains("network:"))
+      }
+      #expect(text.contains("# not granted: c.example; it asked for that name, and connected to nothing"))
+    }
+  }
+
+  @Test("where no such network can be had, recording goes on without one") func withoutNetwork() throws {
+    var recorder = PolicyRecorder(base: Policy())
+    _ = recorder.handle([Self.observed(.returned, [Self.socket])], on: Self.machine)
+    guard case .run(let next) = recorder.handle([Self.observed(.wallUnavailable)], on: Self.machine) else {
+      throw Missing()
+    }
+    #expect(!next.observesNetwork)
+    var granted = Policy()
+    granted.read = ["/etc/hosts"]
+    var other = PolicyRecorder(base: granted)
+    guard case .run(let policy) = other.handle([Self.observed(.returned, [Self.socket])], on: Self.machine) else {
+      throw Missing()
+    }
+    #expect(!policy.observesNetwork, "the machine's file is granted, so that the run can't have its own")
+  }
+
   @Test("addresses that differ from run to run are no difference") func addresses() throws {
     var recorder = PolicyRecorder(base: Policy())
     _ = recorder.handle([Self.observed(value: "0x10")], on: Self.machine)

@@ -13,10 +13,12 @@ struct NetworkPlan: Sendable, Equatable {
   /// In the order in which the runner makes the listeners.
   let places: [Place]
   private let names: [(name: String, address: [UInt8])]
+  /// Of names that are asked for and not listed, so many have an address at which nothing answers.
+  static let maxAsked = 256
 
   init(_ endpoints: [NetworkEndpoint]) {
     var taken = Set(endpoints.compactMap(\.host.address))
-    taken.insert(SpawnRequest.Network.pairing.address)
+    taken.formUnion([SpawnRequest.Network.pairing.address, SpawnRequest.Network.resolver.address])
     var names: [(name: String, address: [UInt8])] = []
     var known: [NetworkHost: [UInt8]] = [:]
     var next = 0
@@ -40,19 +42,27 @@ struct NetworkPlan: Sendable, Equatable {
 
   /// What the runner is asked for.
   var request: SpawnRequest.Network {
-    .init(listeners: places.map { .init(address: $0.address, port: $0.endpoint.port) }, hosts: hosts)
+    .init(
+      listeners: [SpawnRequest.Network.resolver]
+        + places.map { .init(address: $0.address, port: $0.endpoint.port) },
+      hosts: hosts)
   }
 
-  /// hosts(5).
-  private var hosts: String {
-    var lines = names.map { "\(NetworkHost.text(of: $0.address)) \($0.name)" }
-    if !names.contains(where: { $0.name == "localhost" }) { lines += ["127.0.0.1 localhost", "::1 localhost"] }
-    return lines.joined(separator: "\n") + "\n"
-  }
+  /// hosts(5). Other names, `localhost` among them, are asked of the host, which so learns which port is wanted there.
+  private var hosts: String { names.map { "\(NetworkHost.text(of: $0.address)) \($0.name)\n" }.joined() }
 
-  /// Whether the plugin connects to itself there.
+  /// Whether the plugin connects to itself there, or asks its host for a name.
   static func isOwn(_ address: [UInt8], port: UInt16) -> Bool {
-    SpawnRequest.Network.pairing == .init(address: address, port: port)
+    [SpawnRequest.Network.pairing, SpawnRequest.Network.resolver].contains(.init(address: address, port: port))
+  }
+
+  /// Of a listed name; nil: it isn't one.
+  func address(of name: String) -> [UInt8]? { names.first { $0.name == name }?.address }
+
+  /// Where the `index`-th name that isn't listed is said to be; nil: the policy lists that address.
+  func askedAddress(_ index: Int) -> [UInt8]? {
+    let address: [UInt8] = [127, 78, UInt8(index / 250), UInt8(index % 250 + 1)]
+    return places.contains { $0.address == address } ? nil : address
   }
 
   /// Which listener has that address and port; nil: none has.
@@ -60,9 +70,9 @@ struct NetworkPlan: Sendable, Equatable {
     places.firstIndex { $0.address == address && $0.endpoint.port == port }
   }
 
-  /// How a policy would name an address of the run's namespace with a port.
-  func text(of address: [UInt8], port: UInt16) -> String {
-    let host = names.first { $0.address == address }?.name ?? NetworkHost.text(of: address)
+  /// How a policy would name an address of the run's namespace with a port. `asked`: the name that had that address for an answer.
+  func text(of address: [UInt8], port: UInt16, asked: String? = nil) -> String {
+    let host = asked ?? names.first { $0.address == address }?.name ?? NetworkHost.text(of: address)
     return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 }

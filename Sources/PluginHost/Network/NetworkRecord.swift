@@ -5,6 +5,7 @@ struct NetworkRecord: Sendable {
   private(set) var denials: [RunReport.Denial] = []
   private(set) var droppedDenials = 0
   private var places: [String: Int] = [:]
+  private var connectedNames: Set<String> = []
 
   init(_ plan: NetworkPlan) {
     rows = plan.places.map { RunReport.Connection(target: $0.endpoint.text) }
@@ -24,18 +25,33 @@ struct NetworkRecord: Sendable {
 
   mutating func missed(_ count: Int) { droppedDenials += count }
 
-  /// Counts a connection that isn't made. Returns the row where it is the first of its kind.
-  mutating func denied(layer: String, target: String) -> RunReport.Denial? {
-    let key = "\(layer) \(target)"
+  /// A name that isn't listed was more than asked for.
+  mutating func connected(_ name: String) { connectedNames.insert(name) }
+
+  /// `asked`: names that aren't listed, with how often. Where nothing was connected to, that is all there is to report.
+  mutating func end(asked: [(name: String, count: Int)]) {
+    for (name, count) in asked where !connectedNames.contains(name) {
+      _ = denied(layer: "network", target: name, by: Self.lookup, count: count)
+    }
+  }
+
+  /// How the report calls a question for a name.
+  static let lookup = "lookup"
+
+  /// Counts what isn't done for the plugin. Returns the row where it is the first of its kind.
+  mutating func denied(
+    layer: String, target: String, by operation: String = "connect", count: Int = 1
+  ) -> RunReport.Denial? {
+    let key = "\(layer) \(operation) \(target)"
     if let place = places[key] {
-      denials[place].count += 1
+      denials[place].count += count
       return nil
     }
     guard denials.count < DenialRecorder.maxRows else {
-      droppedDenials += 1
+      droppedDenials += count
       return nil
     }
-    let denial = RunReport.Denial(layer: layer, operation: "connect", target: target, count: 1)
+    let denial = RunReport.Denial(layer: layer, operation: operation, target: target, count: count)
     places[key] = denials.count
     denials.append(denial)
     return denial

@@ -34,7 +34,10 @@ final class NetworkRelay: @unchecked Sendable {
   private var admission: RelayAdmission
   private var record: NetworkRecord
   private let watcher: Listener
+  /// Where names are asked for; then one for each place of the plan.
+  private let questions: Listener
   private var listeners: [Listener] = []
+  private let desk: NameDesk
   private var connections: [UInt64: RelayConnection] = [:]
   private var lastConnection: UInt64 = 0
 
@@ -52,11 +55,11 @@ final class NetworkRelay: @unchecked Sendable {
     tell: @escaping @Sendable (RunReport.Denial) -> Void
   ) throws(SystemCallError) {
     let owned = descriptors.map { Listener(OwnedDescriptor(taking: $0)) }
-    guard owned.count == plan.places.count + 1 else {
+    guard owned.count == plan.places.count + 2 else {
       throw SystemCallError("recvmsg", code: EPROTO, subject: "the listeners of a run's network")
     }
-    watcher = owned[0]
-    listeners = Array(owned[1...])
+    (watcher, questions) = (owned[0], owned[1])
+    listeners = Array(owned[2...])
     self.plan = plan
     self.bounds = bounds
     self.tell = tell
@@ -65,6 +68,7 @@ final class NetworkRelay: @unchecked Sendable {
     loop = try EventLoop("outrider-net")
     timers = loop.newTimers()
     resolver = NameResolver(loop)
+    desk = NameDesk(plan, loop)
     loop.submit { [self] in begin() }
   }
 
@@ -74,6 +78,7 @@ final class NetworkRelay: @unchecked Sendable {
     nonisolated(unsafe) var last: NetworkRecord?
     loop.submit { [self] in
       finish()
+      record.end(asked: desk.asked)
       last = record
       done.signal()
     }
@@ -85,8 +90,13 @@ final class NetworkRelay: @unchecked Sendable {
   private func begin() {
     do {
       watcher.key = try loop.watch(watcher.descriptor.number) { [unowned self] in see() }
-      for index in listeners.indices {
-        listeners[index].key = try loop.watch(listeners[index].descriptor.number) { [unowned self] in accept(index) }
+      questions.key = try loop.watch(questions.descriptor.number) { [unowned self] in
+        accept(questions) { desk.take($0) }
+      }
+      for (index, listener) in listeners.enumerated() {
+        listener.key = try loop.watch(listener.descriptor.number) { [unowned self] in
+          accept(listener) { admit($0, index) }
+        }
       }
     } catch {
       // Without a watch nothing is answered, which the plugin sees as a host that doesn't answer.
@@ -99,9 +109,12 @@ final class NetworkRelay: @unchecked Sendable {
     for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
     resolver.cancel()
     for id in connections.keys { close(id, resets: true) }
-    for listener in listeners + [watcher] { if let key = listener.key { loop.stop(key) } }
+    desk.end()
+    for listener in listeners + [watcher, questions] {
+      if let key = listener.key { loop.stop(key) }
+      listener.descriptor.empty()
+    }
     listeners = []
-    watcher.descriptor.empty()
   }
 
   // MARK: What is tried
@@ -126,7 +139,9 @@ final class NetworkRelay: @unchecked Sendable {
       {
         continue
       }
-      deny("network", plan.text(of: attempt.address, port: attempt.port))
+      let asked = desk.name(of: attempt.address)
+      if let asked { record.connected(asked) }
+      deny("network", plan.text(of: attempt.address, port: attempt.port, asked: asked))
     }
     return true
   }
@@ -135,12 +150,11 @@ final class NetworkRelay: @unchecked Sendable {
     if let first = record.denied(layer: layer, target: target) { tell(first) }
   }
 
-  private func accept(_ index: Int) {
-    guard listeners.indices.contains(index) else { return }
-    for _ in 0..<Self.portion {
+  private func accept(_ listener: Listener, _ take: (consuming OwnedDescriptor) -> Void) {
+    for _ in 0..<Self.portion where !listener.descriptor.isEmpty {
       var made: Int32 = -1
-      switch ol_accept(listeners[index].descriptor.number, &made) {
-      case 0: admit(OwnedDescriptor(taking: made), index)
+      switch ol_accept(listener.descriptor.number, &made) {
+      case 0: take(OwnedDescriptor(taking: made))
       case ECONNABORTED, EINTR: continue
       case let code where OpenFiles.isExhausted(code): return pauseAccepting()
       default: return
@@ -169,9 +183,9 @@ final class NetworkRelay: @unchecked Sendable {
 
   /// Level-triggered, they would be reported again and again.
   private func pauseAccepting() {
-    for listener in listeners { if let key = listener.key { try? loop.change(key, to: []) } }
+    for listener in listeners + [questions] { if let key = listener.key { try? loop.change(key, to: []) } }
     loop.setTimer(timers[.pause], at: BootClock.now + Self.pause) { [unowned self] in
-      for listener in listeners { if let key = listener.key { try? loop.change(key, to: .reading) } }
+      for listener in listeners + [questions] { if let key = listener.key { try? loop.change(key, to: .reading) } }
     }
   }
 

@@ -27,6 +27,8 @@ package struct PolicyRecorder {
     package var never: Set<String> = []
     /// A folder is granted in the place of so many files in it; nil: never.
     package var filesOfFolder: Int?
+    /// Whether connections that it tries are granted; otherwise they are only named.
+    package var grantsNetwork = false
 
     package init() {}
   }
@@ -44,6 +46,7 @@ package struct PolicyRecorder {
   private let bounds: Bounds
   private var policy: Policy
   private var phase = Phase.growing
+  private var network: NetworkSearch
   private var recording: Recording
   /// How the runs ended before the limits were made as small as they can be.
   private var ends: [Recording.End] = []
@@ -51,6 +54,7 @@ package struct PolicyRecorder {
   /// `base`: what is granted from the first round on.
   package init(base: Policy, bounds: Bounds = Bounds()) {
     (self.base, self.bounds) = (base, bounds)
+    network = NetworkSearch(base: base, grants: bounds.grantsNetwork)
     policy = base
     policy.observesFiles = true
     recording = Recording(policy: policy)
@@ -63,11 +67,12 @@ package struct PolicyRecorder {
     recording.rounds += 1
     let ends = round.map(Recording.End.init)
     if phase == .confirming { return confirm(round, ends) }
+    let isSearching = network.handle(round, &policy, &recording)
     let hasGrown = growPaths(round, machine)
     let isLimited = growLimits(round)
     recording.take(round)
     recording.policy = policy
-    if hasGrown || isLimited {
+    if isSearching || hasGrown || isLimited {
       guard recording.rounds < bounds.rounds else {
         return .stopped(recording, "it asked for more in each of \(bounds.rounds) rounds")
       }
@@ -106,6 +111,7 @@ package struct PolicyRecorder {
         recording.add(.absent, denial.target, denial)
         continue
       }
+      if NetworkSearch.isOwn(place, under: policy) { continue }
       guard let reason = refusal(of: place, machine) else {
         found[place] = max(found[place] ?? .none, access)
         recording.add(.granted, place, denial)

@@ -29,7 +29,7 @@ package struct PolicyText {
   private func isFirstVersion(_ policy: Policy) -> Bool {
     var rest = policy
     (rest.read, rest.write, rest.libraries, rest.require) = ([], [], [], [])
-    (rest.onDenied, rest.limits, rest.observesFiles) = ([:], Limits(), false)
+    (rest.onDenied, rest.limits, rest.observesFiles, rest.observesNetwork) = ([:], Limits(), false, false)
     return rest == Policy()
   }
 
@@ -72,7 +72,9 @@ package struct PolicyText {
     if !policy.environment.isEmpty {
       lines += ["environment:"] + policy.environment.map { "  - \(Self.quoted($0.text))" }
     }
-    if !policy.network.isEmpty { lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" } }
+    if !policy.network.isEmpty {
+      lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" + calls($0.text) }
+    }
     let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.refusedCalls.subtracting(killing).sorted()
     let rules = policy.callRules.sorted()
