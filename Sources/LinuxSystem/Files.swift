@@ -58,6 +58,13 @@ package enum Files {
     return count > 0 ? String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
   }
 
+  /// The flags that a descriptor was opened with (proc_pid_fdinfo(5)); nil where that can't be told.
+  package static func openFlags(_ information: String) -> UInt64? {
+    guard let text = try? text(of: information, limit: 4096) else { return nil }
+    let line = text.split(separator: "\n").first { $0.hasPrefix("flags:") }
+    return line.flatMap { UInt64($0.dropFirst(6).filter { !$0.isWhitespace }, radix: 8) }
+  }
+
   /// Whether there is something of that name, be it a link that leads nowhere (lstat(2)); nil where that can't be told.
   package static func isNamed(_ path: String) -> Bool? {
     var status = stat()

@@ -170,7 +170,7 @@ struct NotificationPolicy {
 
   private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {
     if SystemCalls.modes.contains(name) {
-      return (name == "chmod" ? call.arguments.1 : call.arguments.2) & CallFlags.foreignRights != 0
+      return (name == "fchmodat" ? call.arguments.2 : call.arguments.1) & CallFlags.foreignRights != 0
     }
     guard let argument = SystemCalls.modeArgument(of: name) else { return false }
     let values = [call.arguments.0, call.arguments.1, call.arguments.2, call.arguments.3]

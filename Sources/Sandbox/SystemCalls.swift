@@ -52,7 +52,7 @@ package enum SystemCalls {
   ]
 
   /// Let through for the plugin's own files, with what of the mode is nobody's rights.
-  package static let modes: Set<String> = ["chmod", "fchmodat"]
+  package static let modes: Set<String> = ["chmod", "fchmod", "fchmodat"]
 
   /// Those of them that change when a file seems to have been used, which Landlock lets them for any file of the user's.
   package static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
@@ -83,16 +83,28 @@ package enum SystemCalls {
       || flags.map { changesContent(name, flags: $0) } ?? false
   }
 
-  /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one.
+  /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one. Without
+  /// a path it is the file that the descriptor has open.
   package struct PathArgument: Sendable, Equatable {
     package var folder: Int?
-    package var path: Int
+    package var path: Int?
+  }
+
+  /// Whether a call means the file that its descriptor has open where it names no path: NULL, or "" with AT_EMPTY_PATH (utimensat(2)).
+  package static func meansDescriptor(_ name: String, _ arguments: [UInt64]) -> Bool {
+    switch name {
+    case "fchmod": true
+    case "futimesat": arguments[1] == 0
+    case "utimensat": arguments[1] == 0 || arguments[3] & 0x1000 != 0
+    default: false
+    }
   }
 
   /// The paths that a call names, in the order of its arguments; none for calls of other kinds.
   package static func pathArguments(of name: String) -> [PathArgument] {
     guard paths.contains(name) || modes.contains(name) else { return [] }
     return switch name {
+    case "fchmod": [PathArgument(folder: 0)]
     case "rename", "link": [PathArgument(path: 0), PathArgument(path: 1)]
     case "renameat", "renameat2", "linkat": [PathArgument(folder: 0, path: 1), PathArgument(folder: 2, path: 3)]
     // What a symbolic link says is a text, and nobody goes there yet.

@@ -329,7 +329,7 @@ import Testing
   {
     var policy = Policy()
     policy.observesFiles = true
-    for (name, place) in [("chmod", 1), ("fchmodat", 2)] {
+    for (name, place) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] {
       func decide(_ mode: UInt64) throws -> NotificationPolicy.Decision {
         try self.decide(name, Array(repeating: 0, count: place) + [mode], policy: policy)
       }

@@ -40,13 +40,27 @@ import Testing
     #expect(SystemCalls.followsLast(name, arguments) == isFollowed)
   }
 
-  @Test func everyPathCallHasItsPaths() {
+  @Test("a call means what its descriptor has open where it names no path") func descriptors() {
+    for (name, arguments, isMeant) in [
+      ("fchmod", [3, 0, 0, 0], true), ("utimensat", [3, 0, 0, 0], true), ("utimensat", [3, 8, 0, 0], false),
+      ("utimensat", [3, 8, 0, 0x1000], true), ("futimesat", [3, 0, 0, 0], true), ("futimesat", [3, 8, 0, 0], false),
+      ("newfstatat", [3, 8, 0, 0x1000], false), ("fchmodat", [3, 0, 0, 0], false),
+    ] as [(String, [UInt64], Bool)] {
+      #expect(SystemCalls.meansDescriptor(name, arguments) == isMeant, "\(name) \(arguments)")
+    }
+    #expect(SystemCalls.pathArguments(of: "fchmod") == [.init(folder: 0, path: nil)])
+  }
+
+  @Test func everyPathCallHasItsPaths() throws {
     let plain: Set = ["stat", "lstat", "creat"]
     for name in SystemCalls.paths {
       let paths = SystemCalls.pathArguments(of: name)
       #expect(paths.count == (["rename", "renameat", "renameat2", "link", "linkat"].contains(name) ? 2 : 1), "\(name)")
       // Those that name a folder by its descriptor have it just before the path.
-      for argument in paths { #expect(argument.folder ?? argument.path - 1 == argument.path - 1) }
+      for argument in paths {
+        let path = try #require(argument.path)
+        #expect(argument.folder ?? path - 1 == path - 1)
+      }
       let isBesideFolder = name == "statx" || name.hasSuffix("at2") || name.hasSuffix("at") && !plain.contains(name)
       #expect((paths[0].folder != nil) == isBesideFolder, "\(name)")
     }

@@ -42,7 +42,7 @@ import Testing
     let values: [UInt64] = Array(repeating: ~0, count: 6)
     for number in Int32(0)...500 {
       guard let name = SystemCalls.name(of: number) else { continue }
-      let places = SystemCalls.pathArguments(of: name).map(\.path)
+      let places = SystemCalls.pathArguments(of: name).compactMap(\.path)
       let paths = Dictionary(uniqueKeysWithValues: places.map { ($0, String?.some("x")) })
       for value in [0, 1, 0x8000_0000, .max] as [UInt64] {
         _ = SystemCallText.arguments(of: name, Array(repeating: value, count: 6), paths: paths)

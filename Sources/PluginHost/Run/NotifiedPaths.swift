@@ -26,7 +26,7 @@ struct NotifiedPaths {
 
   /// The path, where the plugin doesn't get there.
   func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
-    guard let named = path(argument), named.hasPrefix("/") else { return nil }
+    guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
     let flags = openFlags(of: name)
     let view = FileView(plan, root: "/proc/\(call.pid)/root")
     let path = view.destination(of: named, followsLast: SystemCalls.followsLast(name, values))
@@ -42,7 +42,9 @@ struct NotifiedPaths {
   }
 
   /// What the plugin wrote there.
-  func given(_ argument: SystemCalls.PathArgument) -> String? { text(at: value(UInt32(argument.path))) }
+  func given(_ argument: SystemCalls.PathArgument) -> String? {
+    argument.path.flatMap { text(at: value(UInt32($0))) }
+  }
 
   /// All six, as the registers had them.
   var values: [UInt64] { (0..<6).map { value($0) } }
@@ -53,13 +55,25 @@ struct NotifiedPaths {
 
   /// From the root of the runner's view, as far as that can be told.
   private func path(_ argument: SystemCalls.PathArgument) -> String? {
-    guard let path = text(at: value(UInt32(argument.path))), !path.isEmpty else { return nil }
+    guard let path = given(argument), !path.isEmpty else { return nil }
     if path.hasPrefix("/") { return path }
     // The kernel reads the low half of a descriptor.
     let folder = argument.folder.map { Int32(truncatingIfNeeded: value(UInt32($0))) } ?? AT_FDCWD
     let name = folder == AT_FDCWD ? "cwd" : "fd/\(folder)"
     guard let start = Files.link("/proc/\(call.pid)/\(name)"), start.hasPrefix("/"), isValid else { return path }
     return "\(start == "/" ? "" : start)/\(path)"
+  }
+
+  /// What the descriptor has open, where the call means that.
+  private func held(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
+    guard let folder = argument.folder, SystemCalls.meansDescriptor(name, values) else { return nil }
+    let descriptor = Int32(truncatingIfNeeded: value(UInt32(folder)))
+    // One that only holds a place changes nothing (open(2), O_PATH).
+    guard descriptor >= 0, let path = Files.link("/proc/\(call.pid)/fd/\(descriptor)"),
+      let flags = Files.openFlags("/proc/\(call.pid)/fdinfo/\(descriptor)"), !SystemCalls.holdsPlace(flags: flags),
+      isValid
+    else { return nil }
+    return path
   }
 
   private func text(at address: UInt64) -> String? {

@@ -26,7 +26,9 @@ extension SystemCallSupervisor {
     let paths = foreign == nil ? SystemCalls.pathArguments(of: name) : []
     let reader = NotifiedPaths(plan: plan, listener: listener, call: call)
     var texts: [Int: String?] = [:]
-    for argument in paths { texts[argument.path] = reader.given(argument).map { Printable.text($0) } }
+    for argument in paths {
+      if let place = argument.path { texts[place] = reader.given(argument).map { Printable.text($0) } }
+    }
     var arguments = foreign == nil ? SystemCallText.arguments(of: name, reader.values, paths: texts) : []
     if name == "mmap", let file = reader.codeFile, !arguments.isEmpty { arguments[arguments.count - 1] += "<\(file)>" }
     trace.receive(
