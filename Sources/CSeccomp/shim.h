@@ -1,5 +1,7 @@
 #include <seccomp.h>
 
+#include "constants.h"
+
 // libseccomp's actions and comparisons are macros that Swift can't import.
 static const uint32_t ol_scmp_allow = SCMP_ACT_ALLOW;
 static const uint32_t ol_scmp_notify = SCMP_ACT_NOTIFY;

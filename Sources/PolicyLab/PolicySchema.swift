@@ -106,6 +106,8 @@ package enum PolicySchema {
       "anyOf": [
         ["type": "integer"],
         ["type": "string", "pattern": "^(-?(0|[1-9][0-9]{0,19})|0x[0-9A-Fa-f]{1,16}|0o[0-7]{1,22})$"],
+        // Names of constants that the argument has.
+        ["type": "string", "pattern": "^ *[A-Z][A-Z0-9_]* *([|] *[A-Z][A-Z0-9_]* *)*$"],
       ] as [Any]
     ]
     var values = list(of: number, unique: true)

@@ -45,6 +45,42 @@ import Testing
     #expect(file.warnings.isEmpty, "\(file.warnings)")
   }
 
+  @Test("constants have their names, for the arguments that they are for") func constants() throws {
+    let file = try read(
+      """
+      systemCalls:
+        deny:
+          - {call: prctl, argument: 0, equals: PR_SET_NAME}
+          - {call: madvise, argument: 2, equals: [MADV_FREE, 21]}
+          - {call: openat, argument: 2, mask: O_CREAT|O_EXCL, equals: O_CREAT}
+          - {call: mmap, argument: 2, mask: PROT_WRITE | PROT_EXEC, equals: "PROT_WRITE|PROT_EXEC"}
+          - {call: clone, argument: 0, mask: CLONE_VM, equals: 0}
+      """)
+    #expect(
+      file.policy.callRules.sorted().map(\.text) == [
+        "{call: clone, argument: 0, mask: 0x100, equals: 0x0}", "{call: madvise, argument: 2, equals: [8, 21]}",
+        "{call: mmap, argument: 2, mask: 0x6, equals: 0x6}", "{call: openat, argument: 2, mask: 0xc0, equals: 0x40}",
+        "{call: prctl, argument: 0, equals: 15}",
+      ])
+  }
+
+  @Test("each name is one that its argument can have, once") func everyConstant() throws {
+    var count = 0
+    for call in CallParameter.calls {
+      for (argument, parameter) in CallParameter.all(of: call) ?? [:] {
+        guard let constants = CallConstants.all(of: call, argument) else { continue }
+        #expect(parameter.kind != .pointer && Set(constants.names).count == constants.names.count, "\(call)")
+        for name in constants.names {
+          let value = try #require(constants.value(of: name))
+          // As a rule has it; a flag that the kernel gives a meaning.
+          #expect(value & ~parameter.bits == 0, "\(call) \(argument) \(name) \(value)")
+          count += 1
+        }
+      }
+    }
+    #expect(count > 300)
+  }
+
   @Test(
     "what isn't a rule is refused where it stands",
     arguments: [
@@ -63,7 +99,12 @@ import Testing
       ("{call: prctl, argument: 0, equals: []}", 57, "1 to 16"),
       ("{call: prctl, argument: 0, equals: {a: 1}}", 57, "list"),
       ("{call: prctl, argument: 0, equals: [[1]]}", 58, "single value"),
-      ("{call: prctl, argument: 0, equals: PR_SET_NAME}", 57, "whole number"),
+      ("{call: prctl, argument: 0, equals: PR_SET_NAM}", 57, "PR_SET_NAME, "),
+      ("{call: prctl, argument: 0, equals: PR_SET_NAME|}", 57, "whole number"),
+      ("{call: prctl, argument: 0, equals: O_CREAT}", 57, "whole number"),
+      ("{call: mkdir, argument: 1, mask: S_ISUID, equals: 0}", 55, "S_ISVTX, S_IRWXU"),
+      ("{call: prctl, argument: 0, equals: PR_SET_NAME|1}", 57, "whole number"),
+      ("{call: bpf, argument: 0, equals: PR_SET_NAME}", 55, "whole number"),
       ("{call: prctl, argument: 0, equals: 017}", 57, "whole number"),
       ("{call: prctl, argument: 0, equals: 1.0}", 57, "whole number"),
       ("{call: prctl, argument: 0, equals: +1}", 57, "whole number"),

@@ -66,14 +66,15 @@ struct SystemCallReader {
     for (key, value) in try nodes.pairs(item, what, known: Self.ruleKeys) { parts[key] = value }
     guard let call = parts["call"], let argument = parts["argument"], let equals = parts["equals"] else {
       throw nodes.error(
-        item, "\(what) needs 'call', 'argument' and 'equals', as {call: prctl, argument: 0, equals: 15}")
+        item, "\(what) needs 'call', 'argument' and 'equals', as {call: prctl, argument: 0, equals: PR_SET_NAME}")
     }
     let values = try valueNodes(equals)
     let name = try nodes.scalar(call, "call")
     let place = try nodes.integer(argument, "argument", 0...5)
-    let mask = try parts["mask"].map { (node) throws(YAMLFileError) in try number(node, "mask") }
+    let constants = CallConstants.all(of: name, place)
+    let mask = try parts["mask"].map { (node) throws(YAMLFileError) in try number(node, "mask", constants) }
     var numbers: [UInt64] = []
-    for value in values { numbers.append(try number(value, "equals")) }
+    for value in values { numbers.append(try number(value, "equals", constants)) }
     let rule: CallRule
     do throws(CallRule.Rejection) {
       rule = try CallRule(action, name, argument: place, mask: mask, equals: numbers)
@@ -108,12 +109,15 @@ struct SystemCallReader {
     if let reason = policy.callRulesRejectionReason { throw nodes.error(item, "systemCalls: \(reason)") }
   }
 
-  /// A whole number of 64 bits: in decimal, with a sign where it is negative, or in hexadecimal or octal digits.
-  private func number(_ node: Node, _ key: String) throws(YAMLFileError) -> UInt64 {
+  /// A whole number of 64 bits: in decimal, with a sign where it is negative, or in hexadecimal or octal digits; or names of constants
+  /// that the argument has, with `|` between.
+  private func number(_ node: Node, _ key: String, _ constants: CallConstants?) throws(YAMLFileError) -> UInt64 {
     let text = try nodes.scalar(node, key)
-    guard let number = Self.number(text) else {
+    guard let number = Self.number(text) ?? constants?.value(of: text) else {
+      let names = constants.map { "; names that it may have here are \(nodes.list($0.names))" } ?? ""
       throw nodes.error(
-        node, "\(key) is \(nodes.shown(text)); it is a whole number such as 15, -1, 0x8000 or 0o644, of at most 64 bits"
+        node,
+        "\(key) is \(nodes.shown(text)); it is a whole number such as 15, -1, 0x8000 or 0o644, of at most 64 bits\(names)"
       )
     }
     return number
