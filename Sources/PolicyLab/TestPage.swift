@@ -1,15 +1,17 @@
 internal import Foundation
 internal import PluginHost
 
-/// The results as one page that needs nothing else: no script, no font, no image.
+/// The results as one page that needs nothing else: no script, no font, no image. Its policy has a browser refuse them, too.
 struct TestPage {
   let report: TestReport
+  /// Those that are shown; the summary counts all.
   let results: [PolicyTestResult]
+  private let walls: [String]
 
-  init(_ report: TestReport, _ results: [PolicyTestResult]) { (self.report, self.results) = (report, results) }
-
-  /// The walls that a denial names, and what else ends a run.
-  private static let columns = ["seccomp", "files", "limits"]
+  init(_ report: TestReport, _ results: [PolicyTestResult]) {
+    (self.report, self.results) = (report, results)
+    walls = TestPageCell.walls(of: results)
+  }
 
   var html: String {
     """
@@ -18,62 +20,111 @@ struct TestPage {
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
     <title>Policy tests: \(Markup.escaped(report.summary))</title>
     <style>
-    :root { color-scheme: light dark; --ok: #1a7f37; --bad: #cf222e; --stopped: #9a6700; --line: #8886; }
-    @media (prefers-color-scheme: dark) { :root { --ok: #3fb950; --bad: #f85149; --stopped: #d29922; } }
-    body { font: 16px/1.45 system-ui, sans-serif; margin: 1rem auto; max-width: 60rem; padding: 0 1rem; }
-    table { border-collapse: collapse; width: 100%; }
-    th, td { border-bottom: 1px solid var(--line); padding: .3rem .4rem; text-align: left; vertical-align: top; }
-    td.wall, th.wall { text-align: center; }
-    .ok { color: var(--ok); } .bad { color: var(--bad); font-weight: 600; } .stopped { color: var(--stopped); }
-    code, li { overflow-wrap: anywhere; }
-    details { margin: .2rem 0; } summary { cursor: pointer; }
-    @media (max-width: 40rem) { .wide { display: none; } body { font-size: 15px; } }
-    @media print { body { max-width: none; } details > * { display: revert; } }
+    \(Self.style)
     </style>
     </head>
-    <body>
+    <body style="--walls: \(walls.count)">
     <h1>Policy tests</h1>
-    <p class="\(report.failures == 0 ? "ok" : "bad")">\(Markup.escaped(report.summary))</p>
-    <table>
-    <thead><tr><th>Test</th><th>Outcome</th>\(Self.columns.map { #"<th class="wall">\#($0)</th>"# }.joined())<th class="wide">Wall</th><th class="wide">Memory</th></tr></thead>
-    <tbody>
-    \(results.map(row).joined(separator: "\n"))
-    </tbody>
-    </table>
+    \(summary)
+    \(legend)
+    \(failures)
+    \(matrix)
     </body>
     </html>
     """
   }
 
-  private func row(_ result: PolicyTestResult) -> String {
-    let observed = result.observed
-    let walls = Self.columns.map { wall in
-      let count = observed.denials.count { $0.wall == wall }
-      return #"<td class="wall stopped">\#(count == 0 ? "" : "stopped\(count > 1 ? " × \(count)" : "")")</td>"#
+  // MARK: Above the matrix
+
+  private var summary: String {
+    let state = report.failures == 0 ? "ok" : "bad"
+    var kinds: [String] = []
+    for kind in Outcome.Kind.allCases {
+      let count = report.results.count { $0.observed.outcome.kind == kind }
+      if count > 0 { kinds.append("<li>\(outcome(kind)) \(count)</li>") }
     }
-    let state = result.isAsExpected ? "ok" : "bad"
-    let mark = result.gotThrough ? "✗ through:" : result.isAsExpected ? "✓" : "✗"
     return """
-      <tr><td><details\(result.isAsExpected ? "" : " open")><summary class="\(state)">\(mark) \(Markup.escaped(result.name))</summary>
-      <p>\(result.about.isEmpty ? "" : Markup.escaped(result.about) + "<br>")<code>\(Markup.escaped(result.call))</code><br>\(Markup.escaped(result.file)):\(result.line)</p>
-      <ul>\(result.lines.map(line).joined())</ul>
-      \(denials(observed))</details></td><td>\(Markup.escaped(observed.outcome.kind.rawValue))</td>\(walls.joined())\
-      <td class="wide">\(String(format: "%.1f ms", observed.wallSeconds * 1000))</td><td class="wide">\(observed.memoryBytes >> 10) KiB</td></tr>
+      <p class="verdict"><b class="mark \(state)">\(Self.mark(state == "ok"))</b> \(Markup.escaped(report.summary))</p>
+      <ul class="counts" aria-label="Outcomes">\(kinds.joined())</ul>
       """
   }
 
-  private func line(_ line: PolicyTestResult.Line) -> String {
-    guard let mismatch = line.mismatch else {
-      return #"<li class="ok">\#(Markup.escaped(line.expectation))</li>"#
+  private var legend: String {
+    let cells = TestPageCell.State.allCases.map { state in
+      #"<li><span class="cell \#(state.rawValue)">\#(state.sign)</span> \#(state.meaning)</li>"#
     }
-    return #"<li class="bad">expected \#(Markup.escaped(line.expectation)); \#(Markup.escaped(mismatch))</li>"#
+    return """
+      <ul class="legend" aria-label="Signs"><li><b class="mark ok">✓</b> as expected</li>\
+      <li><b class="mark bad">✗</b> not as expected</li>\(cells.joined())</ul>
+      """
   }
 
-  private func denials(_ observed: Observed) -> String {
-    guard !observed.denials.isEmpty else { return "" }
-    let items = observed.denials.prefix(200).map { "<li><code>\(Markup.escaped($0.text))</code></li>" }
-    return "<p>Tried and denied:</p><ul>\(items.joined())</ul>"
+  /// Where to find the few among many, and a switch that hides the many.
+  private var failures: String {
+    let failed = results.indices.filter { !results[$0].isAsExpected }
+    guard !failed.isEmpty, failed.count < results.count else { return "" }
+    let shown = failed.prefix(50).map { index in
+      ##"<li><a href="#r\##(index)"><bdi>\##(Markup.escaped(results[index].name))</bdi></a></li>"##
+    }
+    let more = failed.count > 50 ? "<li>and \(failed.count - 50) more</li>" : ""
+    return """
+      <details class="failures"\(failed.count > 15 ? "" : " open")><summary>Not as expected: \(failed.count)</summary>\
+      <ul>\(shown.joined())\(more)</ul></details>
+      <input type="checkbox" id="only"><label for="only">Show only what isn't as expected</label>
+      """
   }
+
+  // MARK: The matrix
+
+  private var matrix: String {
+    guard !results.isEmpty else {
+      return "<p>\(report.results.isEmpty ? "Nothing was tested." : "Nothing to show: all are as expected.")</p>"
+    }
+    let heads = walls.map { wall in
+      let count = results.count { TestPageCell(wall, $0.observed).state.isOfWall }
+      return #"<span class="wall">\#(Markup.escaped(wall))<small>\#(count) of \#(results.count)</small></span>"#
+    }
+    return """
+      <main class="matrix">
+      <div class="head"><div class="line"><span class="name">\(report.noun.one.capitalized)</span>\
+      <span class="outcome">Outcome</span>\(heads.joined())\
+      <span class="figure">Time</span><span class="figure">Memory</span></div></div>
+      <div class="rows">
+      \(results.indices.map(row).joined(separator: "\n"))
+      </div>
+      </main>
+      """
+  }
+
+  private func row(_ index: Int) -> String {
+    let result = results[index]
+    let observed = result.observed
+    let cells = walls.map { wall in
+      let cell = TestPageCell(wall, observed)
+      let label = cell.state == .none ? "" : #" role="img" title="\#(Markup.escaped(wall)): \#(cell.words)""#
+      return #"<span class="cell \#(cell.state.rawValue)"\#(label)>\#(cell.text)</span>"#
+    }
+    let state = result.isAsExpected ? "ok" : "bad"
+    return """
+      <details class="row \(state)" id="r\(index)"\(result.isAsExpected ? "" : " open")><summary class="line">\
+      <span class="name"><b class="mark \(state)">\(Self.mark(result.isAsExpected))</b>\
+      \(result.gotThrough ? #"<b class="through">got through</b>"# : "")\
+      <bdi>\(Markup.escaped(result.name))</bdi></span>\(outcome(observed.outcome.kind))\(cells.joined())\
+      <span class="figure">\(Self.time(observed))</span><span class="figure">\(Self.memory(observed))</span></summary>\
+      <div class="more">\(details(of: result))</div></details>
+      """
+  }
+
+  /// A name of words in one is broken between them where it must be.
+  private func outcome(_ kind: Outcome.Kind) -> String {
+    let words = kind.rawValue.map { $0.isUppercase ? "<wbr>\($0)" : String($0) }.joined()
+    return #"<span class="outcome \#(TestPageCell.family(of: kind))">\#(words)</span>"#
+  }
+
+  private static func mark(_ isAsExpected: Bool) -> String { isAsExpected ? "✓" : "✗" }
+  private static func time(_ observed: Observed) -> String { String(format: "%.1f ms", observed.wallSeconds * 1000) }
+  private static func memory(_ observed: Observed) -> String { "\(observed.memoryBytes >> 10) KiB" }
 }

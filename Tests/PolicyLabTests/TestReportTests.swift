@@ -55,8 +55,9 @@ import Testing
 
   @Test("the page needs nothing but itself, and its lines are those of the table") func page() throws {
     let html = try Self.report("plain").text(.html)
-    #expect(!html.contains("http") && !html.contains("src=") && html.contains("prefers-color-scheme: dark"))
-    #expect(html.contains("2 tests: 1 as expected, 1 not") && html.contains("<details open>"))
+    #expect(!html.contains("://") && !html.contains("src=") && html.contains("prefers-color-scheme: dark"))
+    #expect(html.contains("content=\"default-src 'none'; style-src 'unsafe-inline'\""))
+    #expect(html.contains("2 tests: 1 as expected, 1 not") && html.contains(#"<details class="row bad" id="r1" open>"#))
     #expect(try Self.report("plain").text(.table).hasSuffix("2 tests: 1 as expected, 1 not"))
   }
 
