@@ -8,27 +8,49 @@ struct FileView {
   /// What a plugin sees, with everything in it.
   let shown: [String]
   /// Folders whose names it sees, and whose files it can't read.
-  var listed: [String] = []
+  let listed: [String]
   /// What of `shown` may be written. The rest is mounted read-only.
-  var writable: [String] = []
+  let writable: [String]
   /// Of `shown`: opened for writing also on their read-only mounts, and changed in no other way.
-  var devices: [String] = []
+  let devices: [String]
   /// What no policy lets a plugin write to: reported as a whole, however many files of it are tried.
-  var runtime: [String] = []
+  let runtime: [String]
   /// Where it has an empty folder of its own in the place of the machine's; nil where it sees the machine's.
   let temporary: String?
   /// Whether another mount namespace hides the machine's files.
   let hidesFiles: Bool
   let hasLandlock: Bool
-  /// Where symbolic links in what is the machine's lead.
-  var link: (String) -> String? = Files.link
-  /// The same in the plugin's own root, for links that it may have made itself.
-  var ownLink: (String) -> String? = { _ in nil }
-  var isOnMachine: (String) -> Bool
-  /// Whether it is in the plugin's own root; true where that can't be told.
-  var isInside: (String) -> Bool
-  /// Whether it is a folder of the plugin's own root.
-  var isFolder: (String) -> Bool = { _ in false }
+  /// What is asked of the machine and of the plugin's own root, each time.
+  let disk: Disk
+  /// Follows links in what is the machine's.
+  private let machines: GrantPlaces
+  /// What of `shown` is the run's own.
+  private let own: [String]
+
+  struct Disk {
+    /// Where symbolic links in what is the machine's lead.
+    var link: (String) -> String? = Files.link
+    /// The same in the plugin's own root, for links that it may have made itself.
+    var ownLink: (String) -> String? = { _ in nil }
+    var isOnMachine: (String) -> Bool
+    /// Whether it is in the plugin's own root; true where that can't be told.
+    var isInside: (String) -> Bool
+    /// Whether it is a folder of the plugin's own root.
+    var isFolder: (String) -> Bool = { _ in false }
+  }
+
+  init(
+    shown: [String], listed: [String] = [], writable: [String] = [], devices: [String] = [], runtime: [String] = [],
+    temporary: String?, hidesFiles: Bool, hasLandlock: Bool, disk: Disk
+  ) {
+    (self.shown, self.listed, self.writable) = (shown, listed, writable)
+    (self.devices, self.runtime, self.temporary) = (devices, runtime, temporary)
+    (self.hidesFiles, self.hasLandlock, self.disk) = (hidesFiles, hasLandlock, disk)
+    own = shown.filter(RunnerView.isOwn)
+    // Without a mount namespace all of the machine's links are there.
+    machines = GrantPlaces(
+      [], runtime: hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""], link: disk.link)
+  }
 
   /// The kernel keeps nobody from these by Landlock (landlock(7)): what is there is found.
   private static let looks: Set<String> = [
@@ -47,14 +69,13 @@ struct FileView {
   /// it also goes through one that is the last part.
   func destination(of path: String, followsLast: Bool) -> String {
     var parts = path.split(separator: "/").filter { $0 != "." }
-    let own = shown.filter(RunnerView.isOwn)
     guard hidesFiles, parts.count <= Self.maxComponents, own.contains(where: { Self.holds($0, path) }) else {
       return path
     }
     let last = followsLast || parts.last == ".." ? nil : parts.popLast()
     let folder = "/" + parts.joined(separator: "/")
     var count = 0
-    let place = GrantPlaces([folder], runtime: own) { [ownLink] found in
+    let place = GrantPlaces([folder], runtime: own) { [own, ownLink = disk.ownLink] found in
       guard count < Self.maxOwnLinks, own.contains(where: { Self.holds($0, found) }), let target = ownLink(found),
         target.split(separator: "/").count <= Self.maxComponents
       else { return nil }
@@ -71,9 +92,9 @@ struct FileView {
     let place = place(of: path)
     if shown.contains(where: { Self.holds($0, place) }) {
       guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
-      return isOnMachine(place) && !isInside(place)
+      return disk.isOnMachine(place) && !disk.isInside(place)
     }
-    if listed.contains(where: { Self.holds($0, place) }) { return !Self.looks.contains(call) && !isFolder(place) }
+    if listed.contains(where: { Self.holds($0, place) }) { return !Self.looks.contains(call) && !disk.isFolder(place) }
     // A folder that leads to something is there, empty but for that; to list it is refused.
     let leads = shown.contains { Self.holds(place, $0) }
     guard Self.looks.contains(call) else { return !leads || hasLandlock }
@@ -94,13 +115,14 @@ struct FileView {
 
   /// Whether the kernel comes as far as to ask whether it may be changed: what is there already, or isn't, is said before.
   private func changes(_ place: String, _ call: String, _ flags: UInt64?) -> Bool {
-    let isThere = isInside(place)
-    let isFolderThere = place.lastIndex(of: "/").map { isInside(String(place[..<$0])) } ?? false
+    let isThere = disk.isInside(place)
+    let isFolderThere = place.lastIndex(of: "/").map { disk.isInside(String(place[..<$0])) } ?? false
     if let flags {
       let makes = SystemCalls.makesFile(call, flags: flags)
       let (exclusive, unnamed) = (flags & 0o200 != 0, flags & 0o20_000_000 != 0)
       guard isThere else { return makes && isFolderThere }
-      return !(exclusive && makes) && (unnamed || !isFolder(place)) && SystemCalls.changesContent(call, flags: flags)
+      return !(exclusive && makes) && (unnamed || !disk.isFolder(place))
+        && SystemCalls.changesContent(call, flags: flags)
     }
     if Self.makers.contains(call), !call.hasPrefix("rename") { return !isThere && isFolderThere }
     return SystemCalls.changesFolder(call, flags: nil) ? isFolderThere : isThere
@@ -112,9 +134,7 @@ struct FileView {
   private func place(of path: String) -> String {
     let parts = path.split(separator: "/").filter { $0 != "." }
     guard parts.count <= Self.maxComponents else { return Self.withoutDetours(parts) }
-    // Without a mount namespace all of the machine's links are there.
-    let machines = hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""]
-    return GrantPlaces([path], runtime: machines, link: link).place(of: path)
+    return machines.destination(of: path)
   }
 
   private static func withoutDetours(_ parts: [Substring]) -> String {
@@ -144,8 +164,9 @@ extension FileView {
       devices: plan.policy.devices.map(\.path), runtime: RunnerView.runtime + plan.machine.hello.runtime,
       temporary: hidesFiles ? plan.view.temporary : nil, hidesFiles: hidesFiles,
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
-      ownLink: { Files.link(root + $0) },
-      isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },
-      isFolder: { Files.isFolder(root + $0) ?? false })
+      disk: Disk(
+        ownLink: { Files.link(root + $0) },
+        isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },
+        isFolder: { Files.isFolder(root + $0) ?? false }))
   }
 }

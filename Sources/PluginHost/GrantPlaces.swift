@@ -18,7 +18,7 @@ struct GrantPlaces {
     self.link = link
     // Outer ones first: what they show decides about those within.
     for path in paths.sorted(by: { $0.utf8.count < $1.utf8.count }) {
-      let place = resolve(path)
+      let place = destination(of: path)
       places[path] = place
       covers.insert(place)
     }
@@ -26,7 +26,8 @@ struct GrantPlaces {
 
   func place(of path: String) -> String { places[path] ?? path }
 
-  private func resolve(_ path: String) -> String {
+  /// Where any path leads, granted or not.
+  func destination(of path: String) -> String {
     var rest = Self.components(path)[...]
     var place: [Substring] = []
     var links = 0

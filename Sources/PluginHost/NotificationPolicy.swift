@@ -46,6 +46,8 @@ struct NotificationPolicy {
     var hasLooked = false
     var fileLocks = FileLockLedger()
     var watches = 0
+    /// Whether a thread was ever granted.
+    private(set) var hasThreads = false
     /// Threads that were granted and may not have begun, by who makes them: many may ask at once, and each is to know of
     /// the others.
     private var starting: [UInt32: Duration] = [:]
@@ -56,6 +58,7 @@ struct NotificationPolicy {
       case .fileLock(let kind): fileLocks.add(kind)
       case .watch: watches += 1
       case .thread(let asker, let now):
+        hasThreads = true
         starting = starting.filter { now - $0.value < Self.longestStart }
         starting[asker] = now
       }

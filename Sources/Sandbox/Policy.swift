@@ -59,7 +59,7 @@ public struct Policy: Sendable, Equatable {
   public var executableMemory = ExecutableMemory.loading
   /// What a run may use.
   public var limits = Limits()
-  /// Also record every path that the plugin names. Costs about 10 µs for each such call.
+  /// Also record every path that the plugin names. Each such call waits for the host, some 70 µs.
   public var observesFiles = false
   /// Without hosts, too, the run has a network of its own, in which its host tells where the plugin wanted to connect.
   package var observesNetwork = false

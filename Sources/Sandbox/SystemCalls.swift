@@ -58,7 +58,14 @@ package enum SystemCalls {
   package static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
 
   /// Which argument is the mode of the file that a call may make; openat2(2) hides it in memory and is denied.
-  package static func modeArgument(of name: String) -> UInt32? { ["open": 2, "openat": 3, "creat": 1][name] }
+  package static func modeArgument(of name: String) -> UInt32? {
+    switch name {
+    case "open": 2
+    case "openat": 3
+    case "creat": 1
+    default: nil
+    }
+  }
 
   /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
   package static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }

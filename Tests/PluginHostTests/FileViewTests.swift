@@ -10,11 +10,15 @@ import Testing
     "/usr/lib/out": "/etc/alternatives/out", "/usr/lib/in": "real/file", "/srv/data/up": "..",
   ]
 
-  private func view(hidesFiles: Bool = true, hasLandlock: Bool = true, inside: Set<String> = []) -> FileView {
+  private func view(
+    hidesFiles: Bool = true, hasLandlock: Bool = true, inside: Set<String> = [], ownLinks: [String: String] = [:]
+  ) -> FileView {
     FileView(
       shown: ["/bundle", "/container", "/tmp", "/manifest"] + RunnerView.runtime + RunnerView.devices + ["/srv/data"],
       temporary: hidesFiles ? "/tmp" : nil, hidesFiles: hidesFiles, hasLandlock: hasLandlock,
-      link: { Self.links[$0] }, isOnMachine: { ["/tmp/secret", "/tmp/both"].contains($0) }, isInside: inside.contains)
+      disk: .init(
+        link: { Self.links[$0] }, ownLink: { ownLinks[$0] },
+        isOnMachine: { ["/tmp/secret", "/tmp/both"].contains($0) }, isInside: inside.contains))
   }
 
   @Test(
@@ -44,18 +48,14 @@ import Testing
       ("/usr/lib/out", true, "/usr/lib/out"), ("/tmp/inside/y", true, "/container/y"),
     ])
   func ownLinks(path: String, followsLast: Bool, destination: String) {
-    var view = view()
     let links = [
       "/container/out": "/etc/shadow", "/container/folder": "/etc", "/container/chain": "./out",
       "/container/loop": "loop", "/container/up": "..", "/tmp/inside": "/container", "/usr/lib/out": "/never",
       "/container/long": String(repeating: "a/", count: 500),
     ]
-    view.ownLink = { links[$0] }
-    #expect(view.destination(of: path, followsLast: followsLast) == destination)
-    view = self.view(hidesFiles: false)
-    view.ownLink = { links[$0] }
+    #expect(view(ownLinks: links).destination(of: path, followsLast: followsLast) == destination)
     #expect(
-      view.destination(of: path, followsLast: followsLast) == path,
+      view(hidesFiles: false, ownLinks: links).destination(of: path, followsLast: followsLast) == path,
       "without a root of its own its folders are the machine's")
   }
 
@@ -111,8 +111,10 @@ import Testing
     view = FileView(
       shown: view.shown + ["/srv/data/w"], writable: ["/container", "/tmp", "/srv/data/w"],
       devices: RunnerView.devices, runtime: RunnerView.runtime, temporary: view.temporary, hidesFiles: true,
-      hasLandlock: true, link: view.link,
-      isOnMachine: view.isOnMachine, isInside: view.isInside, isFolder: { $0 == "/srv/data" })
+      hasLandlock: true,
+      disk: .init(
+        link: view.disk.link, isOnMachine: view.disk.isOnMachine, isInside: view.disk.isInside,
+        isFolder: { $0 == "/srv/data" }))
     #expect(view.refusesChange(path, by: call, flags: flags) == reported)
   }
 

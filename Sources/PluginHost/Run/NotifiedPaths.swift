@@ -7,9 +7,10 @@ internal import Sandbox
 /// Reads which files one notified call names, from the memory of the thread that waits in it. For the report alone: another
 /// thread may change them before the kernel reads them.
 struct NotifiedPaths {
-  let plan: SpawnPlan
   let listener: Int32
   let call: ol_notification
+  /// How the plugin sees files; its process has one root.
+  let view: FileView
 
   /// The number names a thread of our runner as long as the notification is valid.
   private var isValid: Bool { ol_seccomp_is_valid(listener, call.id) == 0 }
@@ -28,7 +29,6 @@ struct NotifiedPaths {
   func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
     guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
     let flags = openFlags(of: name)
-    let view = FileView(plan, root: "/proc/\(call.pid)/root")
     let path = view.destination(of: named, followsLast: SystemCalls.followsLast(name, values))
     let holdsPlace = flags.map { SystemCalls.holdsPlace(flags: $0) } ?? false
     let isRefused = view.refuses(

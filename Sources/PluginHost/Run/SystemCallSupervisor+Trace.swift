@@ -24,7 +24,7 @@ extension SystemCallSupervisor {
     let name =
       foreign.map { "\($0) call \(call.number)" } ?? SystemCalls.name(of: call.number) ?? "syscall \(call.number)"
     let paths = foreign == nil ? SystemCalls.pathArguments(of: name) : []
-    let reader = NotifiedPaths(plan: plan, listener: listener, call: call)
+    let reader = named(by: call)
     var texts: [Int: String?] = [:]
     for argument in paths {
       if let place = argument.path { texts[place] = reader.given(argument).map { Printable.text($0) } }
@@ -34,6 +34,6 @@ extension SystemCallSupervisor {
     trace.receive(
       SystemCallTrace.Event(
         time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,
-        denial: denial, mayHaveChanged: !paths.isEmpty && (meter.threads ?? Int.max) > 1))
+        denial: denial, mayHaveChanged: !paths.isEmpty && hasThreads))
   }
 }

@@ -53,6 +53,10 @@ final class SystemCallSupervisor {
   private(set) var began = Duration.zero
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
+  /// Whether the process had one thread when that was asked last.
+  private var wasAlone = false
+  /// Of the thread that was answered last.
+  private var view: (thread: UInt32, files: FileView)?
   /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
   private(set) var held: [(call: ol_notification, since: Duration)] = []
 
@@ -212,14 +216,29 @@ final class SystemCallSupervisor {
   /// Whether the thread that asked still waits in that call: what was read of it meanwhile is its own.
   func isWaiting(_ call: ol_notification) -> Bool { ol_seccomp_is_valid(listener, call.id) == 0 }
 
+  /// What a call names, as its thread sees files. Mostly the same thread calls again.
+  func named(by call: ol_notification) -> NotifiedPaths {
+    if let view, view.thread == call.pid { return NotifiedPaths(listener: listener, call: call, view: view.files) }
+    let files = FileView(plan, root: "/proc/\(call.pid)/root")
+    view = (call.pid, files)
+    return NotifiedPaths(listener: listener, call: call, view: files)
+  }
+
+  /// Whether another thread may change what a call names. Threads are granted here, so that one that was alone still is.
+  var hasThreads: Bool {
+    if wasAlone, !grants.hasThreads { return false }
+    wasAlone = meter.threads == 1
+    return !wasAlone
+  }
+
   /// A path that the plugin named: recorded where it doesn't get there.
   private func note(
     _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
   ) -> RunReport.Denial? {
-    let paths = NotifiedPaths(plan: plan, listener: listener, call: call)
+    let paths = named(by: call)
     guard let first = paths.refused(name, argument) else { return nil }
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
-    let isShared = (meter.threads ?? Int.max) > 1
+    let isShared = hasThreads
     guard let path = isShared ? first : paths.refused(name, argument) else { return nil }
     let target = Printable.text(path)
     let writes = SystemCalls.writes(name, flags: paths.openFlags(of: name))
@@ -240,6 +259,6 @@ final class SystemCallSupervisor {
   }
 
   private func codeFile(of call: ol_notification) -> String? {
-    NotifiedPaths(plan: plan, listener: listener, call: call).codeFile
+    named(by: call).codeFile
   }
 }
