@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The page of `policy test --format html`, as readers see it in a real browser and on paper.
-@Suite(.ownThreads, .timeLimit(.minutes(2))) struct TestPageTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(2))) struct TestPageTests {
   /// Marks piled up upon a letter, an element, a sign of the page's own, and a word without an end.
   private static let hostile =
     "Z" + String(repeating: "\u{301}", count: 40) + "<script>alert(1)</script><img/src=x>✓"
