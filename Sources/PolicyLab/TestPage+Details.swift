@@ -4,7 +4,7 @@ internal import PluginHost
 /// What a row opens to.
 extension TestPage {
   /// The most denials and lines of the log that a row has: a page of hundreds of rows stays one that a browser opens at once.
-  private static let mostLines = 200
+  private static let maxLines = 200
 
   func details(of result: PolicyTestResult) -> String {
     let observed = result.observed
@@ -36,8 +36,8 @@ extension TestPage {
 
   private func list(_ title: String, _ items: [String], andMore dropped: Int) -> String {
     guard !items.isEmpty else { return "" }
-    let left = max(items.count - Self.mostLines, 0) + dropped
+    let left = max(items.count - Self.maxLines, 0) + dropped
     let more = left > 0 ? "<li>and \(left) more</li>" : ""
-    return "<p>\(title):</p><ul>\(items.prefix(Self.mostLines).joined())\(more)</ul>"
+    return "<p>\(title):</p><ul>\(items.prefix(Self.maxLines).joined())\(more)</ul>"
   }
 }

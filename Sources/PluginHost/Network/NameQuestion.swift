@@ -16,7 +16,7 @@ struct NameQuestion: Equatable {
   private static let (typeA, classInternet) = (UInt16(1), UInt16(1))
 
   let id: UInt16
-  /// In small letters, without the dot at its end; nil: no machine is called so.
+  /// In lower case, without the dot at its end; nil: no machine is called so.
   let name: String?
   let type: UInt16
   private let wantsRecursion: Bool
