@@ -21,6 +21,8 @@
 enum { ABORTED = 134, LONGEST_NAME = 255, MOST_FRAMES = 32 };
 
 static int crash_channel = -1;
+/* The runner. What it starts is no runner, and its faults are told by wait(2). */
+static pid_t runner;
 static struct ol_stack_messages kinds;
 static char alternate_stack[64 * 1024] __attribute__((aligned(16)));
 
@@ -217,6 +219,12 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   int saved = errno;
   /* A fault, and no signal that somebody sent. */
   if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) ol_leave_faulting_read();
+  if (getpid() != runner) {
+    signal(number, SIG_DFL);
+    if (info->si_code <= 0) raise(number);
+    errno = saved;
+    return;
+  }
   uint64_t instruction, stack;
   read_registers(raw, &instruction, &stack);
   pid_t none = 0, self = gettid();
@@ -263,6 +271,7 @@ static void on_question(int number, siginfo_t *info, void *raw) {
 int ol_install_stack_handlers(int channel, struct ol_stack_messages messages) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   crash_channel = channel;
+  runner = getpid();
   kinds = messages;
   stack_t stack = {.ss_sp = alternate_stack, .ss_size = sizeof alternate_stack};
   if (sigaltstack(&stack, NULL) < 0) return errno;

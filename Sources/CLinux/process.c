@@ -62,6 +62,17 @@ int ol_pidfd_signal(int pidfd, int signal) {
   return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? errno : 0;
 }
 
+int ol_pidfd_signal_group(int pidfd, pid_t pid, int signal) {
+  const unsigned process_group = 1u << 2;
+  if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, process_group) == 0) return 0;
+  if (errno != EINVAL) return errno;
+  int error = ol_pidfd_signal(pidfd, 0);
+  if (error) return error;
+  return kill(-pid, signal) < 0 ? errno : 0;
+}
+
+int ol_lead_group(void) { return setpgid(0, 0) < 0 ? errno : 0; }
+
 int ol_pidfd_release_memory(int pidfd) {
   return syscall(448 /* process_mrelease, Linux 5.15 */, pidfd, 0) < 0 ? errno : 0;
 }

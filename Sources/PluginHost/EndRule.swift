@@ -27,16 +27,7 @@ struct EndRule {
   }
 
   func outcome(of exit: ServerEvent.Exit) -> Outcome {
-    if let limit = exceededMemory {
-      return Outcome(
-        .memoryExceeded, "the kernel ended it \(phase): it had all of its \(limit >> 10) KiB and wanted more")
-    }
-    if lackedMemory {
-      return Outcome(
-        .hostFailed,
-        "the kernel ended it \(phase): the machine, or the cgroup that the host is in, had no memory left; the plugin hadn't used all of its own"
-      )
-    }
+    if let memoryOutcome { return memoryOutcome }
     let signal = exit.wasSignalled ? exit.status : 0
     if signal == SIGSYS, filterKills {
       return Outcome(
@@ -57,5 +48,20 @@ struct EndRule {
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
     case nil: return Outcome(.crashed, "\(end) \(phase)")
     }
+  }
+
+  /// How it ended where the kernel ended it, or one of its processes, for memory; nil: it didn't.
+  var memoryOutcome: Outcome? {
+    if let limit = exceededMemory {
+      return Outcome(
+        .memoryExceeded, "the kernel ended it \(phase): it had all of its \(limit >> 10) KiB and wanted more")
+    }
+    if lackedMemory {
+      return Outcome(
+        .hostFailed,
+        "the kernel ended it \(phase): the machine, or the cgroup that the host is in, had no memory left; the plugin hadn't used all of its own"
+      )
+    }
+    return nil
   }
 }

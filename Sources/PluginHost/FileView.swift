@@ -9,6 +9,8 @@ struct FileView {
   let shown: [String]
   /// Folders whose names it sees, and whose files it can't read.
   let listed: [String]
+  /// What of `shown` may be executed.
+  let executable: [String]
   /// What of `shown` may be written. The rest is mounted read-only.
   let writable: [String]
   /// Of `shown`: opened for writing also on their read-only mounts, and changed in no other way.
@@ -40,10 +42,10 @@ struct FileView {
   }
 
   init(
-    shown: [String], listed: [String] = [], writable: [String] = [], devices: [String] = [], runtime: [String] = [],
-    temporary: String?, hidesFiles: Bool, hasLandlock: Bool, disk: Disk
+    shown: [String], listed: [String] = [], executable: [String] = [], writable: [String] = [], devices: [String] = [],
+    runtime: [String] = [], temporary: String?, hidesFiles: Bool, hasLandlock: Bool, disk: Disk
   ) {
-    (self.shown, self.listed, self.writable) = (shown, listed, writable)
+    (self.shown, self.listed, self.executable, self.writable) = (shown, listed, executable, writable)
     (self.devices, self.runtime, self.temporary) = (devices, runtime, temporary)
     (self.hidesFiles, self.hasLandlock, self.disk) = (hidesFiles, hasLandlock, disk)
     own = shown.filter(RunnerView.isOwn)
@@ -90,6 +92,7 @@ struct FileView {
   func refuses(_ path: String, to call: String, makesFile: Bool = false) -> Bool {
     guard hidesFiles || hasLandlock else { return false }
     let place = place(of: path)
+    if call == "execve" { return !executable.contains { Self.holds($0, place) } }
     if shown.contains(where: { Self.holds($0, place) }) {
       guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
       return disk.isOnMachine(place) && !disk.isInside(place)
@@ -158,6 +161,8 @@ extension FileView {
         + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : [])
         + (plan.network == nil ? [] : RunnerView.networkFiles),
       listed: plan.grants.filter(\.isListed).map(\.place),
+      executable: [plan.view.bundle] + RunnerView.runtime + plan.machine.hello.runtime
+        + plan.grants.filter(\.mapsCode).map(\.place),
       writable: (plan.policy.writesContainer ? plan.containers.places.map(\.view) : [])
         + (plan.policy.writesTemporary ? [plan.view.temporary] : [])
         + plan.grants.filter(\.isWritable).map(\.place),

@@ -5,10 +5,10 @@ enum LockList {
   /// A machine with more of them isn't waited for.
   private static let maxBytes = 8 << 20
 
-  /// How many are a process's own; nil where that can't be told. Those of open file descriptions have no process in the list.
-  static func locks(of process: Int32) -> Int? {
+  /// How many are the processes' own; nil where that can't be told. Those of open file descriptions have no process in the list.
+  static func locks(of processes: [Int32]) -> Int? {
     guard let list = try? Files.content(of: "/proc/locks", limit: maxBytes) else { return nil }
-    return locks(of: process, in: list)
+    return processes.reduce(0) { $0 + locks(of: $1, in: list) }
   }
 
   /// `17: POSIX  ADVISORY  WRITE 3801 fe:00:1311013 0 EOF`; one that waits has `->` after the number.

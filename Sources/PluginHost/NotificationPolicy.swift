@@ -79,7 +79,7 @@ struct NotificationPolicy {
   var hidesFiles = true
   /// The runner's process id; 0 where it isn't known.
   var runner: pid_t = 0
-  /// Threads that the runner has now; asked only when it wants another.
+  /// Threads that the run has now, in all of its processes; asked only when it wants another.
   let threads: () -> Int
   /// Whether one of them has ended and is still counted; asked only when there seem to be too many.
   var isAnyEnding: () -> Bool = { false }
@@ -113,6 +113,7 @@ struct NotificationPolicy {
     case "clone":
       let isThread =
         arguments.0 & Self.threadFlags == Self.threadFlags && arguments.0 & Self.foreignFlags == 0
+      if !isThread, policy.processes > 0, SystemCalls.startsProcess(arguments.0) { return .proceed }
       guard isThread else { return deny(name, call, EPERM) }
       let starting = grants.starting(at: now)
       if threads() + starting <= policy.limits.threads { return .grant(.thread(asker: call.pid, at: now)) }
@@ -120,12 +121,16 @@ struct NotificationPolicy {
       // first look.
       return starting > 0 || isAnyEnding() || threads() <= policy.limits.threads
         ? .hold : deny(name, call, EAGAIN, layer: "limits")
+    case "fork" where policy.processes > 0, "vfork" where policy.processes > 0: return .proceed
     // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
     // the runner has the id that the host sees. The kernel reads the low half.
     case "tgkill":
       let isOwn = runner > 0 && pid_t(truncatingIfNeeded: arguments.0) == runner
       return isOwn ? .proceed : deny(name, call, EPERM)
     case let name?:
+      if name == "execve", policy.startsPrograms, hidesFiles {
+        return policy.observesFiles ? .note(name, paths: [.init(path: 0)]) : .proceed
+      }
       let paths = SystemCalls.pathArguments(of: name)
       if !paths.isEmpty {
         // As the filter has it where paths aren't observed.

@@ -86,10 +86,12 @@ public struct RunReport: Sendable {
     public var wallSeconds = 0.0
     /// How long the plugin stood still inside calls because its host had no processor or was stopped: not in `wallSeconds`.
     public var stoodSeconds = 0.0
-    /// The whole tree, walls and loading included.
+    /// All of its processes, walls and loading included.
     public var cpuSeconds = 0.0
     /// The most that was seen beyond the baseline; at least the limit where that ended the run.
     public var peakMemoryBytes = 0
+    /// The most processes that were seen at one time beside the plugin's own.
+    public var peakProcesses = 0
     /// How long the host spun, waiting for the plugin's answers: CPU time of the host's own.
     public var spinSeconds = 0.0
     /// From the request to the plugin being loaded.

@@ -14,7 +14,11 @@ extension SpawnPlan {
     let states: [Wall: WallState] = [
       .userNamespace: namespace("user", "one unprivileged id, no capabilities"),
       .mountNamespace: namespace("mount", "an empty root with the run's own files and the runtime, read-only"),
-      .pidNamespace: namespace("pid", "the runner is its only process"),
+      .pidNamespace: namespace(
+        "pid",
+        mayStartProcesses
+          ? "the run's own: the runner is its first process, and its end is that of all"
+          : "the runner is its only process"),
       .networkNamespace: namespace(
         "network",
         network == nil

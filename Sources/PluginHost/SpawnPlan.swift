@@ -82,6 +82,7 @@ struct SpawnPlan {
     try refuseRootWithoutWalls()
     try refuseWithoutLandlock()
     try refuseWithoutNetwork()
+    try refuseWithoutTree()
     try checkCount()
   }
 
@@ -97,6 +98,9 @@ struct SpawnPlan {
 
   /// Whether the runner's filter hands calls to the host.
   var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }
+
+  /// Whether the host has more than one process to look after. Without walls nothing is counted.
+  var mayStartProcesses: Bool { policy.processes > 0 && !options.isBare }
 
   /// nil: none. A run without walls has the machine's.
   var network: NetworkPlan? {
@@ -170,6 +174,27 @@ struct SpawnPlan {
         )
       }
     }
+  }
+
+  /// What keeps several processes as one is kept: the namespace takes them all when the runner ends, and the cgroup counts the memory
+  /// of all and says who they are.
+  private func refuseWithoutTree() throws(HostError) {
+    guard mayStartProcesses else { return }
+    let missing: String? =
+      if machine.lacks("pid") {
+        "a pid namespace"
+      } else if !options.hasMemoryCgroup {
+        "a memory cgroup"
+      } else {
+        nil
+      }
+    guard let missing else { return }
+    throw .ended(
+      .empty(
+        Outcome(
+          .wallUnavailable,
+          "the policy allows \(policy.processes) processes, which needs \(missing), and there is none: 'outrider doctor' says why"
+        )))
   }
 
   /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
@@ -342,6 +367,8 @@ struct SpawnPlan {
     program.refused = policy.refusedCalls
     program.rules = policy.callRules
     program.connects = network != nil
+    program.makesProcesses = mayStartProcesses
+    program.startsPrograms = policy.startsPrograms && machine.hidesFiles
     program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles
     program.countsSharedMemory = !options.hasMemoryCgroup

@@ -40,8 +40,8 @@ struct Watchdog: Sendable {
   /// For so long in one run an extension's asynchronous requests for exclusive control may wait without its clock (B21):
   /// as long as an extension may run in a day. Its CPU time is limited as ever.
   static let longestWait = Duration.seconds(600)
-  static let samplingWithoutCgroup = Duration.milliseconds(1)
-  static let samplingWithCgroup = Duration.milliseconds(10)
+  static let shortSampling = Duration.milliseconds(1)
+  static let longSampling = Duration.milliseconds(10)
 
   private let limits: Limits
   private let cores: Int
@@ -66,10 +66,11 @@ struct Watchdog: Sendable {
   /// Whether calls have passed since the last that this was told of as it began.
   private var hasPassed = false
 
-  init(limits: Limits, cores: Int, hasMemoryCgroup: Bool, now: Duration) {
+  /// `looksOften`: nothing but samples tells what is used.
+  init(limits: Limits, cores: Int, looksOften: Bool, now: Duration) {
     self.limits = limits
     self.cores = max(cores, 1)
-    sampling = hasMemoryCgroup ? Self.samplingWithCgroup : Self.samplingWithoutCgroup
+    sampling = looksOften ? Self.shortSampling : Self.longSampling
     state = .preparing(looks: 0, last: now)
     call = (now, .zero, limits.wall)
     lastSample = now

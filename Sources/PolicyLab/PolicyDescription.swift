@@ -16,6 +16,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
   package var environment: [String]
   /// To what it may open connections, each with its port.
   package var network: [String]
+  /// How many processes it may have beside its own.
+  package var processes: Int
   package var executableMemory: String
   package var require: [String]
   /// System calls that are denied though others may make them.
@@ -40,6 +42,7 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     devices = PolicyDevice.allCases.filter(policy.devices.contains).map(\.rawValue)
     environment = policy.environment.map(\.text).sorted()
     network = policy.network.map(\.text)
+    processes = policy.processes
     executableMemory = policy.codeAllowed.rawValue
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
     kill = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
@@ -59,14 +62,13 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     lines += paths
     lines += code
     if network.isEmpty {
-      lines.append("It has no network, and starts no processes.")
+      lines.append("It has no network.")
     } else {
-      lines.append("Its host opens TCP connections for it to these, and to nothing else. It starts no processes.")
+      lines.append("Its host opens TCP connections for it to these, and to nothing else:")
       lines += network.map { "  \($0)" }
     }
-    lines += [
-      "A denied system call fails as the kernel would let it fail."
-    ]
+    lines.append(startedProcesses)
+    lines.append("A denied system call fails as the kernel would let it fail.")
     let groups = [
       ("These are denied as well", SystemCallGroup.summary(of: Set(deny), counting: SystemCalls.isEverAllowed)),
       ("These end the run instead", SystemCallGroup.summary(of: Set(kill)) { _ in true }),
@@ -115,6 +117,15 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
         ? ["It may run as code, also later: \(also)files of its bundle and of the runtime."]
         : ["It may map code while it runs: \(also)of its bundle, of the runtime and of:"] + libraries.map(entry)
     }
+  }
+
+  private var startedProcesses: String {
+    guard processes > 0 else { return "It starts no processes." }
+    let programs =
+      Policy.ExecutableMemory(rawValue: executableMemory) == .loading
+      ? "copies of itself that execute no program" : "and executes what it may run as code"
+    return
+      "It may have \(processes == 1 ? "one process" : "\(processes) processes") beside its own at one time, \(programs)."
   }
 
   private func joined(_ words: [String]) -> String { words.joined(separator: ", ") }

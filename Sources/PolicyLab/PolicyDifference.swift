@@ -22,6 +22,9 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
       )
     }
     code(old, new)
+    if old.processes != new.processes {
+      add(new.processes > old.processes, "processes beside its own: \(new.processes), was \(old.processes)")
+    }
     surroundings(old, new)
     connections(old, new)
     for wall in Wall.allCases where old.require.contains(wall) != new.require.contains(wall) {

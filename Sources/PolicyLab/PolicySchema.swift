@@ -52,7 +52,12 @@ package enum PolicySchema {
         list(of: ["type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*(=[\\s\\S]*)?$"], unique: true),
         "NAME passes the host's variable on, NAME=VALUE sets one."),
       "network": network,
-      "processes": constant("none", "A plugin is one process."),
+      "processes": [
+        "anyOf": [
+          constant("none", "The plugin is one process."),
+          ["type": "integer", "minimum": 0, "maximum": Policy.maxProcesses] as Object,
+        ] as [Any], "description": "How many processes it may have at one time beside its own.",
+      ] as Object,
       "systemCalls": described(
         object(["deny": calls, "kill": calls], required: []),
         "Calls, groups of calls and rules about arguments that fail, or end the run."),

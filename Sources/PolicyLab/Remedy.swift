@@ -28,9 +28,16 @@ package struct Remedy: Sendable, Equatable {
           "it asked for an address and connected to none; 'network' lists a name with its port, as in \(denial.target):443"
       )
     case "network": self = Self.connection(denial.target)
+    case _ where SystemCalls.startsProcess(denial.operation, shown: denial.target):
+      self = Remedy(
+        line: "processes: 1", words: "lets it start another process, whose time and memory count as the plugin's own")
+    case _ where denial.operation == "execve" && denial.target.hasPrefix("/"):
+      self = Remedy(
+        line: "processes: 1\n\(Self.execution(of: denial.target))",
+        words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Remedy(
-        line: "executableMemory: later\n\(Self.files("execute", denial.target))",
+        line: Self.execution(of: denial.target),
         words: "lets it map that file's code while it runs")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
@@ -43,6 +50,8 @@ package struct Remedy: Sendable, Equatable {
     return "the policy's own rule decides this: remove '\(rule)'\(words), in it or in what it extends"
   }
 
+  private static func execution(of path: String) -> String { "executableMemory: later\n\(files("execute", path))" }
+
   private static func files(_ access: String, _ path: String) -> String {
     "files: {\(access): [\(PolicyText.quoted(path))]}"
   }
@@ -53,6 +62,11 @@ package struct Remedy: Sendable, Equatable {
     let path = denial.target
     if let reason = RevealingFolder.rejectionReason(forReal: path) {
       return Remedy(line: nil, words: "no policy grants it: it \(reason)")
+    }
+    if denial.operation == "execve" {
+      return isFolder(path) == false
+        ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")
+        : Remedy(line: nil, words: "it isn't on this machine either, as a file")
     }
     guard denial.writes else {
       return switch isFolder(path) {
@@ -99,6 +113,9 @@ package struct Remedy: Sendable, Equatable {
         line: "limits: {memory: \(limits.memory >> 19)MiB}", words: "twice as much shared and private memory")
     case "clone":
       return Remedy(line: "limits: {threads: \(max(limits.threads * 2, 1))}", words: "twice as many threads")
+    case "fork":
+      let twice = min((Int(denial.target) ?? 1) * 2, Policy.maxProcesses)
+      return Remedy(line: "processes: \(twice)", words: "twice as many at one time")
     case "fallocate":
       return Remedy(line: "limits: {fileSize: \(limits.fileSize >> 19)MiB}", words: "files twice as long")
     default: return Remedy(line: nil, words: "this limit is fixed: it bounds what the kernel holds for a plugin")
@@ -120,8 +137,8 @@ package struct Remedy: Sendable, Equatable {
       "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
     case "mmap", "mprotect", "pkey_mprotect", "uselib":
       "code comes from files and is never writable: turn a just-in-time compiler off"
-    case "clone", "fork", "vfork", "execve", "execveat", "clone3":
-      "a plugin is one process: no policy lets it start others"
+    case "clone", "execve", "execveat", "clone3":
+      "no policy lets it start that: threads, and with 'processes' what fork(3), posix_spawn(3) and execve(2) start"
     case "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_getfd":
       "no policy lets it look into other processes or signal them"
     case "memfd_create", "shmget", "shmat": "memory that isn't its own can't be counted: map anonymous memory"

@@ -209,7 +209,10 @@ public struct ForkServer {
   /// them go on itself as soon as it hears of this.
   private func stopRunners() {
     guard ol_lease_has_ended(lease) == 1, !children.isEmpty else { return }
-    for child in children.values { _ = ol_pidfd_signal(child.pidfd, SIGSTOP) }
+    for child in children.values {
+      // Not reaped yet, so that its number is its own. One that hasn't come to lead a group has no plugin either.
+      if kill(-child.pid, SIGSTOP) != 0 { _ = ol_pidfd_signal(child.pidfd, SIGSTOP) }
+    }
     Self.send(.stopped(at: ol_boottime()))
   }
 

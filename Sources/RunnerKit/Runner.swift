@@ -144,6 +144,10 @@ enum Runner {
       try checkErrno("dup2", "\(target)") { dup2(source, target) }
     }
     if !keepsOthers { try check("close_range", "") { ol_close_from(end) } }
+    // What the plugin executes has no channel.
+    for channel in [Self.control, Self.service] {
+      try checkErrno("fcntl", "\(channel)") { fcntl(channel, F_SETFD, FD_CLOEXEC) }
+    }
     try check("sigaction", "") {
       ol_install_stack_handlers(
         Self.control,
@@ -160,6 +164,7 @@ enum Runner {
   private static func keepPairing(at descriptor: Int32) throws(SystemCallError) {
     guard descriptor != pairing else { return }
     try checkErrno("dup2", "\(pairing)") { dup2(descriptor, pairing) }
+    try checkErrno("fcntl", "\(pairing)") { fcntl(pairing, F_SETFD, FD_CLOEXEC) }
     close(descriptor)
   }
 

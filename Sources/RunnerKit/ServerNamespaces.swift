@@ -150,7 +150,11 @@ struct ServerNamespaces {
       if code != 0 { return code }
     }
     let code = ol_fork(&pid)
-    if code == 0, pid == 0 { return 0 }
+    if code == 0, pid == 0 {
+      // The processes that it starts stay in its group, since the filter lets nobody leave it: one signal reaches all of them.
+      if ol_lead_group() != 0 { ol_exit_now(71) }
+      return 0
+    }
     // Only the next child is born into the new namespace; back to our own, or the next fork fails.
     if hasProcesses, ol_setns(processes, ol_new_pid) != 0 { ol_exit_now(71) }
     return code

@@ -47,6 +47,9 @@ public struct Policy: Sendable, Equatable {
   /// To what it may open TCP connections, which its host makes for it; at most `NetworkEndpoint.maxCount`. Needs a network namespace
   /// and a mount namespace.
   public var network: [NetworkEndpoint] = []
+  /// How many processes it may have at one time beside its own, whose time and memory count as its own; at most `maxProcesses`. They
+  /// start programs where code may be mapped while the plugin runs. Needs a pid namespace and a memory cgroup.
+  public var processes = 0
   /// Walls without which the run doesn't start.
   public var require: Set<Wall> = []
   /// What a denied system call leads to, by its name; `deny` for those that aren't named.
@@ -63,6 +66,12 @@ public struct Policy: Sendable, Equatable {
   public var observesFiles = false
   /// Without hosts, too, the run has a network of its own, in which its host tells where the plugin wanted to connect.
   package var observesNetwork = false
+
+  /// What `processes` may be at most.
+  public static let maxProcesses = 64
+
+  /// Whether it may execute the files whose code it may map.
+  package var startsPrograms: Bool { processes > 0 && mapsCodeLater }
 
   /// Creates a policy that grants nothing.
   public init(limits: Limits = Limits()) { self.limits = limits }

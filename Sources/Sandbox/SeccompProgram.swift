@@ -29,6 +29,11 @@ package struct SeccompProgram: Sendable, Equatable {
     package var traced: Set<String> = []
     /// The network namespace is the run's own, and its host answers in it: TCP sockets may be made and connected.
     package var connects = false
+    /// Processes may be made. The host isn't asked: a call that waits for it may be interrupted by a signal, and nobody expects that
+    /// of fork(3), whose parent is told by one that another child has ended.
+    package var makesProcesses = false
+    /// Files may be executed: which, the mounts and Landlock decide.
+    package var startsPrograms = false
     /// What is notified, whatever else would become of it.
     package var rules: Set<CallRule> = []
 
@@ -188,6 +193,17 @@ package struct SeccompProgram: Sendable, Equatable {
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       if !options.killing.contains("socket") { try lookups() }
       if options.connects { try connections() }
+      if options.makesProcesses {
+        for name in ["fork", "vfork"] { try allow(name) }
+        for flags in SystemCalls.processFlags {
+          try allow("clone", [Test(argument: 0, mask: ~SystemCalls.processNumbers, value: flags)])
+        }
+      }
+      if options.startsPrograms {
+        if !options.observesFiles { try allow("execve") }
+        // ARCH_SET_FS: a program's first thread gets its thread-local storage by it.
+        try allow("arch_prctl", [Test(argument: 0, mask: word, value: 0x1002)])
+      }
       if options.hidesFiles {
         for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)]
         where !options.observesFiles || !SystemCalls.modes.contains(name) {

@@ -25,7 +25,7 @@ package enum SystemCalls {
     // Time. No timer_create(2): its signal may be SIGCONT, which lets go on what the host has stopped.
     "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times", "alarm",
     "getitimer", "setitimer", "timerfd_create", "timerfd_settime", "timerfd_gettime",
-    // Waiting. There are no children to wait for, and whoever asks is told so.
+    // Waiting. Where there are no children to wait for, whoever asks is told so.
     "wait4", "waitid",
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
     "epoll_pwait2", "eventfd", "eventfd2", "pipe", "pipe2",
@@ -95,6 +95,8 @@ package enum SystemCalls {
   package struct PathArgument: Sendable, Equatable {
     package var folder: Int?
     package var path: Int?
+
+    package init(folder: Int? = nil, path: Int? = nil) { (self.folder, self.path) = (folder, path) }
   }
 
   /// Whether a call means the file that its descriptor has open where it names no path: NULL, or "" with AT_EMPTY_PATH (utimensat(2)).
@@ -165,6 +167,25 @@ package enum SystemCalls {
 
   /// Whether a plugin may make such a call at all, where its policy doesn't refuse it.
   package static func isEverAllowed(_ name: String) -> Bool { isFree(name) || decidedByArguments.contains(name) }
+
+  /// The flags of clone(2) that make a process as fork(3) and posix_spawn(3) do, but for `processNumbers`: in every namespace of its
+  /// parent's, and one that says SIGCHLD when it ends, since another signal might let go on what the host has stopped. What it shares
+  /// with its parent is nothing, or its memory while the parent waits for it (CLONE_VM, CLONE_VFORK).
+  static let processFlags: [UInt64] = [0x11, 0x4011, 0x4111]
+  /// CLONE_PARENT_SETTID, CHILD_CLEARTID and CHILD_SETTID tell numbers.
+  static let processNumbers: UInt64 = 0x0130_0000
+
+  /// Whether clone(2) with these flags makes a process, and nothing beside that.
+  package static func startsProcess(_ flags: UInt64) -> Bool { processFlags.contains(flags & ~processNumbers) }
+
+  /// The same of a call as a report shows it, with its arguments as text.
+  package static func startsProcess(_ name: String, shown arguments: String) -> Bool {
+    switch name {
+    case "fork", "vfork": true
+    case "clone": UInt64(arguments.dropFirst(2), radix: 16).map(startsProcess) ?? false
+    default: false
+    }
+  }
 
   /// Without these no runner loads a library, answers a call or ends: a policy can't refuse them. Which files they reach is
   /// decided by `files`.

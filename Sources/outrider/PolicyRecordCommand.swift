@@ -29,6 +29,8 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       Of a plugin that makes sockets a further round finds out where it wants to connect. With --network the next round \
       lets it; otherwise the hosts stand in the policy as comments.
 
+      With --processes it may start processes, and the programs that it executes are granted.
+
       What nobody would grant unread is listed and not granted: homes, /proc, /run, /etc/shadow, whole folders of the \
       system. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
       is where recording starts from.
@@ -49,6 +51,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Grant a folder in the place of so many files in it.", valueName: "count"))
   var folderFrom: Int?
   @Flag(help: "Grant the hosts and ports that it connects to, and let it.") var network = false
+  @Flag(help: "Grant the processes and programs that it starts.") var processes = false
   @Option(help: "The most rounds.") var rounds = 16
   @Option(help: "The most memory to try with.") var maxMemory = "1GiB"
   @Option(help: "The longest time to try with.") var maxTime = "60s"
@@ -85,6 +88,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     bounds.rounds = rounds
     bounds.filesOfFolder = folderFrom
     bounds.grantsNetwork = network
+    bounds.grantsProcesses = processes
     guard let memory = Quantity.bytes(maxMemory) else {
       throw Failure(64, "--max-memory '\(maxMemory)' isn't a size, for example 256MiB")
     }
@@ -120,7 +124,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     let text = PolicyText(
       recording,
       command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")
-        + (network ? "--network " : "")
+        + (network ? "--network " : "") + (processes ? "--processes " : "")
         + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }

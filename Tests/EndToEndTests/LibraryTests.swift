@@ -14,10 +14,10 @@ import Testing
     return path
   }
 
-  static func compile(_ source: String, _ arguments: String, in folder: String) throws {
+  static func compile(_ source: String, _ arguments: String, in folder: String, isProgram: Bool = false) throws {
     try source.write(toFile: "\(folder)/source.c", atomically: true, encoding: .utf8)
     let finished = try Workspace.run(
-      ["-c", "cd '\(folder)' && cc -shared -fPIC source.c \(arguments)"], program: "/bin/bash")
+      ["-c", "cd '\(folder)' && cc \(isProgram ? "" : "-shared -fPIC") source.c \(arguments)"], program: "/bin/bash")
     try #require(finished.status == 0, "\(finished.errors)")
   }
 

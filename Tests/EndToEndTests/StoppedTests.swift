@@ -103,6 +103,53 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     #expect(status == 0 && text.contains("\"returned\""), "\(text)")
   }
 
+  private static let parent = """
+    #include <fcntl.h>
+    #include <signal.h>
+    #include <unistd.h>
+    int answer(void) {
+      if (fork() == 0) {
+        int file = open("/container/child", O_CREAT | O_WRONLY, 0644);
+        for (;;) kill(getppid(), SIGCONT), kill(0, SIGCONT), usleep(200);
+      }
+      while (access("/container/child", F_OK) != 0) usleep(1000);
+      close(open("/container/called", O_CREAT | O_WRONLY, 0644));
+      while (access("/container/go", F_OK) != 0) usleep(1000);
+      return 7;
+    }
+    """
+
+  @Test("all processes of a plugin are stopped with the host, though one lets the others go on", .withMemoryCgroup)
+  func processesAreStoppedWithTheHost() throws {
+    let policy = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString).yaml"
+    try "version: 2\nprocesses: 2\n".write(toFile: policy, atomically: true, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(atPath: policy) }
+    let command = try Command(Self.parent, ["--policy", policy], "answer")
+    let hasCalled = waitUntil { command.has("called") }
+    let host = command.process.processIdentifier
+    let isStill = command.stop()
+    // The runner and its child are those that have a parent in a namespace of processes of its own.
+    let runners = Runners.descendants(of: host).filter(Self.isInNamespaceOfItsOwn)
+    let hasStopped = waitUntil { runners.allSatisfy { command.hasStopped([$0]) } }
+    let looks = (0..<100).map { _ -> Bool in
+      usleep(2000)
+      return runners.allSatisfy { command.hasStopped([$0]) }
+    }
+    command.make("go")
+    kill(host, SIGCONT)
+    let (text, status) = command.finish()
+    #expect(hasCalled && isStill && hasStopped && runners.count == 2, "\(runners)")
+    #expect(looks.allSatisfy { $0 })
+    #expect(status == 0 && text.contains("\"returned\""), "\(text)")
+  }
+
+  /// NSpid of proc_pid_status(5): its number here, in its server's namespace and in its own.
+  private static func isInNamespaceOfItsOwn(_ pid: Int32) -> Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("NSpid:") }
+    return (line?.split(separator: "\t").count ?? 0) > 3 && !status.contains("outrider-runner\tZ")
+  }
+
   private static let greedy = """
     #include <fcntl.h>
     #include <string.h>

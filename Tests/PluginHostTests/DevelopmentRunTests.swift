@@ -16,7 +16,7 @@ import Testing
   @Test("however long it waits for one, no limit ends it; then its clocks begin") func clocks() {
     var limits = Limits()
     limits.wall = .seconds(1)
-    var watchdog = Watchdog(limits: limits, cores: 2, hasMemoryCgroup: false, now: .zero)
+    var watchdog = Watchdog(limits: limits, cores: 2, looksOften: true, now: .zero)
     watchdog.prepared()
     #expect(watchdog.nextTick(after: .zero) == nil && !watchdog.isAtWork)
     for hour in 1..<50 { #expect(watchdog.tick(at: .seconds(3600 * hour), cpu: .zero, memory: 1) == .none) }

@@ -55,15 +55,15 @@ import Testing
     defer { fclose(stream) }
     let file = fileno(stream)
     // Other tests of this process lock files, too.
-    let before = try #require(LockList.locks(of: getpid()))
+    let before = try #require(LockList.locks(of: [getpid()]))
     for at in 0..<1000 {
       var lock = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: at * 2, l_len: 1, l_pid: 0)
       #expect(fcntl(file, F_SETLK, &lock) == 0)
     }
-    let during = try #require(LockList.locks(of: getpid()))
+    let during = try #require(LockList.locks(of: [getpid()]))
     #expect(during - before > 900)
     var lock = flock(l_type: Int16(F_UNLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
     #expect(fcntl(file, F_SETLK, &lock) == 0)
-    #expect(try #require(LockList.locks(of: getpid())) < during - 900)
+    #expect(try #require(LockList.locks(of: [getpid()])) < during - 900)
   }
 }

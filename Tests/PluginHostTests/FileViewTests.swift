@@ -15,6 +15,7 @@ import Testing
   ) -> FileView {
     FileView(
       shown: ["/bundle", "/container", "/tmp", "/manifest"] + RunnerView.runtime + RunnerView.devices + ["/srv/data"],
+      executable: ["/bundle"] + RunnerView.runtime + ["/srv/data/bin"],
       temporary: hidesFiles ? "/tmp" : nil, hidesFiles: hidesFiles, hasLandlock: hasLandlock,
       disk: .init(
         link: { Self.links[$0] }, ownLink: { ownLinks[$0] },
@@ -36,6 +37,16 @@ import Testing
     let view = view(inside: ["/tmp/both"])
     #expect(view.refuses(path, to: "openat") == isRefused)
   }
+
+  @Test(
+    "what it sees and may not map as code isn't executed",
+    arguments: [
+      ("/bundle/tool", false), ("/usr/lib/tool", false), ("/lib/ld.so", false), ("/srv/data/bin/x", false),
+      ("/srv/data/x", true), ("/srv/data/binary", true), ("/container/x", true), ("/tmp/x", true),
+      ("/usr/bin/env", true),
+      ("/dev/null", true), ("/bundle/../container/x", true),
+    ])
+  func execution(path: String, isRefused: Bool) { #expect(view().refuses(path, to: "execve") == isRefused) }
 
   @Test(
     "a link in a folder of the plugin's own is reported as what it leads to",

@@ -56,6 +56,35 @@ import Testing
     #expect(try plan(options: .init(open: [.rlimits])).limits().isEmpty)
   }
 
+  @Test(
+    "several processes need what keeps them together",
+    arguments: [(0, [""]), (1, ["pid", "cgroup"]), (64, ["pid", "cgroup"])])
+  func processes(count: Int, missing: [String]) throws {
+    var policy = Policy()
+    policy.processes = count
+    for one in missing {
+      let machine = Self.machine(without: one == "pid" ? ["pid"] : [])
+      let options = SpawnPlan.Options(hasMemoryCgroup: one != "cgroup")
+      if count == 0 {
+        let plan = try plan(machine, options: options, policy: policy)
+        #expect(!plan.mayStartProcesses && !plan.programOptions.makesProcesses && !plan.programOptions.startsPrograms)
+        continue
+      }
+      let error = #expect(throws: HostError.self) { try plan(machine, options: options, policy: policy) }
+      guard case .ended(let report)? = error else { throw Unexpected() }
+      #expect(report.outcome.kind == .wallUnavailable && report.outcome.detail.contains(one))
+      // Nobody looks after the processes of a run without walls.
+      #expect(try !plan(machine, options: .init(isBare: true), policy: policy).mayStartProcesses)
+    }
+    let whole = try plan(options: .init(hasMemoryCgroup: true), policy: policy)
+    #expect(whole.mayStartProcesses == (count > 0) && !whole.programOptions.startsPrograms)
+    policy.libraries = ["/bin/sh"]
+    #expect(
+      try plan(options: .init(hasMemoryCgroup: true), policy: policy).programOptions.startsPrograms == (count > 0))
+  }
+
+  private struct Unexpected: Error {}
+
   @Test("the zone is the host's, its environment isn't, unless that wall is left open") func environment() throws {
     var surroundings = SpawnPlan.Surroundings()
     surroundings.zone = ["TZ=Made/Up"]

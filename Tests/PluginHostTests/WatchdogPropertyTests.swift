@@ -29,8 +29,8 @@ private struct Simulation {
     self.limits = limits
     cores = 1 + random.below(8)
     let hasCgroup = random.chance(2)
-    sampling = hasCgroup ? Watchdog.samplingWithCgroup : Watchdog.samplingWithoutCgroup
-    dog = Watchdog(limits: limits, cores: cores, hasMemoryCgroup: hasCgroup, now: .zero)
+    sampling = hasCgroup ? Watchdog.longSampling : Watchdog.shortSampling
+    dog = Watchdog(limits: limits, cores: cores, looksOften: !hasCgroup, now: .zero)
   }
 
   /// Lets time pass; a runner that sleeps burns none of it.

@@ -14,7 +14,7 @@ import Testing
   }()
 
   private func calling(cores: Int = 2, at start: Duration = .zero) -> Watchdog {
-    var dog = Watchdog(limits: limits, cores: cores, hasMemoryCgroup: true, now: start)
+    var dog = Watchdog(limits: limits, cores: cores, looksOften: false, now: start)
     dog.callBegan(at: start, cpu: .zero)
     return dog
   }
@@ -149,7 +149,7 @@ import Testing
   func noTimeIsLost() {
     var random = SeededGenerator(seed: 20_261_125)
     for _ in 0..<200 {
-      var dog = Watchdog(limits: limits, cores: 2, hasMemoryCgroup: true, now: .zero)
+      var dog = Watchdog(limits: limits, cores: 2, looksOften: false, now: .zero)
       var (now, inside) = (Duration.zero, Duration.zero)
       for _ in 0..<random.below(6) {
         now += .milliseconds(random.below(50))
@@ -239,7 +239,7 @@ import Testing
   }
 
   @Test func sleepsAfterItsGrace() {
-    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: false, now: .zero)
+    var dog = Watchdog(limits: limits, cores: 1, looksOften: true, now: .zero)
     dog.callBegan(at: .zero, cpu: .zero)
     dog.callEnded(at: .seconds(5))
     let due = Duration.seconds(5) + Watchdog.graceBeforeFreeze
@@ -254,7 +254,7 @@ import Testing
   @Test func aRunnerThatClosesItsWallsIsNeverFrozen() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<200 {
-      var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: .random(using: &random), now: .zero)
+      var dog = Watchdog(limits: limits, cores: 1, looksOften: .random(using: &random), now: .zero)
       var now = Duration.zero
       for _ in 0..<15 {
         now += .milliseconds(Int.random(in: 0...999, using: &random))
@@ -268,7 +268,7 @@ import Testing
   }
 
   @Test func wallsThatAreNeverClosedEndTheRun() {
-    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: true, now: .zero)
+    var dog = Watchdog(limits: limits, cores: 1, looksOften: false, now: .zero)
     // However long the machine slept, that is one look.
     #expect(dog.tick(at: .seconds(86_400), cpu: .zero, memory: nil) == .none)
     var now = Duration.seconds(86_400)
@@ -320,9 +320,9 @@ import Testing
     #expect(dog.wallDeadline == nil)
   }
 
-  @Test(arguments: [(true, Watchdog.samplingWithCgroup), (false, Watchdog.samplingWithoutCgroup)])
+  @Test(arguments: [(true, Watchdog.longSampling), (false, Watchdog.shortSampling)])
   func samples(_ hasCgroup: Bool, _ sampling: Duration) {
-    var dog = Watchdog(limits: limits, cores: 4, hasMemoryCgroup: hasCgroup, now: .zero)
+    var dog = Watchdog(limits: limits, cores: 4, looksOften: !hasCgroup, now: .zero)
     dog.callBegan(at: .zero, cpu: .zero)
     #expect(dog.nextTick(after: .zero) == sampling)
   }
@@ -330,7 +330,7 @@ import Testing
   /// Calls shorter than the sampling, one right after the other.
   @Test(arguments: [true, false]) func shortCallsDontPutOffTheNextSample(_ hasCgroup: Bool) throws {
     let step = Duration.microseconds(400)
-    var dog = Watchdog(limits: limits, cores: 1, hasMemoryCgroup: hasCgroup, now: .zero)
+    var dog = Watchdog(limits: limits, cores: 1, looksOften: !hasCgroup, now: .zero)
     var now = Duration.zero
     var samples = 0
     for index in 0..<1000 {

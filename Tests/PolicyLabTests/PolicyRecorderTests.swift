@@ -154,6 +154,40 @@ import Testing
     }
   }
 
+  @Test("processes and programs are granted where that was asked for, and otherwise named", arguments: [true, false])
+  func processes(grants: Bool) throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.grantsProcesses = grants
+    var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+    let fork = Observed.Denial(wall: "seccomp", call: "clone", target: "0x4111")
+    let more = { (count: Int) in Observed.Denial(wall: "limits", call: "fork", target: "\(count)") }
+    let program = Observed.Denial(wall: "seccomp", call: "execve", target: "/usr/bin/file")
+    // A thread, and what no policy allows.
+    let others = ["0x3d0f00", "0x12"].map { Observed.Denial(wall: "seccomp", call: "clone", target: $0) }
+    guard
+      case .run(let first) = recorder.handle([Self.observed(.returned, [fork, program] + others)], on: Self.machine)
+    else { throw Missing() }
+    #expect(first.processes == (grants ? 1 : 0) && first.libraries == (grants ? ["/usr/bin/file"] : []))
+    var steps = [Self.observed(.returned, [fork])]
+    if grants {
+      guard case .run(let second) = recorder.handle([Self.observed(.policyViolation, [more(1)])], on: Self.machine),
+        case .run(let third) = recorder.handle([Self.observed(.policyViolation, [more(2)])], on: Self.machine)
+      else { throw Missing() }
+      #expect(second.processes == 2 && third.processes == 4)
+      steps = [Self.observed(), Self.observed()]
+    }
+    var recording: Recording?
+    for step in steps { if case .finished(let end) = recorder.handle([step], on: Self.machine) { recording = end } }
+    let text = PolicyText(try #require(recording), command: "outrider").text
+    if grants {
+      #expect(text.contains("processes: 4\n") && text.contains("- /usr/bin/file  # execve"), "\(text)")
+      #expect(try Policy(parsing: text, file: "recorded").processes == 4)
+    } else {
+      #expect(text.contains("# not granted: processes; --processes lets it start them"), "\(text)")
+      #expect(text.contains("# not granted: /usr/bin/file; --processes lets it start that"), "\(text)")
+    }
+  }
+
   @Test("where no such network can be had, recording goes on without one") func withoutNetwork() throws {
     var recorder = PolicyRecorder(base: Policy())
     _ = recorder.handle([Self.observed(.returned, [Self.socket])], on: Self.machine)

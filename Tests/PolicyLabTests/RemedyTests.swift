@@ -45,7 +45,23 @@ import Testing
         denial("seccomp", "mmap", "/usr/lib/a.so"), "executableMemory: later\nfiles: {execute: [/usr/lib/a.so]}",
         "while it runs"
       ),
-      (denial("seccomp", "execve", ""), nil, "one process"),
+      (denial("seccomp", "execve", ""), nil, "no policy"), (denial("seccomp", "execveat", ""), nil, "no policy"),
+      (
+        denial("seccomp", "execve", "/bin/sh"), "processes: 1\nexecutableMemory: later\nfiles: {execute: [/bin/sh]}",
+        "that program"
+      ),
+      (denial("files", "execve", "/bin/sh"), "executableMemory: later\nfiles: {execute: [/bin/sh]}", "that program"),
+      (denial("files", "execve", "/bin/no0"), nil, "isn't on this machine"),
+      (denial("files", "execve", "/bin/folder.d"), nil, "isn't on this machine"),
+      (denial("seccomp", "clone", "0x1200011"), "processes: 1", "another process"),
+      (denial("seccomp", "clone", "0x4111"), "processes: 1", "another process"),
+      (denial("seccomp", "fork", ""), "processes: 1", "another process"),
+      (denial("seccomp", "vfork", ""), "processes: 1", "another process"),
+      (denial("seccomp", "clone", "0x12"), nil, "no policy"),
+      (denial("seccomp", "clone", "0x20000011"), nil, "no policy"),
+      (denial("seccomp", "clone", "0x111"), nil, "no policy"), (denial("seccomp", "clone", "odd"), nil, "no policy"),
+      (denial("limits", "fork", "4"), "processes: 8", "twice as many"),
+      (denial("limits", "fork", "40"), "processes: 64", "twice as many"),
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {

@@ -86,7 +86,11 @@ import Testing
       ("environment: [HOME=/]", 2, 15, "host"),
       ("environment: [LD_PRELOAD=x]", 2, 15, "host alone"), ("environment: [A, A=1]", 2, 18, "twice"),
       ("environment: {A: b}", 2, 14, "list"), ("network: all", 2, 10, "none"),
-      ("processes: 3", 2, 12, "one process"),
+      ("processes: 65", 2, 12, "up to 64"), ("processes: -1", 2, 12, "up to 64"), ("processes: 1.5", 2, 12, "up to 64"),
+      ("processes: many", 2, 12, "up to 64"), ("processes: 0x4", 2, 12, "up to 64"),
+      ("processes: 00004", 2, 12, "up to 64"),
+      ("processes: [1]", 2, 12, "single value"), ("processes: ''", 2, 12, "up to 64"),
+      ("processes: 2\nsystemCalls: {deny: [newThreads]}", 2, 12, "denies clone"),
       ("systemCalls: [socket]", 2, 14, "map"), ("systemCalls: {allow: [socket]}", 2, 15, "deny, kill"),
       ("systemCalls: {deny: [frob]}", 2, 22, "groups are programs"),
       ("systemCalls: {deny: [read]}", 2, 22, "without read"),
@@ -104,6 +108,29 @@ import Testing
     let error = try #require(failure(["main.yaml": "version: 2\n" + text]))
     #expect(error.line == line && error.column == column, "\(error)")
     #expect(error.message.contains(sentence), "\(error)")
+  }
+
+  @Test("a number of processes replaces the parent's, and more than that widens it") func processes() throws {
+    for (text, count) in [("none", 0), ("0", 0), ("1", 1), ("64", 64), ("'7'", 7)] {
+      #expect(try read(["main.yaml": "version: 2\nprocesses: \(text)\n"]).policy.processes == count, "\(text)")
+    }
+    for (parent, child, warnings) in [(2, 4, 1), (4, 2, 0), (4, 4, 0)] {
+      let file = try read([
+        "main.yaml": "version: 2\nextends: ./a.yaml\nprocesses: \(child)\n",
+        "a.yaml": "version: 2\nprocesses: \(parent)\n",
+      ])
+      #expect(file.policy.processes == child && file.warnings.count == warnings, "\(file.warnings)")
+    }
+    #expect(
+      try read(["main.yaml": "version: 2\nextends: ./a.yaml\n", "a.yaml": "version: 2\nprocesses: 3\n"]).policy
+        .processes == 3)
+    // Programs are what may be mapped as code later.
+    var policy = try read(["main.yaml": "version: 2\nprocesses: 3\n"]).policy
+    #expect(!policy.startsPrograms)
+    policy.libraries = ["/bin/sh"]
+    #expect(policy.startsPrograms)
+    policy.processes = 0
+    #expect(!policy.startsPrograms)
   }
 
   @Test func listsAddUpAndValuesReplace() throws {

@@ -11,6 +11,11 @@ int ol_spawn(const char *_Nonnull path, char *_Nullable const *_Nonnull argv, ch
 int ol_fork(pid_t *_Nonnull pid);
 int ol_pidfd_open(pid_t pid, int *_Nonnull pidfd);
 int ol_pidfd_signal(int pidfd, int signal);
+/* To all processes of the group that `pid`, whose handle `pidfd` is, leads: at one moment, so that none of them can undo it for
+   another (PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9). Before that kill(2), once the handle says that the leader is there. */
+int ol_pidfd_signal_group(int pidfd, pid_t pid, int signal);
+/* Makes the calling process the leader of a group of its own (setpgid(2)). */
+int ol_lead_group(void);
 /* process_mrelease(2): frees what a process that was killed still maps, on this thread, while it ends on another; ENOSYS
    before Linux 5.15. */
 int ol_pidfd_release_memory(int pidfd);

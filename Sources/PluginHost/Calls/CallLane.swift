@@ -84,6 +84,8 @@ final class CallLane: Sendable {
     var service: Int32 = -1
     /// As pidfd_open(2).
     var process: Int32 = -1
+    /// As `RunChannels.group`.
+    var group: Int32 = 0
     var lease: LeaseTimer?
     var leaseTime = Duration.zero
   }
@@ -193,7 +195,7 @@ final class CallLane: Sendable {
   /// As the run does it. Should this host be stopped before the watchdog knows, the fork server stops the runner.
   private func thaw(_ state: inout State) {
     state.runner.lease?.set(state.runner.leaseTime)
-    _ = ol_pidfd_signal(state.runner.process, SIGCONT)
+    RunChannels.signal(state.runner.process, group: state.runner.group, SIGCONT)
     state.isThawed = true
     alarm.set()
   }

@@ -57,6 +57,9 @@ struct SpawnPlanner {
 
   /// What no file says, but a program may.
   private static func check(_ policy: Policy) throws(HostError) {
+    guard (0...Policy.maxProcesses).contains(policy.processes) else {
+      throw .usage("processes is \(policy.processes); it is a number from 0 to \(Policy.maxProcesses)")
+    }
     for name in policy.refusedCalls {
       if let rejectionReason = Policy.rejectionReason(forRefusing: name) {
         throw .usage("refusedCalls: \(rejectionReason)")

@@ -40,7 +40,9 @@ extension Run {
     handle(.gone(verdict: machine.phase.cause ?? verdict(on: exit), exit: exit))
   }
 
-  private func verdict(on exit: ServerEvent.Exit) -> Outcome {
+  private func verdict(on exit: ServerEvent.Exit) -> Outcome { endRule.outcome(of: exit) }
+
+  private var endRule: EndRule {
     let limits = plan.policy.limits
     var rule = EndRule(
       phase: machine.phase.moment, hadBegun: !machine.phase.isClosingWalls, cpuTotal: limits.cpuTotal,
@@ -51,7 +53,20 @@ extension Run {
     case .around: rule.lackedMemory = true
     case .nobody, nil: break
     }
-    return rule.outcome(of: exit)
+    return rule
+  }
+
+  /// What ends a run for what its processes do together; nil: nothing yet. The kernel ends one of them for memory, and the run is over
+  /// for all.
+  private func endForProcesses(_ family: ProcessFamily) -> Outcome? {
+    if let outcome = endRule.memoryOutcome { return outcome }
+    let most = plan.policy.processes
+    guard family.others > most else { return nil }
+    supervisor.record(.init(layer: "limits", operation: "fork", target: "\(most)", count: 1))
+    return Outcome(
+      .policyViolation,
+      "it had \(family.others) processes beside its own at one time, and the policy allows \(most) \(machine.phase.moment)"
+    )
   }
 
   // MARK: A server that says nothing
@@ -130,7 +145,7 @@ extension Run {
   /// time to say it: no more memory, and a lease that ends with this host's attention.
   func askThreads() {
     // It may have been stopped to be looked at.
-    channels.signal(SIGCONT)
+    channels.signalRunner(SIGCONT)
     handle(.threadsAsked(meter.askThreads(limit: ThreadStacks.maxThreads)))
     awaitThreads(until: BootClock.now + Self.longestQuestion, cpu: meter.cpu + Self.questionCPU)
   }
@@ -164,7 +179,7 @@ extension Run {
   /// Its server stopped it, because this host wasn't looking. That time isn't the plugin's.
   func stood(still since: Duration) {
     takeOver()
-    if isAsking { return channels.signal(SIGCONT) }
+    if isAsking { return channels.signalRunner(SIGCONT) }
     guard !isEnding else { return }
     watchdog.stood(still: since, until: BootClock.now)
     continueRunner()
@@ -184,10 +199,12 @@ extension Run {
         Outcome(.memoryExceeded, "its first thread has ended, and /proc shows this user nothing of what the others use")
       )
     }
+    let cpu = meter.cpu
+    if let family = meter.family, let outcome = endForProcesses(family) { return kill(outcome) }
     let due = watchdog.wallDeadline
-    switch watchdog.tick(at: now, cpu: meter.cpu, memory: memory, hasAnswered: hasAnswered) {
+    switch watchdog.tick(at: now, cpu: cpu, memory: memory, hasAnswered: hasAnswered) {
     case .none: break
-    // One process is the tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
+    // One signal stops the whole tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze:
       guard lane.rest({ stopRunner() }) else {
         // Somebody has just called.

@@ -67,14 +67,18 @@ final class Run {
     loop = channels.loop
     timers = loop.newTimers()
     self.channels = channels
+    self.channels.signalsGroup = plan.mayStartProcesses
     self.lane = lane
     self.network = network
     let limits = plan.policy.limits
     machine = RunMachine(loader: ticket.id, frameBytes: limits.frameBytes)
-    meter = RunMeter(cgroup: cgroup, memoryLimit: limits.memory, requested: requested)
+    meter = RunMeter(
+      cgroup: cgroup, memoryLimit: limits.memory, mayStartProcesses: plan.mayStartProcesses, requested: requested)
     record = RunRecord(limits)
     supervisor = SystemCallSupervisor(plan, meter, loop, record.events)
-    watchdog = Watchdog(limits: limits, cores: Self.cores, hasMemoryCgroup: cgroup != nil, now: requested)
+    // What ends between two looks counts as if it had run until the second one.
+    watchdog = Watchdog(
+      limits: limits, cores: Self.cores, looksOften: cgroup == nil || plan.mayStartProcesses, now: requested)
     callbacks = CallbackDesk(loop)
     supervisor.run = self
   }
@@ -310,8 +314,8 @@ final class Run {
       lane.open(
         after: machine.lastCall,
         .init(
-          control: channels.control, service: channels.service, process: channels.process, lease: server?.lease?.timer,
-          leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
+          control: channels.control, service: channels.service, process: channels.process, group: channels.group,
+          lease: server?.lease?.timer, leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
     }
     arm()
     owner?.runRests()

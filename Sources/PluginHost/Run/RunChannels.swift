@@ -109,7 +109,22 @@ struct RunChannels: ~Copyable {
   /// Whether the runner is gone (pidfd_open(2)).
   var hasEnded: Bool { !pidfd.isEmpty && ol_poll_readable(pidfd.number, 0) == 1 }
 
-  func signal(_ signal: Int32) { if !pidfd.isEmpty { _ = ol_pidfd_signal(pidfd.number, signal) } }
+  /// Whether there may be other processes, all of them in the group that the runner leads.
+  var signalsGroup = false
+
+  /// The number of that group; 0 where the runner is alone.
+  var group: pid_t { signalsGroup ? pid : 0 }
+
+  /// To all processes of the run, at one moment.
+  func signal(_ signal: Int32) { if !pidfd.isEmpty { Self.signal(pidfd.number, group: group, signal) } }
+
+  /// To the runner alone.
+  func signalRunner(_ signal: Int32) { if !pidfd.isEmpty { _ = ol_pidfd_signal(pidfd.number, signal) } }
+
+  /// `group`: 0 where there is none. Any thread.
+  static func signal(_ process: Int32, group: pid_t, _ signal: Int32) {
+    _ = group > 0 ? ol_pidfd_signal_group(process, group, signal) : ol_pidfd_signal(process, signal)
+  }
 
   /// Keeps a descriptor that trusted code sent: the process's status and maps, then the listener and the mount namespace, once.
   /// False for any other, which is closed.

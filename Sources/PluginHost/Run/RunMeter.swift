@@ -11,6 +11,9 @@ final class RunMeter {
   /// When the plugin was asked for.
   private let requested: Duration
   private var meters: Meters?
+  /// nil where the runner is the only process.
+  private(set) var family: ProcessFamily?
+  private let mayStartProcesses: Bool
   /// Whether the walls are closed: before that, nothing that is used is the plugin's.
   private var hasBegun = false
   /// Bytes in the cgroup that aren't the plugin's.
@@ -33,9 +36,10 @@ final class RunMeter {
   /// The deadline that ended the run.
   var deadline: Duration?
 
-  init(cgroup: RunCgroup?, memoryLimit: Int, requested: Duration) {
+  init(cgroup: RunCgroup?, memoryLimit: Int, mayStartProcesses: Bool, requested: Duration) {
     self.cgroup = cgroup
     self.memoryLimit = memoryLimit
+    self.mayStartProcesses = mayStartProcesses
     self.requested = requested
   }
 
@@ -54,6 +58,8 @@ final class RunMeter {
     let maps = channels.takeMaps()
     guard channels.pid > 0 else { throw SystemCallError("pidfd", code: ESRCH, subject: "runner") }
     meters = try Meters(of: channels.pid, status: status, maps: maps)
+    guard mayStartProcesses, let cgroup else { return }
+    family = ProcessFamily(of: channels.pid, in: cgroup, cores: Run.cores, at: BootClock.now)
   }
 
   /// Where the plugin's memory begins. Without the process's meters it is measured later.
@@ -77,8 +83,12 @@ final class RunMeter {
   /// nil before the walls are closed, and after the end.
   var process: pid_t? { hasBegun ? meters?.pid : nil }
 
-  /// CPU time of this run.
-  var cpu: Duration { hasBegun ? meters?.cpu().map { $0 - cpuBefore } ?? .zero : .zero }
+  /// CPU time of this run, in all of its processes.
+  var cpu: Duration {
+    guard hasBegun else { return .zero }
+    let used = family.map { $0.cpu(at: BootClock.now) } ?? meters?.cpu()
+    return used.map { $0 - cpuBefore } ?? .zero
+  }
 
   /// With a cgroup the kernel decides, and the sample is for the report alone. `shared`: bytes that were granted and aren't known
   /// to be free.
@@ -99,8 +109,11 @@ final class RunMeter {
     return now - since >= .milliseconds(10) && !isEnding()
   }
 
-  /// Threads that the runner has now; nil where that can't be told.
-  var threads: Int? { hasBegun ? meters?.threads() : nil }
+  /// Threads that the run has now, in all of its processes; nil where that can't be told.
+  var threads: Int? { hasBegun ? family.map(\.threads) ?? meters?.threads() : nil }
+
+  /// The run's processes; empty where they can't be told.
+  var processes: [pid_t] { family?.pids ?? process.map { [$0] } ?? [] }
 
   /// nil where nobody can tell.
   var isAnyThreadEnding: Bool? { hasBegun ? meters?.isAnyThreadEnding() : nil }
@@ -156,6 +169,11 @@ final class RunMeter {
     usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory, peakInCgroup(beyond: watchdog.peakMemory))
     // The kernel's two clocks differ by less than a tick, and neither runs backwards for a reader of one.
     if let exit { usage.cpuSeconds = max(Double(exit.cpuNanoseconds) / 1e9 - cpuBefore.inSeconds, 0) }
+    // The server is told of those alone that were waited for.
+    if let family {
+      usage.cpuSeconds = max(usage.cpuSeconds, (family.certainCPU - cpuBefore).inSeconds)
+      usage.peakProcesses = family.peak
+    }
     if let killed { usage.goneSeconds = (now - killed).inSeconds }
     if let deadline { usage.overrunSeconds = (now - deadline).inSeconds }
     return usage
@@ -173,7 +191,9 @@ final class RunMeter {
   var descriptions: [String: String] {
     [
       "wall": "CLOCK_BOOTTIME, from the call to its return",
-      "cpu": "the process's CPU clock, all threads",
+      "cpu": family == nil
+        ? "the process's CPU clock, all threads"
+        : "the CPU clocks of its processes, every millisecond of a call; one that ended in between counts as if it had run until then",
       "memory": cgroup.map { "memory cgroup v\($0.version == .one ? 1 : 2), and RssAnon + RssShmem + VmSwap + VmPTE" }
         ?? "RssAnon + shared memory granted and not freed + VmSwap + VmPTE, every millisecond of a call",
     ]
@@ -183,5 +203,6 @@ final class RunMeter {
   func end() {
     hasBegun = false
     meters = nil
+    family = nil
   }
 }

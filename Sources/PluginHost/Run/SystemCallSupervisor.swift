@@ -141,7 +141,7 @@ final class SystemCallSupervisor {
     }
     var decision = decide(isAnyEnding)
     if decision == .countLocks {
-      countLocks(of: run.pid)
+      countLocks()
       decision = decide(isAnyEnding)
     }
     var denial: RunReport.Denial?
@@ -157,7 +157,7 @@ final class SystemCallSupervisor {
     case .note(let name, let paths):
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let layer, let name, let target, _, let kills):
-      let target = layer == "seccomp" && name == "mmap" ? codeFile(of: call) ?? target : target
+      let target = layer == "seccomp" ? file(deniedTo: name, call) ?? target : target
       let row = RunReport.Denial(
         layer: layer, operation: name, target: target, count: 1,
         rule: layer == "seccomp" ? plan.policy.lineRefusing(name) : nil)
@@ -185,9 +185,10 @@ final class SystemCallSupervisor {
     _ = ol_seccomp_answer(listener, call.id, code)
   }
 
-  private func countLocks(of process: pid_t) {
+  private func countLocks() {
     let begun = BootClock.now
-    let locks = process > 0 ? LockList.locks(of: process) : nil
+    let processes = meter.processes
+    let locks = processes.isEmpty ? nil : LockList.locks(of: processes)
     let end = BootClock.now
     grants.fileLocks.count(locks, threads: meter.threads ?? FileLockLedger.maxHeld, at: end, cost: end - begun)
   }
@@ -226,6 +227,8 @@ final class SystemCallSupervisor {
 
   /// Whether another thread may change what a call names. Threads are granted here, so that one that was alone still is.
   var hasThreads: Bool {
+    // Another process may share the memory.
+    if meter.family != nil { return true }
     if wasAlone, !grants.hasThreads { return false }
     wasAlone = meter.threads == 1
     return !wasAlone
@@ -247,7 +250,7 @@ final class SystemCallSupervisor {
       layer: "files", operation: name, target: target, count: 1, writes: writes, mayHaveChanged: isShared)
   }
 
-  /// What the run's network kept it from. The first of each kind, as it happens.
+  /// What something other than the filter kept it from. The first of each kind, as it happens.
   func record(_ denial: RunReport.Denial) {
     denials.record(layer: denial.layer, operation: denial.operation, target: denial.target)
   }
@@ -258,7 +261,12 @@ final class SystemCallSupervisor {
     denials.drop(network.droppedDenials)
   }
 
-  private func codeFile(of call: ol_notification) -> String? {
-    named(by: call).codeFile
+  /// What code was wanted of, or what was to be executed; nil: another call, or it can't be told.
+  private func file(deniedTo name: String, _ call: ol_notification) -> String? {
+    switch name {
+    case "mmap": named(by: call).codeFile
+    case "execve": named(by: call).given(.init(path: 0)).map { Printable.text($0) }
+    default: nil
+    }
   }
 }

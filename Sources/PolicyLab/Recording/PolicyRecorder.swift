@@ -29,6 +29,8 @@ package struct PolicyRecorder {
     package var filesOfFolder: Int?
     /// Whether connections that it tries are granted; otherwise they are only named.
     package var grantsNetwork = false
+    /// Whether it is granted the processes that it starts, and the programs; otherwise they are only named.
+    package var grantsProcesses = false
 
     package init() {}
   }
@@ -70,9 +72,10 @@ package struct PolicyRecorder {
     let isSearching = network.handle(round, &policy, &recording)
     let hasGrown = growPaths(round, machine)
     let isLimited = growLimits(round)
+    let startsMore = growProcesses(round)
     recording.take(round)
     recording.policy = policy
-    if isSearching || hasGrown || isLimited {
+    if isSearching || hasGrown || isLimited || startsMore {
       guard recording.rounds < bounds.rounds else {
         return .stopped(recording, "it asked for more in each of \(bounds.rounds) rounds")
       }
@@ -101,7 +104,7 @@ package struct PolicyRecorder {
 
   private mutating func growPaths(_ round: [Observed], _ machine: Machine) -> Bool {
     var found: [String: PathAccess] = [:]
-    for denial in round.flatMap(\.denials) where denial.wall == "files" {
+    for denial in round.flatMap(\.denials) where denial.wall == "files" && denial.call != "execve" {
       if denial.writes, let reason = Self.refusal(ofChanging: denial.target) {
         recording.add(.refused(reason), denial.target, denial)
         continue
@@ -134,10 +137,10 @@ package struct PolicyRecorder {
     return hasGrown
   }
 
-  /// Files whose code it wanted to map while it ran.
+  /// Files whose code it wanted to map while it ran, and those that it wanted to execute.
   private mutating func growCode(_ round: [Observed], _ machine: Machine) -> Bool {
     let before = policy.libraries
-    for denial in round.flatMap(\.denials) where denial.wall == "seccomp" && denial.call == "mmap" {
+    for denial in round.flatMap(\.denials) where wantsCode(denial) {
       guard let path = Self.named(denial.target), machine.kind(path) == .file else { continue }
       if let reason = refusal(of: path, machine) {
         recording.add(.refused(reason), path, denial)
@@ -158,6 +161,31 @@ package struct PolicyRecorder {
     }
     policy.libraries.sort()
     return policy.libraries != before
+  }
+
+  private func wantsCode(_ denial: Observed.Denial) -> Bool {
+    switch denial.call {
+    case "mmap": denial.wall == "seccomp"
+    case "execve": bounds.grantsProcesses
+    default: false
+    }
+  }
+
+  /// Another process, or twice as many as were too few.
+  private mutating func growProcesses(_ round: [Observed]) -> Bool {
+    let before = policy.processes
+    for denial in round.flatMap(\.denials) {
+      let isFirst = denial.wall == "seccomp" && SystemCalls.startsProcess(denial.call, shown: denial.target)
+      let isExecution = denial.call == "execve" && denial.target.hasPrefix("/")
+      guard bounds.grantsProcesses else {
+        if isFirst { recording.add(.refused("--processes lets it start them"), "processes", denial) }
+        if isExecution { recording.add(.refused("--processes lets it start that"), denial.target, denial) }
+        continue
+      }
+      if isFirst || isExecution { policy.processes = max(before, 1) }
+      if denial.wall == "limits", denial.call == "fork" { policy.processes = min(before * 2, Policy.maxProcesses) }
+    }
+    return policy.processes != before
   }
 
   /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it

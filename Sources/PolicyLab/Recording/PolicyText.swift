@@ -75,6 +75,7 @@ package struct PolicyText {
     if !policy.network.isEmpty {
       lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" + calls($0.text) }
     }
+    if policy.processes > 0 { lines.append("processes: \(policy.processes)") }
     let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.refusedCalls.subtracting(killing).sorted()
     let rules = policy.callRules.sorted()

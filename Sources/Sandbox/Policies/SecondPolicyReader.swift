@@ -48,6 +48,7 @@ struct SecondPolicyReader {
     }
     for (key, value) in pairs where key == "files" { try checkFiles(value) }
     for (key, value) in pairs where key == "network" || key == "systemCalls" { try checkNetwork(value) }
+    for (key, value) in pairs where key == "processes" || key == "systemCalls" { try checkProcesses(value) }
     checkRules()
   }
 
@@ -122,12 +123,22 @@ struct SecondPolicyReader {
     }
   }
 
-  private func readProcesses(_ node: Node) throws(YAMLFileError) {
-    guard case .scalar = node, try nodes.scalar(node, "processes") == "none" else {
+  private mutating func readProcesses(_ node: Node) throws(YAMLFileError) {
+    let text = try nodes.scalar(node, "processes")
+    let isPlain = text.utf8.count <= 4 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    guard let number = text == "none" ? 0 : isPlain ? Int(text) : nil, number <= Policy.maxProcesses else {
       throw nodes.error(
         node,
-        "processes is none: a plugin is one process, since time, memory and the end of a run are kept for that one")
+        "processes is \(nodes.shown(text)); it is none, or how many there may be beside the plugin's own, up to \(Policy.maxProcesses)"
+      )
     }
+    if let parent, number > parent.processes { widens(node, "processes: \(number)") }
+    policy.processes = number
+  }
+
+  private func checkProcesses(_ node: Node) throws(YAMLFileError) {
+    guard policy.processes > 0, policy.refusedCalls.contains("clone") else { return }
+    throw nodes.error(node, "processes allows some, and systemCalls denies clone, without which there are none")
   }
 
   private mutating func readSystemCalls(_ node: Node) throws(YAMLFileError) {
