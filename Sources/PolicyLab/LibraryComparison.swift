@@ -88,6 +88,8 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
       + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
       + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "libraries: \($0)" }
+      + (policy.processes > 0 && recording.observed.allSatisfy { $0.processes == 0 }
+        ? ["processes: \(policy.processes), of which none was seen"] : [])
   }
 }
 

@@ -30,6 +30,8 @@ package struct Observed: Sendable {
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0
   package var memoryBytes = 0
+  /// The most processes that were seen beside the plugin's own.
+  package var processes = 0
 
   package init(outcome: Outcome) { self.outcome = outcome }
 
@@ -44,6 +46,7 @@ package struct Observed: Sendable {
     wallSeconds = report.usage.wallSeconds
     cpuSeconds = report.usage.cpuSeconds
     memoryBytes = report.usage.peakMemoryBytes
+    processes = report.usage.peakProcesses
   }
 }
 

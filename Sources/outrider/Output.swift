@@ -129,7 +129,8 @@ enum Output {
       String(
         format: "wall %.1f ms of %@, cpu %.1f ms of %@, memory %d KiB of %@, wake %.1f ms", usage.wallSeconds * 1e3,
         limits.wall, usage.cpuSeconds * 1e3, limits.cpu, usage.peakMemoryBytes >> 10, limits.memory,
-        usage.wakeSeconds * 1e3))
+        usage.wakeSeconds * 1e3)
+        + (policy.processes > 0 ? ", processes \(usage.peakProcesses) of \(policy.processes)" : ""))
     for status in report.statuses where status.status != 0 {
       note("\(status.entryPoint) returned status \(status.status)")
     }

@@ -174,14 +174,16 @@ import Testing
         case .run(let third) = recorder.handle([Self.observed(.policyViolation, [more(2)])], on: Self.machine)
       else { throw Missing() }
       #expect(second.processes == 2 && third.processes == 4)
-      steps = [Self.observed(), Self.observed()]
+      var seen = Self.observed()
+      seen.processes = 3
+      steps = [seen, seen]
     }
     var recording: Recording?
     for step in steps { if case .finished(let end) = recorder.handle([step], on: Self.machine) { recording = end } }
     let text = PolicyText(try #require(recording), command: "outrider").text
     if grants {
-      #expect(text.contains("processes: 4\n") && text.contains("- /usr/bin/file  # execve"), "\(text)")
-      #expect(try Policy(parsing: text, file: "recorded").processes == 4)
+      #expect(text.contains("processes: 6\n") && text.contains("- /usr/bin/file  # execve"), "\(text)")
+      #expect(try Policy(parsing: text, file: "recorded").processes == 6)
     } else {
       #expect(text.contains("# not granted: processes; --processes lets it start them"), "\(text)")
       #expect(text.contains("# not granted: /usr/bin/file; --processes lets it start that"), "\(text)")

@@ -62,13 +62,13 @@ struct ProcessTally: Sendable, Equatable {
       waited += look.waited - (same?.waited ?? .zero)
     }
     let vanished = before.values.filter { known[$0.pid]?.began != $0.began }
-    // What they had waited for was counted as it was waited for.
-    let reaped = max(waited - vanished.reduce(.zero) { $0 + $1.waited }, .zero)
     let seen = vanished.reduce(Duration.zero) { $0 + $1.cpu }
-    // One that was seen to be gone as its parent's account grew is in that by the next look.
-    let news = max(reaped - ended.unmatched, .zero)
+    // What they had waited for was counted as they did, and comes again in the account of whoever waits for them.
+    let again = vanished.reduce(Duration.zero) { $0 + $1.waited }
+    let news = max(waited - ended.unmatched - again, .zero)
     let certain = max(news, seen)
-    ended.unmatched = certain - news
+    // One that was seen to be gone as the account grew is in that by the next look.
+    ended.unmatched = max(seen + again - max(waited - ended.unmatched, .zero), .zero)
     let threads = vanished.reduce(0) { $0 + ($1.isZombie ? 0 : $1.threads) }
     let counted = max(certain, seen + min(gap * threads, max(gap * cores - growth, .zero)))
     ended.certain += certain

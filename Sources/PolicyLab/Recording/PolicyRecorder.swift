@@ -85,6 +85,7 @@ package struct PolicyRecorder {
     phase = .confirming
     self.ends = ends
     policy.limits = Self.tightened(policy.limits, round)
+    leaveRoomForProcesses(round)
     return .run(policy)
   }
 
@@ -186,6 +187,13 @@ package struct PolicyRecorder {
       if denial.wall == "limits", denial.call == "fork" { policy.processes = min(before * 2, Policy.maxProcesses) }
     }
     return policy.processes != before
+  }
+
+  /// Twice as many as were seen: whether three that follow each other quickly are there at one moment is another matter each time.
+  private mutating func leaveRoomForProcesses(_ round: [Observed]) {
+    guard bounds.grantsProcesses else { return }
+    let seen = round.map(\.processes).max() ?? 0
+    policy.processes = max(policy.processes, min(seen * 2, Policy.maxProcesses))
   }
 
   /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
