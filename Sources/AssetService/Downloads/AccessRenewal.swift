@@ -44,7 +44,7 @@ final class AccessRenewal {
       transfers.cancel(.init(app: app, download: unique))
       return false
     }
-    guard awaited.insert(unique, of: app, failure) else { return true }
+    guard let number = awaited.insert(unique, of: app, failure) else { return true }
     news.log(app, "expired", "\(Printable.text(download.value.identifier)): \(failure.detail)")
     downloads.change(app, unique) {
       $0.waiting = .init(
@@ -56,7 +56,7 @@ final class AccessRenewal {
     // Whatever becomes of that request has its own time; this is for one that is never answered.
     Task { [thread] in
       guard (try? await Task.sleep(for: AccessRenewal.longestWait)) != nil else { return }
-      await thread.service?.giveUpFreshAnswer(unique, of: app)
+      await thread.service?.giveUpFreshAnswer(unique, of: app, number: number)
     }
     return true
   }
@@ -108,16 +108,18 @@ final class AccessRenewal {
 
   /// No answer comes: everybody is told what the download failed with.
   func giveUp(of app: String) {
-    for (unique, failure) in awaited.takeAll(of: app) {
-      transfers.cancel(.init(app: app, download: unique))
-      let settlement = Settlement.failed(Failure(failure, isRestricted: false))
-      decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
-    }
+    for (unique, failure) in awaited.takeAll(of: app) { tell(app, unique, failure) }
   }
 
-  /// The same, if one of them still waits.
-  func giveUp(_ unique: String, of app: String) {
-    if awaited.uniqueIdentifiers(of: app).contains(unique) { giveUp(of: app) }
+  /// The same of one request, if its download still waits for that and for no later one.
+  func giveUp(_ unique: String, of app: String, number: UInt64) {
+    if let failure = awaited.take(unique, of: app, number: number) { tell(app, unique, failure) }
+  }
+
+  private func tell(_ app: String, _ unique: String, _ failure: TransferFailure) {
+    transfers.cancel(.init(app: app, download: unique))
+    let settlement = Settlement.failed(Failure(failure, isRestricted: false))
+    decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
   }
 
   private func differs(_ specification: DownloadSpecification, from value: DownloadValue) -> Bool {

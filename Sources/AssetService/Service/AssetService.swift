@@ -232,7 +232,9 @@ public actor AssetService {
     parts.machine.machineChanged(state, hasSlept: hasSlept)
   }
 
-  func giveUpFreshAnswer(_ unique: String, of app: String) { parts.freshAnswers.giveUp(unique, of: app) }
+  func giveUpFreshAnswer(_ unique: String, of app: String, number: UInt64) {
+    parts.freshAnswers.giveUp(unique, of: app, number: number)
+  }
 }
 
 extension AssetStore.Options {
