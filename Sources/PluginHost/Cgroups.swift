@@ -273,8 +273,9 @@ struct RunCgroup {
 /// When a process began, in clock ticks since boot (proc_pid_stat(5), field 22): with the id it names a process for good.
 enum ProcessStart {
   static func time(of pid: pid_t) -> UInt64? {
-    guard let text = try? Files.text(of: "/proc/\(pid)/stat"), let end = text.lastIndex(of: ")") else { return nil }
-    let fields = text[text.index(after: end)...].split(separator: " ")
+    guard let text = try? Files.text(of: "/proc/\(pid)/stat"), let fields = ProcessStat.fields(of: text) else {
+      return nil
+    }
     return fields.count > 19 ? UInt64(fields[19]) : nil
   }
 }

@@ -86,10 +86,8 @@ struct Meters: ~Copyable {
 
   /// How often a thread waited for a page that had to be read (proc_pid_stat(5), field 12).
   func majorFaults() -> Int? {
-    guard let text = try? Files.text(of: "/proc/\(pid)/stat", limit: 1024), let end = text.lastIndex(of: ")") else {
-      return nil
-    }
-    let fields = text[text.index(after: end)...].split(separator: " ", maxSplits: 11)
+    guard let text = try? Files.text(of: "/proc/\(pid)/stat", limit: 1024), let fields = ProcessStat.fields(of: text)
+    else { return nil }
     return fields.count > 9 ? Int(fields[9]) : nil
   }
 

@@ -126,7 +126,7 @@ struct NotificationPolicy {
     // the runner has the id that the host sees. The kernel reads the low half.
     case "tgkill":
       let isOwn = runner > 0 && pid_t(truncatingIfNeeded: arguments.0) == runner
-      return isOwn ? .proceed : deny(name, call, EPERM)
+      return isOwn && Int32(truncatingIfNeeded: arguments.2) != SIGCONT ? .proceed : deny(name, call, EPERM)
     case let name?:
       if name == "execve", policy.startsPrograms, hidesFiles {
         return policy.observesFiles ? .note(name, paths: [.init(path: 0)]) : .proceed

@@ -37,8 +37,8 @@ final class PageReader: Sendable {
 
   /// Whether a thread runs or waits for a disk (proc_pid_stat(5), field 3).
   private static func isBusy(_ file: String) -> Bool {
-    guard let text = try? Files.text(of: file, limit: 1024), let end = text.lastIndex(of: ")") else { return false }
-    return ["R", "D"].contains(text[text.index(after: end)...].dropFirst().prefix(1))
+    guard let text = try? Files.text(of: file, limit: 1024) else { return false }
+    return ["R", "D"].contains(ProcessStat.fields(of: text)?.first)
   }
 
   /// What wasn't mapped at the last turn; where there is nothing new, everything.

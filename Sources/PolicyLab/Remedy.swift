@@ -114,7 +114,9 @@ package struct Remedy: Sendable, Equatable {
     case "clone":
       return Remedy(line: "limits: {threads: \(max(limits.threads * 2, 1))}", words: "twice as many threads")
     case "fork":
-      let twice = min((Int(denial.target) ?? 1) * 2, Policy.maxProcesses)
+      let limit = Int(denial.target) ?? 1
+      let twice = min(limit * 2, Policy.maxProcesses)
+      guard twice > limit else { return Remedy(line: nil, words: "no policy allows more than \(limit) at one time") }
       return Remedy(line: "processes: \(twice)", words: "twice as many at one time")
     case "fallocate":
       return Remedy(line: "limits: {fileSize: \(limits.fileSize >> 19)MiB}", words: "files twice as long")

@@ -62,9 +62,7 @@ package struct SeccompProgram: Sendable, Equatable {
       let mode = SystemCalls.modeArgument(of: name)
       try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: CallFlags.foreignRights, value: 0)] } ?? [])
     }
-    if options.isolatesProcesses {
-      for name in ["kill", "tkill", "tgkill"] { try builder.allow(name) }
-    }
+    if options.isolatesProcesses { try builder.signals() }
     try builder.arguments(options)
     let program = CallRuleProgram(options.rules, hasListener: options.hasListener).bytes + (try Self.export(context))
     guard program.count <= Self.maxBytes else { throw .rule("rules about arguments", code: E2BIG) }
@@ -121,6 +119,17 @@ package struct SeccompProgram: Sendable, Equatable {
       }
       let code = seccomp_rule_add_array(context, action, number, UInt32(comparisons.count), comparisons)
       guard code == 0 else { throw .rule(name, code: -code) }
+    }
+
+    /// Any signal but SIGCONT. A thread that sends that without end would take back the one by which the host stops all threads:
+    /// the kernel sends neither to all of them at one moment.
+    mutating func signals() throws(CompileError) {
+      for (name, argument) in [("kill", 1), ("tkill", 1), ("tgkill", 2)] as [(String, UInt32)] {
+        // Numbers that differ in one bit, of which there are seven.
+        for bit in (0..<7).map({ UInt64(1) << $0 }) {
+          try allow(name, [Test(argument: argument, mask: bit, value: ~UInt64(SIGCONT) & bit)])
+        }
+      }
     }
 
     mutating func arguments(_ options: Options) throws(CompileError) {

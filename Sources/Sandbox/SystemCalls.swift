@@ -165,6 +165,9 @@ package enum SystemCalls {
   /// Let through where a policy lists hosts, and nowhere else.
   static let connecting = ["socket", "connect"]
 
+  /// Let through where a policy allows processes, and nowhere else.
+  static let starting = ["fork", "vfork", "execve"]
+
   /// Whether a plugin may make such a call at all, where its policy doesn't refuse it.
   package static func isEverAllowed(_ name: String) -> Bool { isFree(name) || decidedByArguments.contains(name) }
 

@@ -11,7 +11,9 @@ enum ProcessPlugin {
     #include <stdlib.h>
     #include <string.h>
     #include <sys/mman.h>
+    #include <sys/prctl.h>
     #include <sys/syscall.h>
+    #include <sys/time.h>
     #include <sys/wait.h>
     #include <time.h>
     #include <unistd.h>
@@ -151,7 +153,7 @@ enum ProcessPlugin {
       pid_t other = 0;
       if (!strcmp(how, "friends")) other = fork();
       if (!strcmp(how, "woken")) {
-        struct itimerval { struct timeval often, first; } soon = {{0, 1000}, {0, 1000}};
+        struct itimerval soon = {{0, 1000}, {0, 1000}};
         signal(SIGALRM, let_go_on), signal(SIGCHLD, let_go_on);
         syscall(SYS_setitimer, 0, &soon, 0);
       }
@@ -190,9 +192,34 @@ enum ProcessPlugin {
       return child < 0 ? -errno : ended(child);
     }
 
+    int send(int call, long number) {
+      long result = call == 0 ? syscall(SYS_kill, getpid(), number)
+        : call == 1 ? syscall(SYS_tkill, gettid(), number) : syscall(SYS_tgkill, getpid(), gettid(), number);
+      return result < 0 ? -errno : 0;
+    }
+
+    /* A child of that name, and its parent of the same. */
+    int burn_named(const char *name, int each) {
+      prctl(PR_SET_NAME, name);
+      pid_t child = fork();
+      if (child < 0) return -errno;
+      if (child == 0) { prctl(PR_SET_NAME, name); burn(each); _exit(0); }
+      return ended(child);
+    }
+
+    int leave_zombies(int count) {
+      for (int index = 0; index < count; index++) {
+        pid_t child = fork();
+        if (child < 0) return -errno;
+        if (child == 0) { usleep(5000); _exit(0); }
+        usleep(6000);
+      }
+      return count;
+    }
+
     /* How many of its forks fail while a signal without SA_RESTART comes again and again. */
     int interrupted(int count) {
-      struct itimerval { struct timeval often, first; } soon = {{0, 5000}, {0, 5000}};
+      struct itimerval soon = {{0, 5000}, {0, 5000}};
       struct sigaction action = {.sa_handler = (void (*)(int))getpid};
       sigaction(SIGALRM, &action, NULL), sigaction(SIGCHLD, &action, NULL);
       syscall(SYS_setitimer, 0, &soon, 0);
@@ -203,7 +230,7 @@ enum ProcessPlugin {
         if (child < 0) { failed++; continue; }
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
       }
-      soon.often.tv_usec = soon.first.tv_usec = 0;
+      soon.it_interval.tv_usec = soon.it_value.tv_usec = 0;
       syscall(SYS_setitimer, 0, &soon, 0);
       return failed;
     }

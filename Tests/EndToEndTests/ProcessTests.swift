@@ -157,6 +157,39 @@ import Testing
     #expect(report.outcome.kind == .returned && report.stack.isEmpty, "\(report.outcome)")
   }
 
+  @Test("SIGCONT is sent to nobody, since it would undo the host's signal by running behind it") func goOn()
+    async throws
+  {
+    let scene = try Scene()
+    for processes in [0, 4] {
+      let plugin = try await scene.load(Self.policy(processes))
+      let go = Int64(SIGCONT)
+      let numbers: [Int64] = [0, Int64(SIGCHLD), Int64(SIGURG), go, go | Int64(1) << 32, go | 128]
+      for number in numbers {
+        // kill(2), tkill(2) and tgkill(2).
+        for call in 0..<3 as Range<Int64> {
+          let arguments = [CallArgument(integerLiteral: call), CallArgument(integerLiteral: number)]
+          let value = try await plugin.call("send", "i32(i32,i64)", arguments: arguments).value
+          let isRefused = number & 0x7f == go
+          #expect(value == .signed(isRefused ? -Int64(EPERM) : 0), "\(call) \(number)")
+        }
+      }
+      #expect(await plugin.end().outcome.kind == .returned)
+    }
+  }
+
+  @Test("names and zombies hide nothing", arguments: ["\u{600}", "a) Z 1 (", "é"]) func names(name: String) async throws
+  {
+    let scene = try Scene()
+    var policy = Self.policy()
+    policy.limits.cpu = .milliseconds(200)
+    let (none, ended) = try await scene.call(policy, "burn_named", "i32(cstring,i32)", .text(name), 3_000_000)
+    #expect(none == nil && ended.outcome.kind == .cpuTimeExceeded, "\(ended.outcome)")
+    let (left, last) = try await scene.call(Self.policy(), "leave_zombies", "i32(i32)", 400)
+    #expect(left == nil && last.outcome.kind == .policyViolation, "\(last.outcome)")
+    #expect(last.outcome.detail.contains("more than 64"), "\(last.outcome)")
+  }
+
   /// A child writes while the plugin is called, and not when the plugin rests.
   @Test(
     "between calls all processes are stopped at once, whatever they prepare",
@@ -269,7 +302,7 @@ import Testing
   {
     let scene = try Scene()
     let policy = "\(scene.folder)/recorded.yaml"
-    let call = ["\(scene.folder)/processes.so", "shell", "i32(cstring)", "echo 42 | /usr/bin/wc -c"]
+    let call = ["\(scene.folder)/processes.so", "shell", "i32(cstring)", "echo 42 | wc -c"]
     func record(_ options: String...) throws -> String {
       let end = try Workspace.run(["policy", "record", "--output", policy] + options + ["call"] + call)
       #expect([0, 1].contains(end.status), "\(end)")

@@ -186,7 +186,7 @@ private struct Machine {
     func stat(_ name: String, _ state: String, threads: Int = 1) -> String {
       "17 (\(name)) \(state) 1 17 17 0 -1 4194304 1 2 3 4 110 20 300 40 20 0 \(threads) 0 987654 1 2 3 4 5"
     }
-    for name in ["sh", "a b", "x) Z 9 9", "(", ")", ""] {
+    for name in ["sh", "a b", "x) Z 9 9", "(", ")", "", "\u{600}", "e\u{301}", "\u{1F1E9}"] {
       let look = try #require(ProcessLook(stat: stat(name, "S"), pid: 17, cpu: .microseconds(7)))
       #expect(look.cpu == .microseconds(7) && look.waited == .milliseconds(3400) && look.began == 987_654)
       #expect(look.threads == 1 && !look.isZombie)

@@ -162,6 +162,8 @@ import Testing
     let fork = Observed.Denial(wall: "seccomp", call: "clone", target: "0x4111")
     let more = { (count: Int) in Observed.Denial(wall: "limits", call: "fork", target: "\(count)") }
     let program = Observed.Denial(wall: "seccomp", call: "execve", target: "/usr/bin/file")
+    // A shell looks for it first.
+    let look = Observed.Denial(wall: "files", call: "newfstatat", target: "/usr/bin/file")
     // A thread, and what no policy allows.
     let others = ["0x3d0f00", "0x12"].map { Observed.Denial(wall: "seccomp", call: "clone", target: $0) }
     guard
@@ -170,9 +172,11 @@ import Testing
     #expect(first.processes == (grants ? 1 : 0) && first.libraries == (grants ? ["/usr/bin/file"] : []))
     var steps = [Self.observed(.returned, [fork])]
     if grants {
-      guard case .run(let second) = recorder.handle([Self.observed(.policyViolation, [more(1)])], on: Self.machine),
+      guard
+        case .run(let second) = recorder.handle([Self.observed(.policyViolation, [more(1), look])], on: Self.machine),
         case .run(let third) = recorder.handle([Self.observed(.policyViolation, [more(2)])], on: Self.machine)
       else { throw Missing() }
+      #expect(second.read.isEmpty, "what is executed is read as well")
       #expect(second.processes == 2 && third.processes == 4)
       var seen = Self.observed()
       seen.processes = 3

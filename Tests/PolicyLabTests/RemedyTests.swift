@@ -62,6 +62,7 @@ import Testing
       (denial("seccomp", "clone", "0x111"), nil, "no policy"), (denial("seccomp", "clone", "odd"), nil, "no policy"),
       (denial("limits", "fork", "4"), "processes: 8", "twice as many"),
       (denial("limits", "fork", "40"), "processes: 64", "twice as many"),
+      (denial("limits", "fork", "64"), nil, "no policy allows more than 64"),
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {

@@ -16,8 +16,10 @@ import Testing
     #expect(Set(group.calls).isDisjoint(with: SystemCalls.indispensable))
     #expect(Set(group.calls).count == group.calls.count && group.calls.contains(where: SystemCalls.isKnown))
     let policy = try Policy(parsing: "version: 2\nsystemCalls: {deny: [\(name)]}", file: "p")
-    // With hosts under `network`, the calls that connect to them would be let through.
-    let allowed = group.calls.filter { SystemCalls.isEverAllowed($0) || SystemCalls.connecting.contains($0) }
+    // With hosts under `network`, the calls that connect to them would be let through, and with `processes` those that start them.
+    let allowed = group.calls.filter {
+      SystemCalls.isEverAllowed($0) || SystemCalls.connecting.contains($0) || SystemCalls.starting.contains($0)
+    }
     #expect(policy.refusedCalls == Set(allowed))
   }
 

@@ -33,6 +33,9 @@ final class ProcessFamily {
   /// Threads of all of them.
   var threads: Int { looks(listed).reduce(0) { $0 + $1.threads } }
 
+  /// Those that have ended, that were seen, and that nobody has waited for.
+  var zombies: Int { tally.zombies }
+
   /// All that the run has.
   var pids: [Int32] { listed }
 
@@ -72,10 +75,9 @@ final class ProcessFamily {
 extension ProcessLook {
   /// `stat`: as proc_pid_stat(5) has it. `cpu`: nil where nothing tells it to more than a hundredth of a second.
   init?(stat: String, pid: Int32, cpu: Duration?) {
-    guard let end = stat.lastIndex(of: ")") else { return nil }
-    let fields = stat[stat.index(after: end)...].split(separator: " ")
     // The state is field 3; utime, stime, cutime and cstime are 14 to 17, num_threads 20 and starttime 22.
-    guard fields.count > 19, let user = Int64(fields[11]), let system = Int64(fields[12]),
+    guard let fields = ProcessStat.fields(of: stat), fields.count > 19, let user = Int64(fields[11]),
+      let system = Int64(fields[12]),
       let ofUser = Int64(fields[13]),
       let ofSystem = Int64(fields[14]), let threads = Int(fields[17]), let began = UInt64(fields[19])
     else { return nil }

@@ -42,10 +42,13 @@ struct ProcessTally: Sendable, Equatable {
 
   /// What all of them have used as far as can be known for certain.
   var certain: Duration { ended.certain + used }
-  /// What counts for the limits: never less than what they have used.
+  /// What counts for the limits: no less than what is certain.
   var counted: Duration { ended.counted + used }
   /// The processes that were there at the last look, those that nobody has waited for among them.
   var pids: [Int32] { known.keys.sorted() }
+
+  /// How many of those have ended.
+  var zombies: Int { known.values.count { $0.isZombie } }
 
   private var used: Duration { known.values.reduce(.zero) { $0 + $1.cpu } }
 

@@ -60,6 +60,13 @@ extension Run {
   /// for all.
   private func endForProcesses(_ family: ProcessFamily) -> Outcome? {
     if let outcome = endRule.memoryOutcome { return outcome }
+    // Each look at them would take longer than the last.
+    if family.zombies > Policy.maxProcesses {
+      return Outcome(
+        .policyViolation,
+        "more than \(Policy.maxProcesses) of its processes have ended and weren't waited for (wait(2)) \(machine.phase.moment)"
+      )
+    }
     let most = plan.policy.processes
     guard family.others > most else { return nil }
     supervisor.record(.init(layer: "limits", operation: "fork", target: "\(most)", count: 1))

@@ -125,7 +125,7 @@ package struct PolicyRecorder {
     }
     fold(&found, machine)
     var hasGrown = growCode(round, machine)
-    for (path, access) in found where policy.access(to: path) < access {
+    for (path, access) in found where policy.access(to: path) < access && !isCode(path, access) {
       policy.read.removeAll { $0 == path }
       if access == .write { policy.write.append(path) } else { policy.read.append(path) }
       hasGrown = true
@@ -149,6 +149,8 @@ package struct PolicyRecorder {
         recording.add(.granted, path, denial)
         if !policy.libraries.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
           policy.libraries.append(path)
+          // What is mapped or executed is read as well.
+          policy.read.removeAll { $0 == path }
         }
       }
     }
@@ -162,6 +164,11 @@ package struct PolicyRecorder {
     }
     policy.libraries.sort()
     return policy.libraries != before
+  }
+
+  /// Whether it is read as what may be mapped or executed.
+  private func isCode(_ path: String, _ access: PathAccess) -> Bool {
+    access == .read && policy.libraries.contains { path == $0 || path.hasPrefix($0 + "/") }
   }
 
   private func wantsCode(_ denial: Observed.Denial) -> Bool {

@@ -137,8 +137,11 @@ struct SecondPolicyReader {
   }
 
   private func checkProcesses(_ node: Node) throws(YAMLFileError) {
-    guard policy.processes > 0, policy.refusedCalls.contains("clone") else { return }
-    throw nodes.error(node, "processes allows some, and systemCalls denies clone, without which there are none")
+    guard policy.processes > 0 else { return }
+    for name in ["clone"] + SystemCalls.starting
+    where policy.refusedCalls.contains(name) || policy.onDenied[name] == .kill {
+      throw nodes.error(node, "processes allows some, and systemCalls denies \(name)")
+    }
   }
 
   private mutating func readSystemCalls(_ node: Node) throws(YAMLFileError) {

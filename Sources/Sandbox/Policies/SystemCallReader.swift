@@ -52,7 +52,9 @@ struct SystemCallReader {
         let hint = CallParameter.calls.contains(call) ? "; a rule about an argument can deny some of it" : ""
         throw nodes.error(item, "systemCalls: \(Policy.rejectionReason(forRefusing: call) ?? call)\(hint)")
       }
-    } else if SystemCalls.isEverAllowed(call) || !kills && SystemCalls.connecting.contains(call) {
+    } else if SystemCalls.isEverAllowed(call) || !kills && SystemCalls.connecting.contains(call)
+      || SystemCalls.starting.contains(call)
+    {
       policy.refusedCalls.insert(call)
     }
     if kills { policy.onDenied[call] = .kill }
