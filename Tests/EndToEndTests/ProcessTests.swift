@@ -157,7 +157,7 @@ import Testing
     #expect(report.outcome.kind == .returned && report.stack.isEmpty, "\(report.outcome)")
   }
 
-  @Test("SIGCONT is sent to nobody, since it would undo the host's signal by running behind it") func goOn()
+  @Test("SIGCONT is sent to nobody, since it would undo the host's signal by running behind it") func refusesSIGCONT()
     async throws
   {
     let scene = try Scene()

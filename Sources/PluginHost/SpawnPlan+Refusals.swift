@@ -1,0 +1,100 @@
+internal import CLinux
+internal import HostProtocol
+internal import LinuxSystem
+internal import Sandbox
+
+/// Why a run isn't begun: what can't be asked of a runner, and what a policy wants that nothing would keep.
+extension SpawnPlan {
+  /// What is loaded has to be what was opened: the loader puts other names in the place of `$LIB` and the like (ld.so(8)).
+  func checkName() throws(HostError) {
+    guard !view.library.utf8.contains(UInt8(ascii: "$")) else {
+      throw .input("\(image.library.path): the loader takes '$' in a library's path for more than a name; rename it")
+    }
+  }
+
+  /// Root's runners have an id of their own only in a user namespace. Without one they have root's, and root's files are
+  /// theirs unless something hides or guards them.
+  func refuseRootWithoutWalls() throws(HostError) {
+    guard surroundings.isRoot, !options.isBare, machine.lacks("user"), !machine.hidesFiles, machine.landlockABI == 0
+    else { return }
+    throw .ended(
+      .empty(
+        Outcome(
+          .wallUnavailable,
+          "as root, without user namespaces and without Landlock nothing keeps a plugin from root's files; run as an ordinary user"
+        )))
+  }
+
+  /// What a policy keeps back that only Landlock can.
+  func refuseWithoutLandlock() throws(HostError) {
+    guard !options.isBare, machine.landlockABI == 0 || options.open.contains(.landlock) else { return }
+    let wanted: String? =
+      if !policy.list.isEmpty {
+        "'list', and without it the files could be read, too"
+      } else if policy.devices != Set(PolicyDevice.allCases) {
+        "fewer devices than all"
+      } else if !machine.hidesFiles, !policy.writesContainer {
+        "a container that can't be written, since there is no mount namespace"
+      } else {
+        nil
+      }
+    if let wanted { throw .usage("the policy needs Landlock for \(wanted); this run has none") }
+  }
+
+  /// What a policy lists is reached through a namespace that holds nothing else.
+  func refuseWithoutNetwork() throws(HostError) {
+    guard network != nil else { return }
+    for (name, words) in [("user", "user"), ("mount", "mount"), ("network", "network")] where machine.lacks(name) {
+      throw .ended(
+        .empty(
+          Outcome(
+            .wallUnavailable,
+            "the policy lists hosts under 'network', which needs a \(words) namespace, and there is none: 'outrider doctor' says why"
+          )))
+    }
+    guard policy.network.count <= NetworkEndpoint.maxCount else {
+      throw .usage("the policy lists more than \(NetworkEndpoint.maxCount) hosts and ports under 'network'")
+    }
+    for file in RunnerView.networkFiles {
+      for grant in grants where grant.place == file || file.hasPrefix(grant.place + "/") {
+        throw .usage(
+          "the policy lists hosts under 'network', whose names the plugin finds by its own \(file), and grants \(grant.place), which would hide that; grant what is needed of it"
+        )
+      }
+    }
+  }
+
+  /// What keeps several processes as one is kept: the namespace takes them all when the runner ends, and the cgroup counts the memory
+  /// of all and says who they are.
+  func refuseWithoutTree() throws(HostError) {
+    guard mayStartProcesses else { return }
+    let missing: String? =
+      if machine.lacks("pid") {
+        "a pid namespace"
+      } else if !options.hasMemoryCgroup {
+        "a memory cgroup"
+      } else {
+        nil
+      }
+    guard let missing else { return }
+    throw .ended(
+      .empty(
+        Outcome(
+          .wallUnavailable,
+          "the policy allows \(policy.processes) processes, which needs \(missing), and there is none: 'outrider doctor' says why"
+        )))
+  }
+
+  /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
+  func checkCount() throws(HostError) {
+    guard options.handsOverMounts, machine.hidesFiles else { return }
+    // Channels, output, cgroup, network; bundle, library, containers and manifest.
+    let most =
+      Int(OL_MOST_DESCRIPTORS) - 7 - (network == nil ? 0 : 1) - containers.places.count - image.neighbours.count
+    guard grants.count <= most else {
+      throw .usage(
+        "the policy grants \(grants.count) paths ('read', 'write' and 'libraries'), and as root at most \(most) fit a request; grant folders that hold them"
+      )
+    }
+  }
+}
