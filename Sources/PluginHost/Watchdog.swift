@@ -42,6 +42,8 @@ struct Watchdog: Sendable {
   static let longestWait = Duration.seconds(600)
   static let shortSampling = Duration.milliseconds(1)
   static let longSampling = Duration.milliseconds(10)
+  /// Between two looks; as long as a lease. What is longer is no time of the plugin's, as if its server had stopped it.
+  static let longestGap = Lease.patience.counted
 
   private let limits: Limits
   private let cores: Int
@@ -148,6 +150,12 @@ struct Watchdog: Sendable {
     // Not for a second time.
     waitSince = waitSince.map { min($0 + pause, now) }
     state = .calling(since: began + pause)
+  }
+
+  /// The runner is looked at, and what is found then is for `tick`. Where the look before was so long ago, this host had no
+  /// processor or was stopped, or the whole machine stood still, and nobody knows whether the runner went on meanwhile.
+  mutating func looked(at now: Duration) {
+    if now - lastSample > Self.longestGap { stood(still: lastSample, until: now) }
   }
 
   /// Short calls have begun and ended that this wasn't told of, the last one just now: the plugin was at work until then.

@@ -103,6 +103,29 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     #expect(status == 0 && text.contains("\"returned\""), "\(text)")
   }
 
+  /// The host is the first that goes on: by its clock the call is over, and nobody could answer it.
+  @Test("a call outlasts a machine that stood still for longer than it may take [H20]")
+  func aCallOutlastsAStoppedMachine() throws {
+    let command = try Command(Self.patient, ["--wall", "2s"], "answer")
+    let hasCalled = waitUntil { command.has("called") }
+    let host = command.process.processIdentifier
+    let below = Runners.descendants(of: host)
+    let deadline = ContinuousClock.now + .seconds(3)
+    // Its server first, which would let the host know.
+    for process in below { kill(process, SIGSTOP) }
+    let isStill = command.stop()
+    for process in below { kill(process, SIGSTOP) }
+    command.make("go")
+    let isLate = waitUntil { ContinuousClock.now > deadline }
+    kill(host, SIGCONT)
+    // A hundred looks, in which the others still stand.
+    usleep(100_000)
+    for process in below { kill(process, SIGCONT) }
+    let (text, status) = command.finish()
+    #expect(hasCalled && isStill && isLate)
+    #expect(status == 0 && text.contains("\"returned\""), "\(text)")
+  }
+
   private static let parent = """
     #include <fcntl.h>
     #include <signal.h>

@@ -56,6 +56,46 @@ import Testing
     #expect(!dog.isAtWork)
   }
 
+  @Test(
+    "time in which the host made no look isn't the plugin's, and a look that is a little late changes nothing [H20]")
+  func looksThatComeLate() {
+    var dog = calling()
+    func look(_ now: Duration, cpu: Duration = .zero) -> Watchdog.Action {
+      dog.looked(at: now)
+      return dog.tick(at: now, cpu: cpu, memory: 0)
+    }
+    var now = Duration.zero
+    for _ in 0..<20 {
+      now += Watchdog.longestGap
+      #expect(look(now) == .none)
+    }
+    #expect(dog.wallDeadline == .seconds(30) && dog.stood == .zero)
+    // A machine that slept for an hour.
+    now += .seconds(3600)
+    #expect(look(now) == .none)
+    #expect(dog.wallDeadline == .seconds(3630) && dog.stood == .seconds(3600))
+    // Its server tells of a part of the same time afterwards.
+    dog.stood(still: now - .seconds(1800), until: now)
+    #expect(dog.wallDeadline == .seconds(3630))
+    // CPU time counts as ever.
+    let cpu = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(10), used: .seconds(11))
+    var other = dog
+    #expect(other.tick(at: now, cpu: .seconds(11), memory: 0) == .kill(cpu))
+    while now < .seconds(3630) - Watchdog.longSampling {
+      now += Watchdog.longSampling
+      #expect(look(now) == .none)
+    }
+    #expect(look(.seconds(3630)) == .kill(.wallTimeExceeded(limit: .seconds(30))))
+  }
+
+  @Test("a gap that began before its call takes nothing from it") func looksBeforeTheCall() {
+    var dog = calling()
+    dog.callEnded(at: .seconds(1))
+    dog.callBegan(at: .seconds(9), cpu: .zero)
+    dog.looked(at: .seconds(10))
+    #expect(dog.wallDeadline == .seconds(40) && dog.stood == .seconds(1))
+  }
+
   @Test func wallTimeIsThatOfOneCall() {
     var dog = calling()
     dog.callEnded(at: .seconds(29))

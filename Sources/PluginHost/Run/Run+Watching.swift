@@ -197,7 +197,9 @@ extension Run {
   /// for it.
   func sample(hasAnswered: Bool = false, mayLook: Bool = true) {
     guard !isEnding else { return }
+    // One moment for all that is decided here: should this thread be stopped from now on, the next look finds that out.
     let now = BootClock.now
+    watchdog.looked(at: now)
     meter.callMemory = lane.share
     var memory = meter.memory(shared: supervisor.grants.shared.total)
     if mayLook, supervisor.looksFirst(at: memory) { memory = nil }
