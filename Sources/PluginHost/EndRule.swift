@@ -18,6 +18,8 @@ struct EndRule {
   /// host ends it, and a SIGSYS is one that the plugin sent itself.
   var filterKills = false
   var lastWord: LastWord?
+  /// Whether it may execute programs: in its own process, one would take the plugin's place.
+  var startsPrograms = false
 
   /// What the runner said of its end while it could. The plugin's word, too.
   enum LastWord: Equatable {
@@ -46,9 +48,14 @@ struct EndRule {
     switch lastWord {
     case .crashed(let site): return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
-    case nil: return Outcome(.crashed, "\(end) \(phase)")
+    case nil:
+      return Outcome(.crashed, "\(end) \(phase)" + (startsPrograms && !exit.wasSignalled ? Self.ownProcess : ""))
     }
   }
+
+  /// What a plugin may have done that ends without a word.
+  static let ownProcess =
+    "; should it have executed a program in its own process, that took the plugin's place: fork(2) or posix_spawn(3) give a program its own"
 
   /// How it ended where the kernel ended it, or one of its processes, for memory; nil: it didn't.
   var memoryOutcome: Outcome? {

@@ -98,7 +98,7 @@ struct NotificationPolicy {
     let arguments = call.arguments
     // The filter hands over what meets a rule, and the plugin can't change a register of a thread that waits.
     if let name, let breach = breach(name, call) { return breach }
-    if let name, policy.refusedCalls.contains(name) { return deny(name, call, SystemCalls.denial(of: name)) }
+    if let name, policy.systemCalls.refused.contains(name) { return deny(name, call, SystemCalls.denial(of: name)) }
     switch name {
     case "mmap": return map(length: arguments.1, protection: arguments.2, flags: arguments.3, call)
     case "fcntl" where FileLockLedger.Kind(command: arguments.1) != nil: return lock(call)
@@ -147,13 +147,13 @@ struct NotificationPolicy {
   }
 
   private func breach(_ name: String, _ call: ol_notification) -> Decision? {
-    guard !policy.callRules.isEmpty else { return nil }
+    guard !policy.systemCalls.rules.isEmpty else { return nil }
     let registers = call.arguments
     let values = [registers.0, registers.1, registers.2, registers.3, registers.4, registers.5]
     guard let rule = policy.rule(for: name, values), let value = rule.met(by: values) else { return nil }
     return .breach(
       rule, target: rule.target(value), code: SystemCalls.denial(of: name),
-      kills: rule.action == .kill || policy.onDenied[name] == .kill)
+      kills: rule.action == .kill || policy.systemCalls.onDenied[name] == .kill)
   }
 
   private func lock(_ call: ol_notification) -> Decision {
@@ -216,7 +216,7 @@ struct NotificationPolicy {
     let name = name ?? "syscall \(call.number)"
     return .deny(
       layer: layer, name: name, target: Self.arguments(call, of: name), code: code,
-      kills: policy.onDenied[name] == .kill)
+      kills: policy.systemCalls.onDenied[name] == .kill)
   }
 
   /// The arguments that are values, in hexadecimal; addresses would make every call a different one.

@@ -269,12 +269,12 @@ struct SpawnPlan {
     var program = SeccompProgram.Options()
     program.observesFiles = policy.observesFiles
     program.traced = options.trace?.calls ?? []
-    program.refused = policy.refusedCalls
-    program.rules = policy.callRules
+    program.refused = policy.systemCalls.refused
+    program.rules = policy.systemCalls.rules
     program.connects = network != nil
     program.makesProcesses = mayStartProcesses
     program.startsPrograms = policy.startsPrograms && machine.hidesFiles
-    program.killing = Set(policy.onDenied.filter { $0.value == .kill }.keys)
+    program.killing = Set(policy.systemCalls.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles
     program.countsSharedMemory = !options.hasMemoryCgroup
     program.hasListener = machine.hasListener

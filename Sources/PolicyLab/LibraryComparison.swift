@@ -43,6 +43,8 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     // What was used, and not the limits that were made of it.
     var (before, after) = (was.policy, now.policy)
     (before.limits, after.limits) = (Limits(), Limits())
+    // How many are seen at one moment differs from run to run.
+    (before.processes, after.processes) = (min(before.processes, 1), min(after.processes, 1))
     changes += PolicyDifference(from: before, to: after).changes.map { Change(matters: $0.isWider, text: $0.text) }
     memory(was, now)
     if let policy { unused = Self.unused(policy, by: now) }
@@ -88,8 +90,7 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
       + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
       + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "libraries: \($0)" }
-      + (policy.processes > 0 && recording.observed.allSatisfy { $0.processes == 0 }
-        ? ["processes: \(policy.processes), of which none was seen"] : [])
+      + (policy.processes > 0 && used.processes == 0 ? ["processes: \(policy.processes)"] : [])
   }
 }
 

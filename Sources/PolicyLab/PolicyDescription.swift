@@ -45,10 +45,10 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     processes = policy.processes
     executableMemory = policy.codeAllowed.rawValue
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
-    kill = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
+    kill = policy.systemCalls.onDenied.filter { $0.value == .kill }.keys.sorted()
     let killing = Set(kill)
-    deny = policy.refusedCalls.filter { !killing.contains($0) }.sorted()
-    let rules = policy.callRules.sorted()
+    deny = policy.systemCalls.refused.filter { !killing.contains($0) }.sorted()
+    let rules = policy.systemCalls.rules.sorted()
     denyRules = rules.filter { $0.action == .deny }.map(\.text)
     killRules = rules.filter { $0.action == .kill }.map(\.text)
     observe = policy.observesFiles

@@ -72,8 +72,12 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     func summary(_ names: Set<String>) -> [String] {
       SystemCallGroup.summary(of: names, counting: SystemCalls.isEverAllowed)
     }
-    for name in summary(old.refusedCalls.subtracting(new.refusedCalls)) { add(true, "\(name) isn't denied any more") }
-    for name in summary(new.refusedCalls.subtracting(old.refusedCalls)) { add(false, "\(name) is denied") }
+    for name in summary(old.systemCalls.refused.subtracting(new.systemCalls.refused)) {
+      add(true, "\(name) isn't denied any more")
+    }
+    for name in summary(new.systemCalls.refused.subtracting(old.systemCalls.refused)) {
+      add(false, "\(name) is denied")
+    }
     let (was, now) = (old.killing, new.killing)
     for name in SystemCallGroup.summary(of: was.subtracting(now), counting: { _ in true }) {
       add(true, "\(name) fails and no longer ends the run")
@@ -97,10 +101,10 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
       var falls: Bool
     }
     var found: [Key: [UInt64]] = [:]
-    for rule in policy.callRules {
+    for rule in policy.systemCalls.rules {
       let kills = policy.ends(rule)
       for atom in rule.atoms where !(other.denies(rule.call) && (!kills || other.kills(rule.call))) {
-        let rest = other.callRules.filter { $0.covers(atom) }
+        let rest = other.systemCalls.rules.filter { $0.covers(atom) }
         if rest.contains(where: { !kills || other.ends($0) }) { continue }
         found[Key(rule: rule, falls: !rest.isEmpty || other.denies(rule.call)), default: []].append(atom.value)
       }
@@ -137,11 +141,11 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
 
 extension Policy {
   /// System calls that end the run.
-  fileprivate var killing: Set<String> { Set(onDenied.filter { $0.value == .kill }.keys) }
+  fileprivate var killing: Set<String> { Set(systemCalls.onDenied.filter { $0.value == .kill }.keys) }
 
   /// Whether each call of that name ends the run.
-  fileprivate func kills(_ name: String) -> Bool { denies(name) && onDenied[name] == .kill }
+  fileprivate func kills(_ name: String) -> Bool { denies(name) && systemCalls.onDenied[name] == .kill }
 
   /// Whether a call that meets the rule ends the run.
-  fileprivate func ends(_ rule: CallRule) -> Bool { rule.action == .kill || onDenied[rule.call] == .kill }
+  fileprivate func ends(_ rule: CallRule) -> Bool { rule.action == .kill || systemCalls.onDenied[rule.call] == .kill }
 }

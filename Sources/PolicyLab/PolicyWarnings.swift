@@ -39,7 +39,7 @@ package enum PolicyWarnings {
         found.append("\(path) can be written: what lies there is run by others")
       }
     }
-    for (name, action) in policy.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
+    for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
       found.append("onDenied.\(name): deny is what holds anyway")
     }
     return found

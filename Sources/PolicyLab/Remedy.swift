@@ -13,14 +13,14 @@ package struct Remedy: Sendable, Equatable {
   package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  (\(words))" } ?? words }
 
   /// `isFolder`: whether a path is one on this machine; nil: it isn't there.
-  package init(for denial: RunReport.Denial, limits: Limits, isFolder: (String) -> Bool?) {
+  package init(for denial: RunReport.Denial, under policy: Policy, isFolder: (String) -> Bool?) {
     if let rule = denial.rule {
       self = Remedy(line: nil, words: Self.removal(of: rule, denial.operation))
       return
     }
     switch denial.layer {
     case "files": self = Self.file(denial, isFolder)
-    case "limits": self = Self.limit(denial, limits)
+    case "limits": self = Self.limit(denial, policy.limits)
     case "network" where denial.operation == "lookup":
       self = Remedy(
         line: nil,
@@ -32,8 +32,9 @@ package struct Remedy: Sendable, Equatable {
       self = Remedy(
         line: "processes: 1", words: "lets it start another process, whose time and memory count as the plugin's own")
     case _ where denial.operation == "execve" && denial.target.hasPrefix("/"):
+      let execution = Self.execution(of: denial.target)
       self = Remedy(
-        line: "processes: 1\n\(Self.execution(of: denial.target))",
+        line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
         words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Remedy(

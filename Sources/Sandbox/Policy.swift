@@ -23,6 +23,19 @@ public struct Policy: Sendable, Equatable {
     }
   }
 
+  /// System calls that are denied, and what a denied one leads to.
+  public struct SystemCallRestrictions: Sendable, Equatable {
+    /// What a denied system call leads to, by its name; `deny` for those that aren't named.
+    public var onDenied: [String: DeniedAction] = [:]
+    /// System calls that the filter would let through, and that are denied all the same.
+    public var refused: Set<String> = []
+    /// What of other calls is denied, or ends the run, by an argument's value; at most `CallRule.maxRules`.
+    public var rules: Set<CallRule> = []
+
+    /// Restricts nothing.
+    public init() {}
+  }
+
   /// Absolute paths that may be read, beside the bundle and the runtime.
   public var read: [String] = []
   /// Absolute paths that may be read and written, beside the container.
@@ -52,12 +65,8 @@ public struct Policy: Sendable, Equatable {
   public var processes = 0
   /// Walls without which the run doesn't start.
   public var require: Set<Wall> = []
-  /// What a denied system call leads to, by its name; `deny` for those that aren't named.
-  public var onDenied: [String: DeniedAction] = [:]
-  /// System calls that the filter would let through, and that are denied all the same.
-  public var refusedCalls: Set<String> = []
-  /// What of other calls is denied, or ends the run, by an argument's value; at most `CallRule.maxRules`.
-  public var callRules: Set<CallRule> = []
+  /// What is denied beside what the filter denies to every plugin.
+  public var systemCalls = SystemCallRestrictions()
   /// What may become code. `libraries` that aren't empty mean `later` at least.
   public var executableMemory = ExecutableMemory.loading
   /// What a run may use.

@@ -43,7 +43,7 @@ struct CallCommand: AsyncParsableCommand {
     do {
       var policy = try development.policy(sandbox, library, isTraced: tracing.trace)
       let values = try values(&policy)
-      let printer = try tracing.printer(limits: policy.limits)
+      let printer = try tracing.printer(policy)
       let host = try sandbox.makeHost()
       defer { printer?.end() }
       let (report, result) = try await perform(host, policy, values, printer?.trace)

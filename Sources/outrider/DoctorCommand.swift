@@ -34,7 +34,8 @@ struct DoctorCommand: AsyncParsableCommand {
       "memory": walls[.cgroup]?.state == .full
         ? "the kernel, to the page, and a sampler for the report"
         : "a sampler of RssAnon + shared memory granted and not freed + VmSwap + VmPTE, every millisecond of a call; a burst shows beyond the limit (RLIMIT_DATA ends it at 4 GiB), kernel memory doesn't count",
-      "freezing": "SIGSTOP through the pidfd, 1 ms after a call",
+      "freezing":
+        "SIGSTOP through the pidfd, 1 ms after a call; to the group of those that a policy's 'processes' allows",
       "killing": walls[.pidNamespace]?.state == .full
         ? "SIGKILL through the pidfd of the namespace's first process, which takes the tree"
         : "SIGKILL through the pidfd",

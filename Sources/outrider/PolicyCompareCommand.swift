@@ -34,12 +34,15 @@ struct PolicyCompareCommand: AsyncParsableCommand {
       let images = try [old, new].map { name in
         try PluginImage(opening: name, searching: PluginImage.isFoundByLoader(name), readsExports: true)
       }
+      var bounds = PolicyRecorder.Bounds()
+      // What the policy in use gives nobody is only named.
+      bounds.grantsProcesses = (inUse?.processes ?? 0) > 0
       var sides: [LibraryComparison.Side] = []
       var names: [String] = []
       for (library, image) in zip([old, new], images) {
         let (attempt, base) = try RecordingAttempt.tests(files, nil, library: library)
         defer { attempt.end() }
-        let (recording, why) = try await attempt.record(from: base, bounds: PolicyRecorder.Bounds())
+        let (recording, why) = try await attempt.record(from: base, bounds: bounds)
         if let why { Output.note("\(Printable.text(library, limit: 400)) doesn't come to its end: \(why)") }
         names = attempt.names
         sides.append(

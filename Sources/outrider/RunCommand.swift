@@ -57,7 +57,7 @@ struct RunCommand: AsyncParsableCommand {
     do {
       let policy = try development.policy(sandbox, `extension`, isTraced: tracing.trace)
       let prepared = try prepare(policy)
-      let printer = try tracing.printer(limits: policy.limits)
+      let printer = try tracing.printer(policy)
       let host = try sandbox.makeHost { prepared.manifest.remove() }
       defer { printer?.end() }
       let (report, verdict, failure) = try await wake(host, policy, prepared, printer?.trace)

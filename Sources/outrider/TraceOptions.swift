@@ -19,12 +19,12 @@ struct TraceOptions: ParsableArguments {
   var traceOutput: String?
 
   /// Nil: nobody wants to see any.
-  func printer(limits: Limits) throws -> TracePrinter? {
+  func printer(_ policy: Policy) throws -> TracePrinter? {
     guard trace else {
       let option = traceOnly != nil ? "--trace-only" : traceOutput != nil ? "--trace-output" : nil
       if let option { throw Failure(64, "\(option) needs --trace") }
       return nil
     }
-    return try TracePrinter(TraceFilter(traceOnly), format: traceFormat, output: traceOutput, limits: limits)
+    return try TracePrinter(TraceFilter(traceOnly), format: traceFormat, output: traceOutput, policy: policy)
   }
 }

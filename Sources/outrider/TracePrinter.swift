@@ -21,15 +21,15 @@ final class TracePrinter: Sendable {
 
   private let filter: TraceFilter
   private let format: TraceOptions.Format
-  private let limits: Limits
+  private let policy: Policy
   private let file: FileHandle?
   private let output: String?
   private let state = Mutex(State())
   private let wake = DispatchSemaphore(value: 0)
   private let done = DispatchSemaphore(value: 0)
 
-  init(_ filter: TraceFilter, format: TraceOptions.Format, output: String?, limits: Limits) throws {
-    (self.filter, self.format, self.limits, self.output) = (filter, format, limits, output)
+  init(_ filter: TraceFilter, format: TraceOptions.Format, output: String?, policy: Policy) throws {
+    (self.filter, self.format, self.policy, self.output) = (filter, format, policy, output)
     if let output {
       let descriptor = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else { throw Failure(73, "--trace-output \(output): \(SystemCallError.message(errno))") }
@@ -114,7 +114,7 @@ final class TracePrinter: Sendable {
   }
 
   private func remedy(_ event: SystemCallTrace.Event) -> String? {
-    event.denial.map { Remedy(for: $0, limits: limits, isFolder: Files.isFolder).text }
+    event.denial.map { Remedy(for: $0, under: policy, isFolder: Files.isFolder).text }
   }
 
   private struct Line: Encodable {
@@ -142,7 +142,7 @@ final class TracePrinter: Sendable {
     case .ended(let wall): (line.verdict, line.wall) = ("ended", wall)
     }
     if let denial = event.denial {
-      let remedy = Remedy(for: denial, limits: limits, isFolder: Files.isFolder)
+      let remedy = Remedy(for: denial, under: policy, isFolder: Files.isFolder)
       (line.policy, line.exposes) = (remedy.line, remedy.words)
     }
     let encoder = JSONEncoder()

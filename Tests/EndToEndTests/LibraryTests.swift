@@ -201,11 +201,13 @@ import Testing
         return "\(error)"
       }
     }
-    #expect(await refusal { $0.onDenied = ["sokket": .kill] }.contains("isn't a system call that this host knows"))
-    #expect(await refusal { $0.onDenied = ["read": .kill] }.contains("never denies read"))
+    #expect(
+      await refusal { $0.systemCalls.onDenied = ["sokket": .kill] }.contains("isn't a system call that this host knows")
+    )
+    #expect(await refusal { $0.systemCalls.onDenied = ["read": .kill] }.contains("never denies read"))
     let rules = (0...64 as ClosedRange<UInt64>).compactMap { try? CallRule(.kill, "prctl", argument: 0, equals: [$0]) }
-    #expect(await refusal { $0.callRules = Set(rules) }.contains("at most 64 rules"))
-    #expect(await refusal { $0.callRules = Set(rules.suffix(16)) } == "")
+    #expect(await refusal { $0.systemCalls.rules = Set(rules) }.contains("at most 64 rules"))
+    #expect(await refusal { $0.systemCalls.rules = Set(rules.suffix(16)) } == "")
     for path in ["etc/hostname", "/usr/../etc", "/etc/hostname\0/x", ""] {
       #expect(await refusal { $0.read = [path] }.contains("isn't an absolute path without '..'"), "\(path)")
     }

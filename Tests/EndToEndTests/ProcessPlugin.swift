@@ -42,6 +42,13 @@ enum ProcessPlugin {
       return error ? -error : ended(child);
     }
 
+    /* Executes a program in this process. */
+    int becomes(const char *path, const char *argument) {
+      char *const arguments[] = {(char *)path, (char *)argument, NULL};
+      execve(path, arguments, environ);
+      return -errno;
+    }
+
     /* The number that a shell prints. */
     int shell(const char *command) {
       FILE *pipe = popen(command, "r");

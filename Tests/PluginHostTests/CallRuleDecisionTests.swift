@@ -48,7 +48,7 @@ import Testing
     for action in [Policy.DeniedAction.deny, .kill] {
       let rule = try CallRule(action, name, argument: argument, mask: mask, equals: [value])
       var policy = Policy()
-      policy.callRules = [rule]
+      policy.systemCalls.rules = [rule]
       for observes in [false, true] {
         policy.observesFiles = observes
         for loading in [false, true] {
@@ -64,8 +64,8 @@ import Testing
   {
     var policy = Policy()
     let rule = try CallRule(.deny, "mmap", argument: 3, mask: 0x8000, equals: [0x8000])
-    policy.callRules = [rule]
-    policy.onDenied = ["mmap": .kill]
+    policy.systemCalls.rules = [rule]
+    policy.systemCalls.onDenied = ["mmap": .kill]
     #expect(
       try decide("mmap", [0, 4096, 1, 0x8022], policy)
         == .breach(rule, target: "flags & 0x8000 = 0x8000", code: EACCES, kills: true))
@@ -82,15 +82,15 @@ import Testing
       let mask = UInt64(random.below(256))
       let values = (0..<4).map { _ in UInt64(random.below(256)) & mask }
       var plain = Policy()
-      if random.chance(3) { plain.refusedCalls = [name] }
-      if random.chance(3) { plain.onDenied = [name: .kill] }
+      if random.chance(3) { plain.systemCalls.refused = [name] }
+      if random.chance(3) { plain.systemCalls.onDenied = [name: .kill] }
       plain.executableMemory = Policy.ExecutableMemory.allCases[random.below(3)]
       guard
         let rule = try? CallRule(
           random.chance(2) ? .deny : .kill, name, argument: argument, mask: mask, equals: Array(Set(values)))
       else { continue }
       var policy = plain
-      policy.callRules = [rule]
+      policy.systemCalls.rules = [rule]
       var arguments = (0..<6).map { _ in random.chance(2) ? random.next() : UInt64(random.below(256)) }
       if random.chance(2) { arguments[argument] = arguments[argument] & ~mask | values[0] }
       let (before, after) = (try decide(name, arguments, plain), try decide(name, arguments, policy))
@@ -104,7 +104,7 @@ import Testing
         continue
       }
       #expect(code == SystemCalls.denial(of: name) && code != 0)
-      #expect(kills == (rule.action == .kill || plain.onDenied[name] == .kill))
+      #expect(kills == (rule.action == .kill || plain.systemCalls.onDenied[name] == .kill))
     }
   }
 
@@ -112,7 +112,7 @@ import Testing
     throws
   {
     var policy = Policy()
-    policy.callRules = [try CallRule(.deny, "prctl", argument: 0, equals: [0])]
+    policy.systemCalls.rules = [try CallRule(.deny, "prctl", argument: 0, equals: [0])]
     var call = ol_notification()
     (call.number, call.architecture) = (try #require(Self.numbers["prctl"]), 0x4000_0003)
     #expect(

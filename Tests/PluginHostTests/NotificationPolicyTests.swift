@@ -90,7 +90,7 @@ import Testing
   @Test(arguments: ["mkdir", "clone", "epoll_ctl", "getpgid", "nanosleep", "fallocate"])
   func refusedCalls(_ name: String) throws {
     var policy = Policy()
-    policy.refusedCalls = [name]
+    policy.systemCalls.refused = [name]
     let thread: UInt64 = 0x3d0f00
     for loading in [false, true] {
       let decision = try decide(name, [name == "clone" ? thread : 1], loading: loading, policy: policy)
@@ -100,7 +100,7 @@ import Testing
       }
       #expect(call == name && code != 0 && !kills)
     }
-    policy.onDenied = [name: .kill]
+    policy.systemCalls.onDenied = [name: .kill]
     guard case .deny(_, _, _, _, true) = try decide(name, [thread], policy: policy) else {
       Issue.record("doesn't end the run")
       return
@@ -352,7 +352,7 @@ import Testing
 
   @Test func killsWhereThePolicySays() throws {
     var policy = Policy()
-    policy.onDenied = ["socket": .kill, "execve": .deny]
+    policy.systemCalls.onDenied = ["socket": .kill, "execve": .deny]
     #expect(
       try decide("socket", [2, 1, 0], policy: policy)
         == .deny(layer: "seccomp", name: "socket", target: "0x2, 0x1, 0x0", code: EAFNOSUPPORT, kills: true))

@@ -20,11 +20,13 @@ enum PolicySeed {
     policy.write = paths.filter { _ in random.chance(4) }
     policy.libraries = paths.filter { _ in random.chance(6) }
     for wall in Wall.allCases where random.chance(4) { policy.require.insert(wall) }
-    for name in ["socket", "ptrace"] where random.chance(2) { policy.onDenied[name] = random.chance(2) ? .kill : .deny }
+    for name in ["socket", "ptrace"] where random.chance(2) {
+      policy.systemCalls.onDenied[name] = random.chance(2) ? .kill : .deny
+    }
     policy.limits.memory = (1 + random.below(3)) << 20
     policy.limits.threads = random.below(3)
-    for rule in rules(&random) { policy.callRules.insert(rule) }
-    for name in ["mkdir"] where random.chance(3) { policy.refusedCalls.insert(name) }
+    for rule in rules(&random) { policy.systemCalls.rules.insert(rule) }
+    for name in ["mkdir"] where random.chance(3) { policy.systemCalls.refused.insert(name) }
     return policy
   }
 
@@ -72,9 +74,10 @@ enum PolicySeed {
     var random = SeededGenerator(seed: seed)
     /// 0: passes, 1: denied, 2: ends the run.
     func level(_ policy: Policy, _ value: UInt64) -> Int {
-      let isClosed = policy.refusedCalls.contains("umask")
+      let isClosed = policy.systemCalls.refused.contains("umask")
       let rule = policy.rule(for: "umask", [value])
-      let isKilling = rule?.action == .kill || (rule != nil || isClosed) && policy.onDenied["umask"] == .kill
+      let isKilling =
+        rule?.action == .kill || (rule != nil || isClosed) && policy.systemCalls.onDenied["umask"] == .kill
       return isKilling ? 2 : rule != nil || isClosed ? 1 : 0
     }
     for _ in 0..<3000 {
@@ -83,20 +86,20 @@ enum PolicySeed {
         for _ in 0..<random.below(3) {
           let mask = UInt64(random.below(15) + 1)
           let values = Set((0..<2).map { _ in UInt64(random.below(16)) & mask })
-          policy.callRules.insert(
+          policy.systemCalls.rules.insert(
             try CallRule(random.chance(2) ? .kill : .deny, "umask", argument: 0, mask: mask, equals: Array(values)))
         }
-        if random.chance(4) { policy.refusedCalls = ["umask"] }
-        if random.chance(4) { policy.onDenied = ["umask": .kill] }
+        if random.chance(4) { policy.systemCalls.refused = ["umask"] }
+        if random.chance(4) { policy.systemCalls.onDenied = ["umask": .kill] }
         return policy
       }
       let (old, new) = (try policy(), try policy())
       let grows = (0..<16 as Range<UInt64>).contains { level(new, $0) < level(old, $0) }
       let difference = PolicyDifference(from: old, to: new)
-      if grows { #expect(difference.isWider, "\(old.callRules) \(new.callRules)") }
+      if grows { #expect(difference.isWider, "\(old.systemCalls.rules) \(new.systemCalls.rules)") }
       // More rules with the same names are never wider.
       var more = old
-      more.callRules.formUnion(new.callRules)
+      more.systemCalls.rules.formUnion(new.systemCalls.rules)
       #expect(!PolicyDifference(from: old, to: more).isWider)
     }
   }

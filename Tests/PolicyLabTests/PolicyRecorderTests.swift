@@ -60,7 +60,7 @@ import Testing
       return
     }
     #expect(policy.read == read && policy.write == write && policy.observesFiles)
-    #expect(policy.onDenied.isEmpty && policy.require.isEmpty && policy.limits.memory <= Limits().memory)
+    #expect(policy.systemCalls.onDenied.isEmpty && policy.require.isEmpty && policy.limits.memory <= Limits().memory)
   }
 
   @Test(

@@ -66,26 +66,35 @@ import Testing
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {
-    let remedy = Remedy(for: denial, limits: Limits()) { $0.hasSuffix("d") ? true : $0.hasSuffix("0") ? nil : false }
+    let remedy = Remedy(for: denial, under: Policy()) { $0.hasSuffix("d") ? true : $0.hasSuffix("0") ? nil : false }
     #expect(remedy.line == line && remedy.words.contains(words), "\(remedy)")
     // What is offered is a policy that says so.
     if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered") != Policy()) }
   }
 
+  @Test("who may have processes already is offered the program alone") func programs() throws {
+    var policy = Policy()
+    policy.processes = 4
+    let denial = Self.denial("seccomp", "execve", "/usr/bin/sort")
+    let remedy = Remedy(for: denial, under: policy) { _ in false }
+    #expect(remedy.line == "executableMemory: later\nfiles: {execute: [/usr/bin/sort]}", "\(remedy)")
+    #expect(Remedy(for: denial, under: Policy()) { _ in false }.line == "processes: 1\n\(remedy.line ?? "")")
+  }
+
   @Test("what the policy's own rule denies is allowed without that rule") func rules() throws {
     let policy = try Policy(
       parsing: "version: 2\nsystemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}", file: "p")
-    let rule = try #require(policy.callRules.first)
+    let rule = try #require(policy.systemCalls.rules.first)
     var denial = Self.denial("seccomp", "prctl", "option = 15")
     denial.rule = rule.policyLine
-    let remedy = Remedy(for: denial, limits: Limits()) { _ in nil }
+    let remedy = Remedy(for: denial, under: Policy()) { _ in nil }
     #expect(remedy.line == nil && remedy.text == remedy.words)
     #expect(remedy.words.contains("remove 'systemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}',"))
     #expect(!remedy.words.contains("group"))
     var refused = Self.denial("seccomp", "mkdir", "")
     refused.rule = "systemCalls: {deny: [mkdir]}"
     #expect(
-      Remedy(for: refused, limits: Limits()) { _ in nil }.words.contains(
+      Remedy(for: refused, under: Policy()) { _ in nil }.words.contains(
         "remove 'systemCalls: {deny: [mkdir]}', or fileChanges, the group that it is in"))
   }
 }

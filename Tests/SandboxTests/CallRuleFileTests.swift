@@ -36,12 +36,12 @@ import Testing
           - {call: ptrace, argument: 0, equals: 0xffffffffffffffff}
       """)
     #expect(
-      file.policy.callRules.sorted().map(\.text) == [
+      file.policy.systemCalls.rules.sorted().map(\.text) == [
         "{call: clone, argument: 0, mask: 0x100, equals: 0x0}", "{call: ptrace, argument: 0, equals: -1}",
         "{call: madvise, argument: 2, equals: [8, 16, 21]}", "{call: mmap, argument: 2, mask: 0x4, equals: 0x4}",
         "{call: prctl, argument: 0, equals: 15}", "{call: setpriority, argument: 1, equals: [7, -1]}",
       ])
-    #expect(file.policy.refusedCalls == ["mkdir"] && file.policy.onDenied.isEmpty)
+    #expect(file.policy.systemCalls.refused == ["mkdir"] && file.policy.systemCalls.onDenied.isEmpty)
     #expect(file.warnings.isEmpty, "\(file.warnings)")
   }
 
@@ -57,7 +57,7 @@ import Testing
           - {call: clone, argument: 0, mask: CLONE_VM, equals: 0}
       """)
     #expect(
-      file.policy.callRules.sorted().map(\.text) == [
+      file.policy.systemCalls.rules.sorted().map(\.text) == [
         "{call: clone, argument: 0, mask: 0x100, equals: 0x0}", "{call: madvise, argument: 2, equals: [8, 21]}",
         "{call: mmap, argument: 2, mask: 0x6, equals: 0x6}", "{call: openat, argument: 2, mask: 0xc0, equals: 0x40}",
         "{call: prctl, argument: 0, equals: 15}",
@@ -170,7 +170,7 @@ import Testing
     let parent =
       "systemCalls: {deny: [{call: prctl, argument: 0, equals: [15, 16]}], kill: [{call: kill, argument: 1, equals: 9}]}"
     let child = try read("systemCalls: {kill: [{call: prctl, argument: 0, equals: 15}]}", parent)
-    #expect(child.policy.callRules.count == 3 && child.warnings.isEmpty, "\(child.warnings)")
+    #expect(child.policy.systemCalls.rules.count == 3 && child.warnings.isEmpty, "\(child.warnings)")
     #expect(child.policy.rule(for: "prctl", [15])?.action == .kill)
     #expect(child.policy.rule(for: "prctl", [16])?.action == .deny)
     for (text, sentence) in [
@@ -192,8 +192,8 @@ import Testing
       }
       return "systemCalls: {deny: [\(items.joined(separator: ","))]}"
     }
-    #expect(try read(rules(0..<64)).policy.callRules.count == 64)
-    #expect(try read(rules(0..<16, values: 16)).policy.callRules.count == 16)
+    #expect(try read(rules(0..<64)).policy.systemCalls.rules.count == 64)
+    #expect(try read(rules(0..<16, values: 16)).policy.systemCalls.rules.count == 16)
     for text in [rules(0..<65), rules(0..<17, values: 16), rules(0..<4000)] {
       #expect(try #require(failure(text)).message.contains("at most 64 rules"))
     }

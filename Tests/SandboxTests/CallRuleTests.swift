@@ -183,7 +183,7 @@ enum RandomCallRules {
       rules.insert(try CallRule(.deny, call, argument: argument, equals: [first, first + 1, first + 2, first + 3]))
     }
     var policy = Policy()
-    policy.callRules = rules
+    policy.systemCalls.rules = rules
     #expect(rules.count == CallRule.maxRules && policy.callRulesRejectionReason == nil)
     for options in SeccompProgramTests.everyOption {
       var options = options
@@ -196,13 +196,13 @@ enum RandomCallRules {
       #expect(machine.run(.init(number: number, arguments: [0, 0, 0, 1])) == .notify)
       #expect(machine.run(.init(number: number, arguments: [0, 0, 0, 5])) == .allow)
     }
-    policy.callRules.insert(try CallRule(.deny, "prctl", argument: 0, equals: [1]))
+    policy.systemCalls.rules.insert(try CallRule(.deny, "prctl", argument: 0, equals: [1]))
     #expect(policy.callRulesRejectionReason?.contains("at most 64 rules") == true)
   }
 
   @Test("what ends the run goes before what is denied") func precedence() throws {
     var policy = Policy()
-    policy.callRules = [
+    policy.systemCalls.rules = [
       try CallRule(.deny, "prctl", argument: 0, equals: [15, 16]),
       try CallRule(.kill, "prctl", argument: 0, mask: 1, equals: [1]),
     ]
@@ -238,7 +238,7 @@ enum RandomCallRules {
     for _ in 0..<500 {
       guard let rule = RandomCallRules.rule(&random) else { continue }
       let policy = try Policy(parsing: "version: 2\n\(rule.policyLine)", file: "p")
-      #expect(policy.callRules == [rule], "\(rule.policyLine)")
+      #expect(policy.systemCalls.rules == [rule], "\(rule.policyLine)")
     }
   }
 
@@ -281,6 +281,6 @@ enum RandomCallRules {
     let example = try PolicyFile(parsing: Documents.block("yaml", containing: "PR_SET_NAME"), file: "example") {
       (_) throws(PolicyFile.Unreadable) in throw PolicyFile.Unreadable(reason: "")
     }
-    #expect(example.policy.callRules.count == 4 && example.warnings.isEmpty, "\(example.warnings)")
+    #expect(example.policy.systemCalls.rules.count == 4 && example.warnings.isEmpty, "\(example.warnings)")
   }
 }

@@ -50,9 +50,9 @@ import Testing
     #expect(try policy.patterns == [PatternGrant(.read, PathPattern("/srv/*.db"), isOptional: true)])
     #expect(!policy.writesContainer && policy.writesTemporary && policy.devices == [.null, .urandom])
     #expect(policy.environment.map(\.text) == ["LANG", "A=b=c", "EMPTY="])
-    #expect(policy.refusedCalls.isSuperset(of: ["mkdir", "rename", "nanosleep", "getpgid"]))
-    #expect(policy.onDenied == ["socket": .kill, "getpgid": .kill, "mmap": .kill])
-    #expect(!policy.refusedCalls.contains("mmap") && !policy.refusedCalls.contains("socket"))
+    #expect(policy.systemCalls.refused.isSuperset(of: ["mkdir", "rename", "nanosleep", "getpgid"]))
+    #expect(policy.systemCalls.onDenied == ["socket": .kill, "getpgid": .kill, "mmap": .kill])
+    #expect(!policy.systemCalls.refused.contains("mmap") && !policy.systemCalls.refused.contains("socket"))
     #expect(policy.executableMemory == .later && policy.observesFiles && policy.require == [.seccomp])
     #expect(policy.limits.memory == 1 << 20)
   }
@@ -152,7 +152,7 @@ import Testing
     ])
     let policy = file.policy
     #expect(policy.read == ["/a", "/b", "/c"] && !policy.writesContainer && policy.writesTemporary)
-    #expect(policy.refusedCalls == ["mkdir", "rmdir"] && policy.require == [.landlock])
+    #expect(policy.systemCalls.refused == ["mkdir", "rmdir"] && policy.require == [.landlock])
     #expect(policy.limits.wall == .seconds(1) && policy.limits.cpu == .seconds(1))
     #expect(file.parents == ["base/b.yaml", "base/../a.yaml"])
     // Each with its place, in the file that allows more.

@@ -20,7 +20,7 @@ import Testing
     let allowed = group.calls.filter {
       SystemCalls.isEverAllowed($0) || SystemCalls.connecting.contains($0) || SystemCalls.starting.contains($0)
     }
-    #expect(policy.refusedCalls == Set(allowed))
+    #expect(policy.systemCalls.refused == Set(allowed))
   }
 
   /// Whatever is refused, the filter lets none of it through, and all else as before.

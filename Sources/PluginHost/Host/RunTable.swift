@@ -11,7 +11,7 @@ final class RunTable {
   func remove(_ id: UInt64) -> Run? { runs.removeValue(forKey: id) }
 
   /// Those whose runners a fork server makes.
-  func of(_ server: ForkServerClient?) -> [Run] { runs.values.filter { $0.server === server } }
+  func of(_ server: ForkServerClient?) -> [Run] { runs.values.filter { $0.server.client === server } }
 
   /// The one whose load or call with that ticket is under way.
   func awaiting(_ ticket: UInt64) -> Run? { runs.values.first { $0.machine.awaits(ticket) } }

@@ -43,7 +43,7 @@ final class RunnerSpawner {
       let run = Run(
         id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, lane: lane, network: network,
         ticket: wanted.ticket, requested: wanted.requested)
-      run.server = server
+      run.server.client = server
       run.meter.callInode = lane.inode
       try server.spawn(message, descriptors: theirs)
       if usesSpare { pool.spares.taken() }

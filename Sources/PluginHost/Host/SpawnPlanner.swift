@@ -60,21 +60,21 @@ struct SpawnPlanner {
     guard (0...Policy.maxProcesses).contains(policy.processes) else {
       throw .usage("processes is \(policy.processes); it is a number from 0 to \(Policy.maxProcesses)")
     }
-    for name in policy.refusedCalls {
+    for name in policy.systemCalls.refused {
       if let rejectionReason = Policy.rejectionReason(forRefusing: name) {
-        throw .usage("refusedCalls: \(rejectionReason)")
+        throw .usage("systemCalls.refused: \(rejectionReason)")
       }
     }
-    if let rejectionReason = policy.callRulesRejectionReason { throw .usage("callRules: \(rejectionReason)") }
+    if let rejectionReason = policy.callRulesRejectionReason { throw .usage("systemCalls.rules: \(rejectionReason)") }
     guard policy.environment.count <= PolicyVariable.maxCount else {
       throw .usage("the policy gives more than \(PolicyVariable.maxCount) variables")
     }
     for variable in policy.environment {
       if let rejectionReason = variable.rejectionReason { throw .usage("environment: \(rejectionReason)") }
     }
-    for (name, action) in policy.onDenied where !policy.refusedCalls.contains(name) {
+    for (name, action) in policy.systemCalls.onDenied where !policy.systemCalls.refused.contains(name) {
       if let rejectionReason = Policy.rejectionReason(for: action, of: name) {
-        throw .usage("onDenied: \(rejectionReason)")
+        throw .usage("systemCalls.onDenied: \(rejectionReason)")
       }
     }
     if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }

@@ -97,7 +97,8 @@ extension Run {
       if meter.isExiting {
         checkClosing()
       } else {
-        kill(Outcome(.protocolViolation, "the plugin closed its channel"))
+        let advice = plan.policy.startsPrograms ? EndRule.ownProcess : ""
+        kill(Outcome(.protocolViolation, "the plugin closed its channel\(advice)"))
       }
     }
   }

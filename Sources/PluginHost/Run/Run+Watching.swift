@@ -47,6 +47,7 @@ extension Run {
     var rule = EndRule(
       phase: machine.phase.moment, hadBegun: !machine.phase.isClosingWalls, cpuTotal: limits.cpuTotal,
       lastWord: machine.lastWord)
+    rule.startsPrograms = plan.policy.startsPrograms
     rule.filterKills = !plan.machine.hasListener && !plan.options.open.contains(.seccomp)
     switch meter.noteKillForMemory() {
     case .atLimit: rule.exceededMemory = limits.memory
@@ -80,20 +81,20 @@ extension Run {
 
   /// From now on the server's next word of this run is due: that there is a runner, or that there is none any more.
   func awaitServer() {
-    guard machine.phase.report == nil, silence.begin() else { return }
+    guard machine.phase.report == nil, server.silence.begin() else { return }
     lookAtServer()
   }
 
   private func stopAwaitingServer() {
-    silence.end()
+    server.silence.end()
     loop.setTimer(timers[.server], at: nil)
   }
 
   private func lookAtServer() {
     var isExhausted = false
     if case .ending(let ending) = machine.phase { isExhausted = ending.exhaustion != nil }
-    switch silence.look(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
-    case .giveUp: server?.giveUp("the fork server doesn't answer")
+    switch server.silence.look(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
+    case .giveUp: server.client?.giveUp("the fork server doesn't answer")
     case .lookAgain:
       loop.setTimer(timers[.server], at: BootClock.now + ServerSilence.betweenLooks) { [weak self] in
         self?.lookAgainAtServer()
@@ -103,15 +104,15 @@ extension Run {
 
   private func lookAgainAtServer() {
     // The loop may come to this timer before it comes to what the server has said meanwhile.
-    server?.receive()
-    if silence.isAwaited { lookAtServer() }
+    server.client?.receive()
+    if server.silence.isAwaited { lookAtServer() }
   }
 
   // MARK: The watchdog
 
   func arm() {
     let now = BootClock.now
-    if watchdog.isAtWork { server?.lease?.extend(for: id, isCounted: meter.isCounted, at: now) }
+    if watchdog.isAtWork { server.lease?.extend(for: id, isCounted: meter.isCounted, at: now) }
     loop.setTimer(timers[.deadline], at: watchdog.nextTick(after: now)) { [weak self] in self?.tick() }
   }
 
@@ -119,7 +120,7 @@ extension Run {
     lookAtLane()
     // What is here already came before this host looked, however long it was stopped or the machine asleep: in time.
     if let due = watchdog.wallDeadline, BootClock.now >= due {
-      server?.receive()
+      server.client?.receive()
       guard machine.phase.report == nil else { return }
       receiveControl()
       receiveService()
@@ -165,7 +166,7 @@ extension Run {
     let now = BootClock.now
     let memory = meter.memory(shared: supervisor.grants.shared.total) ?? 0
     if now >= due || meter.cpu >= cpu || memory > plan.policy.limits.memory { return handle(.threadsOverdue) }
-    server?.lease?.extend(for: id, isCounted: meter.isCounted, at: now)
+    server.lease?.extend(for: id, isCounted: meter.isCounted, at: now)
     loop.setTimer(timers[.question], at: now + .milliseconds(2)) { [weak self] in
       self?.awaitThreads(until: due, cpu: cpu)
     }
@@ -221,7 +222,7 @@ extension Run {
         takeOver()
         return
       }
-      server?.lease?.rest(id)
+      server.lease?.rest(id)
     case .kill(let verdict):
       if case .wallTimeExceeded = verdict { meter.deadline = due }
       kill(verdict.outcome(isLoading: isLoading, waited: watchdog.waited))

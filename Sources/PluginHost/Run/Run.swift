@@ -49,8 +49,7 @@ final class Run {
   /// nil: it has none.
   private let network: RunNetwork?
   private var callers = Callers()
-  var silence = ServerSilence()
-  weak var server: ForkServerClient?
+  var server = RunServer()
   weak var owner: (any RunOwner)?
   /// Where the host's client answers what the extension asks; nil: this run does.
   var relay: ServiceRelay?
@@ -315,7 +314,7 @@ final class Run {
         after: machine.lastCall,
         .init(
           control: channels.control, service: channels.service, process: channels.process, group: channels.group,
-          lease: server?.lease?.timer, leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
+          lease: server.lease?.timer, leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
     }
     arm()
     owner?.runRests()
@@ -332,7 +331,7 @@ final class Run {
 
   private func killProcess() {
     loop.setTimer(timers[.question], at: nil)
-    server?.lease?.rest(id)
+    server.lease?.rest(id)
     meter.killed(at: BootClock.now)
     awaitServer()
     guard channels.process >= 0 else { return }
@@ -379,7 +378,7 @@ final class Run {
     relay?.end()
     channels.stopWatching()
     meter.pageReader?.cancel()
-    server?.lease?.rest(id)
+    server.lease?.rest(id)
     for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
     supervisor.end()
   }

@@ -29,7 +29,7 @@ package struct PolicyText {
   private func isFirstVersion(_ policy: Policy) -> Bool {
     var rest = policy
     (rest.read, rest.write, rest.libraries, rest.require) = ([], [], [], [])
-    (rest.onDenied, rest.limits, rest.observesFiles, rest.observesNetwork) = ([:], Limits(), false, false)
+    (rest.systemCalls.onDenied, rest.limits, rest.observesFiles, rest.observesNetwork) = ([:], Limits(), false, false)
     return rest == Policy()
   }
 
@@ -38,8 +38,8 @@ package struct PolicyText {
     lines += paths("read", policy.read)
     lines += paths("write", policy.write)
     lines += paths("libraries", policy.libraries)
-    if !policy.onDenied.isEmpty {
-      let pairs = policy.onDenied.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }
+    if !policy.systemCalls.onDenied.isEmpty {
+      let pairs = policy.systemCalls.onDenied.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.rawValue)" }
       lines.append("onDenied: {\(pairs.joined(separator: ", "))}")
     }
     return lines
@@ -76,9 +76,9 @@ package struct PolicyText {
       lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" + calls($0.text) }
     }
     if policy.processes > 0 { lines.append("processes: \(policy.processes)") }
-    let killing = policy.onDenied.filter { $0.value == .kill }.keys.sorted()
-    let denied = policy.refusedCalls.subtracting(killing).sorted()
-    let rules = policy.callRules.sorted()
+    let killing = policy.systemCalls.onDenied.filter { $0.value == .kill }.keys.sorted()
+    let denied = policy.systemCalls.refused.subtracting(killing).sorted()
+    let rules = policy.systemCalls.rules.sorted()
     if !killing.isEmpty || !denied.isEmpty || !rules.isEmpty {
       lines += ["systemCalls:"]
       lines += calls("deny", denied, rules.filter { $0.action == .deny })

@@ -62,7 +62,7 @@ package struct ResidualRunner: Sendable {
     let seen = Denied()
     var options = PluginHost.LoadOptions()
     options.trace = SystemCallTrace { seen.receive($0) }
-    var rest = names.filter { !Self.untried.contains($0.1) || policy.refusedCalls.contains($0.1) }[...]
+    var rest = names.filter { !Self.untried.contains($0.1) || policy.systemCalls.refused.contains($0.1) }[...]
     while !rest.isEmpty {
       let plugin = try await host.load("libc.so.6", policy: policy, options: options)
       var isAlive = true
@@ -82,7 +82,7 @@ package struct ResidualRunner: Sendable {
     for (_, name) in names {
       if SystemCalls.isAnsweredByFilter(name) || denied.contains(name) && !isEverAllowed(name) {
         residual.denied.append(name)
-      } else if denied.contains(name) || policy.callRules.contains(where: { $0.call == name }) {
+      } else if denied.contains(name) || policy.systemCalls.rules.contains(where: { $0.call == name }) {
         residual.byArguments.append(name)
       } else {
         residual.passed.append(name)
@@ -91,7 +91,7 @@ package struct ResidualRunner: Sendable {
   }
 
   private func isEverAllowed(_ name: String) -> Bool {
-    SystemCalls.isEverAllowed(name) && !policy.refusedCalls.contains(name)
+    SystemCalls.isEverAllowed(name) && !policy.systemCalls.refused.contains(name)
   }
 }
 

@@ -216,34 +216,34 @@ extension CallRule: Comparable {
 extension Policy {
   /// The rule that decides about a call; nil: none is met. One that ends the run goes before one that denies.
   package func rule(for call: String, _ arguments: [UInt64]) -> CallRule? {
-    guard !callRules.isEmpty else { return nil }
-    return callRules.filter { $0.call == call && $0.isMet(by: arguments) }.min()
+    guard !systemCalls.rules.isEmpty else { return nil }
+    return systemCalls.rules.filter { $0.call == call && $0.isMet(by: arguments) }.min()
   }
 
   /// Whether no call of that name gets through, whatever its arguments are.
   package func denies(_ call: String) -> Bool {
     // Hosts under `network` let some of these through.
     let mayConnect = !network.isEmpty && SystemCallGroup.named("sockets")?.calls.contains(call) == true
-    return refusedCalls.contains(call) || !SystemCalls.isEverAllowed(call) && !mayConnect
+    return systemCalls.refused.contains(call) || !SystemCalls.isEverAllowed(call) && !mayConnect
   }
 
   /// The part of a policy of version 2 without which a call of that name would be decided as for others; nil: there is none.
   package func lineRefusing(_ call: String) -> String? {
     var rest = self
-    rest.refusedCalls.remove(call)
+    rest.systemCalls.refused.remove(call)
     guard denies(call), !rest.denies(call) else { return nil }
-    return "systemCalls: {\(onDenied[call] == .kill ? "kill" : "deny"): [\(call)]}"
+    return "systemCalls: {\(systemCalls.onDenied[call] == .kill ? "kill" : "deny"): [\(call)]}"
   }
 
   /// Why a rule of this policy changes nothing, or not what it says; nil: it does. `inherited`: those of what it extends.
   func lackOfEffect(of rule: CallRule, inherited: Set<CallRule>) -> String? {
     let call = rule.call
-    let isKilled = onDenied[call] == .kill
+    let isKilled = systemCalls.onDenied[call] == .kill
     let isClosed = denies(call)
     if isClosed, isKilled { return "\(rule.text) has no effect: \(call) ends the run anyway" }
     if isClosed, rule.action == .deny { return "\(rule.text) has no effect: \(call) is denied anyway" }
     if inherited.contains(rule) { return "\(rule.text) has no effect: what it extends has it already" }
-    let others = callRules.filter { $0 != rule && ($0.action == .kill || rule.action == .deny) }
+    let others = systemCalls.rules.filter { $0 != rule && ($0.action == .kill || rule.action == .deny) }
     let isCovered = rule.atoms.allSatisfy { atom in others.contains { $0.covers(atom) } }
     if isCovered, let other = others.sorted().first(where: { other in rule.atoms.contains(where: other.covers) }) {
       return "\(rule.text) has no effect: \(other.text) under \(other.action.rawValue) decides about that already"
@@ -254,7 +254,8 @@ extension Policy {
 
   /// Why a policy can't have these rules; nil: it can.
   package var callRulesRejectionReason: String? {
-    guard callRules.count <= CallRule.maxRules, callRules.reduce(0, { $0 + $1.values.count }) <= CallRule.maxValuesInAll
+    guard systemCalls.rules.count <= CallRule.maxRules,
+      systemCalls.rules.reduce(0, { $0 + $1.values.count }) <= CallRule.maxValuesInAll
     else {
       return
         "a policy has at most \(CallRule.maxRules) rules about arguments, and \(CallRule.maxValuesInAll) values in them, with those that it extends"

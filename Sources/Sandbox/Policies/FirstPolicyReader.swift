@@ -16,7 +16,7 @@ struct FirstPolicyReader {
       case "write": policy.write = try paths(value, key)
       case "libraries": policy.libraries = try paths(value, key)
       case "require": policy.require = try nodes.walls(value)
-      case "onDenied": policy.onDenied = try actions(value)
+      case "onDenied": policy.systemCalls.onDenied = try actions(value)
       default: policy.limits = try nodes.limits(value)
       }
     }

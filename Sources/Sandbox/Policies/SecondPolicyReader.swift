@@ -117,7 +117,8 @@ struct SecondPolicyReader {
 
   private func checkNetwork(_ node: Node) throws(YAMLFileError) {
     guard !policy.network.isEmpty else { return }
-    for name in SystemCalls.connecting where policy.refusedCalls.contains(name) || policy.onDenied[name] == .kill {
+    for name in SystemCalls.connecting
+    where policy.systemCalls.refused.contains(name) || policy.systemCalls.onDenied[name] == .kill {
       throw nodes.error(
         node, "network lists hosts, and systemCalls denies \(name), without which there is no connection to them")
     }
@@ -139,7 +140,7 @@ struct SecondPolicyReader {
   private func checkProcesses(_ node: Node) throws(YAMLFileError) {
     guard policy.processes > 0 else { return }
     for name in ["clone"] + SystemCalls.starting
-    where policy.refusedCalls.contains(name) || policy.onDenied[name] == .kill {
+    where policy.systemCalls.refused.contains(name) || policy.systemCalls.onDenied[name] == .kill {
       throw nodes.error(node, "processes allows some, and systemCalls denies \(name)")
     }
   }
@@ -154,7 +155,7 @@ struct SecondPolicyReader {
   /// What only all keys together tell.
   private mutating func checkRules() {
     for (node, rule) in rules {
-      guard let text = policy.lackOfEffect(of: rule, inherited: parent?.callRules ?? []) else { continue }
+      guard let text = policy.lackOfEffect(of: rule, inherited: parent?.systemCalls.rules ?? []) else { continue }
       warnings.append(nodes.error(node, text))
     }
   }

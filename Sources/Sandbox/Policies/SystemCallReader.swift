@@ -55,9 +55,9 @@ struct SystemCallReader {
     } else if SystemCalls.isEverAllowed(call) || !kills && SystemCalls.connecting.contains(call)
       || SystemCalls.starting.contains(call)
     {
-      policy.refusedCalls.insert(call)
+      policy.systemCalls.refused.insert(call)
     }
-    if kills { policy.onDenied[call] = .kill }
+    if kills { policy.systemCalls.onDenied[call] = .kill }
   }
 
   // MARK: Rules
@@ -106,7 +106,7 @@ struct SystemCallReader {
           ? "systemCalls.\(other.rawValue) has \(rule.words) already" : "\(rule.words) is under deny and under kill")
     }
     rules.append((item, rule))
-    policy.callRules.insert(rule)
+    policy.systemCalls.rules.insert(rule)
     // After each: a million would each be compared with those before.
     if let reason = policy.callRulesRejectionReason { throw nodes.error(item, "systemCalls: \(reason)") }
   }
