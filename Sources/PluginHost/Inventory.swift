@@ -69,8 +69,3 @@ extension PluginHost {
         ?? 0)
   }
 }
-
-extension Plugin {
-  /// What only this runner has in memory, and what it has in all.
-  package func memoryShare() async -> MemoryShare? { await runnerProcess().flatMap(MemoryShare.init) }
-}

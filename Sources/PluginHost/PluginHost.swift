@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import Glibc
-public import HostProtocol
+internal import HostProtocol
 internal import LinuxSystem
 public import Logging
 public import Sandbox
@@ -180,120 +180,19 @@ public final class PluginHost: Sendable {
   ///
   /// - Returns: The process's identifier; nil where there is none.
   public func forkServerProcess() async -> Int32? { await core.serverProcess() }
-}
 
-/// One loaded library in its runner. Any task may call; calls go one at a time, in the order in which they were made.
-///
-/// A task that is cancelled while its call waits for its turn gets `HostError.cancelled`. A call that is under way can't be
-/// taken back from the plugin: cancelling its task ends the run, and it and everything behind it get `HostError.ended` with an
-/// outcome of `cancelled`.
-public final class Plugin: Sendable {
-  let core: HostCore
-  let run: UInt64
-  package let image: RunnerMessage.LoadedImage
-  /// Where the host sees the plugin's container, the first of several; an empty folder where that is memory of the run's own.
-  public var container: String { containers.places[0].path }
-  let containers: GroupContainers
-  let lane: CallLane
-  let holdings: Mutex<PluginHoldings>
-  /// Bytes of memory that are read or written at once: a long piece doesn't take a frame of its length.
-  let step: Int
-  private static let longestStep = 1 << 20
-  /// What an answer has besides the bytes.
-  private static let frameRest = 64
-  /// Tells its handles and memory from those of every other plugin of this process.
-  private static let last = Atomic<UInt64>(0)
-  /// What the plugin calls its container, the first of several.
-  package var containerView: String { containers.places[0].view }
-
-  /// `limits`: of the run.
-  init(
-    core: HostCore, run: UInt64, image: RunnerMessage.LoadedImage, containers: GroupContainers, lane: CallLane,
-    limits: Limits
-  ) {
-    self.core = core
-    self.run = run
-    self.image = image
-    self.containers = containers
-    self.lane = lane
-    holdings = Mutex(
-      PluginHoldings(plugin: Self.last.add(1, ordering: .relaxed).newValue, memoryLimit: limits.memory))
-    step = min(Self.longestStep, max(limits.frameBytes - Self.frameRest, 1))
-  }
-
-  /// What the plugin calls a path of this machine; nil for one that is in none of its containers.
+  /// Looks for a file that a process which was killed had moved into a container, and puts it back to `path`. False: the
+  /// extension has taken it, or it was never moved. To be asked before another plugin gets the container.
   ///
-  /// - Parameter path: On this machine, absolute.
-  /// - Returns: The same place as the plugin sees it; nil for one that it doesn't.
-  public func view(of path: String) -> String? { containers.view(of: path) }
-
-  /// What a path of the plugin's is on this machine; nil for one that is in none of its containers. Goes by the names alone:
-  /// the plugin may have put symbolic links in their place.
-  ///
-  /// - Parameter view: A path of the plugin's.
-  /// - Returns: Where that is on this machine; nil for one that is in none of its containers.
-  public func path(ofView view: String) -> String? { containers.path(ofView: view) }
-
-  /// Calls a function by name: `try await plugin.call("pow", "f64(f64,f64)", .double(2), .double(10))`.
-  /// Throws `HostError.ended` when the run ends in the call, `.usage` when signature and arguments don't fit, and
-  /// `.entryPointMissing` for a symbol that isn't there or is data; the plugin goes on after those two.
-  ///
-  /// A limit of its own ends the run as the policy's does: as `wallTimeExceeded`, with a report that says whose limit it was.
-  /// It counts from the beginning of the call, not while that waits for its turn.
+  /// Throws `HostError.failed` where a host that is at work is just handing it over, or it can't be put back.
   ///
   /// - Parameters:
-  ///   - symbol: The function's name.
-  ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`; `outrider call --help` has the types.
-  ///   - arguments: One for each that isn't `out(N)` or `out T`.
-  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
-  /// - Returns: What the function returned, and every argument that comes back.
-  /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
-  public func call(
-    _ symbol: String, _ signature: String, _ arguments: CallArgument..., within limit: Duration? = nil
-  ) async throws(HostError) -> CallResult {
-    try await call(symbol, signature, arguments: arguments, within: limit)
+  ///   - inode: The file's, as `stat(2)` had it before it was handed over.
+  ///   - container: The folder that the extension may write to.
+  ///   - path: Where the file was.
+  /// - Returns: Whether it is there again.
+  /// - Throws: `HostError.failed`; the file is where it was found.
+  public static func takeBack(inode: UInt64, from container: String, to path: String) throws(HostError) -> Bool {
+    try MovedFile.takeBack(inode: inode, from: container, to: path)
   }
-
-  /// Calls a function by name, with the arguments in an array.
-  ///
-  /// - Parameters:
-  ///   - symbol: The function's name.
-  ///   - signature: `RETURN(ARGUMENTS)`, for example `i32(i32)`.
-  ///   - arguments: One for each that isn't `out(N)` or `out T`.
-  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
-  /// - Returns: What the function returned, and every argument that comes back.
-  /// - Throws: `HostError.ended`, `.usage`, `.entryPointMissing`, or `.cancelled` before the call's turn.
-  public func call(
-    _ symbol: String, _ signature: String, arguments: [CallArgument], within limit: Duration? = nil
-  ) async throws(HostError) -> CallResult {
-    try Self.check(limit)
-    let function = try begin(symbol, signature, arguments)
-    defer { finish(function) }
-    let result = try await core.call(
-      run, function.call, function.signature, lane: lane, callbacks: answers(for: function.callbacks),
-      mayAsk: holdings.withLock { $0.hasCallbacks }, within: limit)
-    return function.signature.isComposed ? compose(result, function.signature) : result
-  }
-
-  /// A call, and the seconds between its frame and its answer on the watchdog's thread.
-  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError)
-    -> Double
-  {
-    _ = try await call(symbol, signature, arguments: arguments)
-    return await core.lastCallSeconds(run)
-  }
-
-  /// What its handles are known by (`PluginHandle.plugin`).
-  package var identity: UInt64 { holdings.withLock { $0.plugin } }
-
-  /// As the host sees it; nil before the walls are closed and after the end.
-  package func runnerProcess() async -> Int32? { await core.runnerProcess(run) }
-
-  /// A plugin that nobody ended goes with its last reference.
-  deinit { core.discard(run) }
-
-  /// Ends the runner and waits until it is gone.
-  ///
-  /// - Returns: Everything that is known about the run; the same one for every caller.
-  public func end() async -> RunReport { await core.end(run) }
 }

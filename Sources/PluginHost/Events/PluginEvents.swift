@@ -46,11 +46,6 @@ public struct PluginEvents: AsyncSequence, Sendable {
   }
 }
 
-extension Plugin {
-  /// What the plugin logs and is denied, as it happens: also what it did while it was loaded.
-  public var events: PluginEvents { PluginEvents(core: core, run: run) }
-}
-
 extension EventReader {
   /// On the loop.
   func subscribe(to run: UInt64, of core: HostCore) {

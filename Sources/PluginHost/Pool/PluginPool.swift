@@ -165,7 +165,7 @@ public final class PluginPool: Sendable {
 
   private func giveBack(_ plugin: Plugin, _ slot: Int) async {
     guard plugin.lane.isOver else {
-      return handle(.returned(slot: slot, .alive(await plugin.leftovers())))
+      return handle(.returned(slot: slot, .alive(await BorrowedPlugin(plugin: plugin).leftovers())))
     }
     let report = await plugin.end()
     let isFault = report.outcome.kind != .cancelled && report.outcome.kind != .returned
@@ -225,7 +225,11 @@ public final class PluginPool: Sendable {
       let plugin = state.plugins[slot]
       return { [self] in
         // Not in the borrower's task, which may be cancelled.
-        Task { handle(.tookBack(slot: slot, isAlive: await plugin?.takeBack() ?? false)) }
+        Task {
+          var isAlive = false
+          if let plugin { isAlive = await BorrowedPlugin(plugin: plugin).takeBack() }
+          handle(.tookBack(slot: slot, isAlive: isAlive))
+        }
         return nil
       }
     case .end(let slot):

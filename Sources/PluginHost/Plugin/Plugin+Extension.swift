@@ -158,4 +158,116 @@ extension Plugin {
       core.loop.submit { continuation.resume(returning: core.runs[run]?.record.scheduled.downloads ?? []) }
     }
   }
+
+  // MARK: The delegate that an extension sets for itself: `ExtensionServices.observe` says whether it has one
+
+  /// A `ba_status` of the extension's header.
+  private static let unhandled: Int64 = -2
+
+  static func isHandled(_ result: RunnerMessage.CallResult) -> Bool { result.value != .signed(unhandled) }
+
+  /// Tells it of an event, in a call like the others. False: it doesn't implement that method.
+  ///
+  /// Throws `entryPointMissing` where the extension asks for events and has no entry point for them.
+  ///
+  /// - Parameters:
+  ///   - event: What happened to a download.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
+  /// - Returns: Whether the delegate implements that method.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
+  public func tellDelegate(_ event: DelegateCall, within limit: Duration? = nil) async throws(HostError) -> Bool {
+    Self.isHandled(try await ask(.delegate(event), within: limit))
+  }
+
+  /// Asks it to answer a server's challenge (B71); nil: it doesn't implement that method.
+  ///
+  /// - Parameters:
+  ///   - download: The download that the server asks a credential for.
+  ///   - challenge: What the server asks.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
+  /// - Returns: The answer; nil where the delegate doesn't implement that method.
+  /// - Throws: `HostError.entryPointMissing`, or `.ended` where the run ends in the call.
+  public func askDelegate(
+    _ download: Download, _ challenge: ChallengeDescription, within limit: Duration? = nil
+  ) async throws(HostError) -> ChallengeDecision? {
+    let result = try await ask(.delegate(.challenge(download, challenge)), within: limit)
+    return Self.isHandled(result) ? result.decision ?? ChallengeDecision(.cancel) : nil
+  }
+
+  // MARK: Files that are handed over
+
+  /// Hands a finished file over without a copy: it is renamed into the container of the download's app group, so that it
+  /// stays the same inode with its attributes, and the extension gets its path there.
+  ///
+  /// The file must lie on the container's filesystem, in a folder that no plugin writes to. Should this process be killed
+  /// meanwhile, `PluginHost.takeBack` finds out whether the extension has taken the file.
+  ///
+  /// Throws where the extension wasn't called at all: the file is then where it was. What is wrong with the path is
+  /// `HostError.input` or `.usage`; a container that doesn't take the file is `.handOver`.
+  ///
+  /// - Parameters:
+  ///   - download: What the extension is told of.
+  ///   - path: The file on this machine.
+  ///   - ifLeft: What is done with a file that the extension leaves where it is.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
+  /// - Returns: What became of the file, also where the run ended in the callback.
+  /// - Throws: `HostError` where the extension wasn't called at all.
+  public func downloadFinished(
+    _ download: Download, moving path: String, ifLeft: Handover.LeftFile = .giveBackAfterFailure,
+    within limit: Duration? = nil
+  ) async throws(HostError) -> Handover {
+    try await handOver(download, moving: path, ifLeft: ifLeft, within: limit) {
+      .downloadFinished(download, path: $0)
+    }.handover
+  }
+
+  /// Tells the delegate that the extension has set of a finished file, which it finds in its container (B31). What it leaves
+  /// goes back to where it was. `isHandled` false: it has no such delegate, or not that method.
+  ///
+  /// Throws as `downloadFinished(_:moving:ifLeft:)`.
+  ///
+  /// - Parameters:
+  ///   - download: What the delegate is told of.
+  ///   - path: The file on this machine.
+  ///   - limit: How long the call may take, where that is less than the policy's `wall`.
+  /// - Returns: What became of the file, and whether the delegate implements that method.
+  /// - Throws: `HostError` where the extension wasn't called at all.
+  public func tellDelegate(
+    finished download: Download, moving path: String, within limit: Duration? = nil
+  ) async throws(HostError) -> (handover: Handover, isHandled: Bool) {
+    let (handover, result) = try await handOver(download, moving: path, ifLeft: .giveBack, within: limit) {
+      .delegate(.finished(download, path: $0))
+    }
+    return (handover, result.map(Self.isHandled) ?? false)
+  }
+
+  private func handOver(
+    _ download: Download, moving path: String, ifLeft: Handover.LeftFile, within limit: Duration?,
+    by call: (String) -> HostMessage.Call
+  ) async throws(HostError) -> (handover: Handover, result: RunnerMessage.CallResult?) {
+    // Before anything is moved.
+    try Self.check(limit)
+    let moved = try await core.move(
+      path, as: SafeFileName.from(url: download.url), group: download.applicationGroupIdentifier, of: run)
+    var failure: HostError?
+    var result: RunnerMessage.CallResult?
+    do throws(HostError) {
+      result = try await core.call(run, call(moved.view), within: limit)
+    } catch {
+      failure = error
+    }
+    switch failure {
+    case nil:
+      if ifLeft == .giveBack { return (moved.giveBack(after: nil), result) }
+      return (Handover(file: moved.delete(), isGivenBack: false, failure: nil), result)
+    case .ended?:
+      if ifLeft == .delete { return (Handover(file: moved.delete(), isGivenBack: false, failure: failure), nil) }
+      return (moved.giveBack(after: failure), nil)
+    case let failure?:
+      guard moved.giveBack(after: nil).isGivenBack else {
+        throw .handOver("\(path) can't be put back after this: \(failure.description)")
+      }
+      throw failure
+    }
+  }
 }
