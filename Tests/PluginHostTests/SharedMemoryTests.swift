@@ -224,10 +224,21 @@ import Testing
     #expect(look.isWorthwhile(memory: 10 * mib, shared: 6 * mib, limit: 8 * mib))
     #expect(!look.isWorthwhile(memory: 10 * mib + 1, shared: 6 * mib, limit: 8 * mib))
     #expect(look.next(at: now + .milliseconds(2)) == now + .milliseconds(3))
+    for time in 3..<500 { #expect(look.next(at: now + .milliseconds(time)) == now + .milliseconds(time + 1)) }
     #expect(look.next(at: now + .milliseconds(500)) == nil)
     look.ended(at: now, cost: .milliseconds(2))
     #expect(!look.isUnderWay)
     #expect(!look.isDue(at: now + .milliseconds(19)) && look.isDue(at: now + .milliseconds(20)))
     #expect(look.begin(at: now, memory: 0) == now + .milliseconds(20), "nine tenths of the time are the plugin's")
+  }
+
+  @Test("a host that had no processor while it waited for a run to stand still tries again") func looksAfterAGap() {
+    var look = SharedMemoryLook()
+    var now = look.begin(at: .zero, memory: 0) + .seconds(3)
+    for _ in 1..<100 {
+      #expect(look.next(at: now) == now + .milliseconds(1))
+      now += .milliseconds(1)
+    }
+    #expect(look.next(at: now) == nil)
   }
 }

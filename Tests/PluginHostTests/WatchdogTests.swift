@@ -96,6 +96,17 @@ import Testing
     #expect(dog.wallDeadline == .seconds(40) && dog.stood == .seconds(1))
   }
 
+  @Test("what a load's reading took is its time, however long its walls took to close", arguments: [1, 900])
+  func readingIsTheLoads(milliseconds: Int) {
+    var dog = Watchdog(limits: limits, cores: 2, looksOften: true, now: .zero)
+    let now = Duration.milliseconds(milliseconds)
+    dog.callBegan(at: now, cpu: .zero, after: .seconds(30))
+    dog.looked(at: now + .milliseconds(1))
+    #expect(dog.stood == .zero && dog.wallDeadline == now)
+    let verdict = Watchdog.Verdict.wallTimeExceeded(limit: .seconds(30))
+    #expect(dog.tick(at: now + .milliseconds(1), cpu: .zero, memory: 0) == .kill(verdict))
+  }
+
   @Test func wallTimeIsThatOfOneCall() {
     var dog = calling()
     dog.callEnded(at: .seconds(29))

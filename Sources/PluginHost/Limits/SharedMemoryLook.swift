@@ -3,13 +3,15 @@ struct SharedMemoryLook: Equatable {
   /// A plugin that frees and maps again for ever has its host look for no more than one part in so many of the time.
   private static let restPerLook = 10
   private static let soonest = Duration.milliseconds(1)
-  /// A thread that is that long on its way to standing still keeps the look from being made.
-  private static let longest = Duration.milliseconds(500)
+  /// A thread that is that long on its way to standing still, and at so many tries, keeps the look from being made. Time alone
+  /// wouldn't do: a host that had no processor meanwhile, as its plugins hadn't, has tried once.
+  private static let longest = (time: Duration.milliseconds(500), tries: 100)
 
   /// What a thread that was in the kernel may still use before it stands. A plugin that has itself continued ends for more.
   private static let maxGrowth = 1 << 20
 
   private var since: Duration?
+  private var tries = 0
   private var memory = 0
   private var notBefore = Duration.zero
 
@@ -20,13 +22,15 @@ struct SharedMemoryLook: Equatable {
   /// The run is being stopped; when to see whether it stands. `memory`: what it uses, as far as is known, in bytes.
   mutating func begin(at now: Duration, memory: Int) -> Duration {
     since = now
+    tries = 0
     self.memory = memory
     return max(now + Self.soonest, notBefore)
   }
 
-  /// When to see again whether it stands; nil: not any more.
-  func next(at now: Duration) -> Duration? {
-    guard let since, now - max(since, notBefore) < Self.longest else { return nil }
+  /// It was tried, and doesn't stand yet. When to try again; nil: not any more.
+  mutating func next(at now: Duration) -> Duration? {
+    tries += 1
+    guard let since, tries < Self.longest.tries || now - max(since, notBefore) < Self.longest.time else { return nil }
     return now + Self.soonest
   }
 

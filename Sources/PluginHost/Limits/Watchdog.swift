@@ -58,6 +58,8 @@ struct Watchdog: Sendable {
   /// How long it has, in this run. Its calls have that much more time.
   private(set) var waited = Duration.zero
   private var lastSample: Duration
+  /// When this host was last seen to have a processor in the call that is under way.
+  private var lastLook: Duration
   private(set) var peakMemory = 0
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
@@ -75,7 +77,7 @@ struct Watchdog: Sendable {
     sampling = looksOften ? Self.shortSampling : Self.longSampling
     state = .preparing(looks: 0, last: now)
     call = (now, .zero, limits.wall)
-    lastSample = now
+    (lastSample, lastLook) = (now, now)
   }
 
   /// Whether the plugin may run: in a call, or a moment after one.
@@ -94,14 +96,17 @@ struct Watchdog: Sendable {
     state = .ready
   }
 
-  /// `limit`: what its caller gives it, where that is less than what the policy does.
-  mutating func callBegan(at now: Duration, cpu: Duration, limit: Duration? = nil) {
+  /// `limit`: what its caller gives it, where that is less than what the policy does. `reading`: what the host has spent of its time
+  /// already, to read what is loaded.
+  mutating func callBegan(at now: Duration, cpu: Duration, limit: Duration? = nil, after reading: Duration = .zero) {
     guard state != .over else { return }
     let isWaiting = waitSince != nil
     waitEnded(at: now)
     hasPassed = false
-    resume(at: now, cpu: cpu)
-    call = (now, self.cpu, min(limit ?? limits.wall, limits.wall))
+    let since = now - reading
+    resume(at: since, cpu: cpu)
+    lastLook = now
+    call = (since, self.cpu, min(limit ?? limits.wall, limits.wall))
     if isWaiting { waitBegan(at: now) }
   }
 
@@ -136,6 +141,7 @@ struct Watchdog: Sendable {
     if case .calling(let since) = state { wall += now - since }
     // Only a runner that slept starts afresh: many short calls must not put off the next sample for ever.
     if isFrozen { lastSample = now }
+    lastLook = now
     state = .calling(since: now)
   }
 
@@ -155,7 +161,8 @@ struct Watchdog: Sendable {
   /// The runner is looked at, and what is found then is for `tick`. Where the look before was so long ago, this host had no
   /// processor or was stopped, or the whole machine stood still, and nobody knows whether the runner went on meanwhile.
   mutating func looked(at now: Duration) {
-    if now - lastSample > Self.longestGap { stood(still: lastSample, until: now) }
+    if now - lastLook > Self.longestGap { stood(still: lastLook, until: now) }
+    lastLook = now
   }
 
   /// Short calls have begun and ended that this wasn't told of, the last one just now: the plugin was at work until then.

@@ -250,7 +250,7 @@ final class Run {
     } catch {
       return fail(error)
     }
-    watchdog.callBegan(at: BootClock.now - plan.options.reading, cpu: meter.cpu)
+    watchdog.callBegan(at: BootClock.now, cpu: meter.cpu, after: plan.options.reading)
     ask(HostMessage.load(plan.loadRequest).frame(id: 1))
     if lane.sleepForSocket() { receiveAnswer() }
     arm()
