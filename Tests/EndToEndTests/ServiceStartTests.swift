@@ -20,9 +20,16 @@ import Testing
         if case .apps = request { peer.reply(id, .apps([.sample()])) } else { peer.reply(id) }
       }
       service.die()
-      try "#!/bin/bash\ncd '\(folder)'\n\(script)\n".write(toFile: program, atomically: false, encoding: .utf8)
-      chmod(program, 0o700)
+      try Self.write("cd '\(folder)'\n\(script)", to: program)
       try #require(mkfifo("\(folder)/go", 0o600) == 0)
+    }
+
+    /// A program that can be started at once. Another process writes it: what other tests start meanwhile would have it open for a
+    /// moment, and the kernel starts nothing that is open for writing (ETXTBSY).
+    static func write(_ script: String, to path: String) throws {
+      try "#!/bin/bash\n\(script)\n".write(toFile: "\(path).text", atomically: false, encoding: .utf8)
+      let copied = try Workspace.run(["-m", "700", "\(path).text", path], program: "/usr/bin/install")
+      try #require(copied.status == 0, "\(copied)")
     }
 
     deinit {
@@ -43,6 +50,17 @@ import Testing
       return try Workspace.run(
         ["-c", "exec '\(Workspace.outrider)' \(words) \(wrapped)"], program: "/bin/bash",
         environment: [ServicePaths.stateVariable: folder, ServicePlace.programVariable: program])
+    }
+  }
+
+  @Test("a service that is ready before its launcher says so is told with its process all the same")
+  func readyFirst() throws {
+    let place = try Place("")
+    var starter = try ServiceStarter(try ServicePlace(state: place.folder), program: place.program)
+    starter.launcher = "\(place.folder)/launcher"
+    for said in ["printf 'ready\\nprocess 42\\n' >&3", "echo ready >&3; echo process 42 >&3"] {
+      try Place.write(said, to: starter.launcher)
+      #expect(try starter.start() == .ready(process: 42), "\(said)")
     }
   }
 

@@ -61,7 +61,7 @@ struct ServiceStarter: Sendable {
         text.removeFirst(end + 1)
         switch ServiceStartLine(line) {
         case .started(let pid): process = pid
-        case .ready: return .ready(process: process)
+        case .ready: return .ready(process: process ?? launched(text, channel))
         case .alreadyRunning(let how): return .alreadyRunning(how)
         case .failed(let why): throw Failure(69, "the service can't be started: \(why)")
         }
@@ -86,6 +86,16 @@ struct ServiceStarter: Sendable {
   }
 
   private static let maxLine = 8192
+
+  /// A service may be ready before its launcher says that it was started. That has ended, so that its line is here.
+  private func launched(_ text: [UInt8], _ channel: borrowing OwnedDescriptor) -> Int32? {
+    var buffer = [UInt8](repeating: 0, count: 1024)
+    let count = recv(channel.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+    for line in (text + buffer[..<max(count, 0)]).split(separator: UInt8(ascii: "\n")) {
+      if case .started(let pid) = ServiceStartLine(String(decoding: line, as: UTF8.self)) { return pid }
+    }
+    return nil
+  }
 
   private func isReadable(_ descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
     while true {
