@@ -99,6 +99,21 @@ int ol_usable_processors(void) {
   return online > 0 ? (int)online : 1;
 }
 
+uint32_t ol_processor(void) { return (uint32_t)(sched_getcpu() + 1); }
+
+int ol_change_processor(void) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return errno;
+  int here = sched_getcpu();
+  if (here < 0) return errno;
+  if (here >= CPU_SETSIZE) return EINVAL;
+  cpu_set_t others = usable;
+  CPU_CLR(here, &others);
+  if (CPU_COUNT(&others) == 0) return EINVAL;
+  if (sched_setaffinity(0, sizeof others, &others) != 0) return errno;
+  return sched_setaffinity(0, sizeof usable, &usable) == 0 ? 0 : errno;
+}
+
 int ol_is_either_readable(int first, int second) {
   struct pollfd entries[] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
   int result;

@@ -134,7 +134,15 @@ package struct ByteReader: Sendable {
 
   package mutating func string() throws(ProtocolViolation) -> String {
     let count = try integer(UInt32.self)
-    guard let text = String(validating: try take(Int(count)), as: UTF8.self) else { throw .notUTF8 }
+    let content = try take(Int(count))
+    // Names and types are mostly ASCII. The standard library's check of other text takes as long as a short call.
+    if content.allSatisfy({ $0 < 0x80 }) {
+      return String(unsafeUninitializedCapacity: content.count) {
+        UnsafeMutableRawBufferPointer($0).copyBytes(from: content)
+        return content.count
+      }
+    }
+    guard let text = String(validating: content, as: UTF8.self) else { throw .notUTF8 }
     return text
   }
 

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import HostProtocol
 internal import LinuxSystem
+internal import Synchronization
 
 /// The runner's end of the shared memory: waits for questions, and answers there.
 struct CallPort {
@@ -25,6 +26,8 @@ struct CallPort {
   /// The sequence of the last question.
   private var last: UInt32 = 0
   private var patience: UInt64 = 0
+  /// Where the host asked it, as `ol_processor`.
+  private var hostsProcessor: UInt32 = 0
 
   init(_ memory: CallMemory) { self.memory = memory }
 
@@ -34,6 +37,7 @@ struct CallPort {
     let question = ol_read_question(memory.words)
     last = question.sequence
     patience = min(UInt64(question.patience), Self.longestTurn)
+    hostsProcessor = question.host_processor
     switch question.place {
     case UInt32(OL_IN_MEMORY): break
     case UInt32(OL_ON_SOCKET): return .onSocket
@@ -53,7 +57,9 @@ struct CallPort {
   /// Until there is another question. False where nobody is left to ask.
   private func wait() -> Bool {
     let word = ol_question_word(memory.words)
-    if ol_region_turn(word, last, patience) == 1 { return true }
+    // Who turns round on the host's processor keeps it from asking.
+    let isApart = hostsProcessor != ol_processor()
+    if ol_region_turn(word, last, isApart ? patience : 0) == 1 { return true }
     ol_region_store(ol_runner_waits(memory.words), UInt32(OL_WAITS_FOR_WORD))
     defer { ol_region_store(ol_runner_waits(memory.words), UInt32(OL_AWAKE)) }
     while ol_region_load(word) == last {
@@ -83,7 +89,10 @@ struct CallPort {
 
   private func publish(kind: UInt8, length: Int, id: UInt64, _ channel: Channel) {
     ol_answer(
-      memory.words, ol_answer(sequence: last, kind: UInt32(kind), length: UInt32(length), runner_waits: 0, id: id))
+      memory.words,
+      ol_answer(
+        sequence: last, kind: UInt32(kind), length: UInt32(length), runner_waits: 0, id: id, processor: ol_processor(),
+        has_sent: Channel.hasSent.exchange(false, ordering: .acquiringAndReleasing) ? 1 : 0))
     // After the answer: either the host sees that, or this sees how the host waits.
     switch ol_region_load(ol_host_waits(memory.words)) {
     case UInt32(OL_AWAKE): break

@@ -1,10 +1,15 @@
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
+internal import Synchronization
 
 /// The runner's end of a channel: whole frames, blocking. The host trusted this code before the plugin came; from then
 /// on it trusts nothing that arrives.
 struct Channel {
+  /// Whether anything was sent since this was last exchanged, on any channel. It tells the host of an answer in shared memory that
+  /// something came on a socket before.
+  static let hasSent = Atomic<Bool>(false)
+
   let descriptor: Int32
   private var assembler: FrameAssembler
   private var buffer = [UInt8](repeating: 0, count: 16384)
@@ -15,6 +20,7 @@ struct Channel {
   }
 
   func send(_ frame: Frame) -> Bool {
+    Self.hasSent.store(true, ordering: .releasing)
     guard frame.payload.count > buffer.count else { return (try? Sockets.send(descriptor, frame.encoded())) != nil }
     // Without another copy of what is long.
     do {

@@ -57,6 +57,44 @@ import Testing
     #expect(ways.count { $0 == .asleep } > 190, "of 200, but for trials")
   }
 
+  @Test("on the runner's own processor nobody turns round for calls that follow, and nothing is learned from them")
+  func shared() {
+    var pace = CallPace()
+    var now = Duration.seconds(1)
+    func call(isShared: Bool) -> AnswerWait.Way {
+      now += .microseconds(1)
+      pace.begin(at: now, cores: 2, isOnRunnersProcessor: isShared)
+      let way = pace.choice
+      now += isShared ? .microseconds(150) : way == .turning ? .microseconds(2) : .microseconds(40)
+      pace.end(at: now)
+      return way
+    }
+    let before = (0..<100).map { _ in call(isShared: false) }
+    let meanwhile = (0..<100).map { _ in call(isShared: true) }
+    let after = (0..<20).map { _ in call(isShared: false) }
+    #expect(before.suffix(20).allSatisfy { $0 == .turning })
+    #expect(meanwhile.allSatisfy { $0 == .asleep })
+    #expect(after.count { $0 == .turning } >= 16, "but for a trial")
+  }
+
+  @Test("a caller moves away from its runner's processor, but for no call after a pause, and on one processor never")
+  func moving() {
+    var pace = CallPace()
+    var now = Duration.seconds(1)
+    _ = calls(&pace, &now, 2, after: .microseconds(1), taking: .microseconds(2))
+    let soon = now + .microseconds(10)
+    for _ in 0..<100 {
+      let asked = [
+        pace.isToMove(at: soon, cores: 1, isOnRunnersProcessor: true),
+        pace.isToMove(at: now + .milliseconds(3), cores: 2, isOnRunnersProcessor: true),
+        pace.isToMove(at: soon, cores: 2, isOnRunnersProcessor: false),
+      ]
+      #expect(asked == [false, false, false])
+    }
+    let moves = (0..<8).map { _ in pace.isToMove(at: soon, cores: 2, isOnRunnersProcessor: true) }
+    #expect(moves == [false, false, false, false, false, false, false, true])
+  }
+
   @Test("slow answers to calls that follow each other are noticed") func slow() {
     var pace = CallPace()
     var now = Duration.seconds(1)

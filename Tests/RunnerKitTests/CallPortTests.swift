@@ -1,7 +1,9 @@
 import Basics
 import CLinux
+import Glibc
 import HostProtocol
 import LinuxSystem
+import Synchronization
 import Testing
 
 @testable import RunnerKit
@@ -17,7 +19,9 @@ import Testing
     memory = try CallMemory(mapping: region.number)
   }
 
-  private func ask(place: UInt32 = UInt32(OL_IN_MEMORY), kind: UInt32, _ payload: [UInt8], length: UInt32? = nil) {
+  private func ask(
+    place: UInt32 = UInt32(OL_IN_MEMORY), kind: UInt32, _ payload: [UInt8], length: UInt32? = nil, room: UInt32 = 0
+  ) {
     payload.withUnsafeBytes { bytes in
       if let from = bytes.baseAddress { memory.questions.copyMemory(from: from, byteCount: bytes.count) }
     }
@@ -25,8 +29,9 @@ import Testing
     ol_ask(
       memory.words,
       ol_question(
-        sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: 0, patience: 0,
-        host_waits: 0))
+        sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: room,
+        patience: 0,
+        host_waits: 0, host_processor: 0))
   }
 
   private let call = PlacedCall(
@@ -61,6 +66,31 @@ import Testing
         try port.next()
       }
     }
+  }
+
+  @Test("An answer says whether something was sent on a socket since the last one, and where it was given")
+  func sentBefore() throws {
+    let (mine, theirs) = try Sockets.pair(stream: true)
+    defer {
+      close(mine)
+      close(theirs)
+    }
+    let channel = Channel(mine)
+    var port = CallPort(memory)
+    var said: [Bool] = []
+    for isSent in [false, true, false, false, true, true] {
+      ask(kind: UInt32(PlacedCall.kind), call.payload, room: 4096)
+      _ = try port.next()
+      // What other tests of this process have sent.
+      _ = Channel.hasSent.exchange(false, ordering: .acquiringAndReleasing)
+      if isSent { _ = channel.send(RunnerMessage.answered.frame(id: 0)) }
+      let isPlaced = port.answer(PlacedAnswer(value: .signed(5), out: []), id: 7, on: channel)
+      #expect(isPlaced)
+      let answer = ol_read_answer(memory.words)
+      said.append(answer.has_sent != 0)
+      #expect((1...Int(sysconf(Int32(_SC_NPROCESSORS_CONF)))).contains(Int(ol_runner_processor(memory.words))))
+    }
+    #expect(said == [false, true, false, false, true, true])
   }
 
   private struct Unexpected: Error {}

@@ -13,12 +13,13 @@ enum { RETURNED = 67, WALLS_CLOSED = 64, ANSWERED = 73 };
 struct question {
   uint32_t sequence, place, kind, length;
   uint64_t id;
-  uint32_t room, patience, host_waits;
+  uint32_t room, patience, host_waits, host_processor;
 };
 
 struct answer {
   uint32_t sequence, kind, length, runner_waits;
   uint64_t id;
+  uint32_t processor, has_sent;
 };
 
 struct words {

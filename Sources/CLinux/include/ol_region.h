@@ -31,6 +31,8 @@ struct ol_question {
   uint32_t patience;
   /* How the host waits for the answer. */
   uint32_t host_waits;
+  /* Where it asked, as ol_processor. */
+  uint32_t host_processor;
 };
 
 /* Written by the runner, and by the plugin. */
@@ -40,6 +42,10 @@ struct ol_answer {
   uint32_t length;
   uint32_t runner_waits;
   uint64_t id;
+  /* Where the runner answered, as ol_processor. */
+  uint32_t processor;
+  /* Whether the runner has sent something on a socket since its last answer. */
+  uint32_t has_sent;
 };
 
 /* On lines of the cache that the processor doesn't fetch together. */
@@ -79,6 +85,11 @@ static inline uint32_t *ol_answer_word(struct ol_words *words) { return &words->
 static inline uint32_t *ol_host_waits(struct ol_words *words) { return &words->question.host_waits; }
 static inline uint32_t *ol_runner_waits(struct ol_words *words) { return &words->answer.runner_waits; }
 
+/* Where the runner answered last, or what the plugin has written there. */
+static inline uint32_t ol_runner_processor(const struct ol_words *words) {
+  return ((const volatile struct ol_answer *)&words->answer)->processor;
+}
+
 /* Each word is read once. */
 static inline struct ol_question ol_read_question(const struct ol_words *words) {
   const volatile struct ol_question *from = &words->question;
@@ -89,6 +100,7 @@ static inline struct ol_question ol_read_question(const struct ol_words *words) 
   copy.id = from->id;
   copy.room = from->room;
   copy.patience = from->patience;
+  copy.host_processor = from->host_processor;
   return copy;
 }
 
@@ -98,6 +110,7 @@ static inline struct ol_answer ol_read_answer(const struct ol_words *words) {
   copy.kind = from->kind;
   copy.length = from->length;
   copy.id = from->id;
+  copy.has_sent = from->has_sent;
   return copy;
 }
 
@@ -110,6 +123,7 @@ static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   to->id = question.id;
   to->room = question.room;
   to->patience = question.patience;
+  to->host_processor = question.host_processor;
   to->host_waits = OL_AWAKE;
   ol_region_store(&words->question.sequence, question.sequence);
 }
@@ -119,6 +133,8 @@ static inline void ol_answer(struct ol_words *words, struct ol_answer answer) {
   to->kind = answer.kind;
   to->length = answer.length;
   to->id = answer.id;
+  to->processor = answer.processor;
+  to->has_sent = answer.has_sent;
   ol_region_store(&words->answer.sequence, answer.sequence);
 }
 
@@ -132,6 +148,14 @@ void ol_region_wake(const uint32_t *word);
 
 /* Processors on which this thread may run: of those that are online, those of its affinity. At least 1. */
 int ol_usable_processors(void);
+
+/* On which processor this thread runs: its number and 1, or 0 where that isn't known (sched_getcpu(3), mostly without a system
+ * call). It may run on another one at any time. */
+uint32_t ol_processor(void);
+
+/* Has this thread go on on another processor, of those on which it may run: its affinity is narrowed and widened again
+ * (sched_setaffinity(2)). EINVAL where there is no other. */
+int ol_change_processor(void);
 
 /* Whether there is something to read on one of two descriptors. */
 int ol_is_either_readable(int first, int second);

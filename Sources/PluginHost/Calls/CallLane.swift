@@ -160,7 +160,11 @@ final class CallLane: Sendable {
         state.queued += 1
         return nil
       }
-      state.pace.begin(at: since, cores: cores)
+      var isShared = state.link?.isOnRunnersProcessor ?? false
+      if state.pace.isToMove(at: since, cores: cores, isOnRunnersProcessor: isShared), ol_change_processor() == 0 {
+        isShared = false
+      }
+      state.pace.begin(at: since, cores: cores, isOnRunnersProcessor: isShared)
       let patience = state.pace.runnersPatience
       let wasResting = state.isResting
       // Waking takes longer than asking: the runner finds the question as it wakes.
@@ -210,11 +214,15 @@ final class CallLane: Sendable {
   }
 
   private func finish(_ direct: Direct, at now: Duration, isSpecial: Bool, _ state: inout State) -> Attempt {
-    // What was sent on the sockets before the answer is handled before it, by the run.
-    guard ol_is_either_readable(state.runner.control, state.runner.service) == 0 else { return .begun }
     let result: Result<RunnerMessage.CallResult, HostError>
     do throws(ProtocolViolation) {
       guard let answer = try state.link?.take() else { return .begun }
+      // What the runner's code has sent before is handled before, by the run. A plugin that writes to the sockets itself can do
+      // so at any other time, too.
+      guard !answer.isAfterMessages || ol_is_either_readable(state.runner.control, state.runner.service) == 0 else {
+        state.link?.putBack(.success(answer))
+        return .begun
+      }
       switch answer.message {
       case .returned(let value):
         try AnswerRule.check(value, of: direct.call.call, signature: direct.call.signature)
@@ -331,7 +339,11 @@ final class CallLane: Sendable {
   // MARK: Calls of the run itself
 
   /// A call of the run's begins.
-  func begin(at now: Duration) { state.withLock { $0.pace.begin(at: now, cores: cores) } }
+  func begin(at now: Duration) {
+    state.withLock { state in
+      state.pace.begin(at: now, cores: cores, isOnRunnersProcessor: state.link?.isOnRunnersProcessor ?? false)
+    }
+  }
 
   func end(at now: Duration) {
     state.withLock { state in

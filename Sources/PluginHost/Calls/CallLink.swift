@@ -10,6 +10,8 @@ struct CallLink: ~Copyable, Sendable {
   struct Answer {
     var message: RunnerMessage
     var id: UInt64
+    /// Whether the runner says that it has sent something on a socket before.
+    var isAfterMessages: Bool
   }
 
   private var region: CallRegion
@@ -30,6 +32,12 @@ struct CallLink: ~Copyable, Sendable {
   var words: CallWords { CallWords(pointer: region.pointer, before: before) }
   var inode: UInt64 { region.inode }
   var share: (all: Int, plugins: Int) { region.share }
+
+  /// Whether the runner answered last on the processor that this thread runs on. It may be told so by the plugin.
+  var isOnRunnersProcessor: Bool {
+    let here = ol_processor()
+    return here != 0 && here == ol_runner_processor(region.pointer)
+  }
 
   func duplicate() throws(SystemCallError) -> OwnedDescriptor { try region.duplicate() }
 
@@ -111,7 +119,7 @@ struct CallLink: ~Copyable, Sendable {
       words,
       ol_question(
         sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
-        patience: UInt32(clamping: patience.inNanoseconds), host_waits: 0))
+        patience: UInt32(clamping: patience.inNanoseconds), host_waits: 0, host_processor: ol_processor()))
     // Where the plugin says that nobody sleeps, nobody is woken, and its deadline comes.
     if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
   }
@@ -159,7 +167,7 @@ struct CallLink: ~Copyable, Sendable {
       area: UnsafeRawBufferPointer(start: region.answers, count: CallRegion.area))
     switch message {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
-      return Answer(message: message, id: answer.id)
+      return Answer(message: message, id: answer.id, isAfterMessages: answer.has_sent != 0)
     case .settled, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered,
       .corruptQuestion:
       throw .unexpected("\(kind) in the memory for calls")

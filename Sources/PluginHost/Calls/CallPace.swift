@@ -5,10 +5,13 @@ internal import LinuxSystem
 struct CallPace {
   /// For calls that follow each other.
   private var following = AnswerWait()
-  /// For those that have to wake the runner, where turning round may keep it from its core for as long as it takes.
-  private var waking = AnswerWait()
+  /// For those that have to wake the runner.
+  private var waking = WakingWait()
   private var budget = SpinBudget()
+  private var moves = ProcessorMoves()
   private var way = AnswerWait.Way.asleep
+  /// Whether the way was chosen by what was learned, and so is to learn from.
+  private var isLearning = true
   private var sent = Duration.zero
   /// Whether there is but one processor: who turns round there keeps the other from it.
   private var isAlone = true
@@ -28,12 +31,22 @@ struct CallPace {
   /// Until when the watchdog's thread, which others need, waits for an answer on its own channel.
   var patienceEnd: Duration { sent + AnswerWait.patience }
 
-  /// A call is about to be sent. `cores`: on which this host may run.
-  mutating func begin(at now: Duration, cores: Int) {
+  /// A call is about to be made by a thread that may go elsewhere. Whether it is to go first: then it isn't on the runner's
+  /// processor any more.
+  mutating func isToMove(at now: Duration, cores: Int, isOnRunnersProcessor: Bool) -> Bool {
+    guard cores > 1, let ended, now - ended <= SpinBudget.longest else { return false }
+    return moves.handle(.called(isShared: isOnRunnersProcessor))
+  }
+
+  /// A call is about to be sent. `cores`: on which this host may run. `isOnRunnersProcessor`: who turned round there would keep
+  /// the runner from answering.
+  mutating func begin(at now: Duration, cores: Int, isOnRunnersProcessor: Bool = false) {
     sent = now
     if let ended { budget.handle(.asked(after: now - ended)) }
     isAfterPause = ended.map { now - $0 > Watchdog.graceBeforeFreeze } ?? true
-    way = isAfterPause ? waking.way(cores: cores) : following.way(cores: cores)
+    // Where a runner that is woken runs is the kernel's to say.
+    isLearning = isAfterPause || !isOnRunnersProcessor
+    way = !isLearning ? .asleep : isAfterPause ? waking.way(cores: cores) : following.way(cores: cores)
     isAlone = cores < 2
   }
 
@@ -51,7 +64,7 @@ struct CallPace {
     last = now - sent
     defer { ended = now }
     // The first of all loads the plugin.
-    guard !isSpecial, ended != nil else { return }
+    guard !isSpecial, isLearning, ended != nil else { return }
     if isAfterPause { waking.took(last, way) } else { following.took(last, way) }
   }
 }
