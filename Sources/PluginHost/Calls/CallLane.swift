@@ -104,6 +104,12 @@ final class CallLane: Sendable {
     var callTimes = TimeTally()
     var isOver = false
     var isResting: Bool { if case .resting = phase { true } else { false } }
+
+    /// As `CallPace.isToMove`, for a call that may be made in the lane.
+    mutating func isToMove(at now: Duration, cores: Int) -> Bool {
+      guard queued == 0, phase.free != nil, let isShared = link?.isOnRunnersProcessor else { return false }
+      return pace.isToMove(at: now, cores: cores, isOnRunnersProcessor: isShared)
+    }
     var meetings: [UInt64: Meeting] = [:]
   }
 
@@ -155,16 +161,14 @@ final class CallLane: Sendable {
       return queue()
     }
     let since = BootClock.now
+    // Not under the lock: the other processor may have others to run first, and the watchdog's thread waits for nobody.
+    if state.withLock({ $0.isToMove(at: since, cores: cores) }) { _ = ol_change_processor() }
     let begun = state.withLock { (state) -> Begun? in
       guard state.queued == 0, let last = state.phase.free, !state.isResting || alarm.isWatched else {
         state.queued += 1
         return nil
       }
-      var isShared = state.link?.isOnRunnersProcessor ?? false
-      if state.pace.isToMove(at: since, cores: cores, isOnRunnersProcessor: isShared), ol_change_processor() == 0 {
-        isShared = false
-      }
-      state.pace.begin(at: since, cores: cores, isOnRunnersProcessor: isShared)
+      state.pace.begin(at: since, cores: cores, isOnRunnersProcessor: state.link?.isOnRunnersProcessor ?? false)
       let patience = state.pace.runnersPatience
       let wasResting = state.isResting
       // Waking takes longer than asking: the runner finds the question as it wakes.
