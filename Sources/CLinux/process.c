@@ -71,7 +71,26 @@ int ol_pidfd_signal_group(int pidfd, pid_t pid, int signal) {
   return kill(-pid, signal) < 0 ? errno : 0;
 }
 
-int ol_lead_group(void) { return setpgid(0, 0) < 0 ? errno : 0; }
+int ol_lead_session(void) { return setsid() < 0 ? errno : 0; }
+
+int ol_set_slice(pid_t thread, uint64_t nanoseconds) {
+  /* struct sched_attr as of Linux 3.14 (SCHED_ATTR_SIZE_VER0) */
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } attributes;
+  const uint64_t reset_on_fork = 1;
+  memset(&attributes, 0, sizeof attributes);
+  if (syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) < 0) return errno;
+  if (attributes.policy != SCHED_OTHER) return ENOTSUP;
+  attributes.size = sizeof attributes;
+  attributes.flags = reset_on_fork;
+  attributes.runtime = nanoseconds;
+  return syscall(SYS_sched_setattr, thread, &attributes, 0) < 0 ? errno : 0;
+}
 
 int ol_pidfd_release_memory(int pidfd) {
   return syscall(448 /* process_mrelease, Linux 5.15 */, pidfd, 0) < 0 ? errno : 0;

@@ -64,7 +64,8 @@ package struct SeccompProgram: Sendable, Equatable {
     }
     if options.isolatesProcesses { try builder.signals() }
     try builder.arguments(options)
-    let program = CallRuleProgram(options.rules, hasListener: options.hasListener).bytes + (try Self.export(context))
+    let rules = CallRuleProgram(options.rules, hasListener: options.hasListener)
+    let program = CallRuleProgram.answerToNoCall.bytes + rules.bytes + (try Self.export(context))
     guard program.count <= Self.maxBytes else { throw .rule("rules about arguments", code: E2BIG) }
     bytes = program
   }

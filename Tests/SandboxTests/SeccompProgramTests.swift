@@ -146,8 +146,18 @@ import Testing
   @Test func notifiesUnknownNumbers() throws {
     let machine = FilterMachine(try SeccompProgram(.init()).bytes)
     for number in [600, 1023, 0x3fff_ffff] as [UInt32] { #expect(machine.run(.init(number: number)) == .notify) }
-    // -1 is a call that a tracer skips: anything but letting it through.
-    #expect(machine.run(.init(number: .max)) != .allow)
+  }
+
+  /// A signal that interrupts a notified call begins it anew, but what isn't a call the kernel doesn't begin anew.
+  @Test(arguments: everyOption, [true, false])
+  func answersWhatIsNoCall(_ options: SeccompProgram.Options, _ hasListener: Bool) throws {
+    var options = options
+    options.hasListener = hasListener
+    options.rules = [try CallRule(.kill, "prctl", argument: 0, equals: [15])]
+    let machine = FilterMachine(try SeccompProgram(options).bytes)
+    for architecture in [FilterMachine.native, 0x4000_0003] {
+      #expect(machine.run(.init(number: .max, architecture: architecture)) == .errno(UInt16(ENOSYS)))
+    }
   }
 
   @Test func sharedMemoryIsNotifiedWithoutACgroup() throws {

@@ -14,8 +14,12 @@ int ol_pidfd_signal(int pidfd, int signal);
 /* To all processes of the group that `pid`, whose handle `pidfd` is, leads: at one moment, so that none of them can undo it for
    another (PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9). Before that kill(2), once the handle says that the leader is there. */
 int ol_pidfd_signal_group(int pidfd, pid_t pid, int signal);
-/* Makes the calling process the leader of a group of its own (setpgid(2)). */
-int ol_lead_group(void);
+/* Makes the calling process the leader of a session and of a group of its own, without a terminal (setsid(2)). */
+int ol_lead_session(void);
+/* For how long a thread computes before it is another one's turn (sched_setattr(2), `sched_runtime`): 100,000 ns to 100 ms, 0: as
+   usual. Its nice value stays as it is, and threads that it starts have the usual time. ENOTSUP for one of a special
+   policy; before Linux 6.12 it changes nothing. */
+int ol_set_slice(pid_t thread, uint64_t nanoseconds);
 /* process_mrelease(2): frees what a process that was killed still maps, on this thread, while it ends on another; ENOSYS
    before Linux 5.15. */
 int ol_pidfd_release_memory(int pidfd);

@@ -84,7 +84,8 @@ final class CallLane: Sendable {
     var service: Int32 = -1
     /// As pidfd_open(2).
     var process: Int32 = -1
-    /// As `RunChannels.group`.
+    /// As `RunChannels.pid` and `RunChannels.group`.
+    var pid: Int32 = 0
     var group: Int32 = 0
     var lease: LeaseTimer?
     var leaseTime = Duration.zero
@@ -98,6 +99,7 @@ final class CallLane: Sendable {
     var queued = 0
     var pace = CallPace()
     var runner = RunnerHandles()
+    var slice = RunnerSlice()
     /// Whether a caller has let the frozen runner go on, and the watchdog doesn't know yet.
     var isThawed = false
     var passed: Passed?
@@ -173,6 +175,7 @@ final class CallLane: Sendable {
       let wasResting = state.isResting
       // Waking takes longer than asking: the runner finds the question as it wakes.
       if wasResting { thaw(&state) }
+      state.slice.shorten(of: state.runner.pid, process: state.runner.process)
       guard state.link?.ask(symbol, text, arguments, signature, id: last + 1, patience: patience) == true,
         let words = state.link?.words
       else {
@@ -302,6 +305,7 @@ final class CallLane: Sendable {
         state.phase = .closed
         state.passed = nil
         state.isThawed = false
+        state.slice.restore(of: state.runner.pid, process: state.runner.process)
       }
       switch state.phase {
       case .closed: return nil

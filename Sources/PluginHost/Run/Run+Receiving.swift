@@ -8,7 +8,6 @@ internal import LinuxSystem
 extension Run {
   /// Frames of one channel that are handled in one go: then the loop looks at its deadlines and at the other plugins.
   private static let portion = 32
-  private static let longestPortion = Duration.milliseconds(1)
 
   func receive(on channel: RunChannels.Channel) {
     switch channel {
@@ -23,28 +22,36 @@ extension Run {
   func receiveControl() -> Bool {
     receive(.control, .controlBacklog) { (frame) throws(ProtocolViolation) in
       try self.handle(RunnerMessage(frame), id: frame.id)
+      return true
     }
   }
 
   @discardableResult
   func receiveService() -> Bool {
     let isDrained = receive(.service, .serviceBacklog) { (frame) throws(ProtocolViolation) in
-      try self.handle(ServiceRequest(frame), id: frame.id)
+      let request = try ServiceRequest(frame)
+      try self.handle(request, id: frame.id)
+      if case .callback = request { return true }
+      return false
     }
     if isDrained, case .holding = machine.phase { handle(.serviceDrained) }
     return isDrained
   }
 
+  /// `handle`: whether it is one by itself, an answer or what the plugin waits for, and so doesn't count as the plugin's share.
   private func receive(
-    _ channel: RunChannels.Channel, _ backlog: Timer, _ handle: (Frame) throws(ProtocolViolation) -> Void
+    _ channel: RunChannels.Channel, _ backlog: Timer, _ handle: (Frame) throws(ProtocolViolation) -> Bool
   ) -> Bool {
-    let due = BootClock.now + Self.longestPortion
+    let began = BootClock.now
+    let due = began + channels.share.portion(at: began)
     var handled = 0
     var isMore = true
+    var isCounted = false
+    defer { if isCounted { pause(channel, backlog, since: began) } }
     while !channels.isClosed {
       do throws(ProtocolViolation) {
         while machine.listens(to: channel), let frame = try channels.nextFrame(on: channel) {
-          try handle(frame)
+          if try !handle(frame) { isCounted = true }
           handled += 1
           if handled >= Self.portion || BootClock.now >= due {
             loop.setTimer(timers[backlog], at: BootClock.now) { [weak self] in self?.receive(on: channel) }
@@ -120,12 +127,26 @@ extension Run {
   private func receiveOutput() {
     guard !channels.isClosed else { return }
     // What is left is there when the loop comes round again, after its deadlines.
-    let due = BootClock.now + Self.longestPortion
+    let began = BootClock.now
+    let due = began + channels.share.portion(at: began)
+    defer { pause(.output, .outputBacklog, since: began) }
     repeat {
       let count = readOutput()
       if count == 0 { return channels.unwatch(.output) }
       if count < 0 { return }
     } while BootClock.now < due
+  }
+
+  /// What has been read since then is enough for a while, or not.
+  private func pause(_ channel: RunChannels.Channel, _ backlog: Timer, since began: Duration) {
+    let now = BootClock.now
+    guard let end = channels.share.spent(now - began, at: now), !channels.isClosed else { return }
+    channels.setWatched(channel, false)
+    loop.setTimer(timers[backlog], at: end) { [weak self] in
+      guard let self, !channels.isClosed else { return }
+      channels.setWatched(channel, true)
+      receive(on: channel)
+    }
   }
 
   /// The plugin is gone, and no more than a pipe's buffer is left.

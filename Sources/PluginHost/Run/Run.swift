@@ -23,7 +23,7 @@ final class Run {
   typealias LoadCompletion = (Result<RunnerMessage.LoadedImage, HostError>) -> Void
 
   enum Timer: UInt8, CaseIterable {
-    case deadline, controlBacklog, serviceBacklog, sending, closing, server, turn, debugger, question
+    case deadline, controlBacklog, serviceBacklog, outputBacklog, sending, closing, server, turn, debugger, question
   }
 
   /// Who waits for what, by their tickets.
@@ -313,8 +313,9 @@ final class Run {
       lane.open(
         after: machine.lastCall,
         .init(
-          control: channels.control, service: channels.service, process: channels.process, group: channels.group,
-          lease: server.lease?.timer, leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
+          control: channels.control, service: channels.service, process: channels.process, pid: channels.pid,
+          group: channels.group, lease: server.lease?.timer,
+          leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
     }
     arm()
     owner?.runRests()

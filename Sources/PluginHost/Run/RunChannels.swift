@@ -48,6 +48,8 @@ struct RunChannels: ~Copyable {
   private var watches: [UInt64] = []
   private var outbox: [(channel: Channel, bytes: ArraySlice<UInt8>)] = []
   private(set) var isClosed = false
+  /// Of this thread's time, for what the plugin sends beside its answers, and for what it writes.
+  var share = ReadingShare()
 
   /// `frameBytes`: how long a payload may be that the runner sends.
   init(
@@ -76,8 +78,17 @@ struct RunChannels: ~Copyable {
   }
 
   func unwatch(_ channel: Channel) {
+    if let watch = watch(of: channel) { loop.stop(watch) }
+  }
+
+  /// Whether it is told that there is something to read; nothing changes for one that was unwatched.
+  func setWatched(_ channel: Channel, _ isWatched: Bool) {
+    if let watch = watch(of: channel) { try? loop.change(watch, to: isWatched ? .reading : []) }
+  }
+
+  private func watch(of channel: Channel) -> UInt64? {
     let index = channel == .control ? 0 : channel == .service ? 1 : 2
-    if watches.indices.contains(index) { loop.stop(watches[index]) }
+    return watches.indices.contains(index) ? watches[index] : nil
   }
 
   /// Nothing is received or sent any more.

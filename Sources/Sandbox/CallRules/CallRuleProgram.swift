@@ -44,6 +44,16 @@ struct CallRuleProgram {
 
   private init() {}
 
+  /// Answers -1 as the kernel does, which is no call. Notified, it could reach the plugin as the kernel's own ERESTARTSYS (512) where
+  /// a signal comes before the host has seen it: the kernel begins anew what was interrupted, but only calls.
+  static let answerToNoCall = {
+    var program = CallRuleProgram()
+    program.add(load, 0)
+    program.add(jumpIfEqual, .max, whenFalse: 1)
+    program.add(end, ol_scmp_errno(UInt16(ENOSYS)))
+    return program
+  }()
+
   private mutating func add(_ rule: CallRule, hasListener: Bool) {
     let action: UInt32 =
       switch rule.action {
