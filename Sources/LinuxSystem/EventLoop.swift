@@ -214,8 +214,9 @@ package final class EventLoop: @unchecked Sendable {
     guard let next, next <= BootClock.now else { return }
     let now = BootClock.now
     for key in timers.filter({ $0.value.due <= now }).keys {
-      // A body may remove or move what was due with it.
-      guard let entry = timers[key], entry.due <= now else { continue }
+      // A body may remove or move what was due with it. To the present isn't away: moved there each time before it comes to its
+      // turn, it would never fire.
+      guard let entry = timers[key], entry.due <= BootClock.now else { continue }
       setTimer(key, at: nil)
       entry.body()
     }

@@ -32,6 +32,28 @@ import Testing
     }
   }
 
+  @Test("a timer fires, however often others that fire move it to the present")
+  func nobodyKeepsATimerFromFiring() throws {
+    let loop = try EventLoop("test.loop")
+    let turns = Mutex(0)
+    let done = DispatchSemaphore(value: 0)
+    loop.submit {
+      let (busy, deadline) = ((0..<20).map { _ in loop.newTimer() }, loop.newTimer())
+      func goOn(_ timer: TimerKey) {
+        loop.setTimer(deadline, at: BootClock.now) { done.signal() }
+        let isLate = turns.withLock { turns in
+          turns += 1
+          return turns > 10_000
+        }
+        if isLate { done.signal() } else { loop.setTimer(timer, at: BootClock.now) { goOn(timer) } }
+      }
+      for timer in busy { loop.setTimer(timer, at: BootClock.now) { goOn(timer) } }
+    }
+    done.wait()
+    loop.shutDown()
+    #expect(turns.withLock { $0 } <= 2 * 20)
+  }
+
   private enum Purpose: UInt8, CaseIterable { case first, second, last }
 
   /// Neither another purpose nor another owner has the same timer.
