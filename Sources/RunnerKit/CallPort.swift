@@ -58,7 +58,8 @@ struct CallPort {
   private func wait() -> Bool {
     let word = ol_question_word(memory.words)
     // Who turns round on the host's processor keeps it from asking.
-    let isApart = hostsProcessor != ol_processor()
+    let here = ol_processor()
+    let isApart = here == 0 || hostsProcessor != here
     if ol_region_turn(word, last, isApart ? patience : 0) == 1 { return true }
     ol_region_store(ol_runner_waits(memory.words), UInt32(OL_WAITS_FOR_WORD))
     defer { ol_region_store(ol_runner_waits(memory.words), UInt32(OL_AWAKE)) }

@@ -15,7 +15,7 @@ struct BenchCommand: AsyncParsableCommand {
       in a fork of the preloaded process; 'bwrap … /bin/true' where that is installed; an idle runner's memory.
 
       'call': from a task's call of a loaded plugin to its answer, for calls that follow each other, that come 5 ms after \
-      the last, that carry 1 MiB each way, and of 50 plugins in turn; the same over a socket; what two threads do by \
+      the last, that carry 1 MiB each way, and of 50 plugins in turn, beside one that is called as rarely; the same over a socket; what two threads do by \
       spinning, by futex and by a socket; memcpy; the function itself; and the same function in wasmtime, where Python has \
       that package.
 

@@ -16,6 +16,8 @@ struct CallBenchmark {
   private static let pause = Duration.milliseconds(5)
   private static let large = 1 << 20
   private static let plugins = 50
+  /// Of one plugin, for each round of them.
+  private static let rareCalls = 10
 
   /// What every figure is of.
   private struct Samples {
@@ -105,16 +107,28 @@ struct CallBenchmark {
     _ = await overSocket.end()
   }
 
-  /// One after the other of many plugins.
+  /// One after the other of many plugins, and one alone that is called as rarely as each of them.
   private func inTurn(_ samples: inout Samples) async throws {
+    let alone = try await host.load("libc.so.6")
     var plugins: [Plugin] = []
     for _ in 0..<Self.plugins { plugins.append(try await host.load("libc.so.6")) }
     for round in 0..<max(min(count / Self.plugins, 20), 2) {
       var found: [Double] = []
+      let start = BootClock.now
       for plugin in plugins { found.append(try await Self.call(plugin)) }
-      if round > 0 { samples.add("call, \(Self.plugins) plugins in turn", found) }
+      let taken = BootClock.now - start
+      var rare: [Double] = []
+      for _ in 0..<Self.rareCalls {
+        let due = BootClock.now + taken
+        while BootClock.now < due {}
+        rare.append(try await Self.call(alone))
+      }
+      if round > 0 {
+        samples.add("call, \(Self.plugins) plugins in turn", found)
+        samples.add("call, one plugin as rarely", rare)
+      }
     }
-    for plugin in plugins { _ = await plugin.end() }
+    for plugin in plugins + [alone] { _ = await plugin.end() }
   }
 
   private static var overSocket: PluginHost.LoadOptions {
