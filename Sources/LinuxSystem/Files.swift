@@ -8,9 +8,15 @@ package enum Files {
     return String(decoding: try file.readAll(limit: limit), as: UTF8.self)
   }
 
-  /// All of a file of at most `limit` bytes; EFBIG for a longer one, of which no more is read.
+  /// All of a file of at most `limit` bytes; EFBIG for a longer one, of which no more is read. Of a pipe, what is written to it; ENXIO
+  /// where nobody opens it for that within two seconds.
   package static func content(of path: String, limit: Int) throws(SystemCallError) -> [UInt8] {
-    let file = try OwnedDescriptor.open(path, O_RDONLY)
+    let file = try OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+    var status = stat()
+    if fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO, ol_poll_readable(file.number, 2000) == 0 {
+      throw SystemCallError("open", code: ENXIO, subject: path)
+    }
+    _ = fcntl(file.number, F_SETFL, 0)
     let bytes = try file.readAll(limit: limit + 1)
     guard bytes.count <= limit else { throw SystemCallError("read", code: EFBIG, subject: path) }
     return bytes

@@ -83,13 +83,7 @@ struct BindCommand: AsyncParsableCommand {
   }
 
   private func write(_ binding: SwiftBinding, _ name: String) throws {
-    if let output {
-      do {
-        try Data(binding.text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
-      } catch {
-        throw Failure(73, "--output \(output): can't be written: \((error as NSError).localizedDescription)")
-      }
-    }
+    if let output { try OutputFile.write(binding.text, to: output) }
     if json {
       return try Output.json(
         Report(

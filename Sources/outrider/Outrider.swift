@@ -24,8 +24,9 @@ struct Outrider: AsyncParsableCommand {
         0 returned            10 loadFailed          11 crashed
         12 wallTimeExceeded   13 cpuTimeExceeded     14 memoryExceeded
         15 policyViolation    16 protocolViolation   17 runtimeBudgetExhausted
-        18 entryPointMissing  64 usage               66 no input
-        69 wallUnavailable    70 hostFailed          130 interrupted
+        18 entryPointMissing  64 usage               65 warnings, --strict
+        66 no input           69 wallUnavailable     70 hostFailed
+        73 no file for it     74 result not written  129, 130, 143 by a signal
 
       With --json a command that ends without a result prints {"error": {"message": …, "status": …}} instead.
       """,

@@ -50,7 +50,14 @@ enum PolicyInput {
   }
 
   /// Its text, as it is.
-  static func source(of path: String) throws -> String { try ShippedPolicy(rawValue: path)?.text ?? text(of: path) }
+  static func source(of path: String) throws -> String {
+    if let shipped = ShippedPolicy(rawValue: path) { return shipped.text }
+    guard path.contains("/") || path.isEmpty || Files.exists(path) else {
+      let names = ShippedPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Failure(66, "\(path): is neither a file here nor a shipped policy (\(names))")
+    }
+    return try text(of: path)
+  }
 
   static func text(of path: String, limit: Int = 1 << 20) throws -> String {
     String(decoding: try InputFile.content(of: path, limit: limit), as: UTF8.self)

@@ -104,7 +104,12 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     let (recording, why) = try await attempt.record(from: base, bounds: try bounds()) { change in
       Output.note("granting \(Printable.text(change.text, limit: 400))")
     }
-    try write(recording, words)
+    // Whoever has a policy there keeps it.
+    if let output, why != nil, recording.rounds == 1 {
+      Output.note("\(output): not written, since it asked for nothing that could be granted")
+    } else {
+      try write(recording, words)
+    }
     summarize(recording)
     guard let why else { return recording.denials.isEmpty ? 0 : 1 }
     Output.error("it didn't come to its end: \(why)")
@@ -128,11 +133,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
         + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }
-    do {
-      try Data(text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
-    } catch {
-      throw Failure(73, "--output \(output): can't be written: \((error as NSError).localizedDescription)")
-    }
-    Output.note("\(output): written after \(recording.rounds) rounds")
+    try OutputFile.write(text, to: output)
+    Output.note("\(output): written after \(recording.rounds) \(recording.rounds == 1 ? "round" : "rounds")")
   }
 }

@@ -92,11 +92,7 @@ struct PolicyTestCommand: AsyncParsableCommand {
   private func write(_ report: TestReport) throws {
     let text = try report.text(json ? .json : format, onlyFailures: failures)
     guard let output else { return Output.line(text) }
-    do {
-      try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
-    } catch {
-      throw Failure(73, "--output \(output): can't be written: \((error as NSError).localizedDescription)")
-    }
+    try OutputFile.write(text + "\n", to: output)
     Output.note(report.summary)
   }
 }

@@ -44,6 +44,24 @@ import Testing
     #expect(residual.probes.first { $0.name == "fork" }?.deniedBy == ["seccomp: clone"])
   }
 
+  @Test("what a granted folder and file lets be written is said, and nothing is left there") func granted() async throws
+  {
+    let folder = try LibraryTests.folder()
+    let (written, read, file) = (folder + "/written", folder + "/read", folder + "/file")
+    for path in [written, read] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    #expect(FileManager.default.createFile(atPath: file, contents: Data("kept".utf8)))
+    let residual = try await Self.residual(
+      try Policy(parsing: "version: 2\nfiles: {read: ['\(read)'], write: ['\(written)', '\(file)']}", file: "p"))
+    #expect(
+      Self.possible(residual).isSuperset(of: [
+        "read \(written)", "write \(written)", "read \(read)", "read \(file)", "write \(file)",
+      ]))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: written).isEmpty)
+    #expect(FileManager.default.contents(atPath: file) == Data("kept".utf8))
+  }
+
   @Test("a narrower policy leaves less, and a wider one what it says") func compared() async throws {
     let all = try await Self.residual(Policy())
     let computation = try await Self.residual(

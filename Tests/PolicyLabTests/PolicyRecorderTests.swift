@@ -64,6 +64,53 @@ import Testing
   }
 
   @Test(
+    "a file that was denied to readers and to writers may be read at first, and written where that is still asked for")
+  func readingFirst() throws {
+    for isStillWritten in [false, true] {
+      let both = [Self.file("/data/a"), Self.file("/data/a", writes: true)]
+      var merged = both[1]
+      merged.count = 2
+      for denials in [both, both.reversed(), [merged]] {
+        var recorder = PolicyRecorder(base: Policy())
+        guard case .run(let first) = recorder.handle([Self.observed(.returned, denials)], on: Self.machine),
+          case .run(let second) = recorder.handle(
+            [Self.observed(.returned, isStillWritten ? [both[1]] : [])], on: Self.machine)
+        else {
+          Issue.record("it goes on")
+          return
+        }
+        #expect(first.read == ["/data/a"] && first.write.isEmpty)
+        #expect(
+          second.write == (isStillWritten ? ["/data/a"] : []) && second.read == (isStillWritten ? [] : ["/data/a"]))
+      }
+    }
+  }
+
+  @Test("where a folder is granted, what a link in it leads to is granted as well, unless nobody would grant that")
+  func linksThatLeadOut() throws {
+    var base = Policy()
+    base.read = ["/data/d"]
+    let machine = PolicyRecorder.Machine(kind: Self.kind) { path in
+      ["/data/d/link": "/srv/target", "/data/d/bad": "/etc/shadow"][path] ?? path
+    }
+    let round = [Self.observed(.returned, [Self.file("/data/d/link"), Self.file("/data/d/bad")])]
+    var recorder = PolicyRecorder(base: base)
+    guard case .run(let policy) = recorder.handle(round, on: machine) else {
+      Issue.record("it goes on")
+      return
+    }
+    #expect(policy.read.sorted() == ["/data/d", "/srv/target"])
+    guard case .run(let last) = recorder.handle([Self.observed()], on: machine),
+      case .finished(let recording) = recorder.handle([Self.observed()], on: machine)
+    else {
+      Issue.record("it comes to its end")
+      return
+    }
+    #expect(last.read.sorted() == policy.read.sorted())
+    #expect(PolicyText(recording, command: "x").text.contains("/srv/target  # openat"))
+  }
+
+  @Test(
     "a limit that ended a run is doubled up to the bound, and no other",
     arguments: [
       (Outcome.Kind.memoryExceeded, "memory"), (.wallTimeExceeded, "wall"), (.cpuTimeExceeded, "cpu"),

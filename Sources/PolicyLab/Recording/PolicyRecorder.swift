@@ -117,7 +117,12 @@ package struct PolicyRecorder {
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
       guard let reason = refusal(of: place, machine) else {
-        found[place] = max(found[place] ?? .none, access)
+        // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
+        // attempts by one call it is known that one of them would write.
+        let isTriedBoth = found[place].map { $0 != access } ?? (access == .write && denial.count > 1)
+        found[place] =
+          isTriedBoth && machine.kind(place) == .file && policy.access(to: place) == .none
+          ? .read : max(found[place] ?? .none, access)
         recording.add(.granted, place, denial)
         continue
       }
@@ -125,11 +130,22 @@ package struct PolicyRecorder {
     }
     fold(&found, machine)
     var hasGrown = growCode(round, machine)
+    var followed: [(path: String, real: String)] = []
     for (path, access) in found where policy.access(to: path) < access && !isCode(path, access) {
       policy.read.removeAll { $0 == path }
       if access == .write { policy.write.append(path) } else { policy.read.append(path) }
       hasGrown = true
     }
+    // A link in a folder that is granted leads out of it.
+    for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
+      let real = machine.real(path)
+      guard real != path, policy.access(to: real) < access, refusal(named: real) == nil else { continue }
+      policy.read.removeAll { $0 == real }
+      if access == .write { policy.write.append(real) } else { policy.read.append(real) }
+      followed.append((path, real))
+    }
+    for (path, real) in followed { recording.follow(path, to: real) }
+    hasGrown = hasGrown || !followed.isEmpty
     // One that is granted and still denied isn't the policy's to give.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       recording.note = "\(path) is granted, and still denied"

@@ -54,6 +54,12 @@ package struct Recording: Sendable {
     needs[folder, default: Need(place: .granted, calls: [:])].calls.merge(need.calls, uniquingKeysWith: +)
   }
 
+  /// What needed a link needs what that leads to.
+  mutating func follow(_ path: String, to real: String) {
+    guard let need = needs[path] else { return }
+    needs[real, default: Need(place: .granted, calls: [:])].calls.merge(need.calls, uniquingKeysWith: +)
+  }
+
   mutating func take(_ round: [Observed]) { observed = round }
 
   /// What is still denied by a wall.

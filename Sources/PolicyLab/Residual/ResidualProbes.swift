@@ -1,3 +1,4 @@
+internal import LinuxSystem
 internal import PluginHost
 package import Sandbox
 
@@ -10,9 +11,12 @@ package enum ResidualProbes {
     let own = policy.grants.prefix(64).compactMap { path -> String? in
       // What can't stand in a text, or is looked up only as a plugin is loaded, isn't asked for.
       guard !PathPattern.isPattern(path), !path.contains("'"), !path.contains("\n") else { return nil }
-      let flags = policy.access(to: path) == .write ? [("read", 0), ("write", 1)] : [("read", 0)]
+      // A folder is written by making a file in it, here one without a name (O_TMPFILE).
+      let isFolder = path.hasPrefix("$") || Files.isFolder(path) == true
+      let flags =
+        policy.access(to: path) == .write ? [("read", 0), ("write", isFolder ? 0x41_0002 : 1)] : [("read", 0)]
       return flags.map { word, flag in
-        "  - {name: '\(word) \(path)', call: open, signature: 'i32(cstring,i32)', arguments: ['\(path)', \(flag)]}"
+        "  - {name: '\(word) \(path)', call: open, signature: 'i32(cstring,i32,u32)', arguments: ['\(path)', \(flag), 384]}"
       }.joined(separator: "\n")
     }
     var tests = fixed

@@ -39,11 +39,7 @@ struct SimulateFleetCommand: ParsableCommand {
   }
 
   private func write(_ picture: String, to path: String) throws {
-    do {
-      try picture.write(toFile: path, atomically: true, encoding: .utf8)
-    } catch {
-      throw Failure(74, "\(path): can't be written: \(error.localizedDescription); choose another place with --svg")
-    }
+    try OutputFile.write(picture, to: path, option: "--svg")
   }
 
   private func print(_ report: FleetReport) {
