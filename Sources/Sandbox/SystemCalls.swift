@@ -67,6 +67,12 @@ package enum SystemCalls {
     }
   }
 
+  /// What asks about a file and doesn't open it. The kernel keeps nobody from these by Landlock (landlock(7)): what is there is found.
+  package static let looks: Set<String> = [
+    "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statfs",
+    "chdir", "getxattr", "lgetxattr", "listxattr", "llistxattr",
+  ]
+
   /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
   package static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
 

@@ -24,8 +24,8 @@ enum OutputFile {
   /// In one step, so that nobody finds half of it. `mode`: of the file that is there.
   private static func replace(_ path: String, _ text: String, mode: mode_t?) throws(SystemCallError) {
     let new = "\(path).\(getpid()).new"
+    let file = try OwnedDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
     do {
-      let file = try OwnedDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
       if let mode { fchmod(file.number, mode) }
       try fill(file, path, text)
       try check("rename", path) { rename(new, path) == 0 ? 0 : errno }

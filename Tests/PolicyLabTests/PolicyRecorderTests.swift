@@ -86,6 +86,23 @@ import Testing
     }
   }
 
+  @Test("a folder of which only was asked whether it is there is granted where what is granted in it doesn't show it")
+  func foldersThatAreThere() throws {
+    let look = Self.file("/data/d", "access")
+    for call in ["access", "openat"] {
+      var recorder = PolicyRecorder(base: Policy())
+      let round = [Self.observed(.returned, [look, Self.file("/data/d", call), Self.file("/data/d/a")])]
+      guard case .run(let first) = recorder.handle(round, on: Self.machine),
+        case .run(let second) = recorder.handle([Self.observed(.returned, [look])], on: Self.machine)
+      else {
+        Issue.record("it goes on")
+        return
+      }
+      #expect(first.read == (call == "access" ? ["/data/d/a"] : ["/data/d"]))
+      #expect(second.read == (call == "access" ? ["/data/d", "/data/d/a"] : ["/data/d"]))
+    }
+  }
+
   @Test("where a folder is granted, what a link in it leads to is granted as well, unless nobody would grant that")
   func linksThatLeadOut() throws {
     var base = Policy()

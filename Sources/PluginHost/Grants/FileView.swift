@@ -54,11 +54,6 @@ struct FileView {
       [], runtime: hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""], link: disk.link)
   }
 
-  /// The kernel keeps nobody from these by Landlock (landlock(7)): what is there is found.
-  private static let looks: Set<String> = [
-    "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statfs",
-    "chdir", "getxattr", "lgetxattr", "listxattr", "llistxattr",
-  ]
   /// What these name needn't be there.
   private static let makers: Set<String> = [
     "mkdir", "mkdirat", "creat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
@@ -97,10 +92,12 @@ struct FileView {
       guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
       return disk.isOnMachine(place) && !disk.isInside(place)
     }
-    if listed.contains(where: { Self.holds($0, place) }) { return !Self.looks.contains(call) && !disk.isFolder(place) }
+    if listed.contains(where: { Self.holds($0, place) }) {
+      return !SystemCalls.looks.contains(call) && !disk.isFolder(place)
+    }
     // A folder that leads to something is there, empty but for that; to list it is refused.
     let leads = shown.contains { Self.holds(place, $0) }
-    guard Self.looks.contains(call) else { return !leads || hasLandlock }
+    guard SystemCalls.looks.contains(call) else { return !leads || hasLandlock }
     return hidesFiles && !leads
   }
 

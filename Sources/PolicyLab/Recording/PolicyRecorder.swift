@@ -50,6 +50,8 @@ package struct PolicyRecorder {
   private var phase = Phase.growing
   private var network: NetworkSearch
   private var recording: Recording
+  /// Folders that were there in the round before, for what is granted in them.
+  private var hasBeenThere: Set<String> = []
   /// How the runs ended before the limits were made as small as they can be.
   private var ends: [Recording.End] = []
 
@@ -105,6 +107,8 @@ package struct PolicyRecorder {
 
   private mutating func growPaths(_ round: [Observed], _ machine: Machine) -> Bool {
     var found: [String: PathAccess] = [:]
+    /// What more than its presence was asked of.
+    var used: Set<String> = []
     for denial in round.flatMap(\.denials) where denial.wall == "files" && denial.call != "execve" {
       if denial.writes, let reason = Self.refusal(ofChanging: denial.target) {
         recording.add(.refused(reason), denial.target, denial)
@@ -123,15 +127,23 @@ package struct PolicyRecorder {
         found[place] =
           isTriedBoth && machine.kind(place) == .file && policy.access(to: place) == .none
           ? .read : max(found[place] ?? .none, access)
+        if !SystemCalls.looks.contains(denial.call) { used.insert(place) }
         recording.add(.granted, place, denial)
         continue
       }
       recording.add(.refused(reason), place, denial)
     }
+    // A folder is there as soon as something in it is granted: whether that is enough, the next round tells.
+    let new = found.filter { policy.access(to: $0.key) < $0.value }.keys
+    for place in new where !used.contains(place) && new.contains(where: { $0.hasPrefix(place + "/") }) {
+      if hasBeenThere.insert(place).inserted { found[place] = nil }
+    }
     fold(&found, machine)
     var hasGrown = growCode(round, machine)
     var followed: [(path: String, real: String)] = []
-    for (path, access) in found where policy.access(to: path) < access && !isCode(path, access) {
+    // A folder before what it holds, which needs no line of its own then.
+    for (path, access) in found.sorted(by: { $0.key < $1.key })
+    where policy.access(to: path) < access && !isCode(path, access) {
       policy.read.removeAll { $0 == path }
       if access == .write { policy.write.append(path) } else { policy.read.append(path) }
       hasGrown = true
