@@ -172,6 +172,27 @@ import Testing
     #expect(report.usage.peakMemoryBytes >= 7 << 20)
   }
 
+  @Test("what the last short calls before a plugin's end have touched is in its report")
+  func lastCalls() async throws {
+    let folder = try LibraryTests.folder()
+    try LibraryTests.compile(
+      """
+      #include <stdlib.h>
+      #include <string.h>
+      char *touch(unsigned bytes) { char *start = malloc(bytes); return start ? memset(start, 1, bytes) : 0; }
+      """, "-O1 -o touch.so", in: folder)
+    let host = try Workspace.host()
+    defer { host.stop() }
+    for _ in 0..<20 {
+      let plugin = try await load(folder + "/touch.so", host, memory: 64 << 20)
+      for _ in 0..<20 { _ = try await plugin.call("touch", "pointer(u32)", 1) }
+      for _ in 0..<8 { _ = try await plugin.call("touch", "pointer(u32)", 262_144) }
+      let report = await plugin.end()
+      #expect(report.outcome.kind == .returned)
+      #expect(report.usage.peakMemoryBytes >= 7 * 262_144)
+    }
+  }
+
   @Test("a stream of zlib lies in memory, with pointers to other memory") func stream() async throws {
     let host = try Workspace.host()
     defer { host.stop() }

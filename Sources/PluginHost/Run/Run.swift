@@ -116,7 +116,10 @@ final class Run {
 
   func end(_ completion: @escaping (RunReport) -> Void) {
     awaitEnd(completion)
-    if machine.phase.report == nil { kill(Outcome(.returned, "")) }
+    guard machine.phase.report == nil else { return }
+    // Calls may have passed in the lane since the plugin was looked at.
+    if takeOver() { sample(hasAnswered: true) }
+    kill(Outcome(.returned, ""))
   }
 
   func awaitEnd(_ completion: @escaping (RunReport) -> Void) {
