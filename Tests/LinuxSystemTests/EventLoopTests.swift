@@ -40,7 +40,7 @@ import Testing
     let done = DispatchSemaphore(value: 0)
     loop.submit {
       let (busy, deadline) = ((0..<20).map { _ in loop.newTimer() }, loop.newTimer())
-      func goOn(_ timer: TimerKey) {
+      func keepBusy(_ timer: TimerKey) {
         loop.setTimer(deadline, at: BootClock.now) {
           before.withLock { $0 = min($0, turns.withLock { $0 }) }
           done.signal()
@@ -49,9 +49,9 @@ import Testing
           turns += 1
           return turns > 10_000
         }
-        if isLate { done.signal() } else { loop.setTimer(timer, at: BootClock.now) { goOn(timer) } }
+        if isLate { done.signal() } else { loop.setTimer(timer, at: BootClock.now) { keepBusy(timer) } }
       }
-      for timer in busy { loop.setTimer(timer, at: BootClock.now) { goOn(timer) } }
+      for timer in busy { loop.setTimer(timer, at: BootClock.now) { keepBusy(timer) } }
     }
     done.wait()
     loop.shutDown()
