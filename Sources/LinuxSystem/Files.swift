@@ -84,6 +84,12 @@ package enum Files {
     return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFDIR : nil
   }
 
+  /// Of what a name leads to, with its type; nil where it leads to nothing.
+  package static func mode(of path: String) -> UInt32? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode : nil
+  }
+
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   package static func identity(of path: String) throws(SystemCallError) -> FileIdentity {

@@ -2,18 +2,24 @@ package import AssetModel
 package import HostProtocol
 internal import LinuxSystem
 package import PluginHost
+internal import Sandbox
 
 /// What a call was seen to do.
 package struct Observed: Sendable {
   package struct Denial: Sendable, Equatable {
     package var wall: String
     package var call: String
+    /// As it is: a path is the plugin's choice, and may have control characters.
     package var target: String
     package var count = 1
     /// Whether a file would have been written.
     package var writes = false
     /// A path that isn't there on this machine either: no wall kept the plugin from it.
     package var isAbsent = false
+
+    /// Whether it was only asked if the file may be written (access(2), W_OK): the plugin knows that it may not, and nothing was
+    /// kept from it.
+    package var isQuestion: Bool { wall == "files" && writes && SystemCalls.looks.contains(call) }
 
     package var text: String { "\(wall): \(call)" + (target.isEmpty ? "" : "(\(target))") }
   }
@@ -27,6 +33,7 @@ package struct Observed: Sendable {
   /// Those beyond the most that a report keeps.
   package var droppedDenials = 0
   package var log: [String] = []
+  package var connections: [RunReport.Connection] = []
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0
   package var memoryBytes = 0
@@ -43,6 +50,7 @@ package struct Observed: Sendable {
     denials = report.denials.map { Denial($0, exists: Files.exists) }
     droppedDenials = report.droppedDenials
     log = report.log.map(\.message)
+    connections = report.connections
     wallSeconds = report.usage.wallSeconds
     cpuSeconds = report.usage.cpuSeconds
     memoryBytes = report.usage.peakMemoryBytes
@@ -60,7 +68,7 @@ extension Observed {
 
 extension Observed.Denial {
   init(_ denial: RunReport.Denial, exists: (String) -> Bool) {
-    (wall, call, target) = (denial.layer, denial.operation, denial.target)
+    (wall, call, target) = (denial.layer, denial.operation, denial.path ?? denial.target)
     (count, writes) = (denial.count, denial.writes)
     isAbsent = wall == "files" && !writes && !exists(target)
   }
@@ -68,7 +76,7 @@ extension Observed.Denial {
 
 extension Observed {
   /// What a wall kept the plugin from.
-  var refusals: [Denial] { denials.filter { !$0.isAbsent } }
+  var refusals: [Denial] { denials.filter { !$0.isAbsent && !$0.isQuestion } }
 
   var ending: String { outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": \(outcome.detail)") }
 

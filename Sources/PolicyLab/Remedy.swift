@@ -32,13 +32,13 @@ package struct Remedy: Sendable, Equatable {
       self = Remedy(
         line: "processes: 1", words: "lets it start another process, whose time and memory count as the plugin's own")
     case _ where denial.operation == "execve" && denial.target.hasPrefix("/"):
-      let execution = Self.execution(of: denial.target)
+      let execution = Self.execution(of: Self.file(of: denial))
       self = Remedy(
         line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
         words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Remedy(
-        line: Self.execution(of: denial.target),
+        line: Self.execution(of: Self.file(of: denial)),
         words: "lets it map that file's code while it runs")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
@@ -51,6 +51,11 @@ package struct Remedy: Sendable, Equatable {
     return "the policy's own rule decides this: remove '\(rule)'\(words), in it or in what it extends"
   }
 
+  private static func file(of denial: RunReport.Denial) -> String {
+    let path = denial.path ?? denial.target
+    return PolicyPath.named(path) ?? path
+  }
+
   private static func execution(of path: String) -> String { "executableMemory: later\n\(files("execute", path))" }
 
   private static func files(_ access: String, _ path: String) -> String {
@@ -60,7 +65,7 @@ package struct Remedy: Sendable, Equatable {
   private init(line: String?, words: String) { (self.line, self.words) = (line, words) }
 
   private static func file(_ denial: RunReport.Denial, _ isFolder: (String) -> Bool?) -> Remedy {
-    let path = denial.target
+    let path = file(of: denial)
     if let reason = RevealingFolder.rejectionReason(forReal: path) {
       return Remedy(line: nil, words: "no policy grants it: it \(reason)")
     }
@@ -77,6 +82,10 @@ package struct Remedy: Sendable, Equatable {
       }
     }
     if let own = ownChange(path) { return own }
+    if SystemCalls.looks.contains(denial.operation) {
+      return Remedy(
+        line: files("write", path), words: "lets it write there; it only asked whether it may, and may do without")
+    }
     if isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
       return Remedy(line: files("write", path), words: "lets it change that file")
     }

@@ -96,6 +96,17 @@ package enum SystemCalls {
       || flags.map { changesContent(name, flags: $0) } ?? false
   }
 
+  /// Whether such a call asks if a file may be written, and writes nothing (access(2), W_OK).
+  package static func asksToWrite(_ name: String, _ arguments: [UInt64]) -> Bool {
+    let mode: Int? =
+      switch name {
+      case "access": 1
+      case "faccessat", "faccessat2": 2
+      default: nil
+      }
+    return mode.map { arguments[$0] & 2 != 0 } ?? false
+  }
+
   /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one. Without
   /// a path it is the file that the descriptor has open.
   package struct PathArgument: Sendable, Equatable {

@@ -21,6 +21,18 @@ enum OutputFile {
     }
   }
 
+  /// Refuses what can't become a file, before the work whose result it is to have.
+  static func check(_ path: String, option: String = "--output") throws {
+    if path.isEmpty { throw Failure(64, "\(option) names no file; leave it out for standard output") }
+    if Files.isFolder(path) == true { throw Failure(73, "\(option) \(path): is a folder; name a file in it") }
+    let folder = folder(of: path)
+    if Files.isFolder(folder) != true { throw Failure(73, "\(option) \(path): there is no folder \(folder); make it first") }
+  }
+
+  private static func folder(of path: String) -> String {
+    URL(fileURLWithPath: path).deletingLastPathComponent().path
+  }
+
   /// In one step, so that nobody finds half of it. `mode`: of the file that is there.
   private static func replace(_ path: String, _ text: String, mode: mode_t?) throws(SystemCallError) {
     let new = "\(path).\(getpid()).new"
@@ -28,7 +40,7 @@ enum OutputFile {
     do {
       if let mode { fchmod(file.number, mode) }
       try fill(file, path, text)
-      try check("rename", path) { rename(new, path) == 0 ? 0 : errno }
+      try LinuxSystem.check("rename", path) { rename(new, path) == 0 ? 0 : errno }
     } catch {
       unlink(new)
       throw error
@@ -45,7 +57,7 @@ enum OutputFile {
   }
 
   private static func reason(_ error: SystemCallError, _ path: String) -> String {
-    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let folder = folder(of: path)
     return error.code == ENOENT && Files.isFolder(folder) == nil
       ? "there is no folder \(folder); make it first" : SystemCallError.message(error.code)
   }

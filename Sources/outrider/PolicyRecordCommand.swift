@@ -24,6 +24,8 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       are made as small as what was used allows, and a last round proves them. Each line of the policy says what \
       needed it. Read it before you use it: what a plugin asks for isn't always what it should get.
 
+      What it may write it does write, and where it may connect it does, in each round: give it data that it may change.
+
       Tests that expect something to be denied ask for nothing, and what they expect to be denied is never granted.
 
       Of a plugin that makes sockets a further round finds out where it wants to connect. With --network the next round \
@@ -70,6 +72,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
   func run() async {
     do {
+      if let output { try OutputFile.check(output) }
       var words = command
       if words.first == "--" { words.removeFirst() }
       let (attempt, base) = try RecordingAttempt.made(of: words, policy: policy)
@@ -119,6 +122,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
   private func summarize(_ recording: Recording) {
     if let note = recording.note { Output.note(Printable.text(note, limit: 400)) }
+    for path in recording.privateFiles {
+      Output.note("granted, though other users may not read it: \(Printable.text(path, limit: 400))")
+    }
+    for row in recording.failedConnections { Output.note(Printable.text(PolicyText.failure(of: row), limit: 400)) }
     for (path, reason) in recording.refused {
       Output.note("not granted: \(Printable.text(path, limit: 400)); \(reason)")
     }

@@ -9,8 +9,9 @@ struct PolicyResidualCommand: AsyncParsableCommand {
     commandName: "residual", abstract: "Finds out by trying what a plugin can still do under a policy, on this kernel.",
     discussion: """
       Some fifty attempts are made inside the walls, each in a process of its own, and then every system call is made \
-      once with arguments that mean nothing. '+' succeeded, '-' didn't. What is tried are usual ways; that one isn't \
-      listed doesn't say that it isn't there.
+      once with arguments that mean nothing. '+' succeeded, '-' didn't, and '?' is allowed and wasn't tried: hosts to \
+      connect to, programs to start, patterns. What is tried are usual ways; that one isn't listed doesn't say that it \
+      isn't there.
 
       EXAMPLES
         outrider policy residual
@@ -41,6 +42,9 @@ struct PolicyResidualCommand: AsyncParsableCommand {
     for probe in residual.probes.filter(\.isPossible) + residual.probes.filter({ !$0.isPossible }) {
       let wall = probe.isPossible ? "" : probe.deniedBy.isEmpty ? "  (\(probe.result))" : "  (\(probe.deniedBy[0]))"
       Output.line("\(probe.isPossible ? "+" : "-") \(Printable.text(probe.name + wall, limit: 4200))")
+    }
+    for words in residual.untried {
+      Output.line("? \(Printable.text(words, limit: 4200))  (the policy allows it; not tried)")
     }
     for (words, names) in [
       ("system calls reach the kernel", residual.passed), ("do with certain arguments", residual.byArguments),

@@ -25,7 +25,8 @@ struct PolicyTestCommand: AsyncParsableCommand {
       EXPECTATIONS
         returned [VALUE]               expected where nothing else is said
         outcome KIND                   for example wallTimeExceeded
-        no denials                     nothing was tried in vain
+        no denials                     nothing was tried in vain; what isn't there, and access(2)
+                                         that asks whether a file may be written, don't count
         deny CALL | deny PATH          was denied; deny openat /etc names both
         allow PATH                     wasn't denied
         denied by seccomp|files|limits
@@ -57,6 +58,7 @@ struct PolicyTestCommand: AsyncParsableCommand {
 
   func run() async {
     do {
+      if let output { try OutputFile.check(output) }
       let report = corpus ? try await corpusReport() : try await testReport()
       Interrupts.yieldToHandler()
       try write(report)

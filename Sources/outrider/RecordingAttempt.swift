@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Glibc
 internal import LinuxSystem
 internal import PluginHost
 internal import PolicyLab
@@ -8,11 +9,18 @@ internal import Sandbox
 /// What is run in each round, with the host that runs it.
 struct RecordingAttempt {
   let host: PluginHost
+  struct Round {
+    /// Of what is run, in its order.
+    var observed: [Observed]
+    /// What was expected otherwise, of tests: only that of the last round says anything.
+    var mismatches: [String] = []
+  }
+
   /// Paths that are to be denied.
   var never: Set<String> = []
   /// Of what is run, in its order.
   var names: [String] = []
-  let body: (Policy) async throws -> [Observed]
+  let body: (Policy) async throws -> Round
   let cleanUp: () -> Void
 
   /// Rounds until nothing more is asked for. The text says why it doesn't come to its end. `granted`: what the next round has more.
@@ -24,20 +32,39 @@ struct RecordingAttempt {
     var recorder = PolicyRecorder(base: base, bounds: bounds)
     var policy = recorder.first
     while true {
-      switch recorder.handle(try await body(policy), on: Self.machine) {
-      case .run(let next):
+      let round = try await run(policy, isGrown: policy != base)
+      let step = recorder.handle(round.observed, on: Self.machine)
+      if case .run(let next) = step {
         for change in PolicyDifference(from: policy, to: next).changes where change.isWider { granted(change) }
         policy = next
+        continue
+      }
+      for mismatch in round.mismatches { Output.note(mismatch) }
+      switch step {
+      case .run: continue
       case .finished(let recording): return (recording, nil)
       case .stopped(let recording, let why): return (recording, why)
       }
     }
   }
 
+  /// One round. `isGrown`: under more than what recording started from.
+  private func run(_ policy: Policy, isGrown: Bool) async throws -> Round {
+    do {
+      return try await body(policy)
+    } catch let error as HostError {
+      // The host takes no policy with so many paths.
+      guard case .usage(let text) = error, isGrown else { throw error }
+      throw Failure(
+        64, "\(text); --folder-from COUNT grants a folder in the place of so many files in it, for example 8")
+    }
+  }
+
   private static var machine: PolicyRecorder.Machine {
     PolicyRecorder.Machine(
       kind: { path in Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent },
-      real: { path in (try? Files.real(path)) ?? path })
+      real: { path in (try? Files.real(path)) ?? path },
+      isPrivate: { path in Files.mode(of: path).map { $0 & S_IFMT == S_IFREG && $0 & S_IROTH == 0 } ?? false })
   }
 
   func end() {
@@ -58,15 +85,15 @@ struct RecordingAttempt {
     }
   }
 
-  private static func refuse(_ development: DevelopmentOptions) throws {
-    if let option = development.option {
+  private static func refuse(_ development: DevelopmentOptions, _ tracing: TraceOptions) throws {
+    if let option = development.option ?? tracing.option {
       throw Failure(64, "\(option): what is recorded is a run as it will be; leave it out")
     }
   }
 
   private static func call(_ words: [String]) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(CallCommand.self, words)
-    try refuse(command.development)
+    try refuse(command.development, command.tracing)
     let base = try command.sandbox.makePolicy()
     var checked = base
     _ = try command.values(&checked)
@@ -77,14 +104,14 @@ struct RecordingAttempt {
         var policy = policy
         let values = try command.values(&policy)
         let (report, result) = try await command.perform(host, policy, values)
-        return [Observed(report, result)]
+        return Round(observed: [Observed(report, result)])
       }, cleanUp: {})
     return (attempt, base)
   }
 
   private static func wake(_ words: [String]) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(RunCommand.self, words)
-    try refuse(command.development)
+    try refuse(command.development, command.tracing)
     let base = try command.sandbox.makePolicy()
     let prepared = try command.prepare(base)
     let host = try command.sandbox.makeHost { prepared.manifest.remove() }
@@ -93,7 +120,7 @@ struct RecordingAttempt {
       body: { policy in
         let (report, verdict, failure) = try await command.wake(host, policy, prepared)
         if let failure { throw failure }
-        return [Observed(report, verdict)]
+        return Round(observed: [Observed(report, verdict)])
       }, cleanUp: { prepared.manifest.remove() })
     return (attempt, base)
   }
@@ -115,7 +142,7 @@ struct RecordingAttempt {
     let attempt = RecordingAttempt(
       host: host, never: Set(tests.flatMap { $0.1.expectations.compactMap(\.deniedPath) }), names: asking.map(\.1.name),
       body: { policy in
-        var all: [Observed] = []
+        var round = Round(observed: [])
         for (plan, test) in asking {
           var test = test
           test.policy = policy
@@ -123,14 +150,14 @@ struct RecordingAttempt {
             let (observed, failed) = try await runner.observe(test, library ?? plan.library)
             if let failed {
               let seen = Printable.text("\(failed.expectation); \(failed.mismatch ?? "")", limit: 400)
-              Output.note("\(plan.file):\(test.line): expected \(seen)")
+              round.mismatches.append("\(plan.file):\(test.line): expected \(seen)")
             }
-            all.append(observed)
+            round.observed.append(observed)
           } catch {
             throw Failure(error, at: "\(plan.file):\(test.line)")
           }
         }
-        return all
+        return round
       }, cleanUp: {})
     return (attempt, base)
   }

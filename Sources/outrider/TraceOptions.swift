@@ -18,10 +18,14 @@ struct TraceOptions: ParsableArguments {
   @Option(help: "With --trace: write to this file instead of standard error.", completion: .file())
   var traceOutput: String?
 
+  /// What `policy record` has no use for.
+  var option: String? {
+    trace ? "--trace" : traceOnly != nil ? "--trace-only" : traceOutput != nil ? "--trace-output" : nil
+  }
+
   /// Nil: nobody wants to see any.
   func printer(_ policy: Policy) throws -> TracePrinter? {
     guard trace else {
-      let option = traceOnly != nil ? "--trace-only" : traceOutput != nil ? "--trace-output" : nil
       if let option { throw Failure(64, "\(option) needs --trace") }
       return nil
     }

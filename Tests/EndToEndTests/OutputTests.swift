@@ -60,7 +60,7 @@ import Testing
         folder 73
         errors folder link pipe read target 
         """, "\(finished.errors)")
-    #expect(finished.errors.contains("--output folder: can't be written: Is a directory"))
+    #expect(finished.errors.contains("--output folder: is a folder; name a file in it"))
   }
 
   @Test("a policy that is there already is kept where nothing was recorded")

@@ -62,6 +62,28 @@ import Testing
     #expect(FileManager.default.contents(atPath: file) == Data("kept".utf8))
   }
 
+  @Test("hosts, programs and patterns are named and not tried, and code is mapped") func untried() async throws {
+    let folder = try LibraryTests.folder()
+    let file = folder + "/\u{9}it's \"code\""
+    #expect(FileManager.default.createFile(atPath: file, contents: Data(count: 4096)))
+    var policy = try Policy(
+      parsing: "version: 2\nfiles: {read: ['/usr/share/*.d']}\nnetwork: ['example.org:443', '192.0.2.7:53']", file: "p")
+    policy.libraries = [file]
+    #expect(
+      ResidualProbes.untried(under: policy) == [
+        "connect to example.org:443", "connect to 192.0.2.7:53", "read /usr/share/*.d",
+      ])
+    policy.processes = 1
+    #expect(
+      ResidualProbes.untried(under: policy).contains { $0.hasPrefix("start programs of its bundle") }
+        && ResidualProbes.untried(under: policy).contains("start \(file), or what lies in it"))
+    var mapping = Policy()
+    mapping.libraries = [file]
+    let residual = try await Self.residual(mapping)
+    #expect(Self.possible(residual).isSuperset(of: ["read \(file)", "map code of \(file)"]) && residual.untried.isEmpty)
+    #expect(!Self.possible(residual).contains("write \(file)"))
+  }
+
   @Test("a narrower policy leaves less, and a wider one what it says") func compared() async throws {
     let all = try await Self.residual(Policy())
     let computation = try await Self.residual(

@@ -116,6 +116,22 @@ import Testing
       ("/etc/shadow", "openat", 1, nil),
     ] as [(String, String, UInt64?, String?)])
   func changing(path: String, call: String, flags: UInt64?, reported: String?) {
+    let view = viewOfData
+    #expect(view.refusesChange(path, by: call, flags: flags) == reported)
+  }
+
+  @Test(
+    "who asks whether what is shown read-only may be written is told that it may not, if it is there",
+    arguments: [
+      ("/srv/data/x", "/srv/data/x"), ("/srv/data", "/srv/data"), ("/srv/data/new", nil), ("/srv/data/w/x", nil),
+      ("/container/x", nil), ("/dev/null", nil), ("/usr/lib/p", "/usr/lib"), ("/etc/shadow", nil),
+    ] as [(String, String?)])
+  func asking(path: String, reported: String?) {
+    #expect(viewOfData.refusesChange(path, by: "access", flags: nil, asks: true) == reported)
+    #expect(viewOfData.refusesChange(path, by: "access", flags: nil) == nil)
+  }
+
+  private var viewOfData: FileView {
     var view = view(inside: [
       "/srv/data", "/srv/data/x", "/srv/data/w", "/bundle", "/container", "/usr/lib/p", "/dev/null",
     ])
@@ -126,7 +142,7 @@ import Testing
       disk: .init(
         link: view.disk.link, isOnMachine: view.disk.isOnMachine, isInside: view.disk.isInside,
         isFolder: { $0 == "/srv/data" }))
-    #expect(view.refusesChange(path, by: call, flags: flags) == reported)
+    return view
   }
 
   @Test("a name of thousands of parts is decided without looking at its links") func longNames() {

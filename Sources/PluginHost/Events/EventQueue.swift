@@ -40,7 +40,7 @@ struct EventQueue {
   private static func bytes(of event: PluginEvent) -> Int {
     switch event {
     case .logged(let line): line.message.utf8.count + line.subsystem.utf8.count + line.category.utf8.count
-    case .denied(let denial): denial.target.utf8.count + denial.operation.utf8.count
+    case .denied(let denial): denial.target.utf8.count + (denial.path?.utf8.count ?? 0) + denial.operation.utf8.count
     case .missed: 0
     }
   }

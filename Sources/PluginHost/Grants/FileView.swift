@@ -102,12 +102,12 @@ struct FileView {
   }
 
   /// What a call wants to change and may only read, as it is reported (EROFS, or EACCES by Landlock alone); nil: it isn't refused for
-  /// that. `flags`: of an open(2).
-  func refusesChange(_ path: String, by call: String, flags: UInt64?) -> String? {
-    guard hidesFiles || hasLandlock, SystemCalls.writes(call, flags: flags) else { return nil }
+  /// that. `flags`: of an open(2). `asks`: it only asks whether it may, which Landlock answers as if it could.
+  func refusesChange(_ path: String, by call: String, flags: UInt64?, asks: Bool = false) -> String? {
+    guard hidesFiles || hasLandlock && !asks, asks || SystemCalls.writes(call, flags: flags) else { return nil }
     let place = place(of: path)
     let holder = shown.filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
-    guard let holder, !writable.contains(holder), !(flags != nil && devices.contains(holder)),
+    guard let holder, !writable.contains(holder), !((flags != nil || asks) && devices.contains(holder)),
       changes(place, call, flags)
     else { return nil }
     return runtime.contains(holder) ? holder : path

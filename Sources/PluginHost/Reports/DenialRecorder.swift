@@ -5,6 +5,11 @@ struct DenialRecorder {
     var layer: String
     var operation: String
     var target: String
+    var path: String?
+
+    init(_ denial: RunReport.Denial) {
+      (layer, operation, target, path) = (denial.layer, denial.operation, denial.target, denial.path)
+    }
   }
 
   private struct Row {
@@ -37,7 +42,7 @@ struct DenialRecorder {
   mutating func record(_ denial: RunReport.Denial) {
     countsByWall[denial.layer, default: 0] += 1
     feed?.tell { .denied(denial) }
-    let key = Key(layer: denial.layer, operation: denial.operation, target: denial.target)
+    let key = Key(denial)
     if let row = rows[key] {
       rows[key] = Row(
         count: row.count + 1, writes: row.writes || denial.writes,
@@ -52,7 +57,7 @@ struct DenialRecorder {
 
   /// What was counted elsewhere, in all: the first of each may have been recorded here as it happened.
   mutating func settle(_ denial: RunReport.Denial) {
-    let key = Key(layer: denial.layer, operation: denial.operation, target: denial.target)
+    let key = Key(denial)
     let before = rows[key]?.count ?? 0
     countsByWall[denial.layer, default: 0] += max(denial.count - before, 0)
     guard before > 0 || rows.count < Self.maxRows else { return drop(denial.count) }
@@ -68,8 +73,8 @@ struct DenialRecorder {
     order.compactMap { key in
       rows[key].map { row in
         .init(
-          layer: key.layer, operation: key.operation, target: key.target, count: row.count, writes: row.writes,
-          mayHaveChanged: row.mayHaveChanged, rule: row.rule)
+          layer: key.layer, operation: key.operation, target: key.target, path: key.path, count: row.count,
+          writes: row.writes, mayHaveChanged: row.mayHaveChanged, rule: row.rule)
       }
     }
   }

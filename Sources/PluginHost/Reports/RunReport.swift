@@ -108,11 +108,14 @@ public struct RunReport: Sendable {
     public var layer: String
     /// The system call, or what was beyond a limit.
     public var operation: String
-    /// Its arguments, or the path that it named; made printable.
+    /// Its arguments, or the path that it named; made printable, and cut at 200 characters.
     public var target: String
+    /// The path as it is, where `target` isn't that: never to be shown as it is, a plugin chose it. At most 4,096 bytes. nil:
+    /// `target` is it, or there is none.
+    public var path: String?
     /// How often.
     public var count: Int
-    /// Whether the plugin would have written to the file that `target` names.
+    /// Whether the plugin would have written to the file that `target` names, or asked whether it may (access(2)).
     public var writes = false
     /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
     /// may then have refused another path.
@@ -120,6 +123,12 @@ public struct RunReport: Sendable {
     /// What of the policy denied it, as a policy of version 2 has it: without that the call would be decided as for others. A call
     /// that it denies by the name of a group stands there by its own. nil: no more than what holds for every plugin.
     public var rule: String?
+
+    /// Has it be about `file`, a path from the plugin.
+    mutating func name(_ file: String) {
+      target = Printable.text(file)
+      path = target == file ? nil : file
+    }
   }
 
   /// The connections to one port of one machine.

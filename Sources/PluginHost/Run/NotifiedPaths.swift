@@ -22,18 +22,27 @@ struct NotifiedPaths {
       let path = Files.link("/proc/\(call.pid)/fd/\(Int32(truncatingIfNeeded: call.arguments.4))"), path.hasPrefix("/"),
       isValid
     else { return nil }
-    return Printable.text(path)
+    return path
   }
 
-  /// The path, where the plugin doesn't get there.
-  func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
+  /// What a call names and doesn't get.
+  struct Refusal {
+    var path: String
+    /// Whether that is because it would have been written, or was asked about for that.
+    var writes: Bool
+  }
+
+  /// Nil: the plugin gets there.
+  func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> Refusal? {
     guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
     let flags = openFlags(of: name)
     let path = view.destination(of: named, followsLast: SystemCalls.followsLast(name, values))
     let holdsPlace = flags.map { SystemCalls.holdsPlace(flags: $0) } ?? false
     let isRefused = view.refuses(
       path, to: holdsPlace ? "stat" : name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
-    return isRefused ? path : view.refusesChange(path, by: name, flags: flags)
+    if isRefused { return Refusal(path: path, writes: SystemCalls.writes(name, flags: flags)) }
+    return view.refusesChange(path, by: name, flags: flags, asks: SystemCalls.asksToWrite(name, values))
+      .map { Refusal(path: $0, writes: true) }
   }
 
   /// Of a call that may make a file.

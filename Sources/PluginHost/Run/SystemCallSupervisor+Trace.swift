@@ -30,7 +30,9 @@ extension SystemCallSupervisor {
       if let place = argument.path { texts[place] = reader.given(argument).map { Printable.text($0) } }
     }
     var arguments = foreign == nil ? SystemCallText.arguments(of: name, reader.values, paths: texts) : []
-    if name == "mmap", let file = reader.codeFile, !arguments.isEmpty { arguments[arguments.count - 1] += "<\(file)>" }
+    if name == "mmap", let file = reader.codeFile, !arguments.isEmpty {
+      arguments[arguments.count - 1] += "<\(Printable.text(file))>"
+    }
     trace.receive(
       SystemCallTrace.Event(
         time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,

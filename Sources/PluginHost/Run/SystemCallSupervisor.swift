@@ -157,13 +157,15 @@ final class SystemCallSupervisor {
     case .note(let name, let paths):
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let layer, let name, let target, _, let kills):
-      let target = layer == "seccomp" ? file(deniedTo: name, call) ?? target : target
-      let row = RunReport.Denial(
+      var row = RunReport.Denial(
         layer: layer, operation: name, target: target, count: 1,
         rule: layer == "seccomp" ? plan.policy.lineRefusing(name) : nil)
+      if layer == "seccomp", let file = file(deniedTo: name, call) { row.name(file) }
       denials.record(row)
       denial = row
-      if kills { run.kill(Outcome(.policyViolation, "\(name)(\(target)) is denied, and the policy ends a run for it")) }
+      if kills {
+        run.kill(Outcome(.policyViolation, "\(name)(\(row.target)) is denied, and the policy ends a run for it"))
+      }
     case .breach(let rule, let target, _, let kills):
       let row = RunReport.Denial(
         layer: "seccomp", operation: rule.call, target: target, count: 1, rule: rule.policyLine)
@@ -242,12 +244,12 @@ final class SystemCallSupervisor {
     guard let first = paths.refused(name, argument) else { return nil }
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
     let isShared = hasThreads
-    guard let path = isShared ? first : paths.refused(name, argument) else { return nil }
-    let target = Printable.text(path)
-    let writes = SystemCalls.writes(name, flags: paths.openFlags(of: name))
-    denials.record(layer: "files", operation: name, target: target, writes: writes, mayHaveChanged: isShared)
-    return .init(
-      layer: "files", operation: name, target: target, count: 1, writes: writes, mayHaveChanged: isShared)
+    guard let refusal = isShared ? first : paths.refused(name, argument) else { return nil }
+    var denial = RunReport.Denial(
+      layer: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared)
+    denial.name(refusal.path)
+    denials.record(denial)
+    return denial
   }
 
   /// What something other than the filter kept it from. The first of each kind, as it happens.
@@ -265,7 +267,7 @@ final class SystemCallSupervisor {
   private func file(deniedTo name: String, _ call: ol_notification) -> String? {
     switch name {
     case "mmap": named(by: call).codeFile
-    case "execve": named(by: call).given(.init(path: 0)).map { Printable.text($0) }
+    case "execve": named(by: call).given(.init(path: 0))
     default: nil
     }
   }

@@ -12,9 +12,14 @@ package struct PolicyRecorder {
     package var kind: (String) -> PathKind
     /// Without symbolic links; the path itself where it leads to nothing.
     package var real: (String) -> String
+    /// Whether it is a file that users besides its owner and its group may not read.
+    package var isPrivate: (String) -> Bool
 
-    package init(kind: @escaping (String) -> PathKind, real: @escaping (String) -> String = { $0 }) {
-      (self.kind, self.real) = (kind, real)
+    package init(
+      kind: @escaping (String) -> PathKind, real: @escaping (String) -> String = { $0 },
+      isPrivate: @escaping (String) -> Bool = { _ in false }
+    ) {
+      (self.kind, self.real, self.isPrivate) = (kind, real, isPrivate)
     }
   }
 
@@ -77,6 +82,7 @@ package struct PolicyRecorder {
     let startsMore = growProcesses(round)
     recording.take(round)
     recording.policy = policy
+    recording.keepPrivate(machine.isPrivate)
     if isSearching || hasGrown || isLimited || startsMore {
       guard recording.rounds < bounds.rounds else {
         return .stopped(recording, "it asked for more in each of \(bounds.rounds) rounds")
@@ -110,11 +116,15 @@ package struct PolicyRecorder {
     /// What more than its presence was asked of.
     var used: Set<String> = []
     for denial in round.flatMap(\.denials) where denial.wall == "files" && denial.call != "execve" {
+      if denial.isQuestion {
+        recording.mention("it asked whether it may write there, and may do without", denial)
+        continue
+      }
       if denial.writes, let reason = Self.refusal(ofChanging: denial.target) {
         recording.add(.refused(reason), denial.target, denial)
         continue
       }
-      guard let path = Self.named(denial.target), let (place, access) = Self.grant(for: denial, path, machine.kind)
+      guard let path = PolicyPath.named(denial.target), let (place, access) = Self.grant(for: denial, path, machine.kind)
       else {
         recording.add(.absent, denial.target, denial)
         continue
@@ -170,7 +180,7 @@ package struct PolicyRecorder {
   private mutating func growCode(_ round: [Observed], _ machine: Machine) -> Bool {
     let before = policy.libraries
     for denial in round.flatMap(\.denials) where wantsCode(denial) {
-      guard let path = Self.named(denial.target), machine.kind(path) == .file else { continue }
+      guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
       if let reason = refusal(of: path, machine) {
         recording.add(.refused(reason), path, denial)
       } else {
@@ -255,16 +265,6 @@ package struct PolicyRecorder {
     return String(path[..<slash])
   }
 
-  /// As a policy can have it; nil: as none can.
-  private static func named(_ path: String) -> String? {
-    guard path.hasPrefix("/"), path.utf8.count < 4096 else { return nil }
-    var parts: [Substring] = []
-    for part in path.split(separator: "/") where part != "." {
-      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
-    }
-    return "/" + parts.joined(separator: "/")
-  }
-
   /// What nobody would grant without having read it.
   private static let never = [
     "/root", "/home", "/dev", "/proc", "/sys", "/run", "/boot", "/etc/shadow", "/etc/gshadow", "/etc/ssh",
@@ -287,6 +287,7 @@ package struct PolicyRecorder {
     }
     // What the base policy has was decided by a person.
     if base.access(to: path) != .none { return nil }
+    if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
     if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
     if let held = Self.never.first(where: { $0.hasPrefix(path + "/") }) { return "as a whole it holds \(held)" }
     guard let holder = Self.never.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else { return nil }

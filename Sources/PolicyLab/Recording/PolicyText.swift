@@ -1,6 +1,6 @@
 internal import AssetModel
 internal import Foundation
-internal import PluginHost
+package import PluginHost
 internal import Sandbox
 
 /// A recorded policy as a file: each line says what needed it.
@@ -100,7 +100,7 @@ package struct PolicyText {
   private var end: String {
     let ends = recording.observed.map { $0.value.map { "returned \($0)" } ?? $0.outcome.kind.rawValue }
     let shown = ends.prefix(3).joined(separator: ", ") + (ends.count > 3 ? " and \(ends.count - 3) more" : "")
-    return "\(recording.rounds) rounds; the last: \(comment(shown, 200))"
+    return "\(recording.rounds == 1 ? "1 round" : "\(recording.rounds) rounds"); the last: \(comment(shown, 200))"
   }
 
   private func paths(_ key: String, _ paths: [String]) -> [String] {
@@ -114,7 +114,8 @@ package struct PolicyText {
     let calls = recording.needs[path]?.calls.sorted { $0.key < $1.key }.map {
       $0.value == 1 ? $0.key : "\($0.key) × \($0.value)"
     }
-    return calls.map { "  # \($0.joined(separator: ", "))" } ?? ""
+    let remark = recording.needs[path]?.isPrivate == true ? "; other users may not read this file" : ""
+    return calls.map { "  # \($0.joined(separator: ", "))\(remark)" } ?? ""
   }
 
   private var limits: [String] {
@@ -143,9 +144,16 @@ package struct PolicyText {
     for denial in recording.denials where denial.wall != "files" {
       lines.append("# denied in the last round: \(comment(denial.text, 200))")
     }
+    for row in recording.failedConnections {
+      lines.append("# in the last round: \(comment(Self.failure(of: row), 400))")
+    }
     let dropped = recording.observed.reduce(0) { $0 + $1.droppedDenials }
     if dropped > 0 { lines.append("# \(dropped) further denials weren't kept") }
     return lines
+  }
+
+  package static func failure(of row: RunReport.Connection) -> String {
+    "\(row.failed) of \(max(row.count, row.failed)) connections to \(row.target) failed (\(row.failure)); what it does once connected wasn't seen"
   }
 
   private func comment(_ text: String, _ limit: Int) -> String { Printable.text(text, limit: limit) }

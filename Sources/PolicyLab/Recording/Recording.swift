@@ -1,5 +1,5 @@
 internal import AssetModel
-internal import PluginHost
+package import PluginHost
 package import Sandbox
 
 /// What was found out about a plugin, and the policy that it comes to.
@@ -16,6 +16,8 @@ package struct Recording: Sendable {
     var place: Place
     /// How often by each call, in the round in which it was first asked for.
     var calls: [String: Int]
+    /// A file that other users may not read.
+    var isPrivate = false
   }
 
   /// How a run ended, as far as two runs of the same can be compared.
@@ -48,6 +50,12 @@ package struct Recording: Sendable {
     needs[path, default: Need(place: place, calls: [:])].calls[denial.call, default: 0] += denial.count
   }
 
+  /// What isn't granted for this, and may be granted for something else.
+  mutating func mention(_ reason: String, _ denial: Observed.Denial) {
+    guard needs[denial.target]?.place != .granted else { return }
+    add(.refused(reason), denial.target, denial)
+  }
+
   /// What needed one file of a folder needed the folder that is granted in its place.
   mutating func fold(_ path: String, into folder: String) {
     guard let need = needs.removeValue(forKey: path) else { return }
@@ -60,6 +68,12 @@ package struct Recording: Sendable {
     needs[real, default: Need(place: .granted, calls: [:])].calls.merge(need.calls, uniquingKeysWith: +)
   }
 
+  mutating func keepPrivate(_ isPrivate: (String) -> Bool) {
+    for (path, need) in needs where need.place == .granted && path.hasPrefix("/") {
+      needs[path]?.isPrivate = isPrivate(path)
+    }
+  }
+
   mutating func take(_ round: [Observed]) { observed = round }
 
   /// What is still denied by a wall.
@@ -68,6 +82,12 @@ package struct Recording: Sendable {
     for denial in observed.flatMap(\.refusals) where !all.contains(denial) { all.append(denial) }
     return all
   }
+
+  /// Granted, and not everybody's to read: whoever reviews the policy has to know.
+  package var privateFiles: [String] { needs.filter(\.value.isPrivate).keys.sorted() }
+
+  /// Hosts to which connections failed in the last round, so that what follows a connection wasn't seen.
+  package var failedConnections: [RunReport.Connection] { observed.flatMap(\.connections).filter { $0.failed > 0 } }
 
   package var refused: [(path: String, reason: String)] {
     needs.compactMap { path, need in

@@ -17,6 +17,8 @@ package struct Residual: Sendable, Encodable {
   }
 
   package var probes: [Probe] = []
+  /// What the policy allows and wasn't tried.
+  package var untried: [String] = []
   /// System calls that reach the kernel whatever their arguments are.
   package var passed: [String] = []
   /// Those that the host lets through with certain arguments.
@@ -52,6 +54,7 @@ package struct ResidualRunner: Sendable {
           result: observed.value.map { "returned \($0)" } ?? observed.outcome.kind.rawValue,
           deniedBy: observed.denials.map { "\($0.wall): \($0.call)" }))
     }
+    residual.untried = ResidualProbes.untried(under: policy)
     try await sweep(&residual)
     return residual
   }

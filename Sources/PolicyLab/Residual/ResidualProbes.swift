@@ -8,27 +8,63 @@ package enum ResidualProbes {
   /// What is tried under this policy, in its order: also each path that it grants.
   package static func tests(for policy: Policy) throws -> [PolicyTests.Test] {
     let fixed = try PolicyTests(parsing: text, file: "probes") { (_) in Policy() }.tests
-    let own = policy.grants.prefix(64).compactMap { path -> String? in
-      // What can't stand in a text, or is looked up only as a plugin is loaded, isn't asked for.
-      guard !PathPattern.isPattern(path), !path.contains("'"), !path.contains("\n") else { return nil }
-      // A folder is written by making a file in it, here one without a name (O_TMPFILE).
-      let isFolder = path.hasPrefix("$") || Files.isFolder(path) == true
-      let flags =
-        policy.access(to: path) == .write ? [("read", 0), ("write", isFolder ? 0x41_0002 : 1)] : [("read", 0)]
-      return flags.map { word, flag in
-        "  - {name: '\(word) \(path)', call: open, signature: 'i32(cstring,i32,u32)', arguments: ['\(path)', \(flag), 384]}"
-      }.joined(separator: "\n")
-    }
-    var tests = fixed
-    if !own.isEmpty {
-      let lines = "version: 1\nplugin: libc.so.6\ntests:\n" + own.joined(separator: "\n")
-      tests += try PolicyTests(parsing: lines, file: "probes") { (_) in Policy() }.tests
-    }
-    return tests.map { test in
+    let own = try triedGrants(of: policy).flatMap { path in try attempts(at: path, policy) }
+    return (fixed + own).map { test in
       var test = test
       test.policy = policy
       return test
     }
+  }
+
+  /// What the policy allows and isn't tried: it would reach other machines, or run a program for what it does.
+  package static func untried(under policy: Policy) -> [String] {
+    let tried = Set(triedGrants(of: policy))
+    var all = policy.network.map { "connect to \($0.text)" }
+    if policy.startsPrograms {
+      all.append("start programs of its bundle and of the runtime")
+      all += policy.codePaths.map { "start \($0), or what lies in it" }
+    }
+    all += policy.grants.filter { !tried.contains($0) }.map { path in
+      let words =
+        switch policy.access(to: path) {
+        case .write: "read and write"
+        case .list: "list"
+        default: policy.codePaths.contains(path) ? "read, and map as code," : "read"
+        }
+      return "\(words) \(path)"
+    }
+    return all
+  }
+
+  private static let maxGrants = 64
+
+  /// Patterns are looked up only as a plugin is loaded.
+  private static func triedGrants(of policy: Policy) -> [String] {
+    Array(policy.grants.filter { !PathPattern.isPattern($0) && $0.hasPrefix("/") }.prefix(maxGrants))
+  }
+
+  private static func attempts(at path: String, _ policy: Policy) throws -> [PolicyTests.Test] {
+    let isFolder = Files.isFolder(path) == true
+    func open(_ flags: Int) throws -> CallStep {
+      CallStep(
+        symbol: "open", signature: try CallSignature(parsing: "i32(cstring,i32,u32)"), arguments: [path, "\(flags)", "384"])
+    }
+    var all = [PolicyTests.Test(name: "read \(path)", steps: [try open(0)], policy: policy, expectations: [], line: 0)]
+    if policy.access(to: path) == .write {
+      // A folder is written by making a file in it, here one without a name (O_TMPFILE).
+      let step = try open(isFolder ? 0x41_0002 : 1)
+      all.append(.init(name: "write \(path)", steps: [step], policy: policy, expectations: [], line: 0))
+    }
+    if policy.codePaths.contains(path), !isFolder {
+      var opening = try open(0)
+      opening.save = ["file": .result]
+      let mapping = CallStep(
+        symbol: "mmap", signature: try CallSignature(parsing: "i64(u64,u64,i32,i32,i32,i64)"),
+        arguments: ["0", "4096", "5", "2", "$file", "0"])
+      all.append(
+        .init(name: "map code of \(path)", steps: [opening, mapping], policy: policy, expectations: [], line: 0))
+    }
+    return all
   }
 
   /// Whether the last call did what was tried.

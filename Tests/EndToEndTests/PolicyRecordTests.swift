@@ -1,0 +1,145 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `outrider policy record` with files that a policy has trouble with.
+@Suite(.ownThreads, .timeLimit(.minutes(2))) struct PolicyRecordTests {
+  /// Not below /tmp, in whose place a plugin has a folder of its own.
+  private static func data() throws -> String {
+    let path = "/var/tmp/outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  private static func write(_ path: String, mode: mode_t = 0o644) throws {
+    try #require(FileManager.default.createFile(atPath: path, contents: Data("x".utf8)))
+    try #require(chmod(path, mode) == 0)
+  }
+
+  @Test("files whose names no terminal may see, or that are longer than a report's line, are recorded as they are")
+  func names() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    let long = "\(data)/\(String(repeating: "a", count: 210))"
+    let files = ["\(data)/\u{1b}[31mred\u{202e}", long + "b", long + "c"]
+    for file in files { try Self.write(file) }
+    for file in files {
+      let call = ["call", "libc.so.6", "open", "i32(cstring,i32)", file, "0"]
+      let end = try Workspace.run(["policy", "record", "--output", "\(data)/p.yaml"] + call)
+      #expect(end.status == 0 && !end.errors.contains("\u{1b}"), "\(end)")
+      let again = try Workspace.run(call + ["--policy", "\(data)/p.yaml", "--observe"])
+      #expect(again.output != "-1\n" && !again.errors.contains("denied"), "\(again)")
+    }
+    // Two that begin alike are two.
+    try LibraryTests.compile(
+      "#include <fcntl.h>\nint both(const char *a, const char *b) { return open(a, 0) + open(b, 0); }", "-o both.so",
+      in: data)
+    let end = try Workspace.run(
+      ["policy", "record", "--output", "\(data)/p.yaml", "call", "\(data)/both.so", "both", "i32(cstring,cstring)"]
+        + files.suffix(2))
+    let text = try String(contentsOfFile: "\(data)/p.yaml", encoding: .utf8)
+    #expect(end.status == 0 && files.suffix(2).allSatisfy { text.contains("- \($0)  # open") }, "\(end) \(text)")
+  }
+
+  @Test("a file that other users may not read is granted with a remark") func remarks() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    for (name, mode, isRemarked) in [("key", 0o600, true), ("page", 0o644, false)] as [(String, mode_t, Bool)] {
+      let file = "\(data)/\(name)"
+      try Self.write(file, mode: mode)
+      let end = try Workspace.run(["policy", "record", "call", "libc.so.6", "open", "i32(cstring,i32)", file, "0"])
+      #expect(end.status == 0 && end.output.contains("- \(file)  # open"), "\(end)")
+      #expect(end.output.contains("; other users may not read this file") == isRemarked, "\(end)")
+      #expect(end.errors.contains("granted, though other users may not read it: \(file)") == isRemarked, "\(end)")
+    }
+  }
+
+  @Test("who asks whether it may write what is shown read-only is reported, granted nothing, and denied nothing")
+  func questions() throws {
+    let call = ["call", "libc.so.6", "access", "i32(cstring,i32)", "/usr/share/zoneinfo", "2"]
+    let seen = try Workspace.run(call + ["--observe"])
+    #expect(seen.output == "-1\n" && seen.errors.contains("denied by files: access(/usr/share/zoneinfo)"), "\(seen)")
+    let end = try Workspace.run(["policy", "record"] + call)
+    #expect(end.status == 0 && !end.output.contains("write:") && !end.errors.contains("still denied"), "\(end)")
+    #expect(end.output.contains("# not granted: /usr/share/zoneinfo; it asked whether it may write"), "\(end)")
+    // What isn't read-only, and who doesn't ask for that.
+    for (path, mode) in [("/usr/share/zoneinfo", "4"), ("/dev/null", "6"), ("/tmp", "7")] {
+      let end = try Workspace.run(
+        ["call", "libc.so.6", "access", "i32(cstring,i32)", path, mode, "--observe"])
+      #expect(end.output == "0\n" && !end.errors.contains("denied"), "\(end)")
+    }
+  }
+
+  @Test("more files than a request has room for name the option that grants their folder, and with that it ends")
+  func manyFiles() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    for number in 0..<200 { try Self.write("\(data)/f\(number)") }
+    try LibraryTests.compile(
+      """
+      #include <fcntl.h>
+      #include <stdio.h>
+      #include <unistd.h>
+      int all(const char *folder) {
+        int found = 0;
+        for (int i = 0; i < 200; i++) {
+          char path[512];
+          snprintf(path, sizeof path, "%s/f%d", folder, i);
+          int file = open(path, O_RDONLY);
+          if (file >= 0) found++, close(file);
+        }
+        return found;
+      }
+      """, "-o all.so", in: data)
+    let call = ["call", "\(data)/all.so", "all", "i32(cstring)", data]
+    let end = try Workspace.run(["policy", "record"] + call)
+    if end.status == 0 {
+      #expect(end.output.contains("- \(data)/f199  # open"), "\(end)")
+    } else {
+      #expect(end.status == 64 && end.errors.contains("grants 200 paths") && end.errors.contains("--folder-from"), "\(end)")
+    }
+    let folded = try Workspace.run(["policy", "record", "--folder-from", "8"] + call)
+    #expect(folded.status == 0 && folded.output.contains("- \(data)  # open"), "\(folded)")
+    #expect(folded.output.contains("the last: returned 200\n"), "\(folded)")
+  }
+
+  @Test("what tests expected otherwise before they had what they need isn't said, and what still is otherwise, is")
+  func mismatches() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    try Self.write("\(data)/file")
+    let open = "{call: open, signature: 'i32(cstring,i32)', arguments: ['\(data)/file', 0], save: {f: result}}"
+    for (length, isWrong) in [("1", false), ("7", true)] {
+      try """
+      plugin: libc.so.6
+      tests: [{name: a, steps: [\(open), {call: read, signature: 'i64(i32,out(9),u64)', arguments: [$f, 9], returns: \(length)}]}]
+      """.write(toFile: "\(data)/t.yaml", atomically: true, encoding: .utf8)
+      let end = try Workspace.run(["policy", "record", "\(data)/t.yaml"])
+      #expect(end.output.contains("- \(data)/file  # open"), "\(end)")
+      #expect(end.errors.components(separatedBy: "expected step 2").count == (isWrong ? 2 : 1), "\(end)")
+    }
+  }
+
+  @Test("a connection that failed is said, since what follows one wasn't seen")
+  func failedConnections() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    try LibraryTests.compile(
+      """
+      #include <arpa/inet.h>
+      #include <sys/socket.h>
+      int reach(void) {
+        int s = socket(AF_INET, SOCK_STREAM, 0);
+        struct sockaddr_in a = {AF_INET, htons(9)};
+        inet_pton(AF_INET, "127.0.0.1", &a.sin_addr);
+        char byte;
+        if (s < 0 || connect(s, (void *)&a, sizeof a) != 0) return -1;
+        return recv(s, &byte, 1, 0);
+      }
+      """, "-o reach.so", in: data)
+    let end = try Workspace.run(["policy", "record", "--network", "call", "\(data)/reach.so", "reach", "i32()"])
+    #expect(end.output.contains("connections to 127.0.0.1:9 failed ("), "\(end)")
+    #expect(end.errors.contains("connections to 127.0.0.1:9 failed ("), "\(end)")
+  }
+}
