@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -69,6 +70,12 @@ static int is_memory(const struct statfs *status) {
 int ol_is_memory(const char *path) {
     struct statfs status;
     return statfs(path, &status) == 0 && is_memory(&status);
+}
+
+int ol_is_cached(int descriptor, int64_t offset) {
+    char byte;
+    struct iovec part = {&byte, 1};
+    return preadv2(descriptor, &part, 1, offset, RWF_NOWAIT) >= 0 || errno != EAGAIN;
 }
 
 int ol_is_proc(int descriptor) {

@@ -31,7 +31,8 @@ extension TestPage {
 
   private func denial(_ denial: Observed.Denial) -> String {
     let count = denial.count > 1 ? " × \(denial.count)" : ""
-    return "<li><code>\(Markup.escaped(denial.text))</code>\(count)\(denial.isAbsent ? ", which isn't there" : denial.isQuestion ? ", a question" : "")</li>"
+    return
+      "<li><code>\(Markup.escaped(denial.text))</code>\(count)\(denial.isAbsent ? ", which isn't there" : denial.isQuestion ? ", a question" : "")</li>"
   }
 
   private func list(_ title: String, _ items: [String], andMore dropped: Int) -> String {

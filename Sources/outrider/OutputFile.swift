@@ -26,7 +26,9 @@ enum OutputFile {
     if path.isEmpty { throw Failure(64, "\(option) names no file; leave it out for standard output") }
     if Files.isFolder(path) == true { throw Failure(73, "\(option) \(path): is a folder; name a file in it") }
     let folder = folder(of: path)
-    if Files.isFolder(folder) != true { throw Failure(73, "\(option) \(path): there is no folder \(folder); make it first") }
+    if Files.isFolder(folder) != true {
+      throw Failure(73, "\(option) \(path): there is no folder \(folder); make it first")
+    }
   }
 
   private static func folder(of path: String) -> String {

@@ -97,7 +97,8 @@ import Testing
     if end.status == 0 {
       #expect(end.output.contains("- \(data)/f199  # open"), "\(end)")
     } else {
-      #expect(end.status == 64 && end.errors.contains("grants 200 paths") && end.errors.contains("--folder-from"), "\(end)")
+      #expect(
+        end.status == 64 && end.errors.contains("grants 200 paths") && end.errors.contains("--folder-from"), "\(end)")
     }
     let folded = try Workspace.run(["policy", "record", "--folder-from", "8"] + call)
     #expect(folded.status == 0 && folded.output.contains("- \(data)  # open"), "\(folded)")

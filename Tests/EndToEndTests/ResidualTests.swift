@@ -80,7 +80,8 @@ import Testing
     var mapping = Policy()
     mapping.libraries = [file]
     let residual = try await Self.residual(mapping)
-    #expect(Self.possible(residual).isSuperset(of: ["read \(file)", "map code of \(file)"]) && residual.untried.isEmpty)
+    #expect(
+      Self.possible(residual).isSuperset(of: ["read \(file)", "map code of \(file)"]) && residual.untried.isEmpty)
     #expect(!Self.possible(residual).contains("write \(file)"))
   }
 

@@ -24,6 +24,8 @@ int ol_start_writeback(int descriptor, int64_t offset, int64_t count);
 
 /* Whether a path lies in tmpfs or ramfs. */
 int ol_is_memory(const char *path);
+/* Whether a byte of a file is in the page cache: preadv2(2) with RWF_NOWAIT doesn't wait for it. 1 where that can't be told. */
+int ol_is_cached(int descriptor, int64_t offset);
 /* Whether a descriptor is of /proc. */
 int ol_is_proc(int descriptor);
 /* fallocate(2) with FALLOC_FL_KEEP_SIZE; EOPNOTSUPP in memory too, where it takes as long as writing does. */

@@ -133,7 +133,9 @@ final class HostCore: @unchecked Sendable {
     try request.openContainers()
     request.reading = reading
     // File pages that a runner touches first are charged to it where it has a cgroup.
-    if !isBare, LoadPages.areDue(for: image), await onLoop({ $0.cgroups.isThere }) {
+    if !isBare, LoadPages.areDue(for: image.library.identity, at: image.library.path),
+      await onLoop({ $0.cgroups.isThere })
+    {
       request.reading += LoadPages.bringIn(for: image, within: policy.limits.wall - reading)
     }
     let ticket = request.ticket

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
@@ -49,28 +48,36 @@ final class PageReader: Sendable {
     let known = known.withLock { exchange(&$0, with: Set(parts)) }
     let fresh = parts.filter { !known.contains($0) }
     var turn = Turn(end: BootClock.now + PageInRule.longestTurn)
-    var last: (path: String, file: OwnedFile?) = ("", nil)
+    var last: (path: String, file: PageFile?) = ("", nil)
     for part in fresh.isEmpty ? parts : fresh where !isOver(turn) {
       // A library's parts follow each other.
-      if part.path != last.path { last = (part.path, OwnedFile(places.machinePath(of: part.path))) }
-      guard let file = last.file, file.inode == part.inode, part.offset < file.size else { continue }
+      if part.path != last.path { last = (part.path, PageFile(places.machinePath(of: part.path))) }
+      guard let file = last.file, file.identity.inode == part.inode, part.offset < file.size else { continue }
       ask(for: part.offset, min(part.length, file.size - part.offset), of: file, &turn)
     }
     turn.await()
   }
 
   /// What the loader will map of libraries and of those that they need. It goes from one to the next, and the kernel reads
-  /// ahead in each: whatever isn't there by then is charged to the runner at once, code that nobody runs as well. Blocks.
-  func bringIn(closureOf libraries: [String], reading: ReadingTime = ReadingTime(limit: PageInRule.longestTurn)) {
+  /// ahead in each: whatever isn't there by then is charged to the runner at once, code that nobody runs as well. Blocks. Returns
+  /// which files these are, and a few places of each that are in the cache now.
+  @discardableResult
+  func bringIn(
+    closureOf libraries: [String], reading: ReadingTime = ReadingTime(limit: PageInRule.longestTurn)
+  ) -> [FileIdentity: [UInt64]] {
+    var broughtIn: [FileIdentity: [UInt64]] = [:]
     var turn = Turn(end: reading.end)
     let installed = LibrarySearch.installed()
     var waiting = libraries
     var seen = Set(libraries)
     while let path = waiting.popLast(), seen.count < Self.maxLibraries, !isOver(turn) {
-      guard let file = OwnedFile(path),
+      guard let file = PageFile(path),
         let outline = LibraryOutline(
           FileWindows(descriptor: file.descriptor.number, count: file.size, reading: reading))
       else { continue }
+      broughtIn[file.identity] = outline.loaded.prefix(PageFile.maxPlaces / 2).flatMap { part in
+        part.length == 0 ? [] : [part.offset + part.length / 2, part.offset + part.length - 1]
+      }
       for part in outline.loaded { ask(for: part.offset, part.length, of: file, &turn) }
       let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.hasPrefix("/") }
       for name in outline.needed where !name.contains("/") {
@@ -79,13 +86,14 @@ final class PageReader: Sendable {
       }
     }
     turn.await()
+    return broughtIn
   }
 
   private func isOver(_ turn: Turn) -> Bool {
     turn.left == 0 || BootClock.now >= turn.end || wasCancelled.load(ordering: .relaxed)
   }
 
-  private func ask(for offset: UInt64, _ length: UInt64, of file: OwnedFile, _ turn: inout Turn) {
+  private func ask(for offset: UInt64, _ length: UInt64, of file: PageFile, _ turn: inout Turn) {
     var done: UInt64 = 0
     while done < length, !isOver(turn) {
       let count = min(Self.portion, length - done)
@@ -101,7 +109,7 @@ final class PageReader: Sendable {
   private struct Turn {
     var left = PageInRule.maxBytesPerTurn
     let end: Duration
-    var asked: [(file: OwnedFile, last: UInt64)] = []
+    var asked: [(file: PageFile, last: UInt64)] = []
 
     /// Until all of it is there. A plugin that asks a busy disk for the same pages again would have them charged to it while
     /// they can't be reclaimed, and be killed for them.
@@ -109,27 +117,6 @@ final class PageReader: Sendable {
       var byte: UInt8 = 0
       for (file, last) in asked { _ = pread(file.descriptor.number, &byte, 1, off_t(last)) }
       asked = []
-    }
-  }
-
-  /// A regular file, opened for reading.
-  private final class OwnedFile {
-    let descriptor: OwnedDescriptor
-    let inode: UInt64
-    let size: UInt64
-
-    /// A folder that the plugin may write to can hold anything at that name by now: what isn't a regular file isn't opened
-    /// for reading, and links are refused.
-    init?(_ path: String) {
-      var number: Int32 = -1
-      guard ol_open_without_links(path, ol_open_path, &number) == 0 else { return nil }
-      let found = OwnedDescriptor(taking: number)
-      guard let identity = try? found.identity(), identity.isRegularFile,
-        let file = try? OwnedDescriptor.open("/proc/self/fd/\(found.number)", O_RDONLY | O_NONBLOCK)
-      else { return nil }
-      descriptor = file
-      inode = identity.inode
-      size = UInt64(clamping: identity.size)
     }
   }
 }

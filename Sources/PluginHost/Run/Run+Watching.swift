@@ -244,7 +244,9 @@ extension Run: SupervisedRun {
   func stopRunner() { channels.signal(SIGSTOP) }
 
   func continueRunner() {
-    guard !isEnding, !watchdog.isFrozen, meter.pageIn?.isUnderWay != true, !meter.sharedLook.isUnderWay else { return }
+    guard !isEnding, !watchdog.isFrozen, meter.pages?.rule.isUnderWay != true, !meter.sharedLook.isUnderWay else {
+      return
+    }
     channels.signal(SIGCONT)
   }
 

@@ -328,7 +328,7 @@ final class Run {
 
   private func stop() {
     lane.runEnds()
-    meter.pageReader?.cancel()
+    meter.pages?.reader.cancel()
     watchdog.end(at: BootClock.now)
     loop.setTimer(timers[.deadline], at: nil)
   }
@@ -381,7 +381,7 @@ final class Run {
     callbacks.cancel()
     relay?.end()
     channels.stopWatching()
-    meter.pageReader?.cancel()
+    meter.pages?.reader.cancel()
     server.lease?.rest(id)
     for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
     supervisor.end()

@@ -2,6 +2,18 @@ internal import Dispatch
 internal import Glibc
 internal import LinuxSystem
 
+/// The file pages of a runner that a memory cgroup counts, and what the host has brought in of them.
+struct RunPages {
+  var rule: PageInRule
+  let reader: PageReader
+  /// Where what the plugin sees lies on the machine.
+  let places: ViewPlaces
+  /// Code that is being brought in, and that threads wait for.
+  var awaited: Set<String> = []
+  /// How long that took in all.
+  var spentOnCode = Duration.zero
+}
+
 /// Keeps a memory cgroup from reclaiming and reading again, without end, the file pages of its runner (`PageInRule`).
 extension RunMeter {
   /// What a run does while its pages are brought in.
@@ -12,21 +24,20 @@ extension RunMeter {
     var ended: () -> Void
   }
 
-  /// `places`: where what the plugin sees lies on the machine.
   func beginPageIn(_ places: ViewPlaces) {
     guard let cgroup, let faults = majorFaults else { return }
-    pageIn = PageInRule(hits: cgroup.hits, faults: faults)
-    pageReader = PageReader(places: places)
+    pages = RunPages(
+      rule: PageInRule(hits: cgroup.hits, faults: faults), reader: PageReader(places: places), places: places)
   }
 
   /// With each sample of a call.
   func considerPageIn(at now: Duration, _ loop: EventLoop, _ handlers: PageInHandlers) {
-    guard let cgroup, pageIn != nil, let process else { return }
+    guard let cgroup, pages != nil, let process else { return }
     let hits = cgroup.hits
-    guard pageIn?.isPressed(hits: hits, at: now) == true, let faults = majorFaults,
-      pageIn?.begins(hits: hits, faults: faults, at: now) == true
+    guard pages?.rule.isPressed(hits: hits, at: now) == true, let faults = majorFaults,
+      pages?.rule.begins(hits: hits, faults: faults, at: now) == true
     else { return }
-    guard let reader = pageReader, let maps = duplicateMaps() else { return pageInEnded(after: .zero, handlers) }
+    guard let reader = pages?.reader, let maps = duplicateMaps() else { return pageInEnded(after: .zero, handlers) }
     // It would only reclaim meanwhile what is just brought in, and be charged the time. Its wall clock goes on.
     handlers.stop()
     let file = maps.release()
@@ -43,7 +54,33 @@ extension RunMeter {
   }
 
   private func pageInEnded(after time: Duration, _ handlers: PageInHandlers) {
-    pageIn?.ended(after: time, at: BootClock.now)
+    pages?.rule.ended(after: time, at: BootClock.now)
     handlers.ended()
+  }
+
+  /// Whether a thread that maps code of `path`, as the plugin sees it, has to wait, since the host brings that library in, with what
+  /// it needs. Nothing of it is touched before its code is mapped. Where the disk's window for reading ahead (queue/read_ahead_kb) is
+  /// as large as the limit, the first touch would fill the cgroup with pages that are still being read and can't be reclaimed, and
+  /// the kernel would end the plugin at the next page that it needs of its own.
+  func awaitsCode(_ path: String, _ loop: EventLoop) -> Bool {
+    guard let pages else { return false }
+    if pages.awaited.contains(path) { return true }
+    let place = pages.places.machinePath(of: path)
+    guard pages.spentOnCode < PageInRule.maxTime, let identity = try? Files.identity(of: place),
+      LoadPages.areDue(for: identity, at: place)
+    else { return false }
+    self.pages?.awaited.insert(path)
+    // Touched on the loop's thread only.
+    nonisolated(unsafe) let meter = self
+    DispatchQueue(label: "outrider.pages").async { [reader = pages.reader] in
+      let begun = BootClock.now
+      LoadPages.bringIn(place, reader)
+      let time = BootClock.now - begun
+      loop.submit {
+        meter.pages?.awaited.remove(path)
+        meter.pages?.spentOnCode += time
+      }
+    }
+    return true
   }
 }

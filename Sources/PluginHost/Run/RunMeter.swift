@@ -23,8 +23,7 @@ final class RunMeter {
   /// Since when nothing of the runner's memory can be seen.
   private var hiddenSince: Duration?
   /// From the moment when the limit of the cgroup holds.
-  var pageIn: PageInRule?
-  var pageReader: PageReader?
+  var pages: RunPages?
   /// Where no cgroup counts shared memory, when the run is stopped and looked at.
   var sharedLook = SharedMemoryLook()
   /// Bytes of the memory that host and runner share for calls, and what of them the plugin has filled without being asked.

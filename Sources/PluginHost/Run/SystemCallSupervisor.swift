@@ -146,7 +146,7 @@ final class SystemCallSupervisor {
     }
     var denial: RunReport.Denial?
     switch decision {
-    case .proceed: break
+    case .proceed: if awaitsCode(call) { return hold(call, since: since, at: now) }
     case .hold, .countLocks: return hold(call, since: since, at: now)
     case .look:
       hold(call, since: since, at: now)
@@ -193,6 +193,12 @@ final class SystemCallSupervisor {
     let locks = processes.isEmpty ? nil : LockList.locks(of: processes)
     let end = BootClock.now
     grants.fileLocks.count(locks, threads: meter.threads ?? FileLockLedger.maxHeld, at: end, cost: end - begun)
+  }
+
+  /// Whether the host still brings in the pages of what this call maps as code.
+  private func awaitsCode(_ call: ol_notification) -> Bool {
+    guard meter.pages != nil, SystemCalls.name(of: call.number) == "mmap" else { return false }
+    return named(by: call).codeFile.map { meter.awaitsCode($0, loop) } ?? false
   }
 
   /// The thread waits in its call, and the deadlines go on. Each look is about as far from the last as the whole wait has

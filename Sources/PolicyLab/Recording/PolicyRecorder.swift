@@ -124,7 +124,8 @@ package struct PolicyRecorder {
         recording.add(.refused(reason), denial.target, denial)
         continue
       }
-      guard let path = PolicyPath.named(denial.target), let (place, access) = Self.grant(for: denial, path, machine.kind)
+      guard let path = PolicyPath.named(denial.target),
+        let (place, access) = Self.grant(for: denial, path, machine.kind)
       else {
         recording.add(.absent, denial.target, denial)
         continue

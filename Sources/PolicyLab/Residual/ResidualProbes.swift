@@ -47,7 +47,8 @@ package enum ResidualProbes {
     let isFolder = Files.isFolder(path) == true
     func open(_ flags: Int) throws -> CallStep {
       CallStep(
-        symbol: "open", signature: try CallSignature(parsing: "i32(cstring,i32,u32)"), arguments: [path, "\(flags)", "384"])
+        symbol: "open", signature: try CallSignature(parsing: "i32(cstring,i32,u32)"),
+        arguments: [path, "\(flags)", "384"])
     }
     var all = [PolicyTests.Test(name: "read \(path)", steps: [try open(0)], policy: policy, expectations: [], line: 0)]
     if policy.access(to: path) == .write {
