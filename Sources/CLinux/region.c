@@ -85,6 +85,18 @@ int ol_region_turn(const uint32_t *word, uint32_t before, uint64_t nanoseconds) 
   return ol_region_load(word) != before;
 }
 
+int ol_region_turn_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds) {
+  uint64_t end = now() + nanoseconds;
+  do {
+    for (int turns = 0; turns < 16; turns++) {
+      if (ol_region_load(ol_question_word(words)) != last) return OL_IS_ASKED;
+      if (ol_region_load(ol_taken(words)) == last) return OL_IS_TAKEN;
+      relax();
+    }
+  } while (now() < end);
+  return OL_TIME_IS_OVER;
+}
+
 void ol_region_sleep(const uint32_t *word, uint32_t before, uint64_t nanoseconds) {
   struct timespec time = {(time_t)(nanoseconds / 1000000000u), (long)(nanoseconds % 1000000000u)};
   syscall(SYS_futex, word, FUTEX_WAIT, before, &time, NULL, 0);

@@ -61,7 +61,7 @@ package struct Expectation: Sendable, Equatable {
   package var needsObservation: Bool {
     switch condition {
     case .deny(_, let path): path != nil
-    case .allow: true
+    case .allow, .noDenials: true
     case .deniedBy(let wall): wall == "files"
     default: false
     }

@@ -1,5 +1,7 @@
 internal import Foundation
+internal import Glibc
 internal import HostProtocol
+internal import LinuxSystem
 package import PluginHost
 package import Sandbox
 
@@ -12,14 +14,33 @@ package struct Remedy: Sendable, Equatable {
 
   package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  (\(words))" } ?? words }
 
-  /// `isFolder`: whether a path is one on this machine; nil: it isn't there.
-  package init(for denial: RunReport.Denial, under policy: Policy, isFolder: (String) -> Bool?) {
+  /// What there is to know of this machine's paths.
+  package struct Machine {
+    /// Whether a path is a folder; nil: it isn't there.
+    package var isFolder: (String) -> Bool?
+    /// Without symbolic links; the path itself where it leads to nothing.
+    package var real: (String) -> String = { $0 }
+    package var isDevice: (String) -> Bool = { _ in false }
+
+    package init(isFolder: @escaping (String) -> Bool?) { self.isFolder = isFolder }
+
+    package static var this: Machine {
+      var machine = Machine(isFolder: Files.isFolder)
+      machine.real = { path in (try? Files.real(path)) ?? path }
+      machine.isDevice = { path in
+        Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
+      }
+      return machine
+    }
+  }
+
+  package init(for denial: RunReport.Denial, under policy: Policy, on machine: Machine = .this) {
     if let rule = denial.rule {
       self = Remedy(line: nil, words: Self.removal(of: rule, denial.operation))
       return
     }
     switch denial.layer {
-    case "files": self = Self.file(denial, isFolder)
+    case "files": self = Self.file(denial, policy, machine)
     case "limits": self = Self.limit(denial, policy.limits)
     case "network" where denial.operation == "lookup":
       self = Remedy(
@@ -40,7 +61,22 @@ package struct Remedy: Sendable, Equatable {
       self = Remedy(
         line: Self.execution(of: Self.file(of: denial)),
         words: "lets it map that file's code while it runs")
+    case _ where Self.wantsWrittenCode(denial):
+      self = Remedy(line: "executableMemory: jit", words: "lets it run code that it has written itself")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
+    }
+  }
+
+  /// Private memory that is to become code: mprotect(2), or mmap(2) with PROT_EXEC, MAP_PRIVATE and MAP_ANONYMOUS, as the report
+  /// writes them.
+  private static func wantsWrittenCode(_ denial: RunReport.Denial) -> Bool {
+    let values = denial.target.split(separator: ",").compactMap {
+      UInt64($0.drop { $0 == " " }.dropFirst(2), radix: 16)
+    }
+    return switch denial.operation {
+    case "mprotect": values.first.map { $0 & 4 != 0 } ?? false
+    case "mmap": values.count == 2 && values[0] & 4 != 0 && values[1] & 0x22 == 0x22
+    default: false
     }
   }
 
@@ -59,53 +95,90 @@ package struct Remedy: Sendable, Equatable {
   private static func execution(of path: String) -> String { "executableMemory: later\n\(files("execute", path))" }
 
   private static func files(_ access: String, _ path: String) -> String {
-    "files: {\(access): [\(PolicyText.quoted(path))]}"
+    // A name with a pattern's characters in it is that name.
+    "files: {\(access): [\(PolicyText.quoted(PathPattern.escaped(path)))]}"
   }
 
   private init(line: String?, words: String) { (self.line, self.words) = (line, words) }
 
-  private static func file(_ denial: RunReport.Denial, _ isFolder: (String) -> Bool?) -> Remedy {
+  private static func file(_ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine) -> Remedy {
     let path = file(of: denial)
-    if let reason = RevealingFolder.rejectionReason(forReal: path) {
-      return Remedy(line: nil, words: "no policy grants it: it \(reason)")
+    if let reason = rejection(of: path, denial, machine) { return Remedy(line: nil, words: reason) }
+    if let device = PolicyDevice.allCases.first(where: { $0.path == path }), !policy.devices.contains(device) {
+      let all = policy.devices.union([device]).map(\.rawValue).sorted().joined(separator: ", ")
+      return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
     }
     if denial.operation == "execve" {
-      return isFolder(path) == false
+      return machine.isFolder(path) == false
         ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")
         : Remedy(line: nil, words: "it isn't on this machine either, as a file")
     }
-    guard denial.writes else {
-      return switch isFolder(path) {
-      case nil: Remedy(line: nil, words: "it isn't on this machine either")
-      case true?: Remedy(line: files("read", path), words: "shows all that lies in it")
-      case false?: Remedy(line: files("read", path), words: "shows that file")
-      }
+    return denial.writes ? change(path, denial, policy, machine) : reading(path, machine)
+  }
+
+  /// Why no policy grants it; nil: one may.
+  private static func rejection(of path: String, _ denial: RunReport.Denial, _ machine: Machine) -> String? {
+    let real = machine.real(path)
+    if let reason = RevealingFolder.rejectionReason(forReal: real) {
+      return "no policy grants it: it \(real == path ? "" : "leads to \(real), which ")\(reason)"
     }
-    if let own = ownChange(path) { return own }
+    if machine.isFolder(path) == nil, path.unicodeScalars.contains("\u{fffd}") {
+      return "no policy can name it: its name isn't UTF-8"
+    }
+    if machine.isDevice(real), !PolicyDevice.allCases.contains(where: { $0.path == real }) {
+      return "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
+    }
+    return nil
+  }
+
+  private static func reading(_ path: String, _ machine: Machine) -> Remedy {
+    switch machine.isFolder(path) {
+    case nil: Remedy(line: nil, words: "it isn't on this machine either")
+    case true?: Remedy(line: files("read", path), words: "shows all that lies in it; under 'list', names alone")
+    case false? where RunnerView.networkFiles.contains(path):
+      Remedy(
+        line: files("read", path),
+        words: "shows that file; to connect it needs the host and its port under 'network' instead, and has a file of its own there")
+    case false?: Remedy(line: files("read", path), words: "shows that file")
+    }
+  }
+
+  private static func change(
+    _ path: String, _ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine
+  ) -> Remedy {
+    if let own = ownChange(path, policy) { return own }
     if SystemCalls.looks.contains(denial.operation) {
       return Remedy(
-        line: files("write", path), words: "lets it write there; it only asked whether it may, and may do without")
+        line: writing(path, policy), words: "lets it write there; it only asked whether it may, and may do without")
     }
-    if isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
-      return Remedy(line: files("write", path), words: "lets it change that file")
+    if machine.isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
+      return Remedy(line: writing(path, policy), words: "lets it change that file")
     }
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
       return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
     }
     let folder = String(path[..<slash])
-    return isFolder(folder) == true
-      ? Remedy(line: files("write", folder), words: "lets it change all that lies in it")
+    return machine.isFolder(folder) == true
+      ? Remedy(line: writing(folder, policy), words: "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")
   }
 
+  /// With what it may write already: a list of one's own takes the place of what holds without one.
+  private static func writing(_ path: String?, _ policy: Policy, _ own: [String] = []) -> String {
+    let kept = [("$CONTAINER", policy.writesContainer), ("$TMP", policy.writesTemporary)]
+      .filter { $0.1 || own.contains($0.0) }.map(\.0)
+    let all = kept + [path].compactMap(\.self).map { PolicyText.quoted(PathPattern.escaped($0)) }
+    return "files: {write: [\(all.joined(separator: ", "))]}"
+  }
+
   /// What lies in the plugin's view alone, and the runtime.
-  private static func ownChange(_ path: String) -> Remedy? {
+  private static func ownChange(_ path: String, _ policy: Policy) -> Remedy? {
     func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
     if holds(RunnerView.container) {
-      return Remedy(line: "files: {write: [$CONTAINER]}", words: "lets it change its container")
+      return Remedy(line: writing(nil, policy, ["$CONTAINER"]), words: "lets it change its container")
     }
     if holds(RunnerView.temporary) {
-      return Remedy(line: "files: {write: [$TMP]}", words: "lets it write in its scratch folder")
+      return Remedy(line: writing(nil, policy, ["$TMP"]), words: "lets it write in its scratch folder")
     }
     if holds(RunnerView.bundle) || holds(RunnerView.manifest) {
       return Remedy(line: nil, words: "a plugin only reads its bundle and its manifest; its container is $HOME")

@@ -38,7 +38,8 @@ struct CallBuffers {
     let buffer: UnsafeMutableRawPointer
     if let place, let memory {
       buffer = memory.answers + place.offset
-      memset(buffer, 0, size)
+      if !memory.cleared.isZero(place) { memset(buffer, 0, size) }
+      memory.cleared.put(place)
     } else {
       buffer = zeroed(size)
     }

@@ -8,6 +8,7 @@ struct CallMemory {
   let words: UnsafeMutablePointer<ol_words>
   let questions: UnsafeMutableRawPointer
   let answers: UnsafeMutableRawPointer
+  let cleared = ClearedArea()
   static let area = Int(OL_REGION_AREA)
 
   init(mapping descriptor: Int32) throws(SystemCallError) {

@@ -60,6 +60,14 @@ struct CallPort {
     // Who turns round on the host's processor keeps it from asking.
     let here = ol_processor()
     let isApart = here == 0 || hostsProcessor != here
+    if memory.cleared.callEnded(), isApart, patience > 0 {
+      switch ol_region_turn_until_taken(memory.words, last, patience) {
+      case Int32(OL_IS_ASKED): return true
+      case Int32(OL_IS_TAKEN):
+        if !memory.cleared.clear(memory.answers, isAsked: { ol_region_load(word) != last }) { return true }
+      default: break
+      }
+    }
     if ol_region_turn(word, last, isApart ? patience : 0) == 1 { return true }
     ol_region_store(ol_runner_waits(memory.words), UInt32(OL_WAITS_FOR_WORD))
     defer { ol_region_store(ol_runner_waits(memory.words), UInt32(OL_AWAKE)) }
@@ -73,6 +81,7 @@ struct CallPort {
   /// False where there is no room: the answer goes through the channel then.
   func answer(_ frame: Frame, on channel: Channel) -> Bool {
     guard frame.payload.count <= memory.room else { return false }
+    memory.cleared.put(payload: frame.payload.count)
     frame.payload.withUnsafeBytes {
       if let from = $0.baseAddress { memory.answers.copyMemory(from: from, byteCount: $0.count) }
     }

@@ -96,16 +96,17 @@ package enum SystemCalls {
       || flags.map { changesContent(name, flags: $0) } ?? false
   }
 
-  /// Whether such a call asks if a file may be written, and writes nothing (access(2), W_OK).
-  package static func asksToWrite(_ name: String, _ arguments: [UInt64]) -> Bool {
-    let mode: Int? =
-      switch name {
-      case "access": 1
-      case "faccessat", "faccessat2": 2
-      default: nil
-      }
-    return mode.map { arguments[$0] & 2 != 0 } ?? false
+  /// What such a call asks about a file (access(2)): R_OK, W_OK and X_OK; nil for another call.
+  package static func accessMode(of name: String, _ arguments: [UInt64]) -> UInt64? {
+    switch name {
+    case "access": arguments[1] & 7
+    case "faccessat", "faccessat2": arguments[2] & 7
+    default: nil
+    }
   }
+
+  /// W_OK.
+  package static let writing: UInt64 = 2
 
   /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one. Without
   /// a path it is the file that the descriptor has open.

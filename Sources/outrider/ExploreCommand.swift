@@ -214,21 +214,37 @@ struct ExploreCommand: AsyncParsableCommand {
     if options.wall == nil, options.policy == nil { options.wall = Self.usualWall }
     let policy = try options.makePolicy()
     let fuzzer = CallFuzzer(parsed, seed: seed)
-    let host = try options.makeHost()
+    let outcomes = Interim(FuzzOutcomes())
+    let progress = CorpusProgress(total: count)
+    let command = self
+    let host = try options.makeHost {
+      progress.end()
+      let found = outcomes.now
+      if !found.classes.isEmpty { try? command.show(found, of: name, parsed) }
+      Output.note("interrupted after \(found.count) of \(count) calls")
+    }
     defer { host.stop() }
-    var outcomes = FuzzOutcomes()
     for attempt in 0..<count {
       let words = fuzzer.words(of: attempt)
       let observed = try await observe(host, policy, name, parsed, words)
-      outcomes.add(observed, attempt: attempt, command: Self.command(options, library, name, parsed, words))
+      outcomes.update {
+        $0.add(observed, attempt: attempt, command: Self.command(options, library, name, parsed, words))
+      }
+      progress.advance()
     }
     Interrupts.yieldToHandler()
+    progress.end()
+    try show(outcomes.now, of: name, parsed)
+  }
+
+  private func show(_ outcomes: FuzzOutcomes, of name: String, _ signature: CallSignature) throws {
     guard !sandbox.json else {
       return try Output.json(
         FuzzReport(
-          function: name, signature: parsed.description, seed: seed, attempts: count, outcomes: outcomes.classes))
+          function: name, signature: signature.description, seed: seed, attempts: outcomes.count,
+          outcomes: outcomes.classes))
     }
-    Output.line("\(count) calls of \(Printable.text(name, limit: 100)), \(parsed), seed \(seed)")
+    Output.line("\(outcomes.count) calls of \(Printable.text(name, limit: 100)), \(signature), seed \(seed)")
     for outcome in outcomes.classes.sorted(by: { $0.count > $1.count }) {
       Output.line("\(outcome.count) × \(Printable.text(outcome.outcome, limit: 600))")
       Output.line("  \(Printable.text(outcome.command, limit: 12_000))")

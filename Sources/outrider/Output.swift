@@ -147,7 +147,7 @@ enum Output {
         "denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
       // Each once.
-      let remedy = Remedy(for: denial, under: policy, isFolder: Files.isFolder).text
+      let remedy = Remedy(for: denial, under: policy).text
       if remedies.count < maxRemedies, remedies.insert(remedy).inserted {
         note("  \(Printable.text(remedy, limit: 4400))")
       }

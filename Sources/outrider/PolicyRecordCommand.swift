@@ -37,6 +37,8 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       system. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
       is where recording starts from.
 
+      Stopped with Ctrl-C it writes what it has found by then.
+
       The exit status is 0 where everything ran to its end and nothing was denied any more, 1 where something still is, \
       and otherwise that of the run that failed.
 
@@ -75,7 +77,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       if let output { try OutputFile.check(output) }
       var words = command
       if words.first == "--" { words.removeFirst() }
-      let (attempt, base) = try RecordingAttempt.made(of: words, policy: policy)
+      let command = (self, words)
+      let (attempt, base) = try RecordingAttempt.made(of: words, policy: policy) { recording in
+        try? command.0.write(recording, command.1, isStopped: true)
+      }
       defer { attempt.end() }
       let recording = try await record(attempt, base, words)
       attempt.end()
@@ -132,7 +137,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     for denial in recording.denials { Output.note("still denied by \(Printable.text(denial.text, limit: 400))") }
   }
 
-  private func write(_ recording: Recording, _ words: [String]) throws {
+  private func write(_ recording: Recording, _ words: [String], isStopped: Bool = false) throws {
+    var recording = recording
+    if isStopped { recording.stop() }
     let text = PolicyText(
       recording,
       command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")

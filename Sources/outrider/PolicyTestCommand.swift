@@ -75,20 +75,31 @@ struct PolicyTestCommand: AsyncParsableCommand {
   private func testReport() async throws -> TestReport {
     // All of them before the first library is loaded.
     let plans = try files.map { try PolicyTestPlan($0) }
-    let host = try SandboxOptions.makeHost()
+    let count = plans.reduce(0) { $0 + $1.tests.tests.count }
+    let report = Interim(TestReport())
+    let progress = CorpusProgress(total: count)
+    let command = self
+    let host = try SandboxOptions.makeHost {
+      progress.end()
+      guard !report.now.results.isEmpty else { return }
+      try? command.write(report.now)
+      Output.note("interrupted after \(report.now.results.count) of \(count) tests")
+    }
     defer { host.stop() }
     let runner = PolicyTestRunner(host: host)
-    var report = TestReport()
     for plan in plans {
       for test in plan.tests.tests {
         do throws(HostError) {
-          report.results.append(try await runner.run(test, of: plan.file, library: plan.library))
+          let result = try await runner.run(test, of: plan.file, library: plan.library)
+          report.update { $0.results.append(result) }
         } catch {
           throw Failure(error, at: "\(plan.file):\(test.line)")
         }
+        progress.advance()
       }
     }
-    return report
+    progress.end()
+    return report.now
   }
 
   private func write(_ report: TestReport) throws {

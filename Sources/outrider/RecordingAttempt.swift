@@ -20,6 +20,8 @@ struct RecordingAttempt {
   var never: Set<String> = []
   /// Of what is run, in its order.
   var names: [String] = []
+  /// What is known after each round, for whoever stops it.
+  let interim: Interim<Recording?>
   let body: (Policy) async throws -> Round
   let cleanUp: () -> Void
 
@@ -29,11 +31,20 @@ struct RecordingAttempt {
   ) async throws -> (Recording, String?) {
     var bounds = bounds
     bounds.never = never
+    bounds.grantsLists = try await host.walls()[.landlock]?.state == .full
     var recorder = PolicyRecorder(base: base, bounds: bounds)
     var policy = recorder.first
     while true {
-      let round = try await run(policy, isGrown: policy != base)
+      let round: Round
+      do {
+        round = try await body(policy)
+      } catch let error as HostError {
+        // The host takes no such policy: so many paths, or one that a plugin may have made.
+        guard case .usage(let text) = error, policy != base else { throw error }
+        return (recorder.soFar, "\(text); --folder-from COUNT grants a folder in the place of so many files in it")
+      }
       let step = recorder.handle(round.observed, on: Self.machine)
+      interim.update { $0 = recorder.soFar }
       if case .run(let next) = step {
         for change in PolicyDifference(from: policy, to: next).changes where change.isWider { granted(change) }
         policy = next
@@ -45,18 +56,6 @@ struct RecordingAttempt {
       case .finished(let recording): return (recording, nil)
       case .stopped(let recording, let why): return (recording, why)
       }
-    }
-  }
-
-  /// One round. `isGrown`: under more than what recording started from.
-  private func run(_ policy: Policy, isGrown: Bool) async throws -> Round {
-    do {
-      return try await body(policy)
-    } catch let error as HostError {
-      // The host takes no policy with so many paths.
-      guard case .usage(let text) = error, isGrown else { throw error }
-      throw Failure(
-        64, "\(text); --folder-from COUNT grants a folder in the place of so many files in it, for example 8")
     }
   }
 
@@ -72,16 +71,22 @@ struct RecordingAttempt {
     cleanUp()
   }
 
-  static func made(of words: [String], policy: String?) throws -> (RecordingAttempt, Policy) {
+  /// `stopped`: by an interrupt, with what is known by then.
+  static func made(
+    of words: [String], policy: String?, stopped: @escaping @Sendable (Recording) -> Void
+  ) throws -> (RecordingAttempt, Policy) {
+    let interim = Interim<Recording?>(nil)
+    let stop: @Sendable () -> Void = { if let recording = interim.now { stopped(recording) } }
     switch words[0] {
     case "call", "run":
       guard policy == nil else {
         throw Failure(64, "give --policy to '\(words[0])': … record \(words[0]) … --policy FILE")
       }
-      return words[0] == "call" ? try call(Array(words.dropFirst())) : try wake(Array(words.dropFirst()))
+      let rest = Array(words.dropFirst())
+      return words[0] == "call" ? try call(rest, interim, stop) : try wake(rest, interim, stop)
     default:
       if words[0].hasPrefix("-") { throw Failure(64, "'\(words[0])' comes before 'call', 'run' or the test files") }
-      return try tests(words, policy)
+      return try tests(words, policy, interim: interim, stop: stop)
     }
   }
 
@@ -91,15 +96,17 @@ struct RecordingAttempt {
     }
   }
 
-  private static func call(_ words: [String]) throws -> (RecordingAttempt, Policy) {
+  private static func call(
+    _ words: [String], _ interim: Interim<Recording?>, _ stop: @escaping @Sendable () -> Void
+  ) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(CallCommand.self, words)
     try refuse(command.development, command.tracing)
     let base = try command.sandbox.makePolicy()
     var checked = base
     _ = try command.values(&checked)
-    let host = try command.sandbox.makeHost()
+    let host = try command.sandbox.makeHost(cleanUp: stop)
     let attempt = RecordingAttempt(
-      host: host,
+      host: host, interim: interim,
       body: { policy in
         var policy = policy
         let values = try command.values(&policy)
@@ -109,14 +116,19 @@ struct RecordingAttempt {
     return (attempt, base)
   }
 
-  private static func wake(_ words: [String]) throws -> (RecordingAttempt, Policy) {
+  private static func wake(
+    _ words: [String], _ interim: Interim<Recording?>, _ stop: @escaping @Sendable () -> Void
+  ) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(RunCommand.self, words)
     try refuse(command.development, command.tracing)
     let base = try command.sandbox.makePolicy()
     let prepared = try command.prepare(base)
-    let host = try command.sandbox.makeHost { prepared.manifest.remove() }
+    let host = try command.sandbox.makeHost {
+      stop()
+      prepared.manifest.remove()
+    }
     let attempt = RecordingAttempt(
-      host: host,
+      host: host, interim: interim,
       body: { policy in
         let (report, verdict, failure) = try await command.wake(host, policy, prepared)
         if let failure { throw failure }
@@ -127,11 +139,12 @@ struct RecordingAttempt {
 
   /// `library`: in the place of the one that the files name.
   static func tests(
-    _ files: [String], _ policy: String?, library: String? = nil
+    _ files: [String], _ policy: String?, library: String? = nil, interim: Interim<Recording?> = Interim(nil),
+    stop: @escaping @Sendable () -> Void = {}
   ) throws -> (RecordingAttempt, Policy) {
     let base = try policy.map(PolicyInput.policy) ?? Policy()
     let plans = try files.map { try PolicyTestPlan($0) }
-    let host = try SandboxOptions.makeHost()
+    let host = try SandboxOptions.makeHost(cleanUp: stop)
     let runner = PolicyTestRunner(host: host)
     let tests = plans.flatMap { plan in plan.tests.tests.map { (plan, $0) } }
     // One that has something denied isn't to get it.
@@ -141,6 +154,7 @@ struct RecordingAttempt {
     }
     let attempt = RecordingAttempt(
       host: host, never: Set(tests.flatMap { $0.1.expectations.compactMap(\.deniedPath) }), names: asking.map(\.1.name),
+      interim: interim,
       body: { policy in
         var round = Round(observed: [])
         for (plan, test) in asking {

@@ -216,10 +216,11 @@ enum Exit {
       if status != 0 { Output.jsonFailure(status, message) }
     }
     fflush(nil)
-    if let failure = Output.failure.withLock({ $0 }), status == 0 {
+    if let failure = Output.failure.withLock({ $0 }) {
       // A reader that has gone away has what it wanted.
       if failure.code != EPIPE { Output.error(failure.description) }
-      exit(lostOutput)
+      // Whoever has no result learns that first, however it was to end.
+      if failure.code != EPIPE || status == 0 { exit(lostOutput) }
     }
     exit(status)
   }

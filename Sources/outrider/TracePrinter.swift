@@ -114,7 +114,7 @@ final class TracePrinter: Sendable {
   }
 
   private func remedy(_ event: SystemCallTrace.Event) -> String? {
-    event.denial.map { Remedy(for: $0, under: policy, isFolder: Files.isFolder).text }
+    event.denial.map { Remedy(for: $0, under: policy).text }
   }
 
   private struct Line: Encodable {
@@ -142,7 +142,7 @@ final class TracePrinter: Sendable {
     case .ended(let wall): (line.verdict, line.wall) = ("ended", wall)
     }
     if let denial = event.denial {
-      let remedy = Remedy(for: denial, under: policy, isFolder: Files.isFolder)
+      let remedy = Remedy(for: denial, under: policy)
       (line.policy, line.exposes) = (remedy.line, remedy.words)
     }
     let encoder = JSONEncoder()

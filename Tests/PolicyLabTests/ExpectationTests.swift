@@ -71,9 +71,9 @@ import Testing
     }
   }
 
-  @Test("only expectations of paths have the host observe") func observation() throws {
+  @Test("expectations of paths, or of no denials at all, have the host observe") func observation() throws {
     for (text, needs) in [
-      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false), ("no denials", false),
+      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false), ("no denials", true),
     ] {
       #expect(try PolicyLab.Expectation(parsing: text).needsObservation == needs, "\(text)")
     }

@@ -164,17 +164,70 @@ import Testing
 
   @Test("the last round proves the smallest limits; where it ends otherwise, those that were enough hold")
   func confirmation() throws {
-    for (last, isSmall) in [
-      (Self.observed(), true), (Self.observed(.memoryExceeded), false), (Self.observed(value: "1"), false),
-      (Self.observed(memory: 1), true),
-    ] {
+    // What the run under the smallest limits gives, and a further one under those before.
+    for (last, again, isSmall) in [
+      (Self.observed(), nil, true), (Self.observed(.memoryExceeded), Self.observed(), false),
+      (Self.observed(value: "1"), Self.observed(), false), (Self.observed(memory: 1), nil, true),
+      // What it changed in one run is there in the next.
+      (Self.observed(value: "1"), Self.observed(value: "1"), true),
+    ] as [(Observed, Observed?, Bool)] {
       var recorder = PolicyRecorder(base: Policy())
       guard case .run(let policy) = recorder.handle([Self.observed()], on: Self.machine) else { throw Missing() }
       #expect(policy.limits.memory == 4 << 20 && policy.limits.wall == .seconds(10) && policy.limits.cpu == .seconds(2))
-      guard case .finished(let recording) = recorder.handle([last], on: Self.machine) else { throw Missing() }
+      var step = recorder.handle([last], on: Self.machine)
+      if let again {
+        guard case .run(let policy) = step else { throw Missing() }
+        #expect(policy.limits == Limits())
+        step = recorder.handle([again], on: Self.machine)
+      }
+      guard case .finished(let recording) = step else { throw Missing() }
       #expect((recording.policy.limits.memory == 4 << 20) == isSmall)
-      #expect((recording.note == nil) == isSmall)
+      #expect((recording.note == nil) == (again == nil))
     }
+  }
+
+  @Test("a folder is granted for its names at first, and then the files that are still denied, a test's own ones never")
+  func lists() throws {
+    var bounds = PolicyRecorder.Bounds()
+    (bounds.grantsLists, bounds.never) = (true, ["/data/d/b"])
+    var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+    let rounds: [([Observed.Denial], [String], [String])] = [
+      ([Self.file("/data/d")], ["/data/d"], []),
+      ([Self.file("/data/d/a"), Self.file("/data/d/b")], ["/data/d"], ["/data/d/a"]),
+    ]
+    for (denials, list, read) in rounds {
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else {
+        throw Missing()
+      }
+      #expect(policy.list == list && policy.read == read && policy.write.isEmpty)
+    }
+    let text = try Self.text(&recorder)
+    #expect(text.contains("  list:\n    - /data/d  # openat") && text.contains("  read:\n    - /data/d/a  # openat"), "\(text)")
+    #expect(text.contains("# not granted: /data/d/b; a test expects /data/d/b to be denied"), "\(text)")
+  }
+
+  @Test("who wants to connect isn't granted the machine's files of names, which no policy with hosts has")
+  func networkFiles() throws {
+    var recorder = PolicyRecorder(base: Policy())
+    let rounds = [[Self.socket, Self.file("/etc/resolv.conf")], [Self.connection("b.example:443")]]
+    for denials in rounds {
+      guard case .run = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else { throw Missing() }
+    }
+    let last = Self.observed(.returned, [Self.socket, Self.file("/etc/resolv.conf")])
+    guard case .run = recorder.handle([last], on: Self.machine),
+      case .finished(let recording) = recorder.handle([last], on: Self.machine)
+    else { throw Missing() }
+    #expect(recording.policy.read.isEmpty && !recording.denials.isEmpty)
+    #expect(PolicyText(recording, command: "x").text.contains("# not granted: /etc/resolv.conf; with hosts under 'network'"))
+  }
+
+  private static func text(_ recorder: inout PolicyRecorder) throws -> String {
+    guard case .run(let policy) = recorder.handle([observed()], on: machine),
+      case .finished(let recording) = recorder.handle([observed()], on: machine)
+    else { throw Missing() }
+    let text = PolicyText(recording, command: "x").text
+    #expect(try Policy(parsing: text, file: "recorded").list == policy.list, "\(text)")
+    return text
   }
 
   private struct Missing: Error {}

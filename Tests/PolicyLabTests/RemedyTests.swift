@@ -12,6 +12,14 @@ import Testing
     RunReport.Denial(layer: layer, operation: operation, target: target, count: 1, writes: writes)
   }
 
+  /// What ends in `d` is a folder, what ends in `0` isn't there, /dev/x is a device, and /mounts leads into /proc.
+  private static var machine: Remedy.Machine {
+    var machine = Remedy.Machine { $0.hasSuffix("d") ? true : $0.hasSuffix("0") || $0.hasSuffix("\u{fffd}") ? nil : false }
+    machine.isDevice = { $0 == "/dev/x" || $0 == "/dev/null" }
+    machine.real = { $0 == "/mounts" ? "/proc/17/mounts" : $0 }
+    return machine
+  }
+
   @Test(
     "each denial has the line of a policy that would allow it, or says what else helps",
     arguments: [
@@ -19,9 +27,18 @@ import Testing
       (denial("files", "openat", "/data/d"), "files: {read: [/data/d]}", "all that lies in it"),
       (denial("files", "openat", "/data/a, b: #]"), "files: {read: [\"/data/a, b: #]\"]}", "that file"),
       (denial("files", "openat", "/data/0"), nil, "isn't on this machine"),
-      (denial("files", "openat", "/data/a", writes: true), "files: {write: [/data/a]}", "change that file"),
-      (denial("files", "unlink", "/data/d/a", writes: true), "files: {write: [/data/d]}", "change all"),
-      (denial("files", "openat", "/data/d/0", writes: true), "files: {write: [/data/d]}", "change all"),
+      (denial("files", "openat", "/data/*[a]?\\"), "files: {read: [\"/data/\\\\*\\\\[a]\\\\?\\\\\\\\\"]}", "that file"),
+      (denial("files", "openat", "/data/\u{fffd}"), nil, "isn't UTF-8"), (denial("files", "openat", "/mounts"), nil, "leads to /proc/17/mounts"),
+      (denial("files", "openat", "/dev/x"), nil, "no policy grants a device"),
+      (denial("files", "openat", "/etc/hosts"), "files: {read: [/etc/hosts]}", "under 'network' instead"),
+      (denial("files", "access", "/data/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/a]}", "only asked"),
+      (denial("files", "access", "/data/d", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}", "only asked"),
+      (denial("seccomp", "mmap", "0x7, 0x22"), "executableMemory: jit", "has written itself"),
+      (denial("seccomp", "mprotect", "0x5"), "executableMemory: jit", "has written itself"),
+      (denial("seccomp", "mmap", "0x7, 0x21"), nil, "never writable"),
+      (denial("files", "openat", "/data/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/a]}", "change that file"),
+      (denial("files", "unlink", "/data/d/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}", "change all"),
+      (denial("files", "openat", "/data/d/0", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}", "change all"),
       (denial("files", "openat", "/data/0/0", writes: true), nil, "isn't on this machine"),
       (denial("files", "mkdir", "/x", writes: true), nil, "root"),
       (denial("files", "openat", "/proc/self/status"), nil, "no policy grants it"),
@@ -30,8 +47,8 @@ import Testing
       (denial("files", "openat", "/proc/cpuinfo"), "files: {read: [/proc/cpuinfo]}", "that file"),
       (denial("files", "openat", "/usr/lib", writes: true), nil, "change the runtime"),
       (denial("files", "openat", "/bundle/x", writes: true), nil, "only reads its bundle"),
-      (denial("files", "openat", "/container/x", writes: true), "files: {write: [$CONTAINER]}", "its container"),
-      (denial("files", "openat", "/tmp/x", writes: true), "files: {write: [$TMP]}", "scratch folder"),
+      (denial("files", "openat", "/container/x", writes: true), "files: {write: [$CONTAINER, $TMP]}", "its container"),
+      (denial("files", "openat", "/tmp/x", writes: true), "files: {write: [$CONTAINER, $TMP]}", "scratch folder"),
       (denial("limits", "mmap", "0x3, 0x21"), "limits: {memory: 16MiB}", "memory"),
       (denial("limits", "clone", "0x3d0f00"), "limits: {threads: 128}", "threads"),
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
@@ -66,19 +83,23 @@ import Testing
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {
-    let remedy = Remedy(for: denial, under: Policy()) { $0.hasSuffix("d") ? true : $0.hasSuffix("0") ? nil : false }
+    // What it may write by default is denied where a policy takes it away.
+    var policy = Policy()
+    policy.writesContainer = !denial.target.hasPrefix("/container")
+    policy.writesTemporary = !denial.target.hasPrefix("/tmp")
+    let remedy = Remedy(for: denial, under: policy, on: Self.machine)
     #expect(remedy.line == line && remedy.words.contains(words), "\(remedy)")
     // What is offered is a policy that says so.
-    if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered") != Policy()) }
+    if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered") != policy) }
   }
 
   @Test("who may have processes already is offered the program alone") func programs() throws {
     var policy = Policy()
     policy.processes = 4
     let denial = Self.denial("seccomp", "execve", "/usr/bin/sort")
-    let remedy = Remedy(for: denial, under: policy) { _ in false }
+    let remedy = Remedy(for: denial, under: policy, on: .init { _ in false })
     #expect(remedy.line == "executableMemory: later\nfiles: {execute: [/usr/bin/sort]}", "\(remedy)")
-    #expect(Remedy(for: denial, under: Policy()) { _ in false }.line == "processes: 1\n\(remedy.line ?? "")")
+    #expect(Remedy(for: denial, under: Policy(), on: .init { _ in false }).line == "processes: 1\n\(remedy.line ?? "")")
   }
 
   @Test("what the policy's own rule denies is allowed without that rule") func rules() throws {
@@ -87,14 +108,14 @@ import Testing
     let rule = try #require(policy.systemCalls.rules.first)
     var denial = Self.denial("seccomp", "prctl", "option = 15")
     denial.rule = rule.policyLine
-    let remedy = Remedy(for: denial, under: Policy()) { _ in nil }
+    let remedy = Remedy(for: denial, under: Policy(), on: .init { _ in nil })
     #expect(remedy.line == nil && remedy.text == remedy.words)
     #expect(remedy.words.contains("remove 'systemCalls: {deny: [{call: prctl, argument: 0, equals: 15}]}',"))
     #expect(!remedy.words.contains("group"))
     var refused = Self.denial("seccomp", "mkdir", "")
     refused.rule = "systemCalls: {deny: [mkdir]}"
     #expect(
-      Remedy(for: refused, under: Policy()) { _ in nil }.words.contains(
+      Remedy(for: refused, under: Policy(), on: .init { _ in nil }).words.contains(
         "remove 'systemCalls: {deny: [mkdir]}', or fileChanges, the group that it is in"))
   }
 }

@@ -31,7 +31,7 @@ import Testing
       ol_question(
         sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: room,
         patience: 0,
-        host_waits: 0, host_processor: 0))
+        host_waits: 0, host_processor: 0, taken: next &- 1))
   }
 
   private let call = PlacedCall(

@@ -33,6 +33,8 @@ struct ol_question {
   uint32_t host_waits;
   /* Where it asked, as ol_processor. */
   uint32_t host_processor;
+  /* The last question whose answer the host has copied, if that was long: its buffers may be cleared for the next one. */
+  uint32_t taken;
 };
 
 /* Written by the runner, and by the plugin. */
@@ -83,6 +85,7 @@ static inline void ol_region_replace(uint32_t *word, uint32_t before, uint32_t v
 static inline uint32_t *ol_question_word(struct ol_words *words) { return &words->question.sequence; }
 static inline uint32_t *ol_answer_word(struct ol_words *words) { return &words->answer.sequence; }
 static inline uint32_t *ol_host_waits(struct ol_words *words) { return &words->question.host_waits; }
+static inline uint32_t *ol_taken(struct ol_words *words) { return &words->question.taken; }
 static inline uint32_t *ol_runner_waits(struct ol_words *words) { return &words->answer.runner_waits; }
 
 /* Where the runner answered last, or what the plugin has written there. */
@@ -125,6 +128,7 @@ static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   to->patience = question.patience;
   to->host_processor = question.host_processor;
   to->host_waits = OL_AWAKE;
+  to->taken = question.taken;
   ol_region_store(&words->question.sequence, question.sequence);
 }
 
@@ -140,6 +144,12 @@ static inline void ol_answer(struct ol_words *words, struct ol_answer answer) {
 
 /* Turns round until the word has changed, for so many nanoseconds at most. Whether it has. */
 int ol_region_turn(const uint32_t *word, uint32_t before, uint64_t nanoseconds);
+
+enum { OL_TIME_IS_OVER = 0, OL_IS_ASKED = 1, OL_IS_TAKEN = 2 };
+
+/* Turns round until the host has asked another question than `last` or has copied the answer to that one, for so many nanoseconds
+ * at most. */
+int ol_region_turn_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds);
 
 /* Sleeps until somebody wakes those who wait for the word, if it hasn't changed before, or for so many nanoseconds (futex(2)). */
 void ol_region_sleep(const uint32_t *word, uint32_t before, uint64_t nanoseconds);

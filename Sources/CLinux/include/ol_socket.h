@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define OL_MOST_DESCRIPTORS 128
+#define OL_MOST_DESCRIPTORS 253
 
 /* `kind` is SOCK_STREAM or SOCK_SEQPACKET; close-on-exec. */
 int ol_socketpair(int kind, int *_Nonnull first, int *_Nonnull second);

@@ -119,7 +119,8 @@ struct CallLink: ~Copyable, Sendable {
       words,
       ol_question(
         sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
-        patience: UInt32(clamping: patience.inNanoseconds), host_waits: 0, host_processor: ol_processor()))
+        patience: UInt32(clamping: patience.inNanoseconds), host_waits: 0, host_processor: ol_processor(),
+        taken: asked &- 1))
     // Where the plugin says that nobody sleeps, nobody is woken, and its deadline comes.
     if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
   }
@@ -165,6 +166,10 @@ struct CallLink: ~Copyable, Sendable {
     let message = try RunnerMessage(
       Frame(kind: kind, id: answer.id, payload: payload),
       area: UnsafeRawBufferPointer(start: region.answers, count: CallRegion.area))
+    // The runner clears them while the next question is made.
+    if case .returned(let result) = message, result.out.contains(where: { $0.count >= PlacedData.leastCleared }) {
+      ol_region_store(ol_taken(region.pointer), asked)
+    }
     switch message {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
       return Answer(message: message, id: answer.id, isAfterMessages: answer.has_sent != 0)

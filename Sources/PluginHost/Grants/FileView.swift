@@ -83,10 +83,11 @@ struct FileView {
     return last.map { (place == "/" ? "" : place) + "/" + $0 } ?? place
   }
 
-  /// Whether a call that names an absolute path doesn't get there. `makesFile`: an open(2) with O_CREAT.
-  func refuses(_ path: String, to call: String, makesFile: Bool = false) -> Bool {
+  /// Whether a call that names an absolute path doesn't get there. `makesFile`: an open(2) with O_CREAT. `followsLast`: whether it
+  /// means what a link leads to that is the last part.
+  func refuses(_ path: String, to call: String, makesFile: Bool = false, followsLast: Bool = true) -> Bool {
     guard hidesFiles || hasLandlock else { return false }
-    let place = place(of: path)
+    let place = place(of: path, followsLast)
     if call == "execve" { return !executable.contains { Self.holds($0, place) } }
     if shown.contains(where: { Self.holds($0, place) }) {
       guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
@@ -103,9 +104,11 @@ struct FileView {
 
   /// What a call wants to change and may only read, as it is reported (EROFS, or EACCES by Landlock alone); nil: it isn't refused for
   /// that. `flags`: of an open(2). `asks`: it only asks whether it may, which Landlock answers as if it could.
-  func refusesChange(_ path: String, by call: String, flags: UInt64?, asks: Bool = false) -> String? {
+  func refusesChange(
+    _ path: String, by call: String, flags: UInt64?, asks: Bool = false, followsLast: Bool = true
+  ) -> String? {
     guard hidesFiles || hasLandlock && !asks, asks || SystemCalls.writes(call, flags: flags) else { return nil }
-    let place = place(of: path)
+    let place = place(of: path, followsLast)
     let holder = shown.filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
     guard let holder, !writable.contains(holder), !((flags != nil || asks) && devices.contains(holder)),
       changes(place, call, flags)
@@ -131,10 +134,10 @@ struct FileView {
   /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.
   private static let maxComponents = 64
 
-  private func place(of path: String) -> String {
+  private func place(of path: String, _ followsLast: Bool) -> String {
     let parts = path.split(separator: "/").filter { $0 != "." }
     guard parts.count <= Self.maxComponents else { return Self.withoutDetours(parts) }
-    return machines.destination(of: path)
+    return machines.destination(of: path, followsLast: followsLast)
   }
 
   private static func withoutDetours(_ parts: [Substring]) -> String {

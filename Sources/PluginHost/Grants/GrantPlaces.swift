@@ -26,8 +26,8 @@ struct GrantPlaces {
 
   func place(of path: String) -> String { places[path] ?? path }
 
-  /// Where any path leads, granted or not.
-  func destination(of path: String) -> String {
+  /// Where any path leads, granted or not. `followsLast`: whether through a link that is its last part, too.
+  func destination(of path: String, followsLast: Bool = true) -> String {
     var rest = Self.components(path)[...]
     var place: [Substring] = []
     var links = 0
@@ -38,7 +38,7 @@ struct GrantPlaces {
       }
       place.append(next)
       let found = Self.joined(place)
-      guard isShown(found), let target = link(found) else { continue }
+      guard followsLast || !rest.isEmpty, isShown(found), let target = link(found) else { continue }
       links += 1
       // The kernel would say so, too, to whoever opens it.
       guard links <= Self.maxLinks else { return path }

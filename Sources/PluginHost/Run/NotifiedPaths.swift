@@ -36,12 +36,18 @@ struct NotifiedPaths {
   func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> Refusal? {
     guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
     let flags = openFlags(of: name)
-    let path = view.destination(of: named, followsLast: SystemCalls.followsLast(name, values))
+    let followsLast = SystemCalls.followsLast(name, values)
+    let path = view.destination(of: named, followsLast: followsLast)
     let holdsPlace = flags.map { SystemCalls.holdsPlace(flags: $0) } ?? false
+    let mode = SystemCalls.accessMode(of: name, values)
     let isRefused = view.refuses(
-      path, to: holdsPlace ? "stat" : name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false)
-    if isRefused { return Refusal(path: path, writes: SystemCalls.writes(name, flags: flags)) }
-    return view.refusesChange(path, by: name, flags: flags, asks: SystemCalls.asksToWrite(name, values))
+      path, to: holdsPlace ? "stat" : name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false,
+      followsLast: followsLast)
+    if isRefused {
+      return Refusal(path: path, writes: SystemCalls.writes(name, flags: flags) || mode == SystemCalls.writing)
+    }
+    let asks = mode.map { $0 & SystemCalls.writing != 0 } ?? false
+    return view.refusesChange(path, by: name, flags: flags, asks: asks, followsLast: followsLast)
       .map { Refusal(path: $0, writes: true) }
   }
 

@@ -107,6 +107,7 @@ package struct FuzzOutcomes: Sendable {
   }
 
   package private(set) var classes: [Class] = []
+  package var count: Int { classes.reduce(0) { $0 + $1.count } }
   private static let maxClasses = 64
 
   package init() {}

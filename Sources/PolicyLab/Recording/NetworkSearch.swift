@@ -12,6 +12,8 @@ struct NetworkSearch {
   }
 
   private let grants: Bool
+  /// Whether it wanted to connect somewhere.
+  private(set) var hasFound = false
   private var phase: Phase
 
   init(base: Policy, grants: Bool) {
@@ -44,6 +46,7 @@ struct NetworkSearch {
     }
     var hasGrown = false
     for denial in round.flatMap(\.denials) where denial.wall == "network" {
+      hasFound = true
       guard let endpoint = try? NetworkEndpoint(denial.target) else {
         recording.add(.refused("it asked for that name, and connected to nothing"), denial.target, denial)
         continue

@@ -32,6 +32,8 @@ package struct PolicyRecorder {
     package var never: Set<String> = []
     /// A folder is granted in the place of so many files in it; nil: never.
     package var filesOfFolder: Int?
+    /// Whether a folder is granted for the names in it at first. That needs Landlock.
+    package var grantsLists = false
     /// Whether connections that it tries are granted; otherwise they are only named.
     package var grantsNetwork = false
     /// Whether it is granted the processes that it starts, and the programs; otherwise they are only named.
@@ -47,7 +49,11 @@ package struct PolicyRecorder {
     case stopped(Recording, String)
   }
 
-  private enum Phase { case growing, confirming }
+  private enum Phase {
+    case growing, confirming
+    /// It ended otherwise with the smallest limits: whether it does so with those before, too.
+    case comparing(smallest: Limits, ends: [Recording.End])
+  }
 
   private let base: Policy
   private let bounds: Bounds
@@ -71,11 +77,18 @@ package struct PolicyRecorder {
 
   package var first: Policy { policy }
 
+  /// Where the host doesn't run what it comes to next.
+  package var soFar: Recording { recording }
+
   /// What was seen in one round, of each call or wake in the same order.
   package mutating func handle(_ round: [Observed], on machine: Machine) -> Step {
     recording.rounds += 1
     let ends = round.map(Recording.End.init)
-    if phase == .confirming { return confirm(round, ends) }
+    switch phase {
+    case .growing: break
+    case .confirming: return confirm(round, ends)
+    case .comparing(let smallest, let before): return compare(round, ends, before, smallest)
+    }
     let isSearching = network.handle(round, &policy, &recording)
     let hasGrown = growPaths(round, machine)
     let isLimited = growLimits(round)
@@ -97,13 +110,27 @@ package struct PolicyRecorder {
     return .run(policy)
   }
 
-  /// The last run, under the smallest limits. Where these are too small after all, those hold that were enough before.
+  /// The run under the smallest limits. Where they change how it ends, a further one tells whether they did.
   private mutating func confirm(_ round: [Observed], _ ends: [Recording.End]) -> Step {
-    let isSame = zip(ends, self.ends).allSatisfy { $0.isLike($1) } && ends.count == self.ends.count
     recording.take(round)
-    guard isSame else {
+    guard Recording.End.areAlike(ends, self.ends) else {
+      phase = .comparing(smallest: policy.limits, ends: ends)
+      policy.limits = recording.policy.limits
+      return .run(policy)
+    }
+    recording.policy = policy
+    return .finished(recording)
+  }
+
+  private mutating func compare(
+    _ round: [Observed], _ ends: [Recording.End], _ before: [Recording.End], _ smallest: Limits
+  ) -> Step {
+    recording.take(round)
+    if Recording.End.areAlike(ends, before) {
+      policy.limits = smallest
+      recording.note = "it doesn't end the same way twice, whatever its limits: what it changes in one run is there in the next"
+    } else {
       recording.note = "with smaller limits it ended otherwise, so that these are the ones that were enough"
-      return .finished(recording)
     }
     recording.policy = policy
     return .finished(recording)
@@ -125,13 +152,15 @@ package struct PolicyRecorder {
         continue
       }
       guard let path = PolicyPath.named(denial.target),
-        let (place, access) = Self.grant(for: denial, path, machine.kind)
+        let (place, access) = grant(for: denial, path, machine.kind)
       else {
         recording.add(.absent, denial.target, denial)
         continue
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
-      guard let reason = refusal(of: place, machine) else {
+      let isForNetwork = network.hasFound && RunnerView.networkFiles.contains(place)
+      let reason = isForNetwork ? "with hosts under 'network' it has one of its own" : refusal(of: place, access, machine)
+      guard let reason else {
         // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
         // attempts by one call it is known that one of them would write.
         let isTriedBoth = found[place].map { $0 != access } ?? (access == .write && denial.count > 1)
@@ -155,16 +184,14 @@ package struct PolicyRecorder {
     // A folder before what it holds, which needs no line of its own then.
     for (path, access) in found.sorted(by: { $0.key < $1.key })
     where policy.access(to: path) < access && !isCode(path, access) {
-      policy.read.removeAll { $0 == path }
-      if access == .write { policy.write.append(path) } else { policy.read.append(path) }
+      grant(path, access)
       hasGrown = true
     }
     // A link in a folder that is granted leads out of it.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       let real = machine.real(path)
-      guard real != path, policy.access(to: real) < access, refusal(named: real) == nil else { continue }
-      policy.read.removeAll { $0 == real }
-      if access == .write { policy.write.append(real) } else { policy.read.append(real) }
+      guard real != path, policy.access(to: real) < access, refusal(named: real, access) == nil else { continue }
+      grant(real, access)
       followed.append((path, real))
     }
     for (path, real) in followed { recording.follow(path, to: real) }
@@ -173,8 +200,18 @@ package struct PolicyRecorder {
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       recording.note = "\(path) is granted, and still denied"
     }
-    (policy.read, policy.write) = (policy.read.sorted(), policy.write.sorted())
+    (policy.read, policy.write, policy.list) = (policy.read.sorted(), policy.write.sorted(), policy.list.sorted())
     return hasGrown
+  }
+
+  private mutating func grant(_ path: String, _ access: PathAccess) {
+    policy.read.removeAll { $0 == path }
+    policy.list.removeAll { $0 == path }
+    switch access {
+    case .write: policy.write.append(path)
+    case .list: policy.list.append(path)
+    case .read, .none: policy.read.append(path)
+    }
   }
 
   /// Files whose code it wanted to map while it ran, and those that it wanted to execute.
@@ -182,7 +219,7 @@ package struct PolicyRecorder {
     let before = policy.libraries
     for denial in round.flatMap(\.denials) where wantsCode(denial) {
       guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
-      if let reason = refusal(of: path, machine) {
+      if let reason = refusal(of: path, .read, machine) {
         recording.add(.refused(reason), path, denial)
       } else {
         recording.add(.granted, path, denial)
@@ -195,7 +232,7 @@ package struct PolicyRecorder {
     }
     if let count = bounds.filesOfFolder {
       for (folder, paths) in Dictionary(grouping: policy.libraries, by: { Self.parent(of: $0) ?? "/" })
-      where paths.count >= count && refusal(of: folder, machine) == nil {
+      where paths.count >= count && refusal(of: folder, .read, machine) == nil {
         policy.libraries.removeAll { paths.contains($0) }
         policy.libraries.append(folder)
         for path in paths { recording.fold(path, into: folder) }
@@ -244,13 +281,15 @@ package struct PolicyRecorder {
 
   /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
   /// isn't there, and nobody could grant it.
-  private static func grant(
+  private func grant(
     for denial: Observed.Denial, _ path: String, _ kind: (String) -> PathKind
   ) -> (String, PathAccess)? {
     let here = kind(path)
-    guard denial.writes else { return here == .absent ? nil : (path, .read) }
+    guard denial.writes else {
+      return here == .absent ? nil : (path, here == .folder && bounds.grantsLists ? .list : .read)
+    }
     if here != .absent, !SystemCalls.changesFolder(denial.call, flags: nil) { return (path, .write) }
-    guard let folder = parent(of: path), kind(folder) == .folder else { return nil }
+    guard let folder = Self.parent(of: path), kind(folder) == .folder else { return nil }
     return (folder, .write)
   }
 
@@ -270,20 +309,24 @@ package struct PolicyRecorder {
   private static let never = [
     "/root", "/home", "/dev", "/proc", "/sys", "/run", "/boot", "/etc/shadow", "/etc/gshadow", "/etc/ssh",
     "/etc/ssl/private",
-    "/etc/sudoers", "/etc/sudoers.d", "/var/lib", "/var/log", "/var/spool",
+    "/etc/sudoers", "/etc/sudoers.d", "/etc/machine-id", "/var/lib", "/var/log", "/var/spool",
   ]
   private static let whole: Set<String> = [
-    "/", "/etc", "/usr", "/var", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
+    "/", "/etc", "/usr", "/usr/share", "/usr/local", "/usr/include", "/var", "/var/cache", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
   ]
 
   /// Why a path isn't granted, by its own name or by that of what it leads to.
-  private func refusal(of path: String, _ machine: Machine) -> String? {
+  private func refusal(of path: String, _ access: PathAccess, _ machine: Machine) -> String? {
     let real = machine.real(path)
-    return refusal(named: path) ?? (real == path ? nil : refusal(named: real).map { "it leads to \(real): \($0)" })
+    return refusal(named: path, access)
+      ?? (real == path ? nil : refusal(named: real, access).map { "it leads to \(real): \($0)" })
   }
 
-  private func refusal(named path: String) -> String? {
-    if let holder = bounds.never.first(where: { path == $0 || path.hasPrefix($0 + "/") || $0.hasPrefix(path + "/") }) {
+  private func refusal(named path: String, _ access: PathAccess) -> String? {
+    // The names in a folder show nothing of what lies in it.
+    if let holder = bounds.never.first(where: {
+      path == $0 || path.hasPrefix($0 + "/") || access > .list && $0.hasPrefix(path + "/")
+    }) {
       return "a test expects \(holder) to be denied"
     }
     // What the base policy has was decided by a person.
@@ -300,7 +343,7 @@ package struct PolicyRecorder {
     // With those of earlier rounds.
     let all = found.keys + policy.read.filter { !base.read.contains($0) }
     for (folder, paths) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" })
-    where Set(paths).count >= count && refusal(of: folder, machine) == nil {
+    where Set(paths).count >= count && refusal(of: folder, .read, machine) == nil {
       let isAllRead = paths.allSatisfy { (found[$0] ?? .read) == .read }
       guard isAllRead else { continue }
       for path in paths {

@@ -27,6 +27,10 @@ package struct Recording: Sendable {
 
     init(_ observed: Observed) { (kind, value) = (observed.outcome.kind.rawValue, observed.value) }
 
+    static func areAlike(_ ends: [End], _ others: [End]) -> Bool {
+      ends.count == others.count && zip(ends, others).allSatisfy { $0.isLike($1) }
+    }
+
     /// Addresses differ from run to run.
     func isLike(_ other: End) -> Bool {
       kind == other.kind
@@ -73,6 +77,9 @@ package struct Recording: Sendable {
       needs[path]?.isPrivate = isPrivate(path)
     }
   }
+
+  /// By whoever waited for it.
+  package mutating func stop() { note = "stopped before it had all that it asked for" }
 
   mutating func take(_ round: [Observed]) { observed = round }
 

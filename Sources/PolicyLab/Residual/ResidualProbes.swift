@@ -112,7 +112,7 @@ package enum ResidualProbes {
       - {name: signal every process of the user, call: kill, signature: "i32(i32,i32)", arguments: [-1, 0]}
       - {name: have itself signalled at a time, call: alarm, signature: u32(u32), arguments: [1000], expect: [returned 0]}
       - {name: make a timer, call: timerfd_create, signature: "i32(i32,i32)", arguments: [1, 0]}
-      - {name: change what is urgent, call: nice, signature: i32(i32), arguments: [-5]}
+      - {name: become more urgent than others, call: nice, signature: i32(i32), arguments: [-5]}
       - {name: make a socket for the internet, call: socket, signature: "i32(i32,i32,i32)", arguments: [2, 1, 0]}
       - {name: make a datagram socket, call: socket, signature: "i32(i32,i32,i32)", arguments: [2, 2, 0]}
       - {name: make a socket for IPv6, call: socket, signature: "i32(i32,i32,i32)", arguments: [10, 1, 0]}
