@@ -34,6 +34,8 @@ package struct Observed: Sendable {
   package var droppedDenials = 0
   package var log: [String] = []
   package var connections: [RunReport.Connection] = []
+  /// Granted paths in which it named something; nil where nobody looked.
+  package var usedGrants: [String]?
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0
   package var memoryBytes = 0
@@ -51,6 +53,7 @@ package struct Observed: Sendable {
     droppedDenials = report.droppedDenials
     log = report.log.map(\.message)
     connections = report.connections
+    usedGrants = report.usedGrants
     wallSeconds = report.usage.wallSeconds
     cpuSeconds = report.usage.cpuSeconds
     memoryBytes = report.usage.peakMemoryBytes

@@ -138,7 +138,9 @@ package struct Remedy: Sendable, Equatable {
     case false? where RunnerView.networkFiles.contains(path):
       Remedy(
         line: files("read", path),
-        words: "shows that file; to connect it needs the host and its port under 'network' instead, and has a file of its own there")
+        words:
+          "shows that file; to connect it needs the host and its port under 'network' instead, and has a file of its own there"
+      )
     case false?: Remedy(line: files("read", path), words: "shows that file")
     }
   }

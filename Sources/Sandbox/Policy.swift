@@ -75,6 +75,8 @@ public struct Policy: Sendable, Equatable {
   public var observesFiles = false
   /// Without hosts, too, the run has a network of its own, in which its host tells where the plugin wanted to connect.
   package var observesNetwork = false
+  /// Also note which grants were used; with `observesFiles`.
+  package var observesUse = false
 
   /// What `processes` may be at most.
   public static let maxProcesses = 64

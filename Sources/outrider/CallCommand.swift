@@ -52,7 +52,7 @@ struct CallCommand: AsyncParsableCommand {
       printer?.end()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, places, limits: policy.limits, result: result).print()
+        try JSONReport(report, places, policy: policy, result: result).print()
       } else if let result {
         Output.result(result)
         if result.value.isCut { Output.note("the string is cut: 64 KiB of a result are read") }

@@ -20,7 +20,7 @@ struct JSONReport: Encodable {
   var usage: RunReport.Usage
   var stack: [StackPlaces.Place]
   var threads: [StackPlaces.Thread]
-  var denials: [RunReport.Denial]
+  var denials: [Denial]
   var connections: [RunReport.Connection]?
   var log: [RunReport.LogLine]
   var droppedLogBytes: Int
@@ -28,6 +28,20 @@ struct JSONReport: Encodable {
   var droppedDenials: Int
   var sandbox: [String: WallState]
   var meters: [String: String]
+
+  struct Denial: Encodable {
+    var denial: RunReport.Denial
+    /// The lines of a policy that would allow it, and what they show, or what else helps.
+    var remedy: String
+
+    func encode(to encoder: any Encoder) throws {
+      try denial.encode(to: encoder)
+      var container = encoder.container(keyedBy: Key.self)
+      try container.encode(remedy, forKey: .remedy)
+    }
+
+    private enum Key: String, CodingKey { case remedy }
+  }
 
   struct Item: Encodable {
     var identifier: String
@@ -48,10 +62,10 @@ struct JSONReport: Encodable {
   }
 
   init(
-    _ report: RunReport, _ places: StackPlaces, limits: Limits, result: RunnerMessage.CallResult? = nil,
+    _ report: RunReport, _ places: StackPlaces, policy: Policy, result: RunnerMessage.CallResult? = nil,
     verdict: DownloadRules.Verdict? = nil
   ) {
-    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report, limits))
+    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report, policy.limits))
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
@@ -63,7 +77,7 @@ struct JSONReport: Encodable {
     usage = report.usage
     stack = places.crash
     threads = places.threads
-    denials = report.denials
+    denials = report.denials.map { Denial(denial: $0, remedy: Remedy(for: $0, under: policy).text) }
     connections = report.connections.isEmpty ? nil : report.connections
     log = report.log
     droppedLogBytes = report.droppedLogBytes

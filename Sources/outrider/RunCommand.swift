@@ -67,7 +67,7 @@ struct RunCommand: AsyncParsableCommand {
       prepared.manifest.remove()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, places, limits: policy.limits, verdict: verdict).print()
+        try JSONReport(report, places, policy: policy, verdict: verdict).print()
       } else {
         Output.downloads(verdict)
         for download in report.scheduled { Output.line("scheduled \(Printable.text(download.identifier, limit: 60))") }

@@ -24,7 +24,17 @@ struct TraceFilter: Sendable {
             "--trace-only: '\(word.prefix(60))' is neither a system call nor one of files, code, denied, \(SystemCallGroup.all.map(\.name).joined(separator: ", "))"
           )
         }
-        names.formUnion(calls)
+        let shown = calls.filter { call in
+          !SystemCalls.isFree(call) || !SystemCalls.indispensable.contains(call)
+            || !SystemCalls.pathArguments(of: call).isEmpty
+        }
+        guard !shown.isEmpty else {
+          throw Failure(
+            64,
+            "--trace-only: '\(word.prefix(60))' can't be shown: without it no plugin could be called, so the host never sees it"
+          )
+        }
+        names.formUnion(shown)
       }
     }
     self.names = names

@@ -71,6 +71,50 @@ import Testing
     }
   }
 
+  @Test("of a folder only the names are granted where it is only listed, and of two files the one that is used")
+  func smallest() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    for name in ["first", "second"] { try Self.write("\(data)/\(name)") }
+    try LibraryTests.compile(
+      """
+      #include <dirent.h>
+      #include <fcntl.h>
+      #include <stdio.h>
+      #include <unistd.h>
+      static int has(const char *folder, const char *name) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        int file = open(path, O_RDONLY);
+        if (file >= 0) close(file);
+        return file >= 0;
+      }
+      int names(const char *folder) {
+        DIR *list = opendir(folder);
+        int count = 0;
+        while (list && readdir(list)) count++;
+        return count;
+      }
+      int either(const char *folder) { return has(folder, "first") ? 1 : has(folder, "second") ? 2 : 0; }
+      """, "-o asks.so", in: data)
+    let library = ["call", "\(data)/asks.so"]
+    let names = try Workspace.run(
+      ["policy", "record", "--output", "\(data)/p.yaml"] + library + ["names", "i32(cstring)", data])
+    let list = try String(contentsOfFile: "\(data)/p.yaml", encoding: .utf8)
+    #expect(
+      names.status == 0 && list.contains("  list:\n    - \(data)  # openat") && !list.contains("read:"), "\(list)")
+    let either = try Workspace.run(
+      ["policy", "record", "--output", "\(data)/q.yaml"] + library + ["either", "i32(cstring)", data])
+    let read = try String(contentsOfFile: "\(data)/q.yaml", encoding: .utf8)
+    #expect(either.status == 0 && read.contains("- \(data)/first  # openat") && !read.contains("second"), "\(read)")
+    let count = try FileManager.default.contentsOfDirectory(atPath: data).count + 2
+    for (policy, call, output) in [("p", "names", "\(count)\n"), ("q", "either", "1\n")] {
+      let again = try Workspace.run(
+        library + [call, "i32(cstring)", data, "--policy", "\(data)/\(policy).yaml", "--observe"])
+      #expect(again.output == output && !again.errors.contains("denied"), "\(again)")
+    }
+  }
+
   @Test("more files than a request has room for name the option that grants their folder, and with that it ends")
   func manyFiles() throws {
     let data = try Self.data()

@@ -104,6 +104,7 @@ import Testing
       (["--trace-only", "files"], 64, "needs --trace"), (["--trace", "--trace-only", "frob"], 64, "'frob'"),
       (["--trace", "--trace-output", "/nowhere/x"], 73, "/nowhere/x"),
       (["--trace", "--trace-only", ""], 64, "neither"),
+      (["--trace", "--trace-only", "openat,read"], 64, "'read' can't be shown"),
     ])
   func refused(options: [String], status: Int32, words: String) throws {
     let end = try Workspace.run(["call"] + options + ["libc.so.6", "getpid", "i32()"])

@@ -202,7 +202,9 @@ import Testing
       #expect(policy.list == list && policy.read == read && policy.write.isEmpty)
     }
     let text = try Self.text(&recorder)
-    #expect(text.contains("  list:\n    - /data/d  # openat") && text.contains("  read:\n    - /data/d/a  # openat"), "\(text)")
+    #expect(
+      text.contains("  list:\n    - /data/d  # openat") && text.contains("  read:\n    - /data/d/a  # openat"),
+      "\(text)")
     #expect(text.contains("# not granted: /data/d/b; a test expects /data/d/b to be denied"), "\(text)")
   }
 
@@ -218,7 +220,31 @@ import Testing
       case .finished(let recording) = recorder.handle([last], on: Self.machine)
     else { throw Missing() }
     #expect(recording.policy.read.isEmpty && !recording.denials.isEmpty)
-    #expect(PolicyText(recording, command: "x").text.contains("# not granted: /etc/resolv.conf; with hosts under 'network'"))
+    #expect(
+      PolicyText(recording, command: "x").text.contains("# not granted: /etc/resolv.conf; with hosts under 'network'"))
+  }
+
+  @Test("what isn't used in the end is dropped, unless the last round is denied it", arguments: [false, true])
+  func unused(isNeeded: Bool) throws {
+    var base = Policy()
+    base.read = ["/data/own"]
+    var recorder = PolicyRecorder(base: base)
+    let denials = [Self.file("/data/a"), Self.file("/data/b")]
+    guard case .run = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else { throw Missing() }
+    var round = Self.observed()
+    round.usedGrants = ["/data/a"]
+    guard case .run(let smallest) = recorder.handle([round], on: Self.machine) else { throw Missing() }
+    #expect(smallest.read == ["/data/a", "/data/own"])
+    let last = Self.observed(.returned, isNeeded ? [Self.file("/data/b")] : [])
+    var step = recorder.handle([last], on: Self.machine)
+    if isNeeded {
+      guard case .run(let before) = step else { throw Missing() }
+      #expect(before.read == ["/data/a", "/data/b", "/data/own"])
+      step = recorder.handle([Self.observed()], on: Self.machine)
+    }
+    guard case .finished(let recording) = step else { throw Missing() }
+    #expect(recording.policy.read == (isNeeded ? ["/data/a", "/data/b", "/data/own"] : ["/data/a", "/data/own"]))
+    #expect((recording.note != nil) == isNeeded)
   }
 
   private static func text(_ recorder: inout PolicyRecorder) throws -> String {

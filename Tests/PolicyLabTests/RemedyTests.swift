@@ -14,7 +14,9 @@ import Testing
 
   /// What ends in `d` is a folder, what ends in `0` isn't there, /dev/x is a device, and /mounts leads into /proc.
   private static var machine: Remedy.Machine {
-    var machine = Remedy.Machine { $0.hasSuffix("d") ? true : $0.hasSuffix("0") || $0.hasSuffix("\u{fffd}") ? nil : false }
+    var machine = Remedy.Machine {
+      $0.hasSuffix("d") ? true : $0.hasSuffix("0") || $0.hasSuffix("\u{fffd}") ? nil : false
+    }
     machine.isDevice = { $0 == "/dev/x" || $0 == "/dev/null" }
     machine.real = { $0 == "/mounts" ? "/proc/17/mounts" : $0 }
     return machine
@@ -28,7 +30,8 @@ import Testing
       (denial("files", "openat", "/data/a, b: #]"), "files: {read: [\"/data/a, b: #]\"]}", "that file"),
       (denial("files", "openat", "/data/0"), nil, "isn't on this machine"),
       (denial("files", "openat", "/data/*[a]?\\"), "files: {read: [\"/data/\\\\*\\\\[a]\\\\?\\\\\\\\\"]}", "that file"),
-      (denial("files", "openat", "/data/\u{fffd}"), nil, "isn't UTF-8"), (denial("files", "openat", "/mounts"), nil, "leads to /proc/17/mounts"),
+      (denial("files", "openat", "/data/\u{fffd}"), nil, "isn't UTF-8"),
+      (denial("files", "openat", "/mounts"), nil, "leads to /proc/17/mounts"),
       (denial("files", "openat", "/dev/x"), nil, "no policy grants a device"),
       (denial("files", "openat", "/etc/hosts"), "files: {read: [/etc/hosts]}", "under 'network' instead"),
       (denial("files", "access", "/data/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/a]}", "only asked"),
@@ -36,9 +39,18 @@ import Testing
       (denial("seccomp", "mmap", "0x7, 0x22"), "executableMemory: jit", "has written itself"),
       (denial("seccomp", "mprotect", "0x5"), "executableMemory: jit", "has written itself"),
       (denial("seccomp", "mmap", "0x7, 0x21"), nil, "never writable"),
-      (denial("files", "openat", "/data/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/a]}", "change that file"),
-      (denial("files", "unlink", "/data/d/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}", "change all"),
-      (denial("files", "openat", "/data/d/0", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}", "change all"),
+      (
+        denial("files", "openat", "/data/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/a]}",
+        "change that file"
+      ),
+      (
+        denial("files", "unlink", "/data/d/a", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}",
+        "change all"
+      ),
+      (
+        denial("files", "openat", "/data/d/0", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}",
+        "change all"
+      ),
       (denial("files", "openat", "/data/0/0", writes: true), nil, "isn't on this machine"),
       (denial("files", "mkdir", "/x", writes: true), nil, "root"),
       (denial("files", "openat", "/proc/self/status"), nil, "no policy grants it"),

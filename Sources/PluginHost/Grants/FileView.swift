@@ -131,6 +131,12 @@ struct FileView {
     return SystemCalls.changesFolder(call, flags: nil) ? isFolderThere : isThere
   }
 
+  /// What of all that it sees holds what a path leads to.
+  func holder(of path: String, followsLast: Bool) -> String? {
+    let place = place(of: path, followsLast)
+    return (shown + listed).filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
+  }
+
   /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.
   private static let maxComponents = 64
 

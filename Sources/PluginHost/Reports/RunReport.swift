@@ -37,6 +37,9 @@ public struct RunReport: Sendable {
   /// What the plugin connected to of what its policy lists: a row each.
   public var connections: [Connection] = []
 
+  /// Paths that the policy grants and that it named something in, where its `observesUse` wants that.
+  package var usedGrants: [String]?
+
   /// Whether there was a sandbox at all: false for a run that was asked to have none.
   public var isSandboxed: Bool {
     walls.isEmpty || walls.contains { $0.key != .watchdog && $0.value.state != .absent }

@@ -51,6 +51,13 @@ struct NotifiedPaths {
       .map { Refusal(path: $0, writes: true) }
   }
 
+  /// What of the plugin's view holds the path.
+  func holder(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
+    guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
+    let followsLast = SystemCalls.followsLast(name, values)
+    return view.holder(of: view.destination(of: named, followsLast: followsLast), followsLast: followsLast)
+  }
+
   /// Of a call that may make a file.
   func openFlags(of name: String) -> UInt64? {
     SystemCalls.modeArgument(of: name).map { name == "creat" ? 0 : value($0 - 1) }

@@ -372,6 +372,9 @@ final class Run {
       meters: meter.descriptions, scheduled: [], statuses: [])
     record.add(to: &report)
     report.connections = network?.connections ?? []
+    if plan.policy.observesUse {
+      report.usedGrants = plan.grants.filter { supervisor.used.contains($0.place) }.map(\.path)
+    }
     if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
     report.threads = machine.threads.ofPlugin
     return report

@@ -51,6 +51,8 @@ final class SystemCallSupervisor {
   private(set) var denials: DenialRecorder
   /// When the walls were closed.
   private(set) var began = Duration.zero
+  /// Places of the plugin's view that held what it named, where somebody wants to know.
+  private(set) var used: Set<String> = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
   /// Whether the process had one thread when that was asked last.
@@ -247,6 +249,7 @@ final class SystemCallSupervisor {
     _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
   ) -> RunReport.Denial? {
     let paths = named(by: call)
+    if plan.policy.observesUse, let holder = paths.holder(name, argument) { used.insert(holder) }
     guard let first = paths.refused(name, argument) else { return nil }
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
     let isShared = hasThreads

@@ -71,7 +71,7 @@ package struct PolicyRecorder {
     (self.base, self.bounds) = (base, bounds)
     network = NetworkSearch(base: base, grants: bounds.grantsNetwork)
     policy = base
-    policy.observesFiles = true
+    (policy.observesFiles, policy.observesUse) = (true, true)
     recording = Recording(policy: policy)
   }
 
@@ -106,16 +106,21 @@ package struct PolicyRecorder {
     phase = .confirming
     self.ends = ends
     policy.limits = Self.tightened(policy.limits, round)
+    dropUnused(round)
     leaveRoomForProcesses(round)
     return .run(policy)
   }
 
-  /// The run under the smallest limits. Where they change how it ends, a further one tells whether they did.
+  /// The run under the smallest policy. Where that changes how it ends or what it is denied, a further one tells whether it did.
   private mutating func confirm(_ round: [Observed], _ ends: [Recording.End]) -> Step {
+    let before = Set(recording.observed.flatMap(\.denials).map(\.target))
     recording.take(round)
-    guard Recording.End.areAlike(ends, self.ends) else {
+    let isDeniedMore =
+      policy.grants != recording.policy.grants
+      && round.flatMap(\.denials).contains { !before.contains($0.target) }
+    guard Recording.End.areAlike(ends, self.ends), !isDeniedMore else {
       phase = .comparing(smallest: policy.limits, ends: ends)
-      policy.limits = recording.policy.limits
+      policy = recording.policy
       return .run(policy)
     }
     recording.policy = policy
@@ -126,14 +131,27 @@ package struct PolicyRecorder {
     _ round: [Observed], _ ends: [Recording.End], _ before: [Recording.End], _ smallest: Limits
   ) -> Step {
     recording.take(round)
-    if Recording.End.areAlike(ends, before) {
-      policy.limits = smallest
-      recording.note = "it doesn't end the same way twice, whatever its limits: what it changes in one run is there in the next"
+    if Recording.End.areAlike(ends, self.ends) {
+      recording.note = "under a smaller policy it ended otherwise, so that this is the one that was enough"
+    } else if Recording.End.areAlike(ends, before) {
+      recording.policy.limits = smallest
+      recording.note =
+        "it doesn't end the same way twice, whatever its limits: what it changes in one run is there in the next"
     } else {
-      recording.note = "with smaller limits it ended otherwise, so that these are the ones that were enough"
+      recording.note = "it ends otherwise each time, so that smaller limits weren't proved"
     }
-    recording.policy = policy
     return .finished(recording)
+  }
+
+  /// Of two files of which the second is only tried where the first isn't there, both were asked for.
+  private mutating func dropUnused(_ round: [Observed]) {
+    let known = round.compactMap(\.usedGrants)
+    guard known.count == round.count else { return }
+    let used = Set(known.joined()).union(base.grants)
+    policy.read.removeAll { !used.contains($0) }
+    policy.write.removeAll { !used.contains($0) }
+    policy.list.removeAll { !used.contains($0) }
+    policy.libraries.removeAll { !used.contains($0) }
   }
 
   // MARK: Paths
@@ -159,7 +177,8 @@ package struct PolicyRecorder {
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
       let isForNetwork = network.hasFound && RunnerView.networkFiles.contains(place)
-      let reason = isForNetwork ? "with hosts under 'network' it has one of its own" : refusal(of: place, access, machine)
+      let reason =
+        isForNetwork ? "with hosts under 'network' it has one of its own" : refusal(of: place, access, machine)
       guard let reason else {
         // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
         // attempts by one call it is known that one of them would write.
@@ -312,7 +331,8 @@ package struct PolicyRecorder {
     "/etc/sudoers", "/etc/sudoers.d", "/etc/machine-id", "/var/lib", "/var/log", "/var/spool",
   ]
   private static let whole: Set<String> = [
-    "/", "/etc", "/usr", "/usr/share", "/usr/local", "/usr/include", "/var", "/var/cache", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
+    "/", "/etc", "/usr", "/usr/share", "/usr/local", "/usr/include", "/var", "/var/cache", "/bin", "/sbin", "/lib",
+    "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
   ]
 
   /// Why a path isn't granted, by its own name or by that of what it leads to.

@@ -29,7 +29,8 @@ package struct PolicyText {
   private func isFirstVersion(_ policy: Policy) -> Bool {
     var rest = policy
     (rest.read, rest.write, rest.libraries, rest.require) = ([], [], [], [])
-    (rest.systemCalls.onDenied, rest.limits, rest.observesFiles, rest.observesNetwork) = ([:], Limits(), false, false)
+    (rest.systemCalls.onDenied, rest.limits) = ([:], Limits())
+    (rest.observesFiles, rest.observesNetwork, rest.observesUse) = (false, false, false)
     return rest == Policy()
   }
 

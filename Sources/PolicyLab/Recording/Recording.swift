@@ -91,7 +91,7 @@ package struct Recording: Sendable {
   }
 
   /// Granted, and not everybody's to read: whoever reviews the policy has to know.
-  package var privateFiles: [String] { needs.filter(\.value.isPrivate).keys.sorted() }
+  package var privateFiles: [String] { policy.grants.filter { needs[$0]?.isPrivate == true } }
 
   /// Hosts to which connections failed in the last round, so that what follows a connection wasn't seen.
   package var failedConnections: [RunReport.Connection] { observed.flatMap(\.connections).filter { $0.failed > 0 } }
