@@ -25,8 +25,8 @@ struct PolicyTestCommand: AsyncParsableCommand {
       EXPECTATIONS
         returned [VALUE]               expected where nothing else is said
         outcome KIND                   for example wallTimeExceeded
-        no denials                     nothing was tried in vain; what isn't there, and access(2)
-                                         that asks whether a file may be written, don't count
+        no denials                     nothing was tried in vain; absent files and
+                                       questions (access, W_OK) don't count
         deny CALL | deny PATH          was denied; deny openat /etc names both
         allow PATH                     wasn't denied
         denied by seccomp|files|limits

@@ -142,7 +142,8 @@ import Testing
       #expect(end.output.contains("- \(data)/f299  # open"), "\(end)")
     } else {
       #expect(
-        end.status == 1 && end.errors.contains("as root at most") && end.errors.contains("--folder-from"), "\(end)")
+        end.status == 1 && end.errors.contains("grant folders that hold them") && end.errors.contains("--folder-from"),
+        "\(end)")
     }
     let folded = try Workspace.run(["policy", "record", "--folder-from", "8"] + call)
     #expect(folded.status == 0 && folded.output.contains("- \(data)  # open"), "\(folded)")
