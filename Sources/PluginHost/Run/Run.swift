@@ -117,8 +117,10 @@ final class Run {
   func end(_ completion: @escaping (RunReport) -> Void) {
     awaitEnd(completion)
     guard machine.phase.report == nil else { return }
-    // Calls may have passed in the lane since the plugin was looked at.
-    if takeOver() { sample(hasAnswered: true) }
+    // Calls may have passed in the lane since the plugin was looked at, also where it was closed for one that came as the plugin was to
+    // be frozen.
+    takeOver()
+    if watchdog.isAtWork { sample(hasAnswered: true) }
     kill(Outcome(.returned, ""))
   }
 

@@ -77,6 +77,7 @@ public enum ShippedPolicy: String, Sendable, CaseIterable {
         # Which kinds of files there are, fonts, and the settings of fontconfig and ImageMagick.
         # 'missing: skip': not every machine has them, and the libraries do without.
         - {path: /usr/share/mime, missing: skip}
+        - {path: /etc/magic, missing: skip}
         - {path: "/usr/share/misc/magic*", missing: skip}
         - {path: /usr/share/fonts, missing: skip}
         - {path: /usr/share/fontconfig, missing: skip}
