@@ -185,6 +185,10 @@ public struct ForkServer {
       } else {
         prepare(message.descriptors)
       }
+    case (.kill(let run), _):
+      for descriptor in message.descriptors { close(descriptor) }
+      // It may stand still, and wouldn't see the end of its channel then.
+      if let child = children[run] { _ = ol_pidfd_signal(child.pidfd, SIGKILL) }
     case (.lease, false): take(lease: message.descriptors)
     // Without it nothing would stop the runners together with the host.
     case (.lease, true):

@@ -71,15 +71,28 @@ import Testing
     }
   }
 
+  /// Each leads a session, which the server itself and its rehearsals don't.
+  private static func stopRunners(below server: Int32, but other: Int32) {
+    var stopped = 0
+    while stopped == 0 {
+      for pid in Runners.descendants(of: server) where pid != other && getsid(pid) == pid {
+        guard kill(pid, SIGSTOP) == 0 else { exit(6) }
+        stopped += 1
+      }
+    }
+  }
+
   /// Admitted, and then the program that embeds the host takes every descriptor: what comes from the runner is lost.
-  @Test(arguments: [false, true]) func lostHandlesEndThatLoadAlone(prepared: Bool) async {
-    await #expect(processExitsWith: .success) { [prepared] in
+  /// `stopped`: its server stops the runner before that, as it does where the host's lease has run out.
+  @Test(arguments: [false, true], [false, true]) func lostHandlesEndThatLoadAlone(prepared: Bool, stopped: Bool) async {
+    await #expect(processExitsWith: .success) { [prepared, stopped] in
       Self.limit(to: 200)
       let host = try Workspace.host()
       let other = try await host.load("libc.so.6")
       if prepared { try await host.prepare() }
       let image = try PluginImage(opening: "libc.so.6", searching: true)
       let core = host.core
+      guard let server = await host.forkServerProcess(), let pid = await other.runnerProcess() else { exit(5) }
       let result: Result<Plugin, HostError> = await withCheckedContinuation { continuation in
         core.loop.submit {
           let taken = Mutex<[Int32]>([])
@@ -90,6 +103,7 @@ import Testing
             for number in taken.withLock({ $0 }) { close(number) }
             continuation.resume(returning: result)
           }
+          if stopped { Self.stopRunners(below: server, but: pid) }
           while case let number = dup(2), number >= 0 { taken.withLock { $0.append(number) } }
         }
       }

@@ -186,7 +186,9 @@ extension SeededGenerator {
       }, keepsDescriptors: chance(2))
   }
 
-  mutating func serverRequest() -> ServerRequest { chance(8) ? .prepare : chance(8) ? .lease : .spawn(spawnRequest()) }
+  mutating func serverRequest() -> ServerRequest {
+    chance(8) ? .prepare : chance(8) ? .lease : chance(8) ? .kill(run: integer()) : .spawn(spawnRequest())
+  }
 
   mutating func attachment() -> SpawnRequest.Attachment {
     let source: SpawnRequest.Attachment.Source =

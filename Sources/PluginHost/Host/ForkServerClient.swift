@@ -213,6 +213,11 @@ final class ForkServerClient: @unchecked Sendable {
     end(attached.loop, attached.handlers, reason)
   }
 
+  /// Asks for the end of a run's process of which this host has no handle. Whoever still waits for it then asks again.
+  func end(run: UInt64) {
+    try? Sockets.send(socket.number, ServerRequest.kill(run: run).encoded(), flags: Int32(MSG_DONTWAIT))
+  }
+
   /// Asks for a spare runner, in a cgroup or in none. One that can't be had costs the next wake a fork.
   func prepare(in cgroup: RunCgroup?) {
     let procs = try? cgroup?.procs().release()

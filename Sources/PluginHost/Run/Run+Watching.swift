@@ -92,7 +92,10 @@ extension Run {
 
   private func lookAtServer() {
     var isExhausted = false
-    if case .ending(let ending) = machine.phase { isExhausted = ending.exhaustion != nil }
+    if case .ending(let ending) = machine.phase {
+      isExhausted = ending.exhaustion != nil
+      if channels.process < 0 { askServerToKill() }
+    }
     switch server.silence.look(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
     case .giveUp: server.client?.giveUp("the fork server doesn't answer")
     case .lookAgain:
@@ -101,6 +104,9 @@ extension Run {
       }
     }
   }
+
+  /// Without a handle of its process. It would end with its channel, unless its server has stopped it meanwhile.
+  func askServerToKill() { server.client?.end(run: id) }
 
   private func lookAgainAtServer() {
     // The loop may come to this timer before it comes to what the server has said meanwhile.

@@ -142,7 +142,7 @@ final class Run {
   }
 
   /// The kernel has left out a descriptor of this run: the run ends, and no other does. Only our own code is in the runner
-  /// yet, which ends when its channel does.
+  /// yet; the fork server ends it.
   func runOutOfDescriptors() {
     handle(.descriptorsExhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil)))
   }
@@ -340,7 +340,7 @@ final class Run {
     server.lease?.rest(id)
     meter.killed(at: BootClock.now)
     awaitServer()
-    guard channels.process >= 0 else { return }
+    guard channels.process >= 0 else { return askServerToKill() }
     channels.signal(SIGKILL)
     helpToEnd()
   }

@@ -28,8 +28,8 @@ struct ServerSilence: Equatable {
   /// It has said something.
   mutating func end() { isAwaited = false }
 
-  /// `hasHandle`: of the process, which the server sends with its first word. `isExhausted`: the kernel left it out; such a
-  /// runner ends by itself, and the server has others. `hasEnded`: the process is gone; what comes before that takes as long as
+  /// `hasHandle`: of the process, which the server sends with its first word. `isExhausted`: the kernel left it out; the
+  /// server has been asked to end such a runner, and has others. `hasEnded`: the process is gone; what comes before that takes as long as
   /// the kernel needs.
   mutating func look(hasHandle: Bool, isExhausted: Bool, hasEnded: Bool) -> Step {
     guard hasEnded || !hasHandle && !isExhausted else {
