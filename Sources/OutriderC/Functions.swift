@@ -20,7 +20,7 @@ func fail(_ cause: HostError, _ error: UnsafeMutablePointer<UnsafeMutablePointer
   let status =
     switch cause {
     case .ended: OUTRIDER_ENDED
-    case .usage: OUTRIDER_USAGE
+    case .usage, .excess: OUTRIDER_USAGE
     case .input: OUTRIDER_INPUT
     case .entryPointMissing: OUTRIDER_MISSING
     default: OUTRIDER_FAILED

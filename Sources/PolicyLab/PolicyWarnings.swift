@@ -1,4 +1,5 @@
 internal import HostProtocol
+internal import PluginHost
 package import Sandbox
 
 /// What is allowed in a policy and probably not meant.
@@ -38,6 +39,11 @@ package enum PolicyWarnings {
       if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
         found.append("\(path) can be written: what lies there is run by others")
       }
+    }
+    if let reason = GrantRoom.rejectionReason(for: policy.grants) {
+      found.append("a run with this policy is refused: \(reason)")
+    } else if policy.grants.count > GrantRoom.maxHandedOver {
+      found.append("as root a run with this policy is refused: of its \(policy.grants.count) paths at most \(GrantRoom.maxHandedOver) fit a request")
     }
     for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
       found.append("onDenied.\(name): deny is what holds anyway")

@@ -12,7 +12,14 @@ package struct Remedy: Sendable, Equatable {
   /// What the line exposes, or what to do without one.
   package var words: String
 
+  /// In one line, as a trace has it.
   package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  (\(words))" } ?? words }
+
+  /// Several lines of a policy stand below each other, as they are written there.
+  package var paragraph: [String] {
+    guard let line, line.contains("\n") else { return [text] }
+    return ["policy, these lines together:  (\(words))"] + line.split(separator: "\n").map { "  \($0)" }
+  }
 
   /// What there is to know of this machine's paths.
   package struct Machine {
@@ -199,10 +206,12 @@ package struct Remedy: Sendable, Equatable {
     case "clone":
       return Remedy(line: "limits: {threads: \(max(limits.threads * 2, 1))}", words: "twice as many threads")
     case "fork":
-      let limit = Int(denial.target) ?? 1
-      let twice = min(limit * 2, Policy.maxProcesses)
-      guard twice > limit else { return Remedy(line: nil, words: "no policy allows more than \(limit) at one time") }
-      return Remedy(line: "processes: \(twice)", words: "twice as many at one time")
+      let processes = DeniedProcesses(denial.target)
+      let enough = processes.enough(upTo: Policy.maxProcesses)
+      guard enough >= processes.count else {
+        return Remedy(line: nil, words: "no policy allows more than \(Policy.maxProcesses) at one time")
+      }
+      return Remedy(line: "processes: \(enough)", words: "it had \(processes.count) at one time, and may want more")
     case "fallocate":
       return Remedy(line: "limits: {fileSize: \(limits.fileSize >> 19)MiB}", words: "files twice as long")
     default: return Remedy(line: nil, words: "this limit is fixed: it bounds what the kernel holds for a plugin")

@@ -31,16 +31,17 @@ struct JSONReport: Encodable {
 
   struct Denial: Encodable {
     var denial: RunReport.Denial
-    /// The lines of a policy that would allow it, and what they show, or what else helps.
-    var remedy: String
+    var remedy: Remedy
 
     func encode(to encoder: any Encoder) throws {
       try denial.encode(to: encoder)
       var container = encoder.container(keyedBy: Key.self)
-      try container.encode(remedy, forKey: .remedy)
+      try container.encodeIfPresent(remedy.line, forKey: .policy)
+      try container.encode(remedy.text, forKey: .remedy)
     }
 
-    private enum Key: String, CodingKey { case remedy }
+    /// `policy`: the lines of a policy that would allow it. `remedy`: with what they show, or what else helps.
+    private enum Key: String, CodingKey { case policy, remedy }
   }
 
   struct Item: Encodable {
@@ -77,7 +78,7 @@ struct JSONReport: Encodable {
     usage = report.usage
     stack = places.crash
     threads = places.threads
-    denials = report.denials.map { Denial(denial: $0, remedy: Remedy(for: $0, under: policy).text) }
+    denials = report.denials.map { Denial(denial: $0, remedy: Remedy(for: $0, under: policy)) }
     connections = report.connections.isEmpty ? nil : report.connections
     log = report.log
     droppedLogBytes = report.droppedLogBytes

@@ -147,9 +147,9 @@ enum Output {
         "denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
       // Each once.
-      let remedy = Remedy(for: denial, under: policy).text
-      if remedies.count < maxRemedies, remedies.insert(remedy).inserted {
-        note("  \(Printable.text(remedy, limit: 4400))")
+      let remedy = Remedy(for: denial, under: policy)
+      if remedies.count < maxRemedies, remedies.insert(remedy.text).inserted {
+        for line in remedy.paragraph { note("  \(Printable.text(line, limit: 4400))") }
       }
     }
     if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }

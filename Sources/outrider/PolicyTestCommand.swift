@@ -138,7 +138,7 @@ extension Failure {
   init(_ error: HostError, at place: String) {
     let status: Int32 =
       switch error {
-      case .usage: 64
+      case .usage, .excess: 64
       case .input: 66
       default: 70
       }

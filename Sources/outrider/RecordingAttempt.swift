@@ -39,9 +39,14 @@ struct RecordingAttempt {
       do {
         round = try await body(policy)
       } catch let error as HostError {
-        // The host takes no such policy: so many paths, or one that a plugin may have made.
-        guard case .usage(let text) = error, policy != base else { throw error }
-        return (recorder.soFar, "\(text); --folder-from COUNT grants a folder in the place of so many files in it")
+        guard policy != base else { throw error }
+        switch error {
+        case .excess(let text):
+          return (recorder.soFar, "\(text); --folder-from COUNT grants a folder in the place of so many files in it")
+        // The host takes no such policy, for a path that a plugin may have made.
+        case .usage(let text): return (recorder.soFar, text)
+        default: throw error
+        }
       }
       let step = recorder.handle(round.observed, on: Self.machine)
       interim.update { $0 = recorder.soFar }

@@ -187,7 +187,7 @@ enum Exit {
     case let error as HostError:
       switch error {
       case .input(let text): leave(66, text)
-      case .usage(let text): leave(64, text)
+      case .usage(let text), .excess(let text): leave(64, text)
       // EX_CANTCREAT of sysexits.h.
       case .handOver(let text): leave(73, text)
       case .exhausted(let text), .failed(let text): leave(70, text)

@@ -57,7 +57,7 @@ import Testing
     let (none, beyond) = try await scene.call(Self.policy(), "at_once", "i32(i32)", 5)
     #expect(none == nil && beyond.outcome.kind == .policyViolation, "\(beyond.outcome)")
     #expect(beyond.outcome.detail.contains("5 processes beside its own at one time, and the policy allows 4"))
-    #expect(beyond.denials.map { "\($0.layer) \($0.operation) \($0.target)" } == ["limits fork 4"])
+    #expect(beyond.denials.map { "\($0.layer) \($0.operation) \($0.target)" } == ["limits fork 5 of 4"])
   }
 
   @Test("a fork bomb ends with its run, and nothing of it is left") func bomb() async throws {

@@ -303,7 +303,7 @@ import Testing
     bounds.grantsProcesses = grants
     var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
     let fork = Observed.Denial(wall: "seccomp", call: "clone", target: "0x4111")
-    let more = { (count: Int) in Observed.Denial(wall: "limits", call: "fork", target: "\(count)") }
+    let more = { (count: Int) in Observed.Denial(wall: "limits", call: "fork", target: "\(count + 1) of \(count)") }
     let program = Observed.Denial(wall: "seccomp", call: "execve", target: "/usr/bin/file")
     // A shell looks for it first.
     let look = Observed.Denial(wall: "files", call: "newfstatat", target: "/usr/bin/file")

@@ -89,9 +89,10 @@ import Testing
       (denial("seccomp", "clone", "0x12"), nil, "no policy"),
       (denial("seccomp", "clone", "0x20000011"), nil, "no policy"),
       (denial("seccomp", "clone", "0x111"), nil, "no policy"), (denial("seccomp", "clone", "odd"), nil, "no policy"),
-      (denial("limits", "fork", "4"), "processes: 8", "twice as many"),
-      (denial("limits", "fork", "40"), "processes: 64", "twice as many"),
-      (denial("limits", "fork", "64"), nil, "no policy allows more than 64"),
+      (denial("limits", "fork", "5 of 4"), "processes: 8", "it had 5"),
+      (denial("limits", "fork", "9 of 3"), "processes: 9", "it had 9"),
+      (denial("limits", "fork", "41 of 40"), "processes: 64", "it had 41"),
+      (denial("limits", "fork", "65 of 64"), nil, "no policy allows more than 64"),
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {
@@ -112,6 +113,11 @@ import Testing
     let remedy = Remedy(for: denial, under: policy, on: .init { _ in false })
     #expect(remedy.line == "executableMemory: later\nfiles: {execute: [/usr/bin/sort]}", "\(remedy)")
     #expect(Remedy(for: denial, under: Policy(), on: .init { _ in false }).line == "processes: 1\n\(remedy.line ?? "")")
+    #expect(
+      remedy.paragraph == [
+        "policy, these lines together:  (\(remedy.words))", "  executableMemory: later",
+        "  files: {execute: [/usr/bin/sort]}",
+      ])
   }
 
   @Test("what the policy's own rule denies is allowed without that rule") func rules() throws {

@@ -23,7 +23,7 @@ struct Grant {
       policy.read.map { (path: $0, key: "read") } + policy.write.map { (path: $0, key: "write") }
       + policy.libraries.map { (path: $0, key: "libraries") } + policy.list.map { (path: $0, key: "list") }
     if entries.isEmpty { return [] }
-    try checkSize(entries.map(\.path))
+    if let reason = GrantRoom.rejectionReason(for: entries.map(\.path)) { throw .excess(reason) }
     let root = try? Files.identity(of: "/")
     let places =
       machine.hidesFiles
@@ -64,19 +64,6 @@ struct Grant {
           isListed: key == "list"))
     }
     return try innermostLast(grants, machine)
-  }
-
-  /// A request has so much room, and each path stands in it at least once: looking up more would be for nothing.
-  private static func checkSize(_ paths: [String]) throws(HostError) {
-    let bytes = paths.reduce(0) { $0 + $1.utf8.count + leastBesides }
-    guard bytes <= ServerRequest.longest else { throw .usage(tooMany(bytes: bytes)) }
-  }
-
-  /// The rights of a rule and the length of its path.
-  private static let leastBesides = 12
-
-  static func tooMany(bytes: Int) -> String {
-    "the policy's paths ('read', 'write' and 'libraries') make a request of \(bytes) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
   }
 
   /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.

@@ -55,7 +55,7 @@ final class RunnerSpawner {
   }
 
   private static func failure(_ error: SystemCallError, _ plan: SpawnPlan) -> HostError {
-    if error.code == EMSGSIZE { return .usage(Grant.tooMany(bytes: Int(error.subject) ?? 0)) }
+    if error.code == EMSGSIZE { return .excess(GrantRoom.rejectionReason(bytes: Int(error.subject) ?? 0)) }
     if OpenFiles.isExhausted(error.code) {
       return .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil))
     }

@@ -88,13 +88,7 @@ extension SpawnPlan {
   /// A host that maps owners sends a descriptor for each file, and no more than so many go with one request.
   func checkCount() throws(HostError) {
     guard options.handsOverMounts, machine.hidesFiles else { return }
-    // Channels, output, cgroup, network; bundle, library, containers and manifest.
-    let most =
-      Int(OL_MOST_DESCRIPTORS) - 7 - (network == nil ? 0 : 1) - containers.places.count - image.neighbours.count
-    guard grants.count <= most else {
-      throw .usage(
-        "the policy grants \(grants.count) paths ('read', 'write' and 'libraries'), and as root at most \(most) fit a request; grant folders that hold them"
-      )
-    }
+    let max = GrantRoom.maxHandedOver - (network == nil ? 0 : 1) - containers.places.count - image.neighbours.count
+    guard grants.count <= max else { throw .excess(GrantRoom.rejectionReason(count: grants.count, max: max)) }
   }
 }

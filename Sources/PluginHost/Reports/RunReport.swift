@@ -190,6 +190,8 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   case input(String)
   /// The arguments don't fit the signature.
   case usage(String)
+  /// The policy grants more paths than fit one request for a plugin's process.
+  case excess(String)
   /// The plugin has no such function or entry point, or the symbol is data. The plugin goes on.
   case entryPointMissing(String)
   /// The task was cancelled before its call began. The plugin goes on.
@@ -212,7 +214,7 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
-    case .input(let text), .usage(let text), .exhausted(let text), .handOver(let text), .failed(let text),
+    case .input(let text), .usage(let text), .excess(let text), .exhausted(let text), .handOver(let text), .failed(let text),
       .entryPointMissing(let text):
       text
     case .callback(let error): "a callback failed: \(error)"

@@ -70,7 +70,7 @@ extension Run {
     }
     let most = plan.policy.processes
     guard family.others > most else { return nil }
-    supervisor.record(.init(layer: "limits", operation: "fork", target: "\(most)", count: 1))
+    supervisor.record(.init(layer: "limits", operation: "fork", target: "\(family.others) of \(most)", count: 1))
     return Outcome(
       .policyViolation,
       "it had \(family.others) processes beside its own at one time, and the policy allows \(most) \(machine.phase.moment)"

@@ -286,7 +286,9 @@ package struct PolicyRecorder {
         continue
       }
       if isFirst || isExecution { policy.processes = max(before, 1) }
-      if denial.wall == "limits", denial.call == "fork" { policy.processes = min(before * 2, Policy.maxProcesses) }
+      if denial.wall == "limits", denial.call == "fork" {
+        policy.processes = max(before, DeniedProcesses(denial.target).enough(upTo: Policy.maxProcesses))
+      }
     }
     return policy.processes != before
   }
