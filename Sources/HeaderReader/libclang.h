@@ -45,7 +45,6 @@ enum {
   f(clang_string, getTypeSpelling, (clang_type)) \
   f(clang_type, getCanonicalType, (clang_type)) \
   f(long long, Type_getSizeOf, (clang_type)) \
-  f(long long, Type_getAlignOf, (clang_type)) \
   f(clang_type, Type_getNamedType, (clang_type)) \
   f(clang_type, Type_getModifiedType, (clang_type)) \
   f(clang_type, Type_getValueType, (clang_type)) \

@@ -228,7 +228,6 @@ static int visit(clang_cursor cursor, clang_cursor parent, void *data) {
       word(cursor.kind == cursor_struct ? "struct" : "union");
       string(clang_getTypeSpelling(clang_getCursorType(cursor)));
       number(clang_Type_getSizeOf(clang_getCursorType(cursor)));
-      number(clang_Type_getAlignOf(clang_getCursorType(cursor)));
       number(children(cursor, cursor_field));
       clang_visitChildren(cursor, write_field, NULL);
       break;
@@ -285,7 +284,7 @@ int64_t outrider_header_parse(const char *library, const char *arguments, const 
   int code = clang_parseTranslationUnit2(clang_createIndex(0, 0), file.name, list, count, &file, 1, 0x40, &unit);
   free(lines);
   if (code != 0 || !unit) return fail("libclang couldn't parse it (error %d)", code);
-  word("outrider-headers 1");
+  word("outrider-headers 2");
   write_diagnostics(unit);
   clang_visitChildren(clang_getTranslationUnitCursor(unit), visit, NULL);
   word("end");

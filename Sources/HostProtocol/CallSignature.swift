@@ -71,7 +71,7 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
   package static let maxArguments = 32
   /// Bytes of a returned string that are read at most.
   package static let longestString = 64 << 10
-  static let longestText = 1024
+  package static let longestText = 1024
 
   package var result: Kind
   package var arguments: [Kind]

@@ -89,4 +89,5 @@ public struct FileIdentity: Sendable, Equatable, Hashable {
 
   public var isRegularFile: Bool { mode & S_IFMT == S_IFREG }
   public var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
+  public var isDevice: Bool { [S_IFCHR, S_IFBLK].contains(mode & S_IFMT) }
 }

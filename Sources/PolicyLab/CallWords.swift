@@ -25,6 +25,25 @@ package enum CallWords {
     }
   }
 
+  /// One for each argument that is given, to be written over.
+  package static func placeholders(_ signature: String) -> [String] {
+    guard let signature = try? CallSignature(parsing: signature) else { return [] }
+    return signature.given.map { kind in
+      switch kind {
+      case .cstring, .bytes, .inOut: "text"
+      case .structure(let layout), .reference(_, let layout): LayoutWords.text(of: layout, placeholder)
+      default: placeholder(kind)
+      }
+    }
+  }
+
+  private static func placeholder(_ kind: CallSignature.Kind) -> String {
+    switch kind {
+    case .pointer, .handle, .callback: "null"
+    default: "0"
+    }
+  }
+
   private static func bytes<Failure: Error>(
     _ word: String, _ content: (String) throws(Failure) -> [UInt8]
   ) throws(Failure) -> CallArgument? {

@@ -8,14 +8,19 @@ package enum PolicyWarnings {
   private static let secrets = ["/etc", "/home", "/root", "/var", "/proc", "/sys", "/run", "/boot"]
   private static let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/boot"]
 
-  /// `exists`: whether a path is there on this machine.
-  package static func find(_ policy: Policy, exists: (String) -> Bool) -> [String] {
+  /// `exists`: whether a path is there on this machine. `isDevice`: whether it is a device there.
+  package static func find(
+    _ policy: Policy, isDevice: (String) -> Bool = { _ in false }, exists: (String) -> Bool
+  ) -> [String] {
     var found: [String] = []
     for path in policy.grants {
       let isWritten = policy.access(to: path) == .write
       let isPattern = policy.patterns.contains { $0.pattern.text == path }
       if !isPattern, !policy.optional.contains(path), !exists(path) {
         found.append("\(path) doesn't exist here: a run with this policy is refused")
+      }
+      if !isPattern, isDevice(path) {
+        found.append("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")
       }
       if policy.read.contains(path), policy.write.contains(path) {
         found.append("\(path) is under read and under write; write has both")
@@ -43,7 +48,9 @@ package enum PolicyWarnings {
     if let reason = GrantRoom.rejectionReason(for: policy.grants) {
       found.append("a run with this policy is refused: \(reason)")
     } else if policy.grants.count > GrantRoom.maxHandedOver {
-      found.append("as root a run with this policy is refused: of its \(policy.grants.count) paths at most \(GrantRoom.maxHandedOver) fit a request")
+      found.append(
+        "as root a run with this policy is refused: of its \(policy.grants.count) paths at most \(GrantRoom.maxHandedOver) fit a request"
+      )
     }
     for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
       found.append("onDenied.\(name): deny is what holds anyway")

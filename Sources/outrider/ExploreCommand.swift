@@ -169,22 +169,18 @@ struct ExploreCommand: AsyncParsableCommand {
     }
     if let signature = function.usualSignature {
       Output.line(
-        "  outrider call \(Self.words([library, function.name, signature]))"
-          + Self.placeholders(signature).map { " \($0)" }.joined())
+        "  outrider call "
+          + Self.words(
+            (function.name.hasPrefix("-") ? ["--"] : []) + [path, function.name, signature]
+              + CallWords.placeholders(signature)))
     } else if let problem = function.header.map(\.problem) ?? function.problem {
       Output.line("  can't be called from a command line: \(Printable.text(problem, limit: 200))")
     }
   }
 
-  private static func placeholders(_ text: String) -> [String] {
-    guard let signature = try? CallSignature(parsing: text) else { return [] }
-    return signature.arguments.map { kind in
-      switch kind {
-      case .cstring, .bytes: "text"
-      case .pointer: "null"
-      default: "0"
-      }
-    }
+  /// The library as every command finds it.
+  private var path: String {
+    library.contains("/") || PluginImage.isFoundByLoader(library) ? library : "./\(library)"
   }
 
   private static func words(_ words: [String]) -> String {
@@ -228,7 +224,7 @@ struct ExploreCommand: AsyncParsableCommand {
       let words = fuzzer.words(of: attempt)
       let observed = try await observe(host, policy, name, parsed, words)
       outcomes.update {
-        $0.add(observed, attempt: attempt, command: Self.command(options, library, name, parsed, words))
+        $0.add(observed, attempt: attempt, command: Self.command(options, command.path, name, parsed, words))
       }
       progress.advance()
     }
@@ -266,7 +262,7 @@ struct ExploreCommand: AsyncParsableCommand {
     loading.container = sandbox.container
     let plugin: Plugin
     do throws(HostError) {
-      plugin = try await host.load(library, policy: policy, options: loading)
+      plugin = try await host.load(path, policy: policy, options: loading)
     } catch {
       guard let report = error.report else { throw error }
       return Observed(report, nil as RunnerMessage.CallResult?)
@@ -298,6 +294,8 @@ struct ExploreCommand: AsyncParsableCommand {
     for variable in options.env { given += ["--env", variable] }
     if options.observe { given.append("--observe") }
     if options.cold { given.append("--cold") }
+    // What looks like an option isn't one behind these.
+    if name.hasPrefix("-") || words.contains(where: { $0.hasPrefix("--") }) { given.append("--") }
     return (["outrider", "call"] + given + [library, name, signature.description] + words).map(ShellWord.quoted).joined(
       separator: " ")
   }

@@ -52,11 +52,20 @@ enum PolicyInput {
   /// Its text, as it is.
   static func source(of path: String) throws -> String {
     if let shipped = ShippedPolicy(rawValue: path) { return shipped.text }
-    guard path.contains("/") || path.isEmpty || Files.exists(path) else {
+    if !path.contains("/"), !path.isEmpty, isAbsent(path) {
       let names = ShippedPolicy.allCases.map(\.rawValue).joined(separator: ", ")
       throw Failure(66, "\(path): is neither a file here nor a shipped policy (\(names))")
     }
     return try text(of: path)
+  }
+
+  private static func isAbsent(_ path: String) -> Bool {
+    do throws(SystemCallError) {
+      _ = try Files.identity(of: path)
+      return false
+    } catch {
+      return error.code == ENOENT
+    }
   }
 
   static func text(of path: String, limit: Int = 1 << 20) throws -> String {
@@ -107,7 +116,8 @@ struct PolicyCheckCommand: AsyncParsableCommand {
           let placed = (PolicyInput.isShipped(file) ? [] : found.warnings).map {
             Warning(place: "\($0.file):\($0.line):\($0.column)", message: $0.message)
           }
-          let general = PolicyWarnings.find(found.policy) { Files.exists($0) }
+          let general = PolicyWarnings.find(
+            found.policy, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false }, exists: { Files.exists($0) })
           rows.append(Row(file: file, warnings: placed + general.map { Warning(place: nil, message: $0) }))
           if strict, rows.last?.warnings.isEmpty == false { status = max(status, 65) }
         } catch let failure as Failure {

@@ -104,9 +104,12 @@ enum InputFile {
     do throws(SystemCallError) {
       return try Files.content(of: path, limit: limit)
     } catch {
-      throw error.code == EFBIG
-        ? Failure(64, "\(path): has more than \(limit >> 20) MiB, and no more than that is read")
-        : Failure(66, "\(path): \(SystemCallError.message(error.code))")
+      switch error.code {
+      case EFBIG: throw Failure(64, "\(path): has more than \(limit >> 20) MiB, and no more than that is read")
+      // open(2): a FIFO, and nobody writes to it.
+      case ENXIO: throw Failure(66, "\(path): is a pipe that nobody writes to")
+      case let code: throw Failure(66, "\(path): \(SystemCallError.message(code))")
+      }
     }
   }
 }

@@ -134,6 +134,13 @@ import Testing
     void *opaque(void *context);
     int tail(const unsigned char *data, int len, int from);
     struct pair swap(struct pair p);
+    struct inner { uint8_t tag[3]; char name[4]; bool on; };
+    typedef struct { enum mode mode; struct inner inner[2]; counter_t *counter; double in, grid[2][3]; } whole;
+    whole turned(whole w, float by);
+    union either { int i; float f; };
+    union either other(union either e);
+    struct bits { int a : 3; };
+    int packed_bits(struct bits b);
     int visit(int (*each)(int), void *context);
     int shout(const char *format, ...);
     long double big(long double x);
@@ -171,6 +178,15 @@ import Testing
     void *opaque(void *context) { return context; }
     int tail(const unsigned char *data, int len, int from) { return len - from; }
     struct pair swap(struct pair p) { return (struct pair){p.b, p.a}; }
+    whole turned(whole w, float by) {
+      struct inner first = w.inner[0];
+      w.inner[0] = w.inner[1]; w.inner[1] = first; w.mode = -w.mode; w.in *= by;
+      w.inner[0].tag[2] = 255; w.inner[1].name[0] = -1; w.inner[1].on = !first.on; w.grid[1][2] += 1;
+      if (!w.counter) w.counter = counter_new(40, UP);
+      return w;
+    }
+    union either other(union either e) { return e; }
+    int packed_bits(struct bits b) { return b.a; }
     int visit(int (*each)(int), void *context) { return 0; }
     int shout(const char *format, ...) { return 0; }
     long double big(long double x) { return x; }
@@ -190,7 +206,9 @@ import Testing
     let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
     #expect(
       Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
-        "swap": "struct pair is returned by value", "visit": "it takes a function of its caller",
+        "other": "union either is returned by value, and no signature has a union",
+        "packed_bits": "struct bits is passed by value and has bit fields",
+        "visit": "it takes a function of its caller",
         "shout": "it takes any number of arguments (...)", "big": "long double is no number that a call can pass",
         "old": "its header doesn't say what it takes", "names": "it takes a list of addresses",
         "self": "a function of Swift can't have its name",
@@ -222,6 +240,22 @@ import Testing
         var filled = [UInt8](repeating: 0, count: 3)
         try await api.fill(&filled, 7)
         print(filled, try await api.grid([1, 2, 3, 4], 2, 2), try await api.opaque(nil) == nil, try await api.tail([1, 2, 3], 1))
+        let swapped = try await api.swap(Api.Types.pair(a: 1, b: 2))
+        print(swapped.a, swapped.b, swapped == Api.Types.pair(a: 2, b: 1))
+        var whole = Api.Types.whole(mode: .UP, in_: 1.5)
+        whole.inner[0].on = true
+        whole.inner[1].tag = [1, 2, 3]
+        var turned = try await api.turned(whole, 2)
+        print(turned.mode == .DOWN, turned.in_, turned.inner[0].tag, turned.inner[1].name, turned.inner[1].on, turned.grid)
+        print(try await api.counter_step(turned.counter, 2))
+        turned = try await api.turned(turned, 2)
+        print(try await api.counter_step(turned.counter, 0), turned.grid[1][2])
+        whole.inner[1].tag = [1, 2, 3, 4]
+        do {
+          print(try await api.turned(whole, 2))
+        } catch {
+          print(error)
+        }
         do {
           print(try await api.greet("a\\0b") ?? "")
         } catch {
@@ -244,6 +278,11 @@ import Testing
         12345
         true -3 65535
         [7, 7, 7] 4 true 2
+        2 1 true
+        true 3.0 [1, 2, 255] [-1, 0, 0, 0] false [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+        42
+        42 2.0
+        argument 1, value 2, value 2, value 1 has 4 bytes; [3]u8 takes at most 3
         argument 1 doesn't fit cstring
         returned
 

@@ -23,6 +23,12 @@ import Testing
     long double big(long double x) { return x; }
     uint8_t small(int8_t a, int16_t b, const void *c) { return a + b; }
     struct pair **find(struct pair *const *p, void (*visit)(int)) { return 0; }
+    struct grid { struct pair at; unsigned short cells[2][3]; struct grid *next; void (*draw)(void); };
+    struct grid turned(struct grid g, int (*visit)(struct pair *, float, ...)) { g.at.a++; return g; }
+    struct __attribute__((packed)) loose { char a; int b; };
+    struct bits { int a : 3; };
+    int loose(struct loose l) { return l.b; }
+    int bits(struct bits b) { return b.a; }
     int crash(int n) { if (n > 100) *(volatile int *)0 = 1; if (n == 7) for (;;); return n; }
     static int hidden(int x) { return x; }
     int use(int x) { return hidden(x); }
@@ -34,11 +40,17 @@ import Testing
         "int answer(const char *name, const unsigned char *data, size_t length, enum color c)",
         "i32(cstring,bytes,u64,u32)"
       ),
-      "mean": ("double mean(float a, double b)", "f64(f32,f64)"), "sum": ("word sum(struct pair p, word q)", nil),
+      "mean": ("double mean(float a, double b)", "f64(f32,f64)"),
+      "sum": ("word sum(struct pair p, word q)", "u32({i32,i32},u32)"),
       "say": ("int say(const char *format, ...)", "i32(cstring)"),
       "copy": ("char *copy(char *target, const char *source)", "cstring(pointer,cstring)"),
       "nothing": ("void nothing(void)", "void()"), "big": ("long double big(long double x)", nil),
       "small": ("uint8_t small(int8_t a, int16_t b, const void *c)", "u8(i8,i16,bytes)"),
+      "turned": (
+        "struct grid turned(struct grid g, int (*)(struct pair *, float, ...) visit)",
+        "{{i32,i32},[2][3]u16,pointer,pointer}({{i32,i32},[2][3]u16,pointer,pointer},pointer)"
+      ),
+      "loose": ("int loose(struct loose l)", nil), "bits": ("int bits(struct bits b)", nil),
       "crash": ("int crash(int n)", "i32(i32)"), "use": ("int use(int x)", "i32(i32)"),
     ] as [String: (String, String?)]
 
@@ -81,7 +93,43 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let end = try Workspace.run(["explore", "\(folder)/a.so"])
     #expect(end.status == 0 && (end.output + end.errors).contains(words), "\(end)")
-    #expect(end.output.contains("11 functions, 1 variables"), "\(end)")
+    #expect(end.output.contains("14 functions, 1 variables"), "\(end)")
+  }
+
+  /// Whoever copies a line has the same call.
+  @Test("the lines it prints call the functions, whatever they are called") func lines() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      struct pair { int a; double b[2]; };
+      int whole(struct pair p, const char *text) { return 5; }
+      int dashed(int x) { return 5; }
+      int broken(int x) { return 5; }
+      """, "-g -c -o a.o", in: folder)
+    let made = try Workspace.run(
+      [
+        "-c",
+        "cd '\(folder)' && objcopy --redefine-sym 'dashed=--help' --redefine-sym broken=$'a\\n\\'b' a.o && cc -shared -o a.so a.o",
+      ], program: "/bin/bash")
+    try #require(made.status == 0, "\(made)")
+    func run(_ line: String) throws -> Workspace.Finished {
+      try Workspace.run(
+        ["-c", "cd '\(folder)'; outrider() { '\(Workspace.outrider)' \"$@\"; }; \(line)"], program: "/bin/bash")
+    }
+    let shown = try run("outrider explore a.so")
+    let lines = shown.output.split(separator: "\n").filter { $0.hasPrefix("  outrider call ") }
+    #expect(lines.count == 1 && lines[0].hasSuffix("'i32({i32,[2]f64},cstring)' '{0,[0,0]}' text"), "\(shown)")
+    for name in ["whole", "--help", "$'a\\n\\'b'"] {
+      let signature = name == "whole" ? "" : "--signature 'i32(i32)'"
+      let fuzzed = try run("outrider explore a.so --function=\(name) \(signature) --fuzz 2")
+      let line = try #require(
+        fuzzed.output.split(separator: "\n").first { $0.hasPrefix("  outrider call ") }, "\(fuzzed)")
+      let again = try run(String(line))
+      #expect(again.status == 0 && again.output == "5\n", "\(line) \(again)")
+    }
+    let whole = try run(String(lines[0]))
+    #expect(whole.status == 0 && whole.output == "5\n", "\(whole)")
   }
 
   @Test("files that lie are read to an end, and nothing beyond them", arguments: [PolicyRandom.seed])

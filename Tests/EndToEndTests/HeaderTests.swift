@@ -89,7 +89,7 @@ import Testing
       #expect(found["visit"]?.signature == "void(pointer,pointer)")
       #expect(found["visit"]?.prototype == "void visit(int (*)(int, void *) each, void *context)", "\(found)")
       #expect(found["text"]?.signature == "cstring()")
-      #expect(found["sum"]?.problem == "struct pair is passed by value")
+      #expect(found["sum"]?.signature == "u32({i32,i32},u32)", "\(found)")
       #expect(found["big"]?.problem == "long double is no number that a call can pass")
       #expect(found["bare"]?.problem == "its header doesn't say what it takes")
       #expect(found["more"] == nil && found["mean"] == nil)

@@ -18,6 +18,19 @@ import Testing
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
 
+  @Test("what no run takes is said: devices, and more paths than fit") func refusedRuns() throws {
+    var policy = try Policy(parsing: "version: 2\nfiles: {read: [/dev/kmsg, /etc/hosts]}\n", file: "p")
+    let found = PolicyWarnings.find(policy, isDevice: { $0 == "/dev/kmsg" }, exists: { _ in true })
+    #expect(found.count == 1 && found[0].hasPrefix("/dev/kmsg is a device"), "\(found)")
+    func warnings(_ count: Int, _ length: Int) -> [String] {
+      policy.read = (0..<count).map { "/srv/\($0)-" + String(repeating: "x", count: length) }
+      return PolicyWarnings.find(policy) { _ in true }
+    }
+    #expect(warnings(200, 10).isEmpty)
+    #expect(warnings(250, 10).map { $0.contains("as root") && $0.contains("at most") } == [true])
+    #expect(warnings(250, 300).map { $0.contains("make a request of") } == [true])
+  }
+
   @Test(
     "what would hide the plugin's own list of hosts is said, as its run will be refused",
     arguments: [

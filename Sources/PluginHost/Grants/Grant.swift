@@ -51,6 +51,11 @@ struct Grant {
       if let rejectionReason = RevealingFolder.rejectionReason(for: path, identity) {
         throw .usage("\(subject), \(rejectionReason)")
       }
+      // Where it is attached, none is opened (mount(2), MS_NODEV).
+      if identity.isDevice {
+        let names = PolicyDevice.allCases.map(\.rawValue).sorted().joined(separator: ", ")
+        throw .usage("\(subject), is a device; a plugin opens those alone that 'devices' names: \(names)")
+      }
       if key == "list", !identity.isDirectory {
         throw .usage("\(subject), is no folder: it has no names to list")
       }

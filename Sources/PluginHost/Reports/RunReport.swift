@@ -214,7 +214,8 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
-    case .input(let text), .usage(let text), .excess(let text), .exhausted(let text), .handOver(let text), .failed(let text),
+    case .input(let text), .usage(let text), .excess(let text), .exhausted(let text), .handOver(let text),
+      .failed(let text),
       .entryPointMissing(let text):
       text
     case .callback(let error): "a callback failed: \(error)"

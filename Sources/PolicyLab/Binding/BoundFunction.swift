@@ -8,6 +8,7 @@ struct BoundFunction: Equatable {
     case number(BoundNumber)
     case text
     case handle(String)
+    case record(BoundRecord)
   }
 
   let name: String
@@ -50,6 +51,11 @@ struct BoundFunction: Equatable {
   private static func result(_ type: CType) throws(BoundParameter.Unfit) -> Result {
     if type.bare == .void { return .nothing }
     if let number = BoundNumber(type) { return .number(number) }
+    if case .record(_, let record?) = type.bare {
+      do throws(BoundParameter.Unfit) { return .record(try BoundRecord(type, record)) } catch {
+        throw .init(reason: error.reason.replacing("is passed", with: "is returned"))
+      }
+    }
     guard let target = type.target else {
       do throws(CType.Unfit) { _ = try type.kind(isResult: true) } catch {
         throw .init(reason: error.reason.replacing("is passed", with: "is returned"))
@@ -69,16 +75,27 @@ struct BoundFunction: Equatable {
     switch result {
     case .number(let number): add(number.name)
     case .handle(let pointee): add(pointee)
+    case .record(let record): names.formUnion(record.types)
     case .nothing, .text: break
     }
     for parameter in parameters {
       switch parameter.type {
       case .number(let number), .numbers(let number), .changed(let number): add(number.name)
       case .handle(let pointee), .changedHandle(let pointee): add(pointee)
+      case .record(let record): names.formUnion(record.types)
       case .text, .bytes, .buffer: break
       }
     }
     return names
+  }
+
+  /// Structures that it takes or returns by value.
+  var records: [BoundRecord] {
+    var found = parameters.flatMap { parameter -> [BoundRecord] in
+      if case .record(let record) = parameter.type { record.records } else { [] }
+    }
+    if case .record(let record) = result { found += record.records }
+    return found
   }
 
   // MARK: As text
@@ -89,11 +106,13 @@ struct BoundFunction: Equatable {
     case .number(let number):
       (
         "\(number.kind)", number.name,
-        number.made("try Wire.\(number.isFloating ? "number" : "integer")(outrider, as: \(number.wire).self)")
+        number.made(number.read("outrider.value"))
       )
     case .text: ("cstring", "String?", "try Wire.text(outrider)")
     case .handle(let pointee):
-      ("handle", "Handle<\(pointee)>?", "Handle(rawValue: try Wire.handle(outrider))")
+      ("handle", "Handle<\(pointee)>?", "Handle(rawValue: try Wire.handle(outrider.value))")
+    case .record(let record):
+      (record.kind, "Types.\(record.name)", "try Self.made(outrider.value, as: Types.\(record.name).self)")
     }
   }
 

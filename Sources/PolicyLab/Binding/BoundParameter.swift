@@ -16,6 +16,8 @@ enum BoundParameter: Equatable {
   case handle(String)
   /// The same, and another may come back.
   case changedHandle(String)
+  /// A structure by value.
+  case record(BoundRecord)
 
   /// Why a parameter can't be passed.
   struct Unfit: Error {
@@ -26,6 +28,9 @@ enum BoundParameter: Equatable {
   static func first(of parameters: ArraySlice<CParameter>) throws(Unfit) -> (Self, count: Int) {
     guard let parameter = parameters.first else { throw Unfit(reason: "an argument is missing") }
     if let number = BoundNumber(parameter.type) { return (.number(number), 1) }
+    if case .record(_, let record?) = parameter.type.bare {
+      return (.record(try BoundRecord(parameter.type, record)), 1)
+    }
     guard let target = parameter.type.target else {
       do throws(CType.Unfit) { _ = try parameter.type.kind(isResult: false) } catch {
         throw Unfit(reason: error.reason)
@@ -98,6 +103,7 @@ enum BoundParameter: Equatable {
     case .changed(let number): "inout \(number.name)"
     case .handle(let pointee): "Handle<\(pointee)>?"
     case .changedHandle(let pointee): "inout Handle<\(pointee)>?"
+    case .record(let record): "Types.\(record.name)"
     }
   }
 
@@ -112,6 +118,7 @@ enum BoundParameter: Equatable {
     case .changed(let number): ["inout(\(number.size))"]
     case .handle: ["handle"]
     case .changedHandle: ["inout handle"]
+    case .record(let record): [record.kind]
     }
   }
 
@@ -130,13 +137,14 @@ enum BoundParameter: Equatable {
     case .changed(let number): [".bytes(Wire.bytes(of: \(number.raw(name))))"]
     case .handle: ["Wire.handle(\(name)?.rawValue)"]
     case .changedHandle: ["Wire.handle(\(name)?.rawValue)"]
+    case .record: ["Self.argument(\(name))"]
     }
   }
 
   /// Puts back what came back; nil: nothing does. `index`: which of them it is.
   func assignment(_ name: String, _ index: Int) -> String? {
     switch self {
-    case .number, .text, .bytes, .numbers, .handle: nil
+    case .number, .text, .bytes, .numbers, .handle, .record: nil
     case .buffer: "try Wire.take(outrider, \(index), &\(name))"
     case .changed(let number):
       "\(name) = \(number.made("try Wire.value(outrider, \(index), as: \(number.wire).self)"))"
@@ -162,6 +170,11 @@ extension BoundNumber {
   fileprivate func raw(_ name: String) -> String {
     if swift == "Bool" { return "UInt8(\(name) ? 1 : 0)" }
     return enumeration == nil ? name : "\(name).rawValue"
+  }
+
+  /// What a call returned.
+  func read(_ value: String) -> String {
+    "try Wire.\(isFloating ? "number" : "integer")(\(value), as: \(wire).self)"
   }
 
   /// Its value of one as its bytes have it.

@@ -65,7 +65,7 @@ extension CType {
   /// What Swift calls the thing that an address leads to; nil: nothing that it could be called by.
   var pointee: String? {
     switch bare {
-    case .record(let name), .enumeration(let name, _, _): SwiftName.tag(name) ?? typedefName
+    case .record(let name, _), .enumeration(let name, _, _): SwiftName.tag(name) ?? typedefName
     default: nil
     }
   }

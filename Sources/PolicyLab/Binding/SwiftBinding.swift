@@ -53,7 +53,7 @@ package struct SwiftBinding: Sendable, Equatable {
     lines += SwiftBindingParts.head(module: module, library: library)
     for function in functions { lines += function.lines.map { $0.isEmpty ? "" : "  " + $0 } }
     lines += Self.types(functions, description).map { $0.isEmpty ? "" : "  " + $0 }
-    lines += ["}", ""] + SwiftBindingParts.wire
+    lines += ["}", ""] + Self.conversions(functions, module) + SwiftBindingParts.wire
     if !unbound.isEmpty {
       lines += ["", "// Not bound:"] + unbound.map { "//   \($0.function): \($0.reason)" }
     }
@@ -69,8 +69,13 @@ package struct SwiftBinding: Sendable, Equatable {
     for function in functions {
       for number in function.numbers { if let name = number.enumeration { enumerations[name] = number } }
     }
+    let records = Self.records(functions)
     var lines = ["", "/// Types of the library.", "public enum Types {"]
     for name in names {
+      if let record = records[name] {
+        lines += record.declaration.map { "  " + $0 }
+        continue
+      }
       guard let number = enumerations[name] else {
         lines += ["  /// Something of the library that only its functions look into.", "  public enum \(name) {}"]
         continue
@@ -90,6 +95,17 @@ package struct SwiftBinding: Sendable, Equatable {
     return lines + ["}"]
   }
 
+  /// By their names.
+  private static func records(_ functions: [BoundFunction]) -> [String: BoundRecord] {
+    Dictionary(functions.flatMap(\.records).map { ($0.name, $0) }) { first, _ in first }
+  }
+
+  private static func conversions(_ functions: [BoundFunction], _ module: String) -> [String] {
+    let records = records(functions).values.sorted { $0.name < $1.name }
+    guard !records.isEmpty else { return [] }
+    return ["extension \(module) {"] + records.flatMap(\.conversion).map { "  " + $0 } + ["}", ""]
+  }
+
   private static func value(_ value: Int64, _ number: BoundNumber) -> String {
     // libclang extends the sign of those that have none.
     number.isSigned ? "\(value)" : "\(UInt64(bitPattern: value) & UInt64.max >> UInt64(64 - number.size * 8))"
@@ -106,6 +122,6 @@ extension BoundFunction {
       }
     }
     if case .number(let number) = self.result { result.append(number) }
-    return result
+    return result + records.flatMap(\.numbers)
   }
 }

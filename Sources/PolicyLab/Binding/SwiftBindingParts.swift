@@ -58,9 +58,9 @@ enum SwiftBindingParts {
         return reply.out[index].withUnsafeBytes { $0.loadUnaligned(as: type) }
       }
       static func integer<Number: FixedWidthInteger>(
-        _ reply: CallResult, as type: Number.Type
+        _ value: CallValue, as type: Number.Type
       ) throws(HostError) -> Number {
-        switch reply.value {
+        switch value {
         case .signed(let value): if let exact = Number(exactly: value) { return exact }
         case .unsigned(let value): if let exact = Number(exactly: value) { return exact }
         default: break
@@ -68,9 +68,9 @@ enum SwiftBindingParts {
         throw misfit()
       }
       static func number<Number: BinaryFloatingPoint>(
-        _ reply: CallResult, as type: Number.Type
+        _ value: CallValue, as type: Number.Type
       ) throws(HostError) -> Number {
-        switch reply.value {
+        switch value {
         case .single(let value): return Number(value)
         case .double(let value): return Number(value)
         default: throw misfit()
@@ -80,10 +80,25 @@ enum SwiftBindingParts {
         guard case .handle(let handle) = value else { throw misfit() }
         return handle
       }
-      static func handle(_ reply: CallResult) throws(HostError) -> PluginHandle? { try handle(reply.value) }
       static func handle(_ reply: CallResult, _ index: Int) throws(HostError) -> PluginHandle? {
         guard reply.outputs.indices.contains(index) else { throw misfit() }
         return try handle(reply.outputs[index])
+      }
+      static func fields(_ value: CallValue, _ count: Int) throws(HostError) -> [CallValue] {
+        guard case .structure(let values) = value, values.count == count else { throw misfit() }
+        return values
+      }
+      static func list<Element>(
+        _ value: CallValue, _ count: Int, _ element: (CallValue) throws(HostError) -> Element
+      ) throws(HostError) -> [Element] {
+        guard case .array(let values) = value, values.count == count else { throw misfit() }
+        var all: [Element] = []
+        for value in values { all.append(try element(value)) }
+        return all
+      }
+      static func bytes(_ value: CallValue, _ count: Int) throws(HostError) -> [UInt8] {
+        guard case .bytes(let bytes) = value, bytes.count == count else { throw misfit() }
+        return bytes
       }
       /// nil is NULL; 64 KiB of a text are read.
       static func text(_ reply: CallResult) throws(HostError) -> String? {

@@ -1,101 +1,38 @@
-/// The functions that a library's debug information describes: DWARF 2 to 5 of 32 bits, as compilers for C write it. The file may
-/// say anything: what is read is bounded in number and depth, and what isn't understood ends the unit that it stands in.
+/// The functions that a library's debug information describes, as compilers for C write it. What is read is bounded in number and
+/// depth.
 struct DebugInformation {
   private(set) var functions: [String: CFunction] = [:]
 
-  /// Entries that are looked at, in all units.
-  private static let maxEntries = 4_000_000
-  private static let maxAbbreviations = 65_536
-  private static let maxAttributes = 256
   private static let maxParameters = 64
   private static let maxTypeDepth = 16
+  private static let maxDimensions = 4
 
-  /// Stands for a type in another unit, which isn't looked up.
-  private static let elsewhere = -1
-
-  private let file: LibraryBytes
-  private let sections: [String: Range<Int>]
+  private var entries: DebugEntries
   private let wanted: Set<String>
-  private var entriesLeft = maxEntries
-  private var tables: [UInt64: [UInt64: Abbreviation]] = [:]
+  /// Fields of structures by value that the function at hand may still have.
+  private var fieldsLeft = CRecord.maxFields
 
-  private struct Abbreviation {
-    var tag: UInt64
-    var hasChildren: Bool
-    var attributes: [(name: UInt64, form: UInt64, constant: Int64)]
-  }
+  private typealias Unit = DebugEntries.Unit
+  private typealias Entry = DebugEntries.Entry
 
-  private struct Unit {
-    var start: Int
-    var end: Int
-    var version: UInt64
-    var addressSize: Int
-    var table: [UInt64: Abbreviation]
-    var offsetsBase: UInt64 = 0
-  }
-
-  private struct Entry {
-    var tag: UInt64
-    var hasChildren: Bool
-    var name: String?
-    var type: Int?
-    var size: UInt64 = 0
-    var encoding: UInt64 = 0
-    var isExternal = false
-    var offsetsBase: UInt64?
-    var next: Int
-  }
+  /// Types by where they stand, but for those that hold what is in them.
+  private typealias Known = [Int: CType]
 
   /// `wanted`: the functions that are looked for.
   init(_ source: DebugSource, wanted: [String]) {
-    (file, sections, self.wanted) = (source.file, source.sections, Set(wanted))
-    guard let information = sections[".debug_info"], sections[".debug_abbrev"] != nil else { return }
-    var at = information.lowerBound
-    while entriesLeft > 0, let unit = nextUnit(&at, information.upperBound) {
+    entries = DebugEntries(source)
+    self.wanted = Set(wanted)
+    while let unit = entries.nextUnit() {
       if let unit { read(unit) }
     }
   }
 
-  /// Outer nil: there is none left. Inner nil: one that isn't understood.
-  private mutating func nextUnit(_ at: inout Int, _ end: Int) -> Unit?? {
-    guard let length = file.integer(at, 4), length < 0xffff_fff0, length > 7, Int(length) <= end - at - 4,
-      let version = file.integer(at + 4, 2)
-    else { return nil }
-    let start = at
-    let unitEnd = at + 4 + Int(length)
-    at = unitEnd
-    entriesLeft -= 1
-    var header = start + 6
-    let (abbreviations, addressSize): (UInt64?, UInt64?)
-    switch version {
-    case 2...4:
-      (abbreviations, addressSize) = (file.integer(header, 4), file.integer(header + 4, 1))
-      header += 5
-    // DW_UT_compile and DW_UT_partial.
-    case 5 where [1, 3].contains(file.integer(header, 1) ?? 0):
-      (addressSize, abbreviations) = (file.integer(header + 1, 1), file.integer(header + 2, 4))
-      header += 6
-    default: return .some(nil)
-    }
-    guard let abbreviations, let addressSize, addressSize <= 8, let table = table(at: abbreviations) else {
-      return .some(nil)
-    }
-    var unit = Unit(start: start, end: unitEnd, version: version, addressSize: Int(addressSize), table: table)
-    guard let root = entry(at: header, unit) else { return .some(nil) }
-    unit.offsetsBase = root.offsetsBase ?? 8
-    return .some(unit)
-  }
-
-  private static func header(_ version: UInt64) -> Int { version == 5 ? 12 : 11 }
-
   private mutating func read(_ unit: Unit) {
-    var at = unit.start + Self.header(unit.version)
+    var at = unit.start + DebugEntries.header(unit.version)
     var depth = 0
-    var types: [Int: CType] = [:]
+    var types: Known = [:]
     var function: (name: String, CFunction)?
-    while at < unit.end, entriesLeft > 0 {
-      entriesLeft -= 1
-      guard let entry = entry(at: at, unit) else { break }
+    while let entry = entries.take(at: at, unit) {
       at = entry.next
       if entry.tag == 0 {
         depth -= 1
@@ -110,13 +47,16 @@ struct DebugInformation {
       // DW_TAG_subprogram
       case 0x2e where depth == 1 && entry.isExternal:
         if let name = entry.name, wanted.contains(name) {
-          let found = CFunction(result: type(entry.type, unit, &types), parameters: [], isVariadic: false)
+          fieldsLeft = CRecord.maxFields
+          let result = type(entry.type, unit, &types, isByValue: true)
+          let found = CFunction(result: result, parameters: [], isVariadic: false)
           if entry.hasChildren { function = (name, found) } else { add(name, found) }
         }
       // DW_TAG_formal_parameter, DW_TAG_unspecified_parameters
       case 0x05 where depth == 2:
         if (function?.1.parameters.count ?? Self.maxParameters) < Self.maxParameters {
-          function?.1.parameters.append(CParameter(name: entry.name ?? "", type: type(entry.type, unit, &types)))
+          let type = type(entry.type, unit, &types, isByValue: true)
+          function?.1.parameters.append(CParameter(name: entry.name ?? "", type: type))
         }
       case 0x18 where depth == 2: function?.1.isVariadic = true
       default: break
@@ -132,176 +72,86 @@ struct DebugInformation {
     functions[name] = function
   }
 
-  private mutating func type(_ at: Int?, _ unit: Unit, _ known: inout [Int: CType], depth: Int = 0) -> CType {
+  // MARK: Types
+
+  /// `isByValue`: what is in a structure is wanted, too.
+  private mutating func type(
+    _ at: Int?, _ unit: Unit, _ known: inout Known, isByValue: Bool = false, depth: Int = 0
+  ) -> CType {
     guard let at else { return .void }
-    if let type = known[at] { return type }
-    guard depth < Self.maxTypeDepth, entriesLeft > 0, at >= unit.start, at < unit.end, let entry = entry(at: at, unit)
-    else { return .other("?") }
-    entriesLeft -= 1
-    let name = String((entry.name ?? "").prefix(80))
-    let type: CType
-    switch entry.tag {
-    case 0x24: type = .base(name, size: entry.size, encoding: entry.encoding)
-    // Pointers and references of either kind.
-    case 0x0f, 0x10, 0x42: type = .pointer(self.type(entry.type, unit, &known, depth: depth + 1))
-    case 0x26: type = .constant(self.type(entry.type, unit, &known, depth: depth + 1))
-    // volatile, restrict, atomic
-    case 0x35, 0x37, 0x47: type = self.type(entry.type, unit, &known, depth: depth + 1)
-    case 0x16: type = .named(name, self.type(entry.type, unit, &known, depth: depth + 1))
-    case 0x04: type = .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size, isSigned: false)
-    case 0x13: type = .record(name.isEmpty ? "struct" : "struct \(name)")
-    case 0x17: type = .record(name.isEmpty ? "union" : "union \(name)")
-    default: type = .other(name.isEmpty ? "?" : name)
-    }
-    known[at] = type
+    if !isByValue, let type = known[at] { return type }
+    guard depth < Self.maxTypeDepth, let entry = entries.take(at: at, unit) else { return .other("?") }
+    let type = type(of: entry, unit, &known, isByValue, depth + 1)
+    if !isByValue { known[at] = type }
     return type
   }
 
-  // MARK: Entries
-
-  /// Whose names are wanted: subprograms, parameters, and types.
-  private static let named: Set<UInt64> = [0x2e, 0x05, 0x24, 0x16, 0x04, 0x13, 0x17]
-
-  private func entry(at start: Int, _ unit: Unit) -> Entry? {
-    var at = start
-    guard let code = number(&at, unit.end) else { return nil }
-    guard code != 0 else { return Entry(tag: 0, hasChildren: false, next: at) }
-    guard let abbreviation = unit.table[code] else { return nil }
-    var entry = Entry(tag: abbreviation.tag, hasChildren: abbreviation.hasChildren, next: at)
-    for (name, form, constant) in abbreviation.attributes {
-      guard let value = value(form, constant, &at, unit) else { return nil }
-      switch (name, value) {
-      case (0x03, .text(let place)) where Self.named.contains(entry.tag): entry.name = place.flatMap(file.text)
-      case (0x49, .reference(let place)): entry.type = place
-      // There is one, and nothing else than void has none.
-      case (0x49, _): entry.type = Self.elsewhere
-      case (0x0b, .number(let size)): entry.size = size
-      case (0x3e, .number(let encoding)): entry.encoding = encoding
-      case (0x3f, .number(let flag)): entry.isExternal = flag != 0
-      case (0x72, .number(let base)): entry.offsetsBase = base
-      default: break
-      }
-    }
-    entry.next = at
-    return entry
-  }
-
-  private enum Value {
-    case number(UInt64)
-    /// Where it begins.
-    case text(Int?)
-    /// A place in the file.
-    case reference(Int)
-    case skipped
-  }
-
-  /// By its form (DW_FORM); nil for one that isn't known or doesn't fit.
-  private func value(_ form: UInt64, _ constant: Int64, _ at: inout Int, _ unit: Unit) -> Value? {
-    func fixed(_ width: Int) -> UInt64? {
-      guard at <= unit.end - width, let value = file.integer(at, width) else { return nil }
-      at += width
-      return value
-    }
-    func skip(_ count: UInt64?) -> Value? {
-      guard let count, count <= UInt64(max(unit.end - at, 0)) else { return nil }
-      at += Int(count)
-      return .skipped
-    }
-    func reference(_ offset: UInt64?) -> Value? {
-      guard let offset, offset < UInt64(unit.end - unit.start) else { return offset == nil ? nil : .skipped }
-      return .reference(unit.start + Int(offset))
-    }
-    func text(_ section: String, _ offset: UInt64?) -> Value? {
-      guard let offset else { return nil }
-      guard let range = sections[section], offset < UInt64(range.count) else { return .text(nil) }
-      return .text(range.lowerBound + Int(offset))
-    }
-    switch form {
-    case 0x01: return skip(UInt64(unit.addressSize))
-    case 0x0a: return skip(fixed(1))
-    case 0x03: return skip(fixed(2))
-    case 0x04: return skip(fixed(4))
-    case 0x09, 0x18: return skip(number(&at, unit.end))
-    case 0x0b, 0x0c: return fixed(1).map(Value.number)
-    case 0x05: return fixed(2).map(Value.number)
-    case 0x06, 0x17: return fixed(4).map(Value.number)
-    case 0x07: return fixed(8).map(Value.number)
-    case 0x20: return skip(8)
-    case 0x1e: return skip(16)
-    case 0x0d, 0x0f: return number(&at, unit.end).map(Value.number)
-    case 0x08:
-      guard at < unit.end, let end = file.bytes[at..<unit.end].firstIndex(of: 0) else { return nil }
-      defer { at = end + 1 }
-      return .text(at)
-    case 0x0e: return text(".debug_str", fixed(4))
-    case 0x1f: return text(".debug_line_str", fixed(4))
-    case 0x1a: return indexed(number(&at, unit.end), unit)
-    case 0x25: return indexed(fixed(1), unit)
-    case 0x26: return indexed(fixed(2), unit)
-    case 0x27: return skip(3)
-    case 0x28: return indexed(fixed(4), unit)
-    case 0x11: return reference(fixed(1))
-    case 0x12: return reference(fixed(2))
-    case 0x13: return reference(fixed(4))
-    case 0x14: return reference(fixed(8))
-    case 0x15: return reference(number(&at, unit.end))
-    // Places in the whole section, which lie in other units mostly.
-    // So do those in a file that several share (DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt).
-    case 0x1f20, 0x1f21: return skip(4)
-    case 0x10: return skip(unit.version == 2 ? UInt64(unit.addressSize) : 4)
-    case 0x19: return .number(1)
-    case 0x21: return .number(UInt64(bitPattern: constant))
-    case 0x1b, 0x22, 0x23: return number(&at, unit.end) == nil ? nil : .skipped
-    case 0x29: return skip(1)
-    case 0x2a: return skip(2)
-    case 0x2b: return skip(3)
-    case 0x2c, 0x1c, 0x1d: return skip(4)
-    case 0x24: return skip(8)
-    default: return nil
+  private mutating func type(
+    of entry: Entry, _ unit: Unit, _ known: inout Known, _ isByValue: Bool, _ depth: Int
+  ) -> CType {
+    let name = String((entry.name ?? "").prefix(80))
+    switch entry.tag {
+    case 0x24: return .base(name, size: entry.size, encoding: entry.encoding)
+    // Pointers and references of either kind.
+    case 0x0f, 0x10, 0x42: return .pointer(type(entry.type, unit, &known, depth: depth))
+    case 0x26: return .constant(type(entry.type, unit, &known, isByValue: isByValue, depth: depth))
+    // volatile, restrict, atomic
+    case 0x35, 0x37, 0x47: return type(entry.type, unit, &known, isByValue: isByValue, depth: depth)
+    case 0x16: return .named(name, type(entry.type, unit, &known, isByValue: isByValue, depth: depth))
+    case 0x04: return .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size, isSigned: false)
+    case 0x13, 0x17:
+      let word = entry.tag == 0x13 ? "struct" : "union"
+      let spelling = name.isEmpty ? word : "\(word) \(name)"
+      return .record(spelling, isByValue ? record(spelling, entry, unit, &known, depth) : nil)
+    case 0x15: return .function(function(entry, unit, &known, depth))
+    case 0x01: return array(entry, unit, &known, isByValue, depth)
+    default: return .other(name.isEmpty ? "?" : name)
     }
   }
 
-  private func indexed(_ index: UInt64?, _ unit: Unit) -> Value? {
-    guard let index else { return nil }
-    guard let offsets = sections[".debug_str_offsets"], let texts = sections[".debug_str"],
-      index < UInt64(offsets.count), unit.offsetsBase < UInt64(offsets.count),
-      let offset = file.integer(offsets.lowerBound + Int(unit.offsetsBase) + Int(index) * 4, 4),
-      offset < UInt64(texts.count)
-    else { return .text(nil) }
-    return .text(texts.lowerBound + Int(offset))
-  }
-
-  // MARK: Abbreviations
-
-  private mutating func table(at offset: UInt64) -> [UInt64: Abbreviation]? {
-    if let known = tables[offset] { return known }
-    guard let section = sections[".debug_abbrev"], offset < UInt64(section.count) else { return nil }
-    var at = section.lowerBound + Int(offset)
-    var table: [UInt64: Abbreviation] = [:]
-    while let code = number(&at, section.upperBound), code != 0 {
-      guard table.count < Self.maxAbbreviations, let tag = number(&at, section.upperBound),
-        let children = file.integer(at, 1)
-      else { return nil }
-      at += 1
-      entriesLeft -= 1
-      guard entriesLeft > 0 else { return nil }
-      var abbreviation = Abbreviation(tag: tag, hasChildren: children != 0, attributes: [])
-      while true {
-        guard let name = number(&at, section.upperBound), let form = number(&at, section.upperBound) else { return nil }
-        var constant: Int64 = 0
-        if form == 0x21 {
-          guard let value = number(&at, section.upperBound) else { return nil }
-          constant = Int64(truncatingIfNeeded: value)
-        }
-        if name == 0, form == 0 { break }
-        guard abbreviation.attributes.count < Self.maxAttributes else { return nil }
-        abbreviation.attributes.append((name, form, constant))
-      }
-      table[code] = abbreviation
+  /// nil: nothing says what is in it, or it is more than a call can pass.
+  private mutating func record(
+    _ name: String, _ entry: Entry, _ unit: Unit, _ known: inout Known, _ depth: Int
+  ) -> CRecord? {
+    guard let children = entries.children(of: entry, unit, limit: fieldsLeft) else { return nil }
+    var record = CRecord(name: name, isUnion: entry.tag == 0x17, size: entry.size, fields: [])
+    // DW_TAG_member
+    for child in children where child.tag == 0x0d {
+      guard fieldsLeft > 0 else { return nil }
+      fieldsLeft -= 1
+      let bits = child.byteOffset.flatMap { $0 < 1 << 32 ? $0 * 8 : nil }
+      record.fields.append(
+        .init(
+          name: String((child.name ?? "").prefix(80)), offset: bits,
+          isBitField: child.bitSize != nil || child.bitOffset != nil,
+          type: type(child.type, unit, &known, isByValue: true, depth: depth)))
     }
-    tables[offset] = table
-    return table
+    return record
   }
 
-  private func number(_ at: inout Int, _ end: Int) -> UInt64? { file.number(&at, end) }
+  /// As C spells it: `int (char *)`.
+  private mutating func function(_ entry: Entry, _ unit: Unit, _ known: inout Known, _ depth: Int) -> String {
+    let result = type(entry.type, unit, &known, depth: depth).words
+    guard let children = entries.children(of: entry, unit, limit: Self.maxParameters) else { return "\(result) (?)" }
+    var words: [String] = []
+    for child in children {
+      if child.tag == 0x05 { words.append(type(child.type, unit, &known, depth: depth).words) }
+      if child.tag == 0x18 { words.append("...") }
+    }
+    return String("\(result) (\(words.isEmpty ? "void" : words.joined(separator: ", ")))".prefix(300))
+  }
+
+  private mutating func array(
+    _ entry: Entry, _ unit: Unit, _ known: inout Known, _ isByValue: Bool, _ depth: Int
+  ) -> CType {
+    var type = type(entry.type, unit, &known, isByValue: isByValue, depth: depth)
+    // DW_TAG_subrange_type, one for each dimension, the innermost last.
+    let dimensions = entries.children(of: entry, unit, limit: Self.maxDimensions) ?? []
+    for dimension in dimensions.reversed() where dimension.tag == 0x21 {
+      // One without a length says that its last element is the one before the first.
+      let count = dimension.count ?? dimension.lastIndex.map { $0 &+ 1 } ?? 0
+      type = .array(type, count: count)
+    }
+    return dimensions.isEmpty ? .array(type, count: 0) : type
+  }
 }

@@ -19,7 +19,8 @@ extension CType {
       // What is only read can be handed over.
       if !isResult, target.isConstant, target.isBytes { return .bytes }
       return .pointer
-    case .record(let name), .function(let name), .other(let name):
+    case .record(_, let record?): return .structure(try record.layout())
+    case .record(let name, nil), .function(let name), .other(let name):
       throw Unfit(reason: "\(name) is passed by value")
     case .array(let element, _): throw Unfit(reason: "an array of \(element.words) is passed by value")
     case .named, .constant: throw Unfit(reason: "a type names itself")
@@ -62,7 +63,11 @@ extension CFunction {
     guard parameters.count <= CallSignature.maxArguments else { throw .init(reason: "it takes too many arguments") }
     var kinds: [CallSignature.Kind] = []
     for parameter in parameters { kinds.append(try parameter.type.kind(isResult: false)) }
-    return CallSignature(result: try result.kind(isResult: true), arguments: kinds)
+    let signature = CallSignature(result: try result.kind(isResult: true), arguments: kinds)
+    guard signature.description.utf8.count <= CallSignature.longestText else {
+      throw .init(reason: "its signature has more than \(CallSignature.longestText) bytes")
+    }
+    return signature
   }
 
   /// What `other` says otherwise of the same function; nil: nothing that changes how it is called.

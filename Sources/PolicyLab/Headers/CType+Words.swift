@@ -4,7 +4,7 @@ extension CType {
     switch self {
     case .void: "void"
     case .base(let name, _, _): name.isEmpty ? "?" : name
-    case .enumeration(let name, _, _), .record(let name), .other(let name), .named(let name, _), .function(let name):
+    case .enumeration(let name, _, _), .record(let name, _), .other(let name), .named(let name, _), .function(let name):
       name
     case .array(let element, let count): "\(element.words)[\(count)]"
     case .constant(.pointer(let target)): Self.pointer(to: target) + "const"

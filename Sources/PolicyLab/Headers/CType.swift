@@ -8,8 +8,8 @@ package indirect enum CType: Sendable, Equatable {
   /// A typedef.
   case named(String, CType)
   case enumeration(String, size: UInt64, isSigned: Bool)
-  /// A structure or union, with the word before its name.
-  case record(String)
+  /// A structure or union, with the word before its name; and what is in it, where it is passed by value and that is known.
+  case record(String, CRecord? = nil)
   /// What a pointer to a function leads to, as C spells it.
   case function(String)
   case array(CType, count: UInt64)

@@ -23,29 +23,46 @@ package struct HeaderDescription: Sendable, Equatable {
     }
   }
 
-  /// A structure or union, with where its fields lie.
-  package struct Record: Sendable, Equatable {
-    /// As C spells the type.
-    package var name: String
-    package var isUnion: Bool
-    /// Bytes.
-    package var size: UInt64
-    package var alignment: UInt64
-    package var fields: [Field]
-
-    package struct Field: Sendable, Equatable {
-      package var name: String
-      /// Bits from the start.
-      package var offset: UInt64
-      package var isBitField: Bool
-      package var type: CType
-    }
-  }
-
   /// The first that was declared by each symbol.
   package var functions: [String: Function] = [:]
   package var enumerations: [Enumeration] = []
-  package var records: [Record] = []
+  package var records: [CRecord] = []
   /// What the compiler found wrong.
   package var problems: [String] = []
+}
+
+extension HeaderDescription {
+  /// Says what is in the structures that functions take and return by value.
+  mutating func resolveRecords() {
+    let known = Dictionary(records.map { ($0.name, $0) }) { first, _ in first }
+    guard !known.isEmpty else { return }
+    for (symbol, function) in functions {
+      var left = CRecord.maxFields
+      var type = function.type
+      type.result = type.result.resolved(known, &left)
+      for index in type.parameters.indices {
+        type.parameters[index].type = type.parameters[index].type.resolved(known, &left)
+      }
+      functions[symbol]?.type = type
+    }
+  }
+}
+
+extension CType {
+  /// `left`: fields that may still be added: a description could have each structure hold many of another.
+  fileprivate func resolved(_ known: [String: CRecord], _ left: inout Int, depth: Int = 0) -> Self {
+    switch self {
+    case .named(let name, let type): return .named(name, type.resolved(known, &left, depth: depth))
+    case .constant(let type): return .constant(type.resolved(known, &left, depth: depth))
+    case .array(let element, let count): return .array(element.resolved(known, &left, depth: depth), count: count)
+    case .record(let name, nil):
+      guard var record = known[name], depth < CRecord.maxDepth, record.fields.count <= left else { return self }
+      left -= record.fields.count
+      for index in record.fields.indices {
+        record.fields[index].type = record.fields[index].type.resolved(known, &left, depth: depth + 1)
+      }
+      return .record(name, record)
+    default: return self
+    }
+  }
 }

@@ -1,0 +1,272 @@
+/// The entries of a library's debug information: DWARF 2 to 5 of 32 bits. The file may say anything: what is read is bounded in number,
+/// and what isn't understood ends the unit that it stands in.
+struct DebugEntries {
+  /// Entries that are looked at, in all units.
+  private static let maxEntries = 4_000_000
+  private static let maxAbbreviations = 65_536
+  private static let maxAttributes = 256
+
+  /// Stands for a type in another unit, which isn't looked up.
+  private static let elsewhere = -1
+
+  private let file: LibraryBytes
+  private let sections: [String: Range<Int>]
+  private(set) var left = maxEntries
+  private var tables: [UInt64: [UInt64: Abbreviation]] = [:]
+  private var at: Int
+
+  fileprivate struct Abbreviation {
+    var tag: UInt64
+    var hasChildren: Bool
+    var attributes: [(name: UInt64, form: UInt64, constant: Int64)]
+  }
+
+  struct Unit {
+    var start: Int
+    var end: Int
+    var version: UInt64
+    var addressSize: Int
+    fileprivate var table: [UInt64: Abbreviation]
+    var offsetsBase: UInt64 = 0
+  }
+
+  struct Entry {
+    var tag: UInt64
+    var hasChildren: Bool
+    var name: String?
+    var type: Int?
+    var size: UInt64 = 0
+    var encoding: UInt64 = 0
+    var isExternal = false
+    /// Of a field: bytes or bits from the start of what it is in; nil: a program says it, or nothing does.
+    var byteOffset, bitOffset, bitSize: UInt64?
+    /// Of an array: how many elements, or the number of the last.
+    var count, lastIndex: UInt64?
+    fileprivate var offsetsBase: UInt64?
+    var next: Int
+  }
+
+  init(_ source: DebugSource) {
+    (file, sections) = (source.file, source.sections)
+    at = sections[".debug_info"]?.lowerBound ?? 0
+  }
+
+  /// Outer nil: there is none left. Inner nil: one that isn't understood.
+  mutating func nextUnit() -> Unit?? {
+    guard let end = sections[".debug_info"]?.upperBound, sections[".debug_abbrev"] != nil, left > 0 else { return nil }
+    guard let length = file.integer(at, 4), length < 0xffff_fff0, length > 7, Int(length) <= end - at - 4,
+      let version = file.integer(at + 4, 2)
+    else { return nil }
+    let start = at
+    let unitEnd = at + 4 + Int(length)
+    at = unitEnd
+    left -= 1
+    var header = start + 6
+    let (abbreviations, addressSize): (UInt64?, UInt64?)
+    switch version {
+    case 2...4:
+      (abbreviations, addressSize) = (file.integer(header, 4), file.integer(header + 4, 1))
+      header += 5
+    // DW_UT_compile and DW_UT_partial.
+    case 5 where [1, 3].contains(file.integer(header, 1) ?? 0):
+      (addressSize, abbreviations) = (file.integer(header + 1, 1), file.integer(header + 2, 4))
+      header += 6
+    default: return .some(nil)
+    }
+    guard let abbreviations, let addressSize, addressSize <= 8, let table = table(at: abbreviations) else {
+      return .some(nil)
+    }
+    var unit = Unit(start: start, end: unitEnd, version: version, addressSize: Int(addressSize), table: table)
+    guard let root = entry(at: header, unit) else { return .some(nil) }
+    unit.offsetsBase = root.offsetsBase ?? 8
+    return .some(unit)
+  }
+
+  static func header(_ version: UInt64) -> Int { version == 5 ? 12 : 11 }
+
+  /// The one after what has been read, which counts; nil: it isn't understood, or too many have been.
+  mutating func take(at place: Int, _ unit: Unit) -> Entry? {
+    guard left > 0, place >= unit.start, place < unit.end else { return nil }
+    left -= 1
+    return entry(at: place, unit)
+  }
+
+  /// What stands directly below an entry, at most `limit`; nil where that isn't understood, or is more.
+  mutating func children(of parent: Entry, _ unit: Unit, limit: Int) -> [Entry]? {
+    guard parent.hasChildren else { return [] }
+    var (found, depth, at) = ([Entry](), 1, parent.next)
+    while let entry = take(at: at, unit) {
+      at = entry.next
+      if entry.tag == 0 {
+        depth -= 1
+        if depth == 0 { return found }
+        continue
+      }
+      if depth == 1 {
+        guard found.count < limit else { return nil }
+        found.append(entry)
+      }
+      if entry.hasChildren { depth += 1 }
+    }
+    return nil
+  }
+
+  /// Whose names are wanted: subprograms, parameters, fields, and types.
+  private static let named: Set<UInt64> = [0x2e, 0x05, 0x0d, 0x24, 0x16, 0x04, 0x13, 0x17]
+
+  func entry(at start: Int, _ unit: Unit) -> Entry? {
+    var at = start
+    guard let code = number(&at, unit.end) else { return nil }
+    guard code != 0 else { return Entry(tag: 0, hasChildren: false, next: at) }
+    guard let abbreviation = unit.table[code] else { return nil }
+    var entry = Entry(tag: abbreviation.tag, hasChildren: abbreviation.hasChildren, next: at)
+    for (name, form, constant) in abbreviation.attributes {
+      guard let value = value(form, constant, &at, unit) else { return nil }
+      switch (name, value) {
+      case (0x03, .text(let place)) where Self.named.contains(entry.tag): entry.name = place.flatMap(file.text)
+      case (0x49, .reference(let place)): entry.type = place
+      // There is one, and nothing else than void has none.
+      case (0x49, _): entry.type = Self.elsewhere
+      case (0x0b, .number(let size)): entry.size = size
+      case (0x3e, .number(let encoding)): entry.encoding = encoding
+      case (0x3f, .number(let flag)): entry.isExternal = flag != 0
+      case (0x72, .number(let base)): entry.offsetsBase = base
+      case (0x38, .number(let offset)): entry.byteOffset = offset
+      case (0x6b, .number(let offset)): entry.bitOffset = offset
+      case (0x0d, .number(let size)): entry.bitSize = size
+      case (0x37, .number(let count)): entry.count = count
+      case (0x2f, .number(let last)): entry.lastIndex = last
+      default: break
+      }
+    }
+    entry.next = at
+    return entry
+  }
+
+  private enum Value {
+    case number(UInt64)
+    /// Where it begins.
+    case text(Int?)
+    /// A place in the file.
+    case reference(Int)
+    case skipped
+  }
+
+  /// By its form (DW_FORM); nil for one that isn't known or doesn't fit.
+  private func value(_ form: UInt64, _ constant: Int64, _ at: inout Int, _ unit: Unit) -> Value? {
+    func fixed(_ width: Int) -> UInt64? {
+      guard at <= unit.end - width, let value = file.integer(at, width) else { return nil }
+      at += width
+      return value
+    }
+    func skip(_ count: UInt64?) -> Value? {
+      guard let count, count <= UInt64(max(unit.end - at, 0)) else { return nil }
+      at += Int(count)
+      return .skipped
+    }
+    // Of programs one is understood, which adds a number (DW_OP_plus_uconst): in DWARF 2 it says where a field lies.
+    func block(_ count: UInt64?) -> Value? {
+      var place = at + 1
+      let operation = file.integer(at, 1)
+      guard let whole = skip(count) else { return nil }
+      guard operation == 0x23, let added = number(&place, at), place == at else { return whole }
+      return .number(added)
+    }
+    func reference(_ offset: UInt64?) -> Value? {
+      guard let offset, offset < UInt64(unit.end - unit.start) else { return offset == nil ? nil : .skipped }
+      return .reference(unit.start + Int(offset))
+    }
+    func text(_ section: String, _ offset: UInt64?) -> Value? {
+      guard let offset else { return nil }
+      guard let range = sections[section], offset < UInt64(range.count) else { return .text(nil) }
+      return .text(range.lowerBound + Int(offset))
+    }
+    switch form {
+    case 0x01: return skip(UInt64(unit.addressSize))
+    case 0x0a: return block(fixed(1))
+    case 0x03: return skip(fixed(2))
+    case 0x04: return skip(fixed(4))
+    case 0x09, 0x18: return skip(number(&at, unit.end))
+    case 0x0b, 0x0c: return fixed(1).map(Value.number)
+    case 0x05: return fixed(2).map(Value.number)
+    case 0x06, 0x17: return fixed(4).map(Value.number)
+    case 0x07: return fixed(8).map(Value.number)
+    case 0x20: return skip(8)
+    case 0x1e: return skip(16)
+    case 0x0d, 0x0f: return number(&at, unit.end).map(Value.number)
+    case 0x08:
+      guard at < unit.end, let end = file.bytes[at..<unit.end].firstIndex(of: 0) else { return nil }
+      defer { at = end + 1 }
+      return .text(at)
+    case 0x0e: return text(".debug_str", fixed(4))
+    case 0x1f: return text(".debug_line_str", fixed(4))
+    case 0x1a: return indexed(number(&at, unit.end), unit)
+    case 0x25: return indexed(fixed(1), unit)
+    case 0x26: return indexed(fixed(2), unit)
+    case 0x27: return skip(3)
+    case 0x28: return indexed(fixed(4), unit)
+    case 0x11: return reference(fixed(1))
+    case 0x12: return reference(fixed(2))
+    case 0x13: return reference(fixed(4))
+    case 0x14: return reference(fixed(8))
+    case 0x15: return reference(number(&at, unit.end))
+    // Places in the whole section, which lie in other units mostly.
+    // So do those in a file that several share (DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt).
+    case 0x1f20, 0x1f21: return skip(4)
+    case 0x10: return skip(unit.version == 2 ? UInt64(unit.addressSize) : 4)
+    case 0x19: return .number(1)
+    case 0x21: return .number(UInt64(bitPattern: constant))
+    case 0x1b, 0x22, 0x23: return number(&at, unit.end) == nil ? nil : .skipped
+    case 0x29: return skip(1)
+    case 0x2a: return skip(2)
+    case 0x2b: return skip(3)
+    case 0x2c, 0x1c, 0x1d: return skip(4)
+    case 0x24: return skip(8)
+    default: return nil
+    }
+  }
+
+  private func indexed(_ index: UInt64?, _ unit: Unit) -> Value? {
+    guard let index else { return nil }
+    guard let offsets = sections[".debug_str_offsets"], let texts = sections[".debug_str"],
+      index < UInt64(offsets.count), unit.offsetsBase < UInt64(offsets.count),
+      let offset = file.integer(offsets.lowerBound + Int(unit.offsetsBase) + Int(index) * 4, 4),
+      offset < UInt64(texts.count)
+    else { return .text(nil) }
+    return .text(texts.lowerBound + Int(offset))
+  }
+
+  // MARK: Abbreviations
+
+  private mutating func table(at offset: UInt64) -> [UInt64: Abbreviation]? {
+    if let known = tables[offset] { return known }
+    guard let section = sections[".debug_abbrev"], offset < UInt64(section.count) else { return nil }
+    var at = section.lowerBound + Int(offset)
+    var table: [UInt64: Abbreviation] = [:]
+    while let code = number(&at, section.upperBound), code != 0 {
+      guard table.count < Self.maxAbbreviations, let tag = number(&at, section.upperBound),
+        let children = file.integer(at, 1)
+      else { return nil }
+      at += 1
+      left -= 1
+      guard left > 0 else { return nil }
+      var abbreviation = Abbreviation(tag: tag, hasChildren: children != 0, attributes: [])
+      while true {
+        guard let name = number(&at, section.upperBound), let form = number(&at, section.upperBound) else { return nil }
+        var constant: Int64 = 0
+        if form == 0x21 {
+          guard let value = number(&at, section.upperBound) else { return nil }
+          constant = Int64(truncatingIfNeeded: value)
+        }
+        if name == 0, form == 0 { break }
+        guard abbreviation.attributes.count < Self.maxAttributes else { return nil }
+        abbreviation.attributes.append((name, form, constant))
+      }
+      table[code] = abbreviation
+    }
+    tables[offset] = table
+    return table
+  }
+
+  private func number(_ at: inout Int, _ end: Int) -> UInt64? { file.number(&at, end) }
+}
