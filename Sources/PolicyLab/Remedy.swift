@@ -212,6 +212,10 @@ package struct Remedy: Sendable, Equatable {
         return Remedy(line: nil, words: "no policy allows more than \(Policy.maxProcesses) at one time")
       }
       return Remedy(line: "processes: \(enough)", words: "it had \(processes.count) at one time, and may want more")
+    case _ where SystemCalls.opening.contains(denial.operation):
+      return Remedy(
+        line: "limits: {openFiles: \(min(limits.openFiles * 2, Limits.openFilesRange.upperBound))}",
+        words: "twice as many open files")
     case "fallocate":
       return Remedy(line: "limits: {fileSize: \(limits.fileSize >> 19)MiB}", words: "files twice as long")
     default: return Remedy(line: nil, words: "this limit is fixed: it bounds what the kernel holds for a plugin")

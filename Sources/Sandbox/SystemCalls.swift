@@ -165,6 +165,9 @@ package enum SystemCalls {
   /// O_NOFOLLOW.
   private static let noFollow: UInt64 = 0o400_000
 
+  /// Calls that need a descriptor of their own for a path.
+  package static let opening: Set<String> = ["open", "openat", "openat2", "creat"]
+
   /// Whether an open(2) only holds a place (O_PATH): Landlock isn't asked then.
   package static func holdsPlace(flags: UInt64) -> Bool { flags & 0o10_000_000 != 0 }
 

@@ -157,6 +157,7 @@ final class SystemCallSupervisor {
     case .foreign(let name):
       run.kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(run.moment)"))
     case .note(let name, let paths):
+      denial = noteExhaustion(name, of: call)
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let layer, let name, let target, _, let kills):
       var row = RunReport.Denial(
@@ -257,6 +258,18 @@ final class SystemCallSupervisor {
     var denial = RunReport.Denial(
       layer: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared)
     denial.name(refusal.path)
+    denials.record(denial)
+    return denial
+  }
+
+  /// An open(2) of who has as many files open as its limit allows, which answers EMFILE. Kernels before 6.2 don't tell how many in a
+  /// word (proc_pid_fd(5)).
+  private func noteExhaustion(_ name: String, of call: ol_notification) -> RunReport.Denial? {
+    let limit = plan.policy.limits.openFiles
+    guard SystemCalls.opening.contains(name), let open = try? Files.identity(of: "/proc/\(call.pid)/fd").size,
+      open >= limit, isWaiting(call)
+    else { return nil }
+    let denial = RunReport.Denial(layer: "limits", operation: name, target: "\(limit) open files", count: 1)
     denials.record(denial)
     return denial
   }

@@ -9,16 +9,20 @@ struct TimedQuestion<Answer: Sendable>: Sendable {
   /// Calls `completion` once, on whatever thread.
   func put(_ completion: @escaping @Sendable (Answer) -> Void) {
     let first = First()
-    let asking = Task {
-      let answer = await ask()
-      if first.claim() { completion(answer) }
-    }
     Task {
-      try? await Task.sleep(for: timeout)
-      // Decided before it is cancelled: what somebody answers because they are told to stop isn't an answer.
-      let isLate = first.claim()
-      asking.cancel()
-      if isLate { completion(otherwise) }
+      await withTaskGroup { group in
+        group.addTask {
+          let answer = await ask()
+          if first.claim() { completion(answer) }
+        }
+        group.addTask {
+          guard (try? await Task.sleep(for: timeout)) != nil else { return }
+          if first.claim() { completion(otherwise) }
+        }
+        // Decided before the other is cancelled: what somebody answers because they are told to stop isn't an answer.
+        await group.next()
+        group.cancelAll()
+      }
     }
   }
 }

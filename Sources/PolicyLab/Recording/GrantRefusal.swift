@@ -1,0 +1,54 @@
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+/// Why recording doesn't grant a path that a plugin asked for.
+struct GrantRefusal {
+  private let base: Policy
+  /// What is never granted, nor what lies in it.
+  private let denied: Set<String>
+
+  /// `base`: what recording starts from. `never`: what is to be denied.
+  init(base: Policy, never: Set<String>) { (self.base, denied) = (base, never) }
+
+  /// What nobody would grant without having read it.
+  private static let sensitive = [
+    "/root", "/home", "/dev", "/proc", "/sys", "/run", "/boot", "/etc/shadow", "/etc/gshadow", "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/sudoers", "/etc/sudoers.d", "/etc/machine-id", "/var/lib", "/var/log", "/var/spool",
+  ]
+  private static let whole: Set<String> = [
+    "/", "/etc", "/usr", "/usr/share", "/usr/local", "/usr/include", "/var", "/var/cache", "/bin", "/sbin", "/lib",
+    "/lib64", "/opt", "/tmp", "/srv", "/mnt", "/media",
+  ]
+
+  /// Why a path isn't granted, by its own name or by that of what it leads to.
+  func reason(for path: String, _ access: PathAccess, _ machine: PolicyRecorder.Machine) -> String? {
+    let real = machine.real(path)
+    return reason(named: path, access)
+      ?? (real == path ? nil : reason(named: real, access).map { "it leads to \(real): \($0)" })
+  }
+
+  func reason(named path: String, _ access: PathAccess) -> String? {
+    // The names in a folder show nothing of what lies in it.
+    if let holder = denied.first(where: {
+      path == $0 || path.hasPrefix($0 + "/") || access > .list && $0.hasPrefix(path + "/")
+    }) {
+      return "a test expects \(holder) to be denied"
+    }
+    // What the base policy has was decided by a person.
+    if base.access(to: path) != .none { return nil }
+    if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
+    if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
+    if let held = Self.sensitive.first(where: { $0.hasPrefix(path + "/") }) { return "as a whole it holds \(held)" }
+    guard let holder = Self.sensitive.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else { return nil }
+    return "nothing in \(holder) is granted unless the policy that recording starts from has it"
+  }
+
+  /// What is read-only for every plugin, or because the policy that recording started from says so.
+  static func reason(forChanging path: String) -> String? {
+    func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
+    if RunnerView.runtime.contains(where: holds) { return "no policy lets a plugin change the runtime" }
+    return RunnerView.own.contains(where: holds) ? "the plugin may only read it" : nil
+  }
+}

@@ -1,0 +1,47 @@
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+/// Finds out how much a plugin needs of what is limited. A pure value.
+struct LimitSearch {
+  let bounds: PolicyRecorder.Bounds
+
+  /// Twice as much of what ended a run, as long as that is within bounds.
+  func handle(_ round: [Observed], _ limits: inout Limits) -> Bool {
+    let before = limits
+    for observed in round {
+      let denied = Set(observed.denials.filter { $0.wall == "limits" }.map(\.call))
+      if observed.outcome.kind == .memoryExceeded || denied.contains("mmap") {
+        limits.memory = max(before.memory, min(before.memory * 2, bounds.memory))
+      }
+      if observed.outcome.kind == .wallTimeExceeded {
+        limits.wall = max(before.wall, min(before.wall * 2, bounds.wall))
+      }
+      if observed.outcome.kind == .cpuTimeExceeded { limits.cpu = max(before.cpu, min(before.cpu * 2, bounds.wall)) }
+      if !denied.isDisjoint(with: SystemCalls.opening) {
+        limits.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
+      }
+      if denied.contains("clone") {
+        limits.threads = max(before.threads, min(max(before.threads * 2, 1), bounds.threads))
+      }
+    }
+    return limits != before
+  }
+
+  /// MiB. Where a cgroup counts, file pages that nobody has read since the start of the machine pass through it.
+  private static let leastMemory = 4
+
+  /// Twenty times the time and a half more memory than was used: other machines are slower or busier, and other runs larger.
+  func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
+    var limits = limits
+    let memory = round.map(\.memoryBytes).max() ?? 0
+    limits.memory = min(limits.memory, max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.leastMemory) << 20)
+    limits.wall = min(limits.wall, Self.seconds(round.map(\.wallSeconds).max() ?? 0, least: 10))
+    limits.cpu = min(limits.cpu, Self.seconds(round.map(\.cpuSeconds).max() ?? 0, least: 2))
+    return limits
+  }
+
+  private static func seconds(_ used: Double, least: Int64) -> Duration {
+    .seconds(max(Int64((min(used, 1e6) * 20).rounded(.up)), least))
+  }
+}

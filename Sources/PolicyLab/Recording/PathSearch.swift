@@ -1,0 +1,190 @@
+internal import HostProtocol
+internal import PluginHost
+internal import Sandbox
+
+/// Finds out which files and folders a plugin needs, and as what: what was found in a round is granted in the next. A pure value.
+struct PathSearch {
+  private let base: Policy
+  private let bounds: PolicyRecorder.Bounds
+  private let refusal: GrantRefusal
+  /// Folders that were there in the round before, for what is granted in them.
+  private var hasBeenThere: Set<String> = []
+
+  init(base: Policy, bounds: PolicyRecorder.Bounds) {
+    (self.base, self.bounds) = (base, bounds)
+    refusal = GrantRefusal(base: base, never: bounds.never)
+  }
+
+  /// Whether another round is needed, with what `policy` grants then. `wantsHosts`: it wanted to connect somewhere.
+  mutating func handle(
+    _ round: [Observed], on machine: PolicyRecorder.Machine, wantsHosts: Bool, _ policy: inout Policy,
+    _ recording: inout Recording
+  ) -> Bool {
+    var found: [String: PathAccess] = [:]
+    /// What more than its presence was asked of.
+    var used: Set<String> = []
+    for denial in round.flatMap(\.denials) where denial.wall == "files" && denial.call != "execve" {
+      if denial.isQuestion {
+        recording.mention("it asked whether it may write there, and may do without", denial)
+        continue
+      }
+      if denial.writes, let reason = GrantRefusal.reason(forChanging: denial.target) {
+        recording.add(.refused(reason), denial.target, denial)
+        continue
+      }
+      guard let path = PolicyPath.named(denial.target),
+        let (place, access) = grant(for: denial, path, machine.kind)
+      else {
+        recording.add(.absent, denial.target, denial)
+        continue
+      }
+      if NetworkSearch.isOwn(place, under: policy) { continue }
+      let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
+      let reason =
+        isForNetwork ? "with hosts under 'network' it has one of its own" : refusal.reason(for: place, access, machine)
+      guard let reason else {
+        // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
+        // attempts by one call it is known that one of them would write.
+        let isTriedBoth = found[place].map { $0 != access } ?? (access == .write && denial.count > 1)
+        found[place] =
+          isTriedBoth && machine.kind(place) == .file && policy.access(to: place) == .none
+          ? .read : max(found[place] ?? .none, access)
+        if !SystemCalls.looks.contains(denial.call) { used.insert(place) }
+        recording.add(.granted, place, denial)
+        continue
+      }
+      recording.add(.refused(reason), place, denial)
+    }
+    // A folder is there as soon as something in it is granted: whether that is enough, the next round tells.
+    let new = found.filter { policy.access(to: $0.key) < $0.value }.keys
+    for place in new where !used.contains(place) && new.contains(where: { $0.hasPrefix(place + "/") }) {
+      if hasBeenThere.insert(place).inserted { found[place] = nil }
+    }
+    fold(&found, machine, policy, &recording)
+    var hasGrown = growCode(round, machine, &policy, &recording)
+    var followed: [(path: String, real: String)] = []
+    // A folder before what it holds, which needs no line of its own then.
+    for (path, access) in found.sorted(by: { $0.key < $1.key })
+    where policy.access(to: path) < access && !Self.isCode(path, access, policy) {
+      Self.grant(path, access, &policy)
+      hasGrown = true
+    }
+    // A link in a folder that is granted leads out of it.
+    for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
+      let real = machine.real(path)
+      guard real != path, policy.access(to: real) < access, refusal.reason(named: real, access) == nil else { continue }
+      Self.grant(real, access, &policy)
+      followed.append((path, real))
+    }
+    for (path, real) in followed { recording.follow(path, to: real) }
+    hasGrown = hasGrown || !followed.isEmpty
+    // One that is granted and still denied isn't the policy's to give.
+    for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
+      recording.note = "\(path) is granted, and still denied"
+    }
+    (policy.read, policy.write, policy.list) = (policy.read.sorted(), policy.write.sorted(), policy.list.sorted())
+    return hasGrown
+  }
+
+  private static func grant(_ path: String, _ access: PathAccess, _ policy: inout Policy) {
+    policy.read.removeAll { $0 == path }
+    policy.list.removeAll { $0 == path }
+    switch access {
+    case .write: policy.write.append(path)
+    case .list: policy.list.append(path)
+    case .read, .none: policy.read.append(path)
+    }
+  }
+
+  /// Files whose code it wanted to map while it ran, and those that it wanted to execute.
+  private func growCode(
+    _ round: [Observed], _ machine: PolicyRecorder.Machine, _ policy: inout Policy, _ recording: inout Recording
+  ) -> Bool {
+    let before = policy.libraries
+    for denial in round.flatMap(\.denials) where wantsCode(denial) {
+      guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
+      if let reason = refusal.reason(for: path, .read, machine) {
+        recording.add(.refused(reason), path, denial)
+      } else {
+        recording.add(.granted, path, denial)
+        if !policy.libraries.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+          policy.libraries.append(path)
+          // What is mapped or executed is read as well.
+          policy.read.removeAll { $0 == path }
+        }
+      }
+    }
+    if let count = bounds.filesOfFolder {
+      for (folder, paths) in Dictionary(grouping: policy.libraries, by: { Self.parent(of: $0) ?? "/" })
+      where paths.count >= count && refusal.reason(for: folder, .read, machine) == nil {
+        policy.libraries.removeAll { paths.contains($0) }
+        policy.libraries.append(folder)
+        for path in paths { recording.fold(path, into: folder) }
+      }
+    }
+    policy.libraries.sort()
+    return policy.libraries != before
+  }
+
+  /// Whether it is read as what may be mapped or executed.
+  private static func isCode(_ path: String, _ access: PathAccess, _ policy: Policy) -> Bool {
+    access == .read && policy.libraries.contains { path == $0 || path.hasPrefix($0 + "/") }
+  }
+
+  private func wantsCode(_ denial: Observed.Denial) -> Bool {
+    switch denial.call {
+    case "mmap": denial.wall == "seccomp"
+    case "execve": bounds.grantsProcesses
+    default: false
+    }
+  }
+
+  /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
+  /// isn't there, and nobody could grant it.
+  private func grant(
+    for denial: Observed.Denial, _ path: String, _ kind: (String) -> PolicyRecorder.PathKind
+  ) -> (String, PathAccess)? {
+    let here = kind(path)
+    guard denial.writes else {
+      return here == .absent ? nil : (path, here == .folder && bounds.grantsLists ? .list : .read)
+    }
+    if here != .absent, !SystemCalls.changesFolder(denial.call, flags: nil) { return (path, .write) }
+    guard let folder = Self.parent(of: path), kind(folder) == .folder else { return nil }
+    return (folder, .write)
+  }
+
+  private func fold(
+    _ found: inout [String: PathAccess], _ machine: PolicyRecorder.Machine, _ policy: Policy,
+    _ recording: inout Recording
+  ) {
+    guard let count = bounds.filesOfFolder else { return }
+    // With those of earlier rounds.
+    let all = found.keys + policy.read.filter { !base.read.contains($0) }
+    for (folder, paths) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" })
+    where Set(paths).count >= count && refusal.reason(for: folder, .read, machine) == nil {
+      let isAllRead = paths.allSatisfy { (found[$0] ?? .read) == .read }
+      guard isAllRead else { continue }
+      for path in paths {
+        found[path] = nil
+        recording.fold(path, into: folder)
+      }
+      found[folder] = max(found[folder] ?? .none, .read)
+    }
+  }
+
+  /// Of two files of which the second is only tried where the first isn't there, both were asked for.
+  func dropUnused(_ round: [Observed], _ policy: inout Policy) {
+    let known = round.compactMap(\.usedGrants)
+    guard known.count == round.count else { return }
+    let used = Set(known.joined()).union(base.grants)
+    policy.read.removeAll { !used.contains($0) }
+    policy.write.removeAll { !used.contains($0) }
+    policy.list.removeAll { !used.contains($0) }
+    policy.libraries.removeAll { !used.contains($0) }
+  }
+
+  private static func parent(of path: String) -> String? {
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return nil }
+    return String(path[..<slash])
+  }
+}
