@@ -66,6 +66,10 @@ struct ExploreCommand: AsyncParsableCommand {
 
   func run() async {
     do {
+      // Before it is read for its digest.
+      if let file = try? Files.identity(of: library), file.isRegularFile, file.size > LibraryExploration.longest {
+        throw InputFile.tooLong(library, limit: LibraryExploration.longest)
+      }
       let image = try PluginImage(opening: library, searching: PluginImage.isFoundByLoader(library))
       guard let elf = image.elf else {
         Exit.leave(

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import AssetModel
 internal import AssetStore
 internal import Basics
 internal import Foundation
@@ -99,13 +100,17 @@ struct SandboxOptions: ParsableArguments {
 
 /// Files that the command line names.
 enum InputFile {
+  static func tooLong(_ path: String, limit: Int) -> Failure {
+    Failure(64, "\(Printable.text(path)): has more than \(limit >> 20) MiB, and no more than that is read")
+  }
+
   /// A pipe will do; what is longer than `limit` isn't read to its end.
   static func content(of path: String, limit: Int) throws -> [UInt8] {
     do throws(SystemCallError) {
       return try Files.content(of: path, limit: limit)
     } catch {
       switch error.code {
-      case EFBIG: throw Failure(64, "\(path): has more than \(limit >> 20) MiB, and no more than that is read")
+      case EFBIG: throw tooLong(path, limit: limit)
       // open(2): a FIFO, and nobody writes to it.
       case ENXIO: throw Failure(66, "\(path): is a pipe that nobody writes to")
       case let code: throw Failure(66, "\(path): \(SystemCallError.message(code))")

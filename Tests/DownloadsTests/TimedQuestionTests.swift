@@ -26,4 +26,20 @@ import Testing
     }
     #expect([1, 2].contains(answer))
   }
+
+  private final class Answer: Sendable {}
+
+  @Test func nothingIsKeptOnceThereIsAnAnswer() async {
+    weak var kept: Answer?
+    do {
+      let otherwise = Answer()
+      kept = otherwise
+      let answer = await withCheckedContinuation { continuation in
+        TimedQuestion(timeout: .seconds(3600), otherwise: otherwise) { Answer() }
+          .put { continuation.resume(returning: $0) }
+      }
+      #expect(answer !== otherwise)
+    }
+    while kept != nil { await Task.yield() }
+  }
 }

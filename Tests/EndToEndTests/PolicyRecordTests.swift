@@ -71,6 +71,36 @@ import Testing
     }
   }
 
+  @Test("who opens more files than its limit is told so, and recording finds how many are enough") func openFiles()
+    throws
+  {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    try LibraryTests.compile(
+      """
+      #include <fcntl.h>
+      #include <unistd.h>
+      int many(int count) {
+        for (int i = 0; i < count; i++) if (open("/dev/null", O_RDONLY) < 0) return -i;
+        return count;
+      }
+      int high(void) { return dup2(0, 255) + open("/dev/null", O_RDONLY); }
+      """, "-o many.so", in: data)
+    let call = ["call", "\(data)/many.so", "many", "i32(i32)"]
+    let seen = try Workspace.run(call + ["600", "--observe"])
+    #expect(seen.output.hasPrefix("-") && seen.errors.contains("denied by limits: open"), "\(seen)")
+    #expect(seen.errors.contains("policy: limits: {openFiles: 512}"), "\(seen)")
+    for (words, result) in [(call + ["200"], "200\n"), (["call", "\(data)/many.so", "high", "i32()"], nil)] {
+      let few = try Workspace.run(words + ["--observe"])
+      #expect((result == nil || few.output == result) && !few.errors.contains("denied"), "\(few)")
+    }
+    let end = try Workspace.run(["policy", "record", "--output", "\(data)/p.yaml"] + call + ["600"])
+    #expect(end.status == 0, "\(end)")
+    let again = try Workspace.run(call + ["600", "--policy", "\(data)/p.yaml"])
+    let text = try String(contentsOfFile: "\(data)/p.yaml", encoding: .utf8)
+    #expect(again.output == "600\n" && text.contains("openFiles: 1024"), "\(again) \(text)")
+  }
+
   @Test("of a folder only the names are granted where it is only listed, and of two files the one that is used")
   func smallest() throws {
     let data = try Self.data()

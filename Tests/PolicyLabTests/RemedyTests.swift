@@ -63,6 +63,7 @@ import Testing
       (denial("files", "openat", "/tmp/x", writes: true), "files: {write: [$CONTAINER, $TMP]}", "scratch folder"),
       (denial("limits", "mmap", "0x3, 0x21"), "limits: {memory: 16MiB}", "memory"),
       (denial("limits", "clone", "0x3d0f00"), "limits: {threads: 128}", "threads"),
+      (denial("limits", "openat", "256 open files"), "limits: {openFiles: 512}", "twice as many open files"),
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
       (denial("network", "connect", "10.0.0.5:80"), "network: [\"10.0.0.5:80\"]", "send to that port"),
       (denial("network", "connect", "a.example:443"), "network: [\"a.example:443\"]", "send to that port"),

@@ -262,13 +262,12 @@ final class SystemCallSupervisor {
     return denial
   }
 
-  /// An open(2) of who has as many files open as its limit allows, which answers EMFILE. Kernels before 6.2 don't tell how many in a
-  /// word (proc_pid_fd(5)).
+  /// An open(2) of a process that has as many files open as its limit allows: the kernel answers EMFILE.
   private func noteExhaustion(_ name: String, of call: ol_notification) -> RunReport.Denial? {
     let limit = plan.policy.limits.openFiles
-    guard SystemCalls.opening.contains(name), let open = try? Files.identity(of: "/proc/\(call.pid)/fd").size,
-      open >= limit, isWaiting(call)
-    else { return nil }
+    guard SystemCalls.opening.contains(name), OpenFiles.areAll(of: call.pid, limit: limit), isWaiting(call) else {
+      return nil
+    }
     let denial = RunReport.Denial(layer: "limits", operation: name, target: "\(limit) open files", count: 1)
     denials.record(denial)
     return denial
