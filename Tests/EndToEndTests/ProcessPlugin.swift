@@ -109,14 +109,17 @@ enum ProcessPlugin {
 
     /* How many threads the children make before they are refused one. */
     int threads_of_children(int children) {
-      int ends[2], sum = 0;
-      if (pipe(ends)) return -errno;
+      int ends[2], go[2], sum = 0;
+      if (pipe(ends) || pipe(go)) return -errno;
       pid_t all[16];
       for (int index = 0; index < children; index++) {
         all[index] = fork();
         if (all[index] < 0) return -errno;
         if (all[index]) continue;
+        /* Once all are there: a process is made whatever the threads of the others leave. */
         unsigned char count = 0;
+        if (read(go[0], &count, 1) != 1) _exit(1);
+        count = 0;
         pthread_t thread;
         pthread_attr_t small;
         pthread_attr_init(&small);
@@ -125,6 +128,7 @@ enum ProcessPlugin {
         if (write(ends[1], &count, 1) < 0) _exit(1);
         for (;;) pause();
       }
+      if (write(go[1], all, children) != children) return -errno;
       for (int index = 0; index < children; index++) {
         unsigned char count = 0;
         if (read(ends[0], &count, 1) == 1) sum += count;
