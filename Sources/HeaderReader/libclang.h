@@ -9,9 +9,10 @@ typedef struct { int kind; void *places[2]; } clang_type;
 struct clang_unsaved { const char *name; const char *content; unsigned long length; };
 
 typedef int (*clang_visitor)(clang_cursor, clang_cursor, void *);
-enum { clang_continue = 1 };
+typedef int (*clang_field_visitor)(clang_cursor, void *);
+enum { clang_continue = 1, clang_continue_fields = 1 };
 
-enum { cursor_struct = 2, cursor_union = 3, cursor_enum = 5, cursor_field = 6, cursor_enumerator = 7, cursor_function = 8 };
+enum { cursor_struct = 2, cursor_union = 3, cursor_enum = 5, cursor_enumerator = 7, cursor_function = 8 };
 
 enum {
   type_void = 2, type_bool = 3, type_char_u = 4, type_uchar = 5, type_char32 = 7, type_ushort = 8, type_ulonglong = 11,
@@ -27,6 +28,7 @@ enum {
     (void *, const char *, const char *const *, int, struct clang_unsaved *, unsigned, unsigned, void **)) \
   f(clang_cursor, getTranslationUnitCursor, (void *)) \
   f(unsigned, visitChildren, (clang_cursor, clang_visitor, void *)) \
+  f(unsigned, Type_visitFields, (clang_type, clang_field_visitor, void *)) \
   f(clang_string, getCursorSpelling, (clang_cursor)) \
   f(clang_string, Cursor_getMangling, (clang_cursor)) \
   f(clang_type, getCursorType, (clang_cursor)) \
@@ -45,6 +47,7 @@ enum {
   f(clang_string, getTypeSpelling, (clang_type)) \
   f(clang_type, getCanonicalType, (clang_type)) \
   f(long long, Type_getSizeOf, (clang_type)) \
+  f(long long, Type_getAlignOf, (clang_type)) \
   f(clang_type, Type_getNamedType, (clang_type)) \
   f(clang_type, Type_getModifiedType, (clang_type)) \
   f(clang_type, Type_getValueType, (clang_type)) \

@@ -199,15 +199,25 @@ static int write_enumerator(clang_cursor cursor, clang_cursor parent, void *data
   return clang_continue;
 }
 
-static int write_field(clang_cursor cursor, clang_cursor parent, void *data) {
-  (void)parent;
+/* Those without a name as well: an anonymous union is one. */
+static int count_field(clang_cursor cursor, void *data) {
+  (void)cursor;
+  (*(long long *)data)++;
+  return clang_continue_fields;
+}
+
+static int write_field(clang_cursor cursor, void *data) {
   (void)data;
-  if (cursor.kind != cursor_field) return clang_continue;
-  string(clang_getCursorSpelling(cursor));
+  clang_string name = clang_getCursorSpelling(cursor);
+  const char *text = clang_getCString(name);
+  int letter = text ? *text | 0x20 : 0;
+  bool is_name = text && (*text == '_' || (letter >= 'a' && letter <= 'z') || *text & 0x80);
+  word(is_name ? text : "");
+  clang_disposeString(name);
   number(clang_Cursor_getOffsetOfField(cursor));
   number(clang_Cursor_isBitField(cursor) != 0);
   write_type(clang_getCursorType(cursor), false, 0);
-  return clang_continue;
+  return clang_continue_fields;
 }
 
 static int visit(clang_cursor cursor, clang_cursor parent, void *data) {
@@ -223,14 +233,18 @@ static int visit(clang_cursor cursor, clang_cursor parent, void *data) {
       number(children(cursor, cursor_enumerator));
       clang_visitChildren(cursor, write_enumerator, NULL);
       break;
-    case cursor_struct: case cursor_union:
+    case cursor_struct: case cursor_union: {
       if (!clang_isCursorDefinition(cursor)) break;
       word(cursor.kind == cursor_struct ? "struct" : "union");
       string(clang_getTypeSpelling(clang_getCursorType(cursor)));
       number(clang_Type_getSizeOf(clang_getCursorType(cursor)));
-      number(children(cursor, cursor_field));
-      clang_visitChildren(cursor, write_field, NULL);
+      number(clang_Type_getAlignOf(clang_getCursorType(cursor)));
+      long long fields = 0;
+      clang_Type_visitFields(clang_getCursorType(cursor), count_field, &fields);
+      number(fields);
+      clang_Type_visitFields(clang_getCursorType(cursor), write_field, NULL);
       break;
+    }
     default: break;
   }
   return clang_continue;
@@ -284,7 +298,7 @@ int64_t outrider_header_parse(const char *library, const char *arguments, const 
   int code = clang_parseTranslationUnit2(clang_createIndex(0, 0), file.name, list, count, &file, 1, 0x40, &unit);
   free(lines);
   if (code != 0 || !unit) return fail("libclang couldn't parse it (error %d)", code);
-  word("outrider-headers 2");
+  word("outrider-headers 1");
   write_diagnostics(unit);
   clang_visitChildren(clang_getTranslationUnitCursor(unit), visit, NULL);
   word("end");

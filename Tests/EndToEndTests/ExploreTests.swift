@@ -96,6 +96,80 @@ import Testing
     #expect(end.output.contains("14 functions, 1 variables"), "\(end)")
   }
 
+  /// A call by such a signature would read other registers than the caller filled.
+  @Test("what is passed otherwise than its fields say isn't offered", arguments: ["cc", "g++"])
+  func passedOtherwise(compiler: String) throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let shared = """
+      #ifdef __cplusplus
+      struct copied { int a; copied(const copied &); ~copied(); };
+      struct holding { struct copied in; };
+      struct base { int a; };
+      struct derived : base { int b; };
+      struct dynamic { int a; virtual ~dynamic(); };
+      class plain { public: int a; double b; };
+      extern "C" {
+      int copied_one(copied c) { return c.a; }
+      int holding_one(holding h) { return 1; }
+      int derived_one(derived d) { return d.b; }
+      int dynamic_one(dynamic *d, dynamic e) { return 1; }
+      int offered(plain p) { return p.a; }
+      #else
+      struct plain { int a; double b; };
+      int offered(struct plain p) { return p.a; }
+      #define alignas _Alignas
+      #endif
+      typedef float four __attribute__((vector_size(16)));
+      struct vector { four v; };
+      struct aligned { alignas(16) long a[4]; };
+      struct alone { long double big; };
+      struct parts { _Complex float c; };
+      struct open { int count; int more[]; };
+      union either { int a; float b; };
+      struct inside { int kind; union either e; };
+      struct tail { double d; int a; union { int b; }; };
+      int tail_one(struct tail t) { return t.a; }
+      struct unnamed { int kind; union { int a; float b; }; };
+      float bare(four v) { return v[0]; }
+      float vector_one(struct vector v) { return v.v[0]; }
+      long aligned_one(int x, struct aligned a) { return a.a[0]; }
+      int alone_one(struct alone a) { return 1; }
+      int parts_one(struct parts p) { return 1; }
+      int open_one(struct open o) { return o.count; }
+      int inside_one(struct inside i) { return i.kind; }
+      int unnamed_one(struct unnamed u) { return u.kind; }
+      #ifdef __cplusplus
+      }
+      #endif
+      """
+    try shared.write(toFile: "\(folder)/a.cpp", atomically: true, encoding: .utf8)
+    let language = compiler == "cc" ? "-x c" : "-std=c++17"
+    let made = try Workspace.run(
+      ["-c", "cd '\(folder)' && \(compiler) \(language) -w -g -shared -fPIC -o a.so a.cpp"], program: "/bin/sh")
+    try #require(made.status == 0, "\(made)")
+    let functions = LibraryExploration([UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/a.so")))).functions
+    let known = functions.filter { $0.prototype != nil }
+    #expect(known.count >= 9, "\(functions)")
+    for function in known {
+      let signature = function.name == "offered" ? "i32({i32,f64})" : nil
+      #expect(function.signature == signature && (function.problem == nil) == (signature != nil), "\(function)")
+    }
+    guard compiler == "cc" else { return }
+    // The same told by its declarations.
+    let end = try Workspace.run(["explore", "--json", "\(folder)/a.so", "--header", "\(folder)/a.cpp"])
+    struct Report: Decodable {
+      struct Side: Decodable { var signature: String? }
+      struct Function: Decodable { var name: String, header: Side? }
+      var functions: [Function]
+    }
+    let declared = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8)).functions.filter { $0.header != nil }
+    #expect(declared.count == known.count, "\(end)")
+    for function in declared {
+      #expect(function.header?.signature == (function.name == "offered" ? "i32({i32,f64})" : nil), "\(function)")
+    }
+  }
+
   /// Whoever copies a line has the same call.
   @Test("the lines it prints call the functions, whatever they are called") func lines() throws {
     let folder = try LibraryTests.folder()

@@ -8,7 +8,7 @@ import Testing
 /// What comes back from the plugin that reads headers, which may write anything.
 @Suite(.timeLimit(.minutes(2))) struct HeaderDecoderTests {
   private static let good = """
-    outrider-headers 2
+    outrider-headers 1
     enum
     enum color
     4
@@ -21,6 +21,7 @@ import Testing
     struct
     struct pair
     8
+    4
     1
     a
     0
@@ -90,7 +91,7 @@ import Testing
   @Test(
     "what a line can't be is refused",
     arguments: [
-      ("outrider-headers 2", "outrider-headers 3"), ("\nanswer\n", "\nan swer\n"), ("\nanswer\n", "\n\n"),
+      ("outrider-headers 1", "outrider-headers 2"), ("\nanswer\n", "\nan swer\n"), ("\nanswer\n", "\n\n"),
       ("\nRED\n", "\nRED=1; system()\n"), ("\nword\n", "\nw\u{202e}ord\n"), ("\n2\nname", "\n257\nname"),
       ("\n2\nname", "\n-1\nname"), ("\n2\nname", "\n02\nname"), ("\n2\nRED", "\n65537\nRED"),
       ("pointer\nconst", "pointer\nfrob"), ("\n1\n0\ntypedef", "\n2\n0\ntypedef"),

@@ -40,6 +40,12 @@ struct DebugEntries {
     var isExternal = false
     /// Of a field: bytes or bits from the start of what it is in; nil: a program says it, or nothing does.
     var byteOffset, bitOffset, bitSize: UInt64?
+    /// Of a type, or of a field in it; nil: that of what is in it.
+    var alignment: UInt64?
+    /// Of a structure of C++: whether it is passed by value (DW_CC_pass_by_value), or its address in its place; nil: nothing says it.
+    var isPassedByValue: Bool?
+    /// Whether it is a vector, and no array.
+    var isVector = false
     /// Of an array: how many elements, or the number of the last.
     var count, lastIndex: UInt64?
     fileprivate var offsetsBase: UInt64?
@@ -112,7 +118,7 @@ struct DebugEntries {
   }
 
   /// Whose names are wanted: subprograms, parameters, fields, and types.
-  private static let named: Set<UInt64> = [0x2e, 0x05, 0x0d, 0x24, 0x16, 0x04, 0x13, 0x17]
+  private static let named: Set<UInt64> = [0x2e, 0x05, 0x0d, 0x24, 0x16, 0x04, 0x02, 0x13, 0x17]
 
   func entry(at start: Int, _ unit: Unit) -> Entry? {
     var at = start
@@ -135,6 +141,10 @@ struct DebugEntries {
       case (0x6b, .number(let offset)): entry.bitOffset = offset
       case (0x0d, .number(let size)): entry.bitSize = size
       case (0x37, .number(let count)): entry.count = count
+      case (0x36, .number(let convention)): entry.isPassedByValue = convention == 5
+      case (0x88, .number(let alignment)): entry.alignment = alignment
+      // DW_AT_GNU_vector
+      case (0x2107, .number(let flag)): entry.isVector = flag != 0
       case (0x2f, .number(let last)): entry.lastIndex = last
       default: break
       }

@@ -6,6 +6,8 @@ struct DebugInformation {
   private static let maxParameters = 64
   private static let maxTypeDepth = 16
   private static let maxDimensions = 4
+  /// With functions and types of its own.
+  private static let maxMembers = 2048
 
   private var entries: DebugEntries
   private let wanted: Set<String>
@@ -99,11 +101,12 @@ struct DebugInformation {
     case 0x35, 0x37, 0x47: return type(entry.type, unit, &known, isByValue: isByValue, depth: depth)
     case 0x16: return .named(name, type(entry.type, unit, &known, isByValue: isByValue, depth: depth))
     case 0x04: return .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size, isSigned: false)
-    case 0x13, 0x17:
-      let word = entry.tag == 0x13 ? "struct" : "union"
+    case 0x02, 0x13, 0x17:
+      let word = entry.tag == 0x02 ? "class" : entry.tag == 0x13 ? "struct" : "union"
       let spelling = name.isEmpty ? word : "\(word) \(name)"
       return .record(spelling, isByValue ? record(spelling, entry, unit, &known, depth) : nil)
     case 0x15: return .function(function(entry, unit, &known, depth))
+    case 0x01 where entry.isVector: return .other("a vector")
     case 0x01: return array(entry, unit, &known, isByValue, depth)
     default: return .other(name.isEmpty ? "?" : name)
     }
@@ -113,13 +116,18 @@ struct DebugInformation {
   private mutating func record(
     _ name: String, _ entry: Entry, _ unit: Unit, _ known: inout Known, _ depth: Int
   ) -> CRecord? {
-    guard let children = entries.children(of: entry, unit, limit: fieldsLeft) else { return nil }
-    var record = CRecord(name: name, isUnion: entry.tag == 0x17, size: entry.size, fields: [])
+    // What it has of others isn't among its fields (DW_TAG_inheritance). One with functions (DW_TAG_subprogram) may be copied by
+    // them, and its address is passed then.
+    guard entry.isPassedByValue != false, let children = entries.children(of: entry, unit, limit: Self.maxMembers),
+      !children.contains(where: { $0.tag == 0x1c || $0.tag == 0x2e && entry.isPassedByValue == nil })
+    else { return nil }
+    var record = CRecord(
+      name: name, isUnion: entry.tag == 0x17, size: entry.size, alignment: entry.alignment, fields: [])
     // DW_TAG_member
     for child in children where child.tag == 0x0d {
       guard fieldsLeft > 0 else { return nil }
       fieldsLeft -= 1
-      let bits = child.byteOffset.flatMap { $0 < 1 << 32 ? $0 * 8 : nil }
+      let bits = child.alignment == nil ? child.byteOffset.flatMap { $0 < 1 << 32 ? $0 * 8 : nil } : nil
       record.fields.append(
         .init(
           name: String((child.name ?? "").prefix(80)), offset: bits,

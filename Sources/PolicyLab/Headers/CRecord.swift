@@ -7,6 +7,8 @@ package struct CRecord: Sendable, Equatable {
   package var isUnion: Bool
   /// Bytes.
   package var size: UInt64
+  /// Bytes; nil: nothing says it, and it is that of its fields.
+  package var alignment: UInt64?
   package var fields: [Field]
 
   package struct Field: Sendable, Equatable {
@@ -40,7 +42,8 @@ package struct CRecord: Sendable, Equatable {
       layouts.append(layout)
     }
     let layout = CallLayout.structure(layouts)
-    guard UInt64(layout.size) == size else { throw isOdd }
+    // Whoever is aligned further is passed otherwise, even where it has the same size.
+    guard UInt64(layout.size) == size, alignment ?? UInt64(layout.alignment) == layout.alignment else { throw isOdd }
     return layout
   }
 

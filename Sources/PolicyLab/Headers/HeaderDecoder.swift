@@ -30,7 +30,7 @@ struct HeaderDecoder {
   private init(bytes: ArraySlice<UInt8>, at: Int) { (self.bytes, self.at) = (bytes, at) }
 
   private mutating func description() throws(Violation) -> HeaderDescription {
-    guard try word() == "outrider-headers 2" else { throw violation("the first line") }
+    guard try word() == "outrider-headers 1" else { throw violation("the first line") }
     var result = HeaderDescription()
     for _ in 0..<Self.maxDeclarations {
       switch try word() {
@@ -79,7 +79,7 @@ struct HeaderDecoder {
   }
 
   private mutating func record(isUnion: Bool) throws(Violation) -> CRecord {
-    var result = CRecord(name: try word(), isUnion: isUnion, size: try size(), fields: [])
+    var result = CRecord(name: try word(), isUnion: isUnion, size: try size(), alignment: try size(), fields: [])
     for _ in 0..<(try count(Self.maxMembers)) {
       result.fields.append(
         .init(name: try identifier(orNone: true), offset: try size(), isBitField: try flag(), type: try type()))
