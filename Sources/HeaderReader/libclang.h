@@ -36,6 +36,7 @@ enum {
   f(const char *, getCString, (clang_string)) \
   f(void, disposeString, (clang_string)) \
   f(clang_type, getResultType, (clang_type)) \
+  f(int, getFunctionTypeCallingConv, (clang_type)) \
   f(int, getNumArgTypes, (clang_type)) \
   f(clang_type, getArgType, (clang_type, unsigned)) \
   f(unsigned, isFunctionTypeVariadic, (clang_type)) \

@@ -161,6 +161,8 @@ static void write_type(clang_type type, bool is_parameter, int depth) {
 
 static void write_function(clang_cursor cursor) {
   clang_type type = clang_getCursorType(cursor);
+  /* CXCallingConv_Default and _C. */
+  bool is_usual = clang_getFunctionTypeCallingConv(clang_getCanonicalType(type)) <= 1;
   while (type.kind == type_attributed) type = clang_Type_getModifiedType(type);
   int count = clang_getNumArgTypes(type);
   if (count < 0 || count > most_arguments) return;
@@ -169,6 +171,7 @@ static void write_function(clang_cursor cursor) {
   string(clang_Cursor_getMangling(cursor));
   number(clang_isFunctionTypeVariadic(type) && type.kind != type_function_bare);
   number(type.kind == type_function_bare);
+  number(is_usual);
   write_type(clang_getResultType(type), false, 0);
   number(count);
   for (int i = 0; i < count; i++) {
@@ -298,7 +301,7 @@ int64_t outrider_header_parse(const char *library, const char *arguments, const 
   int code = clang_parseTranslationUnit2(clang_createIndex(0, 0), file.name, list, count, &file, 1, 0x40, &unit);
   free(lines);
   if (code != 0 || !unit) return fail("libclang couldn't parse it (error %d)", code);
-  word("outrider-headers 1");
+  word("outrider-headers 2");
   write_diagnostics(unit);
   clang_visitChildren(clang_getTranslationUnitCursor(unit), visit, NULL);
   word("end");

@@ -47,9 +47,9 @@ package enum PolicyWarnings {
     }
     if let reason = GrantRoom.rejectionReason(for: policy.grants) {
       found.append("a run with this policy is refused: \(reason)")
-    } else if policy.grants.count > GrantRoom.maxHandedOver {
+    } else if policy.grants.count > GrantRoom.maxOfPolicy {
       found.append(
-        "as root a run with this policy is refused: of its \(policy.grants.count) paths at most \(GrantRoom.maxHandedOver) fit a request"
+        "as root a run with this policy is refused: of its \(policy.grants.count) paths at most \(GrantRoom.maxOfPolicy) fit a request"
       )
     }
     for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {

@@ -15,10 +15,10 @@ package struct Remedy: Sendable, Equatable {
   /// In one line, as a trace has it.
   package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  (\(words))" } ?? words }
 
-  /// Several lines of a policy stand below each other, as they are written there.
+  /// Several lines of a policy stand below each other, as they are pasted there; a sentence is set off.
   package var paragraph: [String] {
-    guard let line, line.contains("\n") else { return [text] }
-    return ["policy, these lines together:  (\(words))"] + line.split(separator: "\n").map { "  \($0)" }
+    guard let line, line.contains("\n") else { return ["  \(text)"] }
+    return ["  policy, these lines together:  (\(words))"] + line.split(separator: "\n").map(String.init)
   }
 
   /// What there is to know of this machine's paths.
@@ -132,7 +132,8 @@ package struct Remedy: Sendable, Equatable {
     if machine.isFolder(path) == nil, path.unicodeScalars.contains("\u{fffd}") {
       return "no policy can name it: its name isn't UTF-8"
     }
-    if machine.isDevice(real), !PolicyDevice.allCases.contains(where: { $0.path == real }) {
+    let isStream = path.hasPrefix("/dev/") && !path.hasPrefix("/dev/shm/") && real != path
+    if isStream || machine.isDevice(real), !PolicyDevice.allCases.contains(where: { $0.path == path }) {
       return "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
     }
     return nil

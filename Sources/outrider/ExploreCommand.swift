@@ -188,7 +188,7 @@ struct ExploreCommand: AsyncParsableCommand {
   }
 
   private static func words(_ words: [String]) -> String {
-    words.map { Printable.text(ShellWord.quoted($0), limit: 4000) }.joined(separator: " ")
+    words.map(ShellWord.quoted).joined(separator: " ")
   }
 
   // MARK: What it does
@@ -247,7 +247,7 @@ struct ExploreCommand: AsyncParsableCommand {
     Output.line("\(outcomes.count) calls of \(Printable.text(name, limit: 100)), \(signature), seed \(seed)")
     for outcome in outcomes.classes.sorted(by: { $0.count > $1.count }) {
       Output.line("\(outcome.count) × \(Printable.text(outcome.outcome, limit: 600))")
-      Output.line("  \(Printable.text(outcome.command, limit: 12_000))")
+      Output.line("  \(outcome.command)")
     }
   }
 

@@ -149,7 +149,7 @@ enum Output {
       // Each once.
       let remedy = Remedy(for: denial, under: policy)
       if remedies.count < maxRemedies, remedies.insert(remedy.text).inserted {
-        for line in remedy.paragraph { note("  \(Printable.text(line, limit: 4400))") }
+        for line in remedy.paragraph { note(Printable.text(line, limit: 4400)) }
       }
     }
     if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }

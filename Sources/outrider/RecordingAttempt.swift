@@ -65,10 +65,12 @@ struct RecordingAttempt {
   }
 
   private static var machine: PolicyRecorder.Machine {
-    PolicyRecorder.Machine(
+    var machine = PolicyRecorder.Machine(
       kind: { path in Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent },
       real: { path in (try? Files.real(path)) ?? path },
       isPrivate: { path in Files.mode(of: path).map { $0 & S_IFMT == S_IFREG && $0 & S_IROTH == 0 } ?? false })
+    machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
+    return machine
   }
 
   func end() {

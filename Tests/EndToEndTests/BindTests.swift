@@ -134,6 +134,18 @@ import Testing
     void *opaque(void *context);
     int tail(const unsigned char *data, int len, int from);
     struct pair swap(struct pair p);
+    struct Int32 { int a; };
+    struct Int32 shadowed(struct Int32 value, int other);
+    typedef enum { NO, YES } Bool;
+    Bool turn_over(Bool value);
+    int String(int x);
+    typedef struct { int x; } twice_t;
+    struct twice_t { double y; };
+    int first_twice(twice_t t);
+    int second_twice(struct twice_t t);
+    struct dollar { int a$b; };
+    int dollars(struct dollar d);
+    int foreign(int a, int b) __attribute__((ms_abi));
     struct inner { uint8_t tag[3]; char name[4]; bool on; };
     typedef struct { enum mode mode; struct inner inner[2]; counter_t *counter; double in, grid[2][3]; } whole;
     whole turned(whole w, float by);
@@ -185,6 +197,13 @@ import Testing
       if (!w.counter) w.counter = counter_new(40, UP);
       return w;
     }
+    struct Int32 shadowed(struct Int32 value, int other) { value.a += other; return value; }
+    Bool turn_over(Bool value) { return !value; }
+    int String(int x) { return x; }
+    int first_twice(twice_t t) { return t.x; }
+    int second_twice(struct twice_t t) { return t.y; }
+    int dollars(struct dollar d) { return d.a$b; }
+    __attribute__((ms_abi)) int foreign(int a, int b) { return a + b; }
     union either other(union either e) { return e; }
     int packed_bits(struct bits b) { return b.a; }
     int visit(int (*each)(int), void *context) { return 0; }
@@ -206,6 +225,8 @@ import Testing
     let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
     #expect(
       Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
+        "String": "a function of Swift can't have its name", "foreign": "it has a calling convention of its own",
+        "second_twice": "another structure is called twice_t, too",
         "other": "union either is returned by value, and no signature has a union",
         "packed_bits": "struct bits is passed by value and has bit fields",
         "visit": "it takes a function of its caller",
@@ -240,6 +261,8 @@ import Testing
         var filled = [UInt8](repeating: 0, count: 3)
         try await api.fill(&filled, 7)
         print(filled, try await api.grid([1, 2, 3, 4], 2, 2), try await api.opaque(nil) == nil, try await api.tail([1, 2, 3], 1))
+        print(try await api.shadowed(Api.Types.Int32_(a: 40), 2).a, try await api.turn_over(.NO) == .YES)
+        print(try await api.first_twice(Api.Types.twice_t(x: 6)), try await api.dollars(Api.Types.dollar(argument1: 7)))
         let swapped = try await api.swap(Api.Types.pair(a: 1, b: 2))
         print(swapped.a, swapped.b, swapped == Api.Types.pair(a: 2, b: 1))
         var whole = Api.Types.whole(mode: .UP, in_: 1.5)
@@ -278,6 +301,8 @@ import Testing
         12345
         true -3 65535
         [7, 7, 7] 4 true 2
+        42 true
+        6 7
         2 1 true
         true 3.0 [1, 2, 255] [-1, 0, 0, 0] false [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
         42

@@ -131,6 +131,11 @@ import Testing
       struct tail { double d; int a; union { int b; }; };
       int tail_one(struct tail t) { return t.a; }
       struct unnamed { int kind; union { int a; float b; }; };
+      #ifndef __cplusplus
+      enum sign { LESS = -1, MORE = 1 };
+      struct signs { enum sign s; };
+      enum sign sign_of(struct signs s) { return s.s; }
+      #endif
       float bare(four v) { return v[0]; }
       float vector_one(struct vector v) { return v.v[0]; }
       long aligned_one(int x, struct aligned a) { return a.a[0]; }
@@ -141,6 +146,10 @@ import Testing
       int unnamed_one(struct unnamed u) { return u.kind; }
       #ifdef __cplusplus
       }
+      namespace apart { extern "C" int apart_one(plain p) { return p.a; } int mangled(plain p) { return p.a; } }
+      int plain_member(struct plain p) { return p.a; }
+      struct with { int offered(int x) const; };
+      int with::offered(int x) const { return x; }
       #endif
       """
     try shared.write(toFile: "\(folder)/a.cpp", atomically: true, encoding: .utf8)
@@ -151,8 +160,10 @@ import Testing
     let functions = LibraryExploration([UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(folder)/a.so")))).functions
     let known = functions.filter { $0.prototype != nil }
     #expect(known.count >= 9, "\(functions)")
+    let offered: Set = ["offered", "apart_one", "_ZN5apart7mangledE5plain", "_Z12plain_member5plain"]
     for function in known {
-      let signature = function.name == "offered" ? "i32({i32,f64})" : nil
+      let signature =
+        function.name == "sign_of" ? "i32({i32})" : offered.contains(function.name) ? "i32({i32,f64})" : nil
       #expect(function.signature == signature && (function.problem == nil) == (signature != nil), "\(function)")
     }
     guard compiler == "cc" else { return }
@@ -163,10 +174,13 @@ import Testing
       struct Function: Decodable { var name: String, header: Side? }
       var functions: [Function]
     }
-    let declared = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8)).functions.filter { $0.header != nil }
+    let declared = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8)).functions.filter {
+      $0.header != nil
+    }
     #expect(declared.count == known.count, "\(end)")
     for function in declared {
-      #expect(function.header?.signature == (function.name == "offered" ? "i32({i32,f64})" : nil), "\(function)")
+      let signature = function.name == "sign_of" ? "i32({i32})" : function.name == "offered" ? "i32({i32,f64})" : nil
+      #expect(function.header?.signature == signature, "\(function)")
     }
   }
 

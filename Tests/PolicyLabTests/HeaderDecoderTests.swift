@@ -8,7 +8,7 @@ import Testing
 /// What comes back from the plugin that reads headers, which may write anything.
 @Suite(.timeLimit(.minutes(2))) struct HeaderDecoderTests {
   private static let good = """
-    outrider-headers 1
+    outrider-headers 2
     enum
     enum color
     4
@@ -35,6 +35,7 @@ import Testing
     answer64
     1
     0
+    1
     typedef
     word
     base
@@ -91,10 +92,11 @@ import Testing
   @Test(
     "what a line can't be is refused",
     arguments: [
-      ("outrider-headers 1", "outrider-headers 2"), ("\nanswer\n", "\nan swer\n"), ("\nanswer\n", "\n\n"),
+      ("outrider-headers 2", "outrider-headers 3"), ("\nanswer\n", "\nan swer\n"), ("\nanswer\n", "\n\n"),
       ("\nRED\n", "\nRED=1; system()\n"), ("\nword\n", "\nw\u{202e}ord\n"), ("\n2\nname", "\n257\nname"),
       ("\n2\nname", "\n-1\nname"), ("\n2\nname", "\n02\nname"), ("\n2\nRED", "\n65537\nRED"),
-      ("pointer\nconst", "pointer\nfrob"), ("\n1\n0\ntypedef", "\n2\n0\ntypedef"),
+      ("pointer\nconst", "pointer\nfrob"), ("\n1\n0\n1\ntypedef", "\n2\n0\n1\ntypedef"),
+      ("\n1\n0\n1\ntypedef", "\n1\n0\n2\ntypedef"),
       ("enum color", String(repeating: "x", count: 401)),
       ("pointer\nconst", String(repeating: "pointer\n", count: 40) + "const"),
       ("\n-1\n", "\n9223372036854775808\n"),

@@ -7,6 +7,9 @@ package enum GrantRoom {
   /// and cgroup, and the plugin's bundle, library, container and manifest.
   package static let maxHandedOver = Int(OL_MOST_DESCRIPTORS) - 7
 
+  /// Where the plugin has its own container, and no neighbours, groups or network.
+  package static let maxOfPolicy = maxHandedOver - 1
+
   /// The rights of a rule and the length of its path.
   private static let leastBesides = 12
 

@@ -26,6 +26,7 @@ struct BoundFunction: Equatable {
 
   init(_ function: HeaderDescription.Function) throws(BoundParameter.Unfit) {
     guard function.hasPrototype else { throw .init(reason: "its header doesn't say what it takes") }
+    guard function.isUsuallyCalled else { throw .init(reason: "it has a calling convention of its own") }
     guard !function.type.isVariadic else { throw .init(reason: "it takes any number of arguments (...)") }
     guard function.type.parameters.count <= CallSignature.maxArguments else {
       throw .init(reason: "it takes more than \(CallSignature.maxArguments) arguments")

@@ -56,7 +56,7 @@ extension CType {
   /// The first name that it has.
   var typedefName: String? {
     switch self {
-    case .named(let name, _): SwiftName.declared(name)
+    case .named(let name, _): SwiftName.type(name)
     case .constant(let type): type.typedefName
     default: nil
     }

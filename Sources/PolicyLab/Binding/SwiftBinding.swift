@@ -35,10 +35,18 @@ package struct SwiftBinding: Sendable, Equatable {
     }
     var functions: [BoundFunction] = []
     var unbound: [Unbound] = []
+    var records: [String: BoundRecord] = [:]
     for symbol in exported {
       guard let declared = description.functions[symbol] else { continue }
       do throws(BoundParameter.Unfit) {
-        functions.append(try BoundFunction(declared))
+        let function = try BoundFunction(declared)
+        for record in function.records {
+          guard records[record.name] ?? record == record else {
+            throw BoundParameter.Unfit(reason: "another structure is called \(record.name), too")
+          }
+        }
+        for record in function.records { records[record.name] = record }
+        functions.append(function)
       } catch {
         unbound.append(
           Unbound(function: Printable.text(declared.name, limit: 100), reason: Printable.text(error.reason, limit: 200))
@@ -52,8 +60,8 @@ package struct SwiftBinding: Sendable, Equatable {
     ]
     lines += SwiftBindingParts.head(module: module, library: library)
     for function in functions { lines += function.lines.map { $0.isEmpty ? "" : "  " + $0 } }
-    lines += Self.types(functions, description).map { $0.isEmpty ? "" : "  " + $0 }
-    lines += ["}", ""] + Self.conversions(functions, module) + SwiftBindingParts.wire
+    lines += Self.types(functions, records, description).map { $0.isEmpty ? "" : "  " + $0 }
+    lines += ["}", ""] + Self.conversions(records, module) + SwiftBindingParts.wire
     if !unbound.isEmpty {
       lines += ["", "// Not bound:"] + unbound.map { "//   \($0.function): \($0.reason)" }
     }
@@ -62,14 +70,15 @@ package struct SwiftBinding: Sendable, Equatable {
   }
 
   /// Enumerations with their values, and a name for each thing that only its address is known of.
-  private static func types(_ functions: [BoundFunction], _ description: HeaderDescription) -> [String] {
+  private static func types(
+    _ functions: [BoundFunction], _ records: [String: BoundRecord], _ description: HeaderDescription
+  ) -> [String] {
     let names = functions.reduce(into: Set<String>()) { $0.formUnion($1.types) }.sorted()
     guard !names.isEmpty else { return [] }
     var enumerations: [String: BoundNumber] = [:]
     for function in functions {
       for number in function.numbers { if let name = number.enumeration { enumerations[name] = number } }
     }
-    let records = Self.records(functions)
     var lines = ["", "/// Types of the library.", "public enum Types {"]
     for name in names {
       if let record = records[name] {
@@ -95,13 +104,8 @@ package struct SwiftBinding: Sendable, Equatable {
     return lines + ["}"]
   }
 
-  /// By their names.
-  private static func records(_ functions: [BoundFunction]) -> [String: BoundRecord] {
-    Dictionary(functions.flatMap(\.records).map { ($0.name, $0) }) { first, _ in first }
-  }
-
-  private static func conversions(_ functions: [BoundFunction], _ module: String) -> [String] {
-    let records = records(functions).values.sorted { $0.name < $1.name }
+  private static func conversions(_ records: [String: BoundRecord], _ module: String) -> [String] {
+    let records = records.values.sorted { $0.name < $1.name }
     guard !records.isEmpty else { return [] }
     return ["extension \(module) {"] + records.flatMap(\.conversion).map { "  " + $0 } + ["}", ""]
   }

@@ -12,10 +12,19 @@ enum SwiftName {
     "self", "Self", "Type", "Protocol", "_", "rawValue", "plugin", "load", "Types", "Wire", "Handle", "outrider",
     "hash", "hashValue", "encode",
   ]
+  /// Types and modules that what is written here uses.
+  private static let types: Set<String> = [
+    "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Float", "Double", "Bool",
+    "String", "Array", "Optional", "Void", "Hashable", "Sendable", "RawRepresentable", "BitwiseCopyable",
+    "MemoryLayout",
+    "FixedWidthInteger", "BinaryFloatingPoint", "UTF8", "Swift", "Plugin", "PluginHost", "PluginHandle", "HostError",
+    "Policy",
+    "Sandbox", "HostProtocol", "CallValue", "CallArgument", "CallResult",
+  ]
 
   /// Of a function or a constant; nil where it can't have its own.
   static func declared(_ name: String) -> String? {
-    guard CName.isIdentifier(name), !taken.contains(name) else { return nil }
+    guard CName.isIdentifier(name), !taken.contains(name), !types.contains(name) else { return nil }
     return keywords.contains(name) ? "`\(name)`" : name
   }
 
@@ -29,6 +38,12 @@ enum SwiftName {
   static func tag(_ spelling: String) -> String? {
     let name = spelling.split(separator: " ").last.map(String.init) ?? ""
     guard CName.isIdentifier(name), spelling.split(separator: " ").count <= 2 else { return nil }
-    return declared(name)
+    return type(name)
+  }
+
+  /// Of a type; nil where it has no name of ASCII.
+  static func type(_ name: String) -> String? {
+    guard CName.isIdentifier(name) else { return nil }
+    return declared(name) ?? name + "_"
   }
 }

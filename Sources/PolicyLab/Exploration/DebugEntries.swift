@@ -34,6 +34,8 @@ struct DebugEntries {
     var tag: UInt64
     var hasChildren: Bool
     var name: String?
+    /// What the library calls it, where that isn't its name.
+    var symbol: String?
     var type: Int?
     var size: UInt64 = 0
     var encoding: UInt64 = 0
@@ -44,6 +46,8 @@ struct DebugEntries {
     var alignment: UInt64?
     /// Of a structure of C++: whether it is passed by value (DW_CC_pass_by_value), or its address in its place; nil: nothing says it.
     var isPassedByValue: Bool?
+    /// Whether a function is called as those of C are (DW_CC_normal).
+    var isUsuallyCalled = true
     /// Whether it is a vector, and no array.
     var isVector = false
     /// Of an array: how many elements, or the number of the last.
@@ -141,7 +145,10 @@ struct DebugEntries {
       case (0x6b, .number(let offset)): entry.bitOffset = offset
       case (0x0d, .number(let size)): entry.bitSize = size
       case (0x37, .number(let count)): entry.count = count
+      case (0x36, .number(let convention)) where entry.tag == 0x2e: entry.isUsuallyCalled = convention == 1
       case (0x36, .number(let convention)): entry.isPassedByValue = convention == 5
+      // DW_AT_linkage_name, and its name before DWARF 4.
+      case (0x6e, .text(let place)), (0x2007, .text(let place)): entry.symbol = place.flatMap(file.text)
       case (0x88, .number(let alignment)): entry.alignment = alignment
       // DW_AT_GNU_vector
       case (0x2107, .number(let flag)): entry.isVector = flag != 0

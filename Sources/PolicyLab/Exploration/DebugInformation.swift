@@ -6,6 +6,8 @@ struct DebugInformation {
   private static let maxParameters = 64
   private static let maxTypeDepth = 16
   private static let maxDimensions = 4
+  /// DW_TAG_namespace, which modules of Rust are, too.
+  private static let namespace: UInt64 = 0x39
   /// With functions and types of its own.
   private static let maxMembers = 2048
 
@@ -31,41 +33,43 @@ struct DebugInformation {
 
   private mutating func read(_ unit: Unit) {
     var at = unit.start + DebugEntries.header(unit.version)
-    var depth = 0
+    // The tags of what holds the entry at hand.
+    var holders: [UInt64] = []
     var types: Known = [:]
-    var function: (name: String, CFunction)?
+    var function: (name: String, depth: Int, CFunction)?
     while let entry = entries.take(at: at, unit) {
       at = entry.next
       if entry.tag == 0 {
-        depth -= 1
-        if depth <= 1, let (name, found) = function {
+        _ = holders.popLast()
+        if let (name, depth, found) = function, holders.count <= depth {
           add(name, found)
           function = nil
         }
-        if depth <= 0 { break }
+        if holders.isEmpty { break }
         continue
       }
       switch entry.tag {
       // DW_TAG_subprogram
-      case 0x2e where depth == 1 && entry.isExternal:
-        if let name = entry.name, wanted.contains(name) {
+      case 0x2e
+      where entry.isExternal && entry.isUsuallyCalled && holders.dropFirst().allSatisfy { $0 == Self.namespace }:
+        if let name = entry.symbol ?? entry.name, wanted.contains(name) {
           fieldsLeft = CRecord.maxFields
           let result = type(entry.type, unit, &types, isByValue: true)
           let found = CFunction(result: result, parameters: [], isVariadic: false)
-          if entry.hasChildren { function = (name, found) } else { add(name, found) }
+          if entry.hasChildren { function = (name, holders.count, found) } else { add(name, found) }
         }
       // DW_TAG_formal_parameter, DW_TAG_unspecified_parameters
-      case 0x05 where depth == 2:
-        if (function?.1.parameters.count ?? Self.maxParameters) < Self.maxParameters {
+      case 0x05 where holders.count - 1 == function?.depth:
+        if (function?.2.parameters.count ?? Self.maxParameters) < Self.maxParameters {
           let type = type(entry.type, unit, &types, isByValue: true)
-          function?.1.parameters.append(CParameter(name: entry.name ?? "", type: type))
+          function?.2.parameters.append(CParameter(name: entry.name ?? "", type: type))
         }
-      case 0x18 where depth == 2: function?.1.isVariadic = true
+      case 0x18 where holders.count - 1 == function?.depth: function?.2.isVariadic = true
       default: break
       }
-      if entry.hasChildren { depth += 1 }
+      if entry.hasChildren { holders.append(entry.tag) }
     }
-    if let (name, found) = function { add(name, found) }
+    if let (name, _, found) = function { add(name, found) }
   }
 
   /// What is said with parameters says more than a declaration without.
@@ -100,7 +104,16 @@ struct DebugInformation {
     // volatile, restrict, atomic
     case 0x35, 0x37, 0x47: return type(entry.type, unit, &known, isByValue: isByValue, depth: depth)
     case 0x16: return .named(name, type(entry.type, unit, &known, isByValue: isByValue, depth: depth))
-    case 0x04: return .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size, isSigned: false)
+    case 0x04:
+      // Its own encoding, or that of the type that its values have.
+      var encoding = entry.encoding
+      if encoding == 0, entry.type != nil,
+        case .base(_, _, let own) = type(entry.type, unit, &known, depth: depth).bare
+      {
+        encoding = own
+      }
+      let isSigned = encoding == 5 || encoding == 6
+      return .enumeration(name.isEmpty ? "enum" : "enum \(name)", size: entry.size, isSigned: isSigned)
     case 0x02, 0x13, 0x17:
       let word = entry.tag == 0x02 ? "class" : entry.tag == 0x13 ? "struct" : "union"
       let spelling = name.isEmpty ? word : "\(word) \(name)"
@@ -127,11 +140,11 @@ struct DebugInformation {
     for child in children where child.tag == 0x0d {
       guard fieldsLeft > 0 else { return nil }
       fieldsLeft -= 1
-      let bits = child.alignment == nil ? child.byteOffset.flatMap { $0 < 1 << 32 ? $0 * 8 : nil } : nil
+      let bits = child.byteOffset.flatMap { $0 < 1 << 32 ? $0 * 8 : nil }
       record.fields.append(
         .init(
           name: String((child.name ?? "").prefix(80)), offset: bits,
-          isBitField: child.bitSize != nil || child.bitOffset != nil,
+          isBitField: child.bitSize != nil || child.bitOffset != nil, alignment: child.alignment,
           type: type(child.type, unit, &known, isByValue: true, depth: depth)))
     }
     return record

@@ -71,6 +71,10 @@ package struct LibraryExploration: Sendable, Encodable {
       side.problem = "its header doesn't say what it takes"
       return side
     }
+    guard declared.isUsuallyCalled else {
+      side.problem = "it has a calling convention of its own"
+      return side
+    }
     (side.signature, side.problem) = signature(of: declared.type)
     side.mismatch = found.flatMap { declared.type.mismatch(with: $0) }
     return side

@@ -16,6 +16,8 @@ package struct CRecord: Sendable, Equatable {
     /// Bits from the start; nil: nothing says it.
     package var offset: UInt64?
     package var isBitField: Bool
+    /// Bytes; nil: nothing says it.
+    package var alignment: UInt64?
     package var type: CType
   }
 
@@ -34,7 +36,9 @@ package struct CRecord: Sendable, Equatable {
       guard !field.isBitField else { throw .init(reason: "\(name) is passed by value and has bit fields") }
       let layout = try field.type.layout(depth: depth + 1)
       let start = CallLayout.aligned(end, layout.alignment)
-      guard field.offset == UInt64(start) * 8 else { throw isOdd }
+      guard field.offset == UInt64(start) * 8, field.alignment ?? UInt64(layout.alignment) == layout.alignment else {
+        throw isOdd
+      }
       end = start + layout.size
       guard end <= CallLayout.largestByValue else {
         throw .init(reason: "\(name) is passed by value and has more than \(CallLayout.largestByValue) bytes")

@@ -30,7 +30,7 @@ struct HeaderDecoder {
   private init(bytes: ArraySlice<UInt8>, at: Int) { (self.bytes, self.at) = (bytes, at) }
 
   private mutating func description() throws(Violation) -> HeaderDescription {
-    guard try word() == "outrider-headers 1" else { throw violation("the first line") }
+    guard try word() == "outrider-headers 2" else { throw violation("the first line") }
     var result = HeaderDescription()
     for _ in 0..<Self.maxDeclarations {
       switch try word() {
@@ -59,6 +59,7 @@ struct HeaderDecoder {
     let symbol = try word()
     let isVariadic = try flag()
     let hasPrototype = try !flag()
+    let isUsuallyCalled = try flag()
     let result = try type()
     var parameters: [CParameter] = []
     for _ in 0..<(try count(Self.maxParameters)) {
@@ -67,7 +68,7 @@ struct HeaderDecoder {
     }
     return HeaderDescription.Function(
       name: name, symbol: symbol, type: CFunction(result: result, parameters: parameters, isVariadic: isVariadic),
-      hasPrototype: hasPrototype)
+      hasPrototype: hasPrototype, isUsuallyCalled: isUsuallyCalled)
   }
 
   private mutating func enumeration() throws(Violation) -> HeaderDescription.Enumeration {
@@ -81,8 +82,10 @@ struct HeaderDecoder {
   private mutating func record(isUnion: Bool) throws(Violation) -> CRecord {
     var result = CRecord(name: try word(), isUnion: isUnion, size: try size(), alignment: try size(), fields: [])
     for _ in 0..<(try count(Self.maxMembers)) {
+      // One that is named by what no name of Swift has is as good as one without.
+      let name = try word()
       result.fields.append(
-        .init(name: try identifier(orNone: true), offset: try size(), isBitField: try flag(), type: try type()))
+        .init(name: CName.isName(name) ? name : "", offset: try size(), isBitField: try flag(), type: try type()))
     }
     return result
   }

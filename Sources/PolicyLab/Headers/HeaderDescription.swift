@@ -7,6 +7,8 @@ package struct HeaderDescription: Sendable, Equatable {
     package var type: CFunction
     /// `int f();` doesn't say what it takes.
     package var hasPrototype: Bool
+    /// Whether it is called as functions of C are.
+    package var isUsuallyCalled = true
   }
 
   package struct Enumeration: Sendable, Equatable {

@@ -14,6 +14,7 @@ package struct PolicyRecorder {
     package var real: (String) -> String
     /// Whether it is a file that users besides its owner and its group may not read.
     package var isPrivate: (String) -> Bool
+    package var isDevice: (String) -> Bool = { _ in false }
 
     package init(
       kind: @escaping (String) -> PathKind, real: @escaping (String) -> String = { $0 },
