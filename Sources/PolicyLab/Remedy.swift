@@ -13,12 +13,13 @@ package struct Remedy: Sendable, Equatable {
   package var words: String
 
   /// In one line, as a trace has it.
-  package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  (\(words))" } ?? words }
+  package var text: String { line.map { "policy: \($0.replacing("\n", with: " and "))  # \(words)" } ?? words }
 
   /// Several lines of a policy stand below each other, as they are pasted there; a sentence is set off.
   package var paragraph: [String] {
     guard let line, line.contains("\n") else { return ["  \(text)"] }
-    return ["  policy, these lines together:  (\(words))"] + line.split(separator: "\n").map(String.init)
+    let heading = "  policy, these lines together, in one of version 2:  # \(words)"
+    return [heading] + line.split(separator: "\n").map(String.init)
   }
 
   /// What there is to know of this machine's paths.

@@ -116,7 +116,7 @@ import Testing
     #expect(Remedy(for: denial, under: Policy(), on: .init { _ in false }).line == "processes: 1\n\(remedy.line ?? "")")
     #expect(
       remedy.paragraph == [
-        "  policy, these lines together:  (\(remedy.words))", "executableMemory: later",
+        "  policy, these lines together, in one of version 2:  # \(remedy.words)", "executableMemory: later",
         "files: {execute: [/usr/bin/sort]}",
       ])
   }
