@@ -78,6 +78,23 @@ import Testing
     }
   }
 
+  @Test("a structure's name ends no comment in a file of Swift", arguments: ["\r", "\u{2028}", "\u{b}", "`", "*/"])
+  func names(separator: String) throws {
+    var record = Self.record(4, [(0, Self.int)])
+    record.name = "struct s\(separator)evil()"
+    record.fields[0].name = "a\(separator)evil()"
+    let type = CType.named("plain", .record(record.name, record))
+    let function = CFunction(result: type, parameters: [.init(name: "", type: type)], isVariadic: false)
+    var description = HeaderDescription()
+    description.functions["f"] = .init(name: "f", symbol: "f", type: function, hasPrototype: true)
+    let binding = try SwiftBinding(
+      module: "Api", headers: [], library: "l.so", exported: ["f"], description: description)
+    #expect(binding.bound == ["f"] && binding.text.contains("public struct plain"))
+    for line in binding.text.split(whereSeparator: \.isNewline) where line.contains("evil") {
+      #expect(line.drop { $0 == " " }.hasPrefix("///"), "\(line)")
+    }
+  }
+
   @Test("a signature that would be too long to be read isn't offered") func long() throws {
     let fields = (0..<400).map { (UInt64($0) * 32, Self.int) as (UInt64?, CType) }
     let type = CType.record("struct s", Self.record(1600, fields))

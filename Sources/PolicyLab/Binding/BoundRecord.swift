@@ -1,10 +1,11 @@
+internal import AssetModel
 internal import HostProtocol
 
 /// A structure of C that is passed or returned by value, as a structure of Swift.
 struct BoundRecord: Equatable {
   /// As Swift has it, in `Types`.
   let name: String
-  /// As C spells it.
+  /// As C spells it, for a comment: whoever describes it could end a line there.
   let spelling: String
   let fields: [Field]
 
@@ -19,7 +20,7 @@ struct BoundRecord: Equatable {
     guard let name = SwiftName.tag(record.name) ?? type.typedefName else {
       throw .init(reason: "a structure without a name is passed by value")
     }
-    (self.name, spelling) = (name, record.name)
+    (self.name, spelling) = (name, Printable.text(record.name))
     var fields: [Field] = []
     var names: Set<String> = []
     for field in record.fields {
