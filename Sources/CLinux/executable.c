@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What libraries ask /proc for, and can't do without, where there is none. The loader finds a program's symbols before
@@ -38,12 +39,30 @@ static int worker_status(const char *path) {
   return -1;
 }
 
+/* The same where the process has no descriptor left: another thread may close one soon, and until then it waits, some ten seconds
+   at most. */
+static int open_worker(const char *path, int flags) {
+  int worker = 0, length = 0, result = -1;
+  if (sscanf(path, "/proc/%d/stat%n", &worker, &length) != 1 || length == 0 || path[length] != 0) {
+    errno = EMFILE;
+    return -1;
+  }
+  for (int tries = 0; tries < 10000; tries++) {
+    struct timespec pause = {0, 1000000};
+    nanosleep(&pause, NULL);
+    result = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+    if (result >= 0 || (errno != EMFILE && errno != ENFILE)) break;
+  }
+  return result;
+}
+
 int open(const char *path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
   mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   int result = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+  if (result < 0 && errno == EMFILE) result = open_worker(path, flags);
   if (result >= 0 || (errno != ENOENT && errno != EACCES)) return result;
   int reason = errno;
   result = worker_status(path);

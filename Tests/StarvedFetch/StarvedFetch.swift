@@ -27,6 +27,7 @@ enum StarvedFetch {
         fileName: "\(number)")
     }
     // The staging directory and a few sockets have room; not a file for each of those.
+    try await wakeDispatch()
     let before = descriptors()
     limit((0...).first { !before.contains($0) }! + 5)
     let ids = Set(try await engine.add(specifications).compactMap(\.job))
@@ -66,6 +67,13 @@ enum StarvedFetch {
     guard left.count <= before.count else { fail("left open: \(left.subtracting(before).sorted().map(target))") }
     guard starved > 0 else { fail("there were enough descriptors") }
     print("waited \(starved) times for descriptors")
+  }
+
+  /// libdispatch makes what it waits with when something first waits, and ends the process where it can't. A program that runs out of
+  /// descriptors has it by then.
+  private static func wakeDispatch() async throws {
+    try await Task.sleep(for: .milliseconds(1), clock: .continuous)
+    try await Task.sleep(for: .milliseconds(1), clock: .suspending)
   }
 
   private static func descriptors() -> Set<rlim_t> {
