@@ -54,22 +54,3 @@ package struct CRecord: Sendable, Equatable {
   private var notKnown: CType.Unfit { .init(reason: "\(name) is passed by value, and nothing says what is in it") }
   private var isOdd: CType.Unfit { .init(reason: "\(name) is passed by value and is packed or aligned in its own way") }
 }
-
-extension CType {
-  /// How a field of this type lies.
-  func layout(depth: Int) throws(Unfit) -> CallLayout {
-    switch bare {
-    case .pointer: return .scalar(.pointer)
-    case .record(_, let record?): return try record.layout(depth: depth)
-    case .array(let element, let count):
-      let layout = depth < CRecord.maxDepth ? try element.layout(depth: depth + 1) : nil
-      guard let layout, (1...UInt64(CallLayout.largestByValue)).contains(count),
-        layout.size * Int(count) <= CallLayout.largestByValue
-      else { throw Unfit(reason: "an array of \(element.words) is passed by value") }
-      return .array(layout, count: Int(count))
-    default:
-      guard let scalar = try kind(isResult: false).scalar else { throw Unfit(reason: "\(words) is passed by value") }
-      return .scalar(scalar)
-    }
-  }
-}

@@ -49,22 +49,3 @@ extension HeaderDescription {
     }
   }
 }
-
-extension CType {
-  /// `left`: fields that may still be added: a description could have each structure hold many of another.
-  fileprivate func resolved(_ known: [String: CRecord], _ left: inout Int, depth: Int = 0) -> Self {
-    switch self {
-    case .named(let name, let type): return .named(name, type.resolved(known, &left, depth: depth))
-    case .constant(let type): return .constant(type.resolved(known, &left, depth: depth))
-    case .array(let element, let count): return .array(element.resolved(known, &left, depth: depth), count: count)
-    case .record(let name, nil):
-      guard var record = known[name], depth < CRecord.maxDepth, record.fields.count <= left else { return self }
-      left -= record.fields.count
-      for index in record.fields.indices {
-        record.fields[index].type = record.fields[index].type.resolved(known, &left, depth: depth + 1)
-      }
-      return .record(name, record)
-    default: return self
-    }
-  }
-}
