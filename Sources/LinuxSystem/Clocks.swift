@@ -8,6 +8,15 @@ package enum BootClock {
   package static var slept: Duration { .nanoseconds(Int64(clamping: ol_slept())) }
 }
 
+/// What the calling thread has used of a processor (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)). Each look is a system call.
+package enum ThreadClock {
+  package static var now: Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+}
+
 /// The time of day (CLOCK_REALTIME), and whether the kernel believes it.
 package enum WallClock {
   package static var isSynchronised: Bool { ol_clock_is_synchronised() != 0 }

@@ -22,39 +22,39 @@ extension Run {
   func receiveControl() -> Bool {
     receive(.control, .controlBacklog) { (frame) throws(ProtocolViolation) in
       try self.handle(RunnerMessage(frame), id: frame.id)
-      return true
     }
   }
 
   @discardableResult
   func receiveService() -> Bool {
+    let used = ThreadClock.now
+    var isCounted = false
     let isDrained = receive(.service, .serviceBacklog) { (frame) throws(ProtocolViolation) in
       let request = try ServiceRequest(frame)
       try self.handle(request, id: frame.id)
-      if case .callback = request { return true }
-      return false
+      // A callback is what the plugin waits for, one by itself.
+      if case .callback = request { return }
+      isCounted = true
     }
+    if isCounted { pause(.service, .serviceBacklog, since: used) }
     if isDrained, case .holding = machine.phase { handle(.serviceDrained) }
     return isDrained
   }
 
-  /// `handle`: whether it is one by itself, an answer or what the plugin waits for, and so doesn't count as the plugin's share.
   private func receive(
-    _ channel: RunChannels.Channel, _ backlog: Timer, _ handle: (Frame) throws(ProtocolViolation) -> Bool
+    _ channel: RunChannels.Channel, _ backlog: Timer, _ handle: (Frame) throws(ProtocolViolation) -> Void
   ) -> Bool {
     let began = BootClock.now
     let due = began + channels.share.portion(at: began)
     var handled = 0
     var isMore = true
-    var isCounted = false
-    defer { if isCounted { pause(channel, backlog, since: began) } }
     while !channels.isClosed {
       do throws(ProtocolViolation) {
         while machine.listens(to: channel), let frame = try channels.nextFrame(on: channel) {
-          if try !handle(frame) { isCounted = true }
+          try handle(frame)
           handled += 1
           if handled >= Self.portion || BootClock.now >= due {
-            loop.setTimer(timers[backlog], at: BootClock.now) { [weak self] in self?.receive(on: channel) }
+            loop.setTimer(timers[backlog], at: BootClock.now) { [weak self] in self?.goOn(with: channel) }
             return false
           }
         }
@@ -127,9 +127,10 @@ extension Run {
   private func receiveOutput() {
     guard !channels.isClosed else { return }
     // What is left is there when the loop comes round again, after its deadlines.
+    let used = ThreadClock.now
     let began = BootClock.now
     let due = began + channels.share.portion(at: began)
-    defer { pause(.output, .outputBacklog, since: began) }
+    defer { pause(.output, .outputBacklog, since: used) }
     repeat {
       let count = readOutput()
       if count == 0 { return channels.unwatch(.output) }
@@ -137,16 +138,20 @@ extension Run {
     } while BootClock.now < due
   }
 
-  /// What has been read since then is enough for a while, or not.
-  private func pause(_ channel: RunChannels.Channel, _ backlog: Timer, since began: Duration) {
+  /// What has been read since then is enough for a while, or not. What others have used of the processor meanwhile isn't the
+  /// plugin's: beside a busy machine it would be read as many times more slowly.
+  private func pause(_ channel: RunChannels.Channel, _ backlog: Timer, since used: Duration) {
     let now = BootClock.now
-    guard let end = channels.share.spent(now - began, at: now), !channels.isClosed else { return }
+    guard let end = channels.share.spent(ThreadClock.now - used, at: now), !channels.isClosed else { return }
     channels.setWatched(channel, false)
-    loop.setTimer(timers[backlog], at: end) { [weak self] in
-      guard let self, !channels.isClosed else { return }
-      channels.setWatched(channel, true)
-      receive(on: channel)
-    }
+    loop.setTimer(timers[backlog], at: end) { [weak self] in self?.goOn(with: channel) }
+  }
+
+  /// Whatever the timer was set for last: a channel that was paused is read again.
+  private func goOn(with channel: RunChannels.Channel) {
+    guard !channels.isClosed else { return }
+    channels.setWatched(channel, true)
+    receive(on: channel)
   }
 
   /// The plugin is gone, and no more than a pipe's buffer is left.
