@@ -17,7 +17,7 @@
 struct how {
     uint64_t flags, mode, resolve;
 };
-enum { no_other_mount = 0x01, no_magic_links = 0x02, no_symlinks = 0x04, beneath = 0x08 };
+enum { no_other_mount = 0x01, no_magic_links = 0x02, no_symlinks = 0x04, beneath = 0x08, in_root = 0x10 };
 
 int ol_open_beneath(int directory, const char *path, int flags, unsigned int mode, int *descriptor) {
     struct how how = {
@@ -34,6 +34,14 @@ int ol_open_beneath(int directory, const char *path, int flags, unsigned int mod
 int ol_open_inside(int directory, const char *path, int flags, int *descriptor) {
     struct how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = no_magic_links | beneath};
     long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (result < 0) return errno == EAGAIN ? EINTR : errno;
+    *descriptor = (int)result;
+    return 0;
+}
+
+int ol_open_in_root(int root, const char *path, int flags, int *descriptor) {
+    struct how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = no_magic_links | in_root};
+    long result = syscall(SYS_openat2, root, path, &how, sizeof how);
     if (result < 0) return errno == EAGAIN ? EINTR : errno;
     *descriptor = (int)result;
     return 0;

@@ -1,5 +1,6 @@
 internal import HostProtocol
-internal import PluginHost
+internal import LinuxSystem
+package import PluginHost
 package import Sandbox
 
 /// What is allowed in a policy and probably not meant.
@@ -8,18 +9,36 @@ package enum PolicyWarnings {
   private static let secrets = ["/etc", "/home", "/root", "/var", "/proc", "/sys", "/run", "/boot"]
   private static let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/boot"]
 
-  /// `exists`: whether a path is there on this machine. `isDevice`: whether it is a device there.
-  package static func find(
-    _ policy: Policy, isDevice: (String) -> Bool = { _ in false }, exists: (String) -> Bool
-  ) -> [String] {
+  /// What there is to know of this machine.
+  package struct Machine {
+    package var exists: (String) -> Bool
+    package var isDevice: (String) -> Bool
+    /// A policy with the paths that its patterns stand for.
+    package var resolve: (Policy) -> Result<Policy, HostError>
+
+    package init(
+      exists: @escaping (String) -> Bool, isDevice: @escaping (String) -> Bool = { _ in false },
+      resolve: @escaping (Policy) -> Result<Policy, HostError> = { .success($0) }
+    ) {
+      (self.exists, self.isDevice, self.resolve) = (exists, isDevice, resolve)
+    }
+
+    package static var this: Machine {
+      Machine(
+        exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
+        resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
+    }
+  }
+
+  package static func find(_ policy: Policy, on machine: Machine = .this) -> [String] {
     var found: [String] = []
     for path in policy.grants {
       let isWritten = policy.access(to: path) == .write
       let isPattern = policy.patterns.contains { $0.pattern.text == path }
-      if !isPattern, !policy.optional.contains(path), !exists(path) {
+      if !isPattern, !policy.optional.contains(path), !machine.exists(path) {
         found.append("\(path) doesn't exist here: a run with this policy is refused")
       }
-      if !isPattern, isDevice(path) {
+      if !isPattern, machine.isDevice(path) {
         found.append("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")
       }
       if policy.read.contains(path), policy.write.contains(path) {
@@ -45,15 +64,34 @@ package enum PolicyWarnings {
         found.append("\(path) can be written: what lies there is run by others")
       }
     }
-    if let reason = GrantRoom.rejectionReason(for: policy.grants) {
-      found.append("a run with this policy is refused: \(reason)")
-    } else if policy.grants.count > GrantRoom.maxOfPolicy {
-      found.append(
-        "as root a run with this policy is refused: of its \(policy.grants.count) paths at most \(GrantRoom.maxOfPolicy) fit a request"
-      )
-    }
+    found += refusals(policy, on: machine)
     for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
       found.append("onDenied.\(name): deny is what holds anyway")
+    }
+    return found
+  }
+
+  /// What only shows where patterns have become paths.
+  private static func refusals(_ policy: Policy, on machine: Machine) -> [String] {
+    let grants: [String]
+    do throws(HostError) {
+      grants = try machine.resolve(policy).get().grants
+    } catch {
+      return ["a run with this policy is refused here: \(error)"]
+    }
+    var found: [String] = []
+    let literal = Set(policy.grants)
+    if let device = grants.first(where: { !literal.contains($0) && machine.isDevice($0) }) {
+      found.append(
+        "\(device), which a pattern stands for, is a device, and no plugin opens it: a run with this policy is refused; see 'devices'"
+      )
+    }
+    if let reason = GrantRoom.rejectionReason(for: grants) {
+      found.append("a run with this policy is refused: \(reason)")
+    } else if grants.count > GrantRoom.maxOfPolicy {
+      found.append(
+        "as root a run with this policy is refused: of its \(grants.count) paths at most \(GrantRoom.maxOfPolicy) fit a request"
+      )
     }
     return found
   }

@@ -116,8 +116,7 @@ struct PolicyCheckCommand: AsyncParsableCommand {
           let placed = (PolicyInput.isShipped(file) ? [] : found.warnings).map {
             Warning(place: "\($0.file):\($0.line):\($0.column)", message: $0.message)
           }
-          let general = PolicyWarnings.find(
-            found.policy, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false }, exists: { Files.exists($0) })
+          let general = PolicyWarnings.find(found.policy)
           rows.append(Row(file: file, warnings: placed + general.map { Warning(place: nil, message: $0) }))
           if strict, rows.last?.warnings.isEmpty == false { status = max(status, 65) }
         } catch let failure as Failure {

@@ -56,7 +56,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
   var folderFrom: Int?
   @Flag(help: "Grant the hosts and ports that it connects to, and let it.") var network = false
   @Flag(help: "Grant the processes and programs that it starts.") var processes = false
-  @Option(help: "The most rounds.") var rounds = 16
+  @Option(help: "The most rounds that search; one or two more show that what was found is enough.") var rounds = 16
   @Option(help: "The most memory to try with.") var maxMemory = "1GiB"
   @Option(help: "The longest time to try with.") var maxTime = "60s"
   @Argument(parsing: .captureForPassthrough, help: "'call' or 'run' with what follows it, or test files.") var command:

@@ -299,6 +299,52 @@ import Testing
   }
 
   @Test(
+    "a program whose interpreter or loader isn't allowed is refused in the report by that one's name",
+    arguments: ["script", "nested", "program"])
+  func interpreters(kind: String) async throws {
+    let scene = try Scene()
+    let path = "\(scene.folder)/\(kind)"
+    // The granted one is interpreted by what isn't.
+    let (missing, outer) = ("/bin/dash", "\(scene.folder)/outer")
+    switch kind {
+    case "script": try Self.write("#! \(missing) -e\necho 1\n", to: path)
+    case "nested":
+      try Self.write("#!\(missing)\n", to: path)
+      try Self.write("#!\(path)\n", to: outer)
+    default:
+      let loader = "-Wl,--dynamic-linker=\(missing)"
+      try LibraryTests.compile(ProcessPlugin.program, "\(loader) -o program", in: scene.folder, isProgram: true)
+    }
+    let named = kind == "nested" ? outer : path
+    var policy = Self.policy(executes: kind == "nested" ? [outer, path] : [path])
+    policy.observesFiles = true
+    let plugin = try await scene.load(policy)
+    let value = try await plugin.call("execute", "i32(cstring,cstring)", .text(named), "").value
+    #expect(value == .signed(-Int64(ENOENT)) || value == .signed(-Int64(EACCES)))
+    let report = await plugin.end()
+    let refused = try #require(report.denials.first { $0.operation == "execve" }, "\(report.denials)")
+    #expect(refused.layer == "files" && refused.target == missing && !refused.writes, "\(report.denials)")
+    #expect(report.denials.count { $0.operation == "execve" } == 1, "\(report.denials)")
+  }
+
+  private static func write(_ text: String, to path: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+  }
+
+  @Test("recording finds a script's interpreter") func recordedScript() throws {
+    let scene = try Scene()
+    let (policy, script) = ("\(scene.folder)/recorded.yaml", "\(scene.folder)/script")
+    try Self.write("#!/bin/dash\nexit 42\n", to: script)
+    let call = ["\(scene.folder)/processes.so", "execute", "i32(cstring,cstring)", script, ""]
+    let recording = try Workspace.run(["policy", "record", "--processes", "--output", policy, "call"] + call)
+    let text = try String(contentsOfFile: policy, encoding: .utf8)
+    #expect(recording.status == 0 && text.contains("dash  # execve"), "\(recording) \(text)")
+    let end = try Workspace.run(["call", "--policy", policy] + call)
+    #expect(end.status == 0 && end.output == "42\n", "\(end)")
+  }
+
+  @Test(
     "a program that takes the plugin's place is named as what may have ended the run",
     arguments: [("/bin/true", "0"), ("/bin/sleep", "30")])
   func takesItsPlace(program: String, argument: String) async throws {

@@ -238,10 +238,11 @@ import Testing
     policy.limits.threads = 64
     var grants = NotificationPolicy.Grants()
     func ask(running: Int, after microseconds: Int, asker: Int = 1) throws -> Bool {
-      grants.noteCall(from: UInt32(asker))
+      let now = Duration.seconds(1) + .microseconds(microseconds)
+      grants.starts.noteCall(from: UInt32(asker))
+      grants.starts.settle(at: now) { _, _ in true }
       let decision = try decide(
-        "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants,
-        now: .seconds(1) + .microseconds(microseconds), asker: UInt32(asker))
+        "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants, now: now, asker: UInt32(asker))
       guard case .grant(let grant) = decision else { return false }
       grants.add(grant)
       return true
@@ -263,22 +264,31 @@ import Testing
     policy.limits.threads = 1
     var grants = NotificationPolicy.Grants()
     for index in 0..<200 {
-      grants.noteCall(from: 7)
+      grants.starts.noteCall(from: 7)
       let now = Duration.seconds(1) + .microseconds(index * 20)
       let decision = try decide(
         "clone", [Self.threadFlags], policy: policy, grants: grants, now: now, asker: 7)
       #expect(decision == .grant(.thread(asker: 7, at: now)))
       if case .grant(let grant) = decision { grants.add(grant) }
     }
-    // Another thread doesn't know how far that is: it waits until the last one must have begun, and is counted then.
-    func ask(_ milliseconds: Int, running: Int) throws -> NotificationPolicy.Decision {
-      try decide(
-        "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants,
-        now: .seconds(1) + .milliseconds(milliseconds), asker: 8)
+    // Another thread doesn't know how far that is: it waits until the last one has begun, and is counted then.
+    func ask(_ milliseconds: Int, running: Int, hasBegun: Bool) throws -> NotificationPolicy.Decision {
+      var grants = grants
+      let now = Duration.seconds(1) + .milliseconds(milliseconds)
+      grants.starts.settle(at: now) { maker, used in
+        #expect(maker == 7 && used == nil)
+        return hasBegun
+      }
+      return try decide(
+        "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants, now: now, asker: 8)
     }
-    #expect(try ask(5, running: 1) == .hold)
-    #expect(try ask(20, running: 1) == .grant(.thread(asker: 8, at: .seconds(1) + .milliseconds(20))))
-    #expect(errno(of: try ask(20, running: 2)) == EAGAIN)
+    #expect(try ask(5, running: 1, hasBegun: true) == .hold)
+    #expect(try ask(20, running: 1, hasBegun: true) == .grant(.thread(asker: 8, at: .seconds(1) + .milliseconds(20))))
+    #expect(errno(of: try ask(20, running: 2, hasBegun: true)) == EAGAIN)
+    // Its maker waits for a processor, or was stopped before it made it.
+    #expect(try ask(20, running: 1, hasBegun: false) == .hold)
+    #expect(try ask(900, running: 1, hasBegun: false) == .hold)
+    #expect(errno(of: try ask(1100, running: 1, hasBegun: false)) == EAGAIN)
   }
 
   @Test func timesAreChangedOnlyOfWhatIsTheRuns() throws {

@@ -90,7 +90,7 @@ import Testing
       let text = PolicyDescription(policy).lines.joined(separator: "\n")
       #expect(text.contains("no network") && text.contains("Limits of one call: wall"))
       #expect(PolicyDifference(from: policy, to: policy).changes.isEmpty)
-      #expect(PolicyWarnings.find(policy) { _ in true }.isEmpty)
+      #expect(PolicyWarnings.find(policy, on: .init { _ in true }).isEmpty)
     }
   }
 

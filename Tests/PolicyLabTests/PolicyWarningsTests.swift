@@ -1,3 +1,4 @@
+import PluginHost
 import Sandbox
 import Testing
 
@@ -14,17 +15,17 @@ import Testing
     ] as [(String, String?)])
   func warnings(text: String, words: String?) throws {
     let policy = try Policy(parsing: "version: 1\n\(text)\n", file: "p")
-    let found = PolicyWarnings.find(policy) { $0 != "/nowhere" }
+    let found = PolicyWarnings.find(policy, on: .init { $0 != "/nowhere" })
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
 
   @Test("what no run takes is said: devices, and more paths than fit") func refusedRuns() throws {
     var policy = try Policy(parsing: "version: 2\nfiles: {read: [/dev/kmsg, /etc/hosts]}\n", file: "p")
-    let found = PolicyWarnings.find(policy, isDevice: { $0 == "/dev/kmsg" }, exists: { _ in true })
+    let found = PolicyWarnings.find(policy, on: .init(exists: { _ in true }, isDevice: { $0 == "/dev/kmsg" }))
     #expect(found.count == 1 && found[0].hasPrefix("/dev/kmsg is a device"), "\(found)")
     func warnings(_ count: Int, _ length: Int) -> [String] {
       policy.read = (0..<count).map { "/srv/\($0)-" + String(repeating: "x", count: length) }
-      return PolicyWarnings.find(policy) { _ in true }
+      return PolicyWarnings.find(policy, on: .init { _ in true })
     }
     #expect(warnings(200, 10).isEmpty)
     #expect(warnings(250, 10).map { $0.contains("as root") && $0.contains("at most") } == [true])
@@ -38,9 +39,29 @@ import Testing
     ])
   func hosts(path: String, isRefused: Bool) throws {
     let text = "version: 2\nfiles: {read: [\(path)]}\nnetwork: [\"example.org:443\"]\n"
-    let found = PolicyWarnings.find(try Policy(parsing: text, file: "p")) { _ in true }
+    let found = PolicyWarnings.find(try Policy(parsing: text, file: "p"), on: .init { _ in true })
     #expect(found.contains { $0.contains("would hide") } == isRefused, "\(found)")
     let alone = try Policy(parsing: "version: 2\nfiles: {read: [\(path)]}\n", file: "p")
-    #expect(!PolicyWarnings.find(alone) { _ in true }.contains { $0.contains("would hide") })
+    #expect(!PolicyWarnings.find(alone, on: .init { _ in true }).contains { $0.contains("would hide") })
+  }
+
+  @Test("what a pattern stands for is looked at: devices, more paths than fit, nothing at all") func patterns() throws {
+    let policy = try Policy(parsing: "version: 2\nfiles: {read: [\"/dev/km*\"]}\n", file: "p")
+    func warnings(_ paths: [String]?) -> [String] {
+      PolicyWarnings.find(
+        policy,
+        on: .init(exists: { _ in true }, isDevice: { $0 == "/dev/kmsg" }) { policy in
+          guard let paths else {
+            return .failure(.input("/dev/km*, which the policy grants under 'read', stands for nothing"))
+          }
+          var policy = policy
+          (policy.patterns, policy.read) = ([], paths)
+          return .success(policy)
+        })
+    }
+    #expect(warnings(["/dev/kmfile"]).isEmpty)
+    #expect(warnings(["/dev/kmsg"]).map { $0.hasPrefix("/dev/kmsg, which a pattern") } == [true])
+    #expect(warnings((0..<300).map { "/dev/km\($0)" }).map { $0.contains("of its 300 paths") } == [true])
+    #expect(warnings(nil).map { $0.hasSuffix("stands for nothing") } == [true])
   }
 }

@@ -13,6 +13,9 @@ int ol_open_inside(int directory, const char *path, int flags, int *descriptor);
 /* copy_file_range(2) at both positions: shares the blocks where the filesystem can (Linux 5.3: Btrfs, XFS, NFS). */
 int ol_copy_range(int from, int to, int64_t count, int64_t *copied);
 
+/* openat2(2) as a process with that root sees a path: links that start at / start there. */
+int ol_open_in_root(int root, const char *path, int flags, int *descriptor);
+
 /* openat2(2) of a whole path that no symbolic link is to be part of: ELOOP. */
 int ol_open_without_links(const char *path, int flags, int *descriptor);
 

@@ -39,8 +39,6 @@ struct NotificationPolicy {
   struct Grants: Equatable {
     /// What epoll watches is some 200 bytes of the kernel's each.
     static let maxWatches = 16_384
-    /// A granted thread has begun by then. Until it has, nobody sees it.
-    static let longestStart = Duration.milliseconds(10)
     var shared = SharedMemoryLedger()
     /// Whether the next one that wants shared memory is to be told by what is known by now.
     var hasLooked = false
@@ -48,27 +46,19 @@ struct NotificationPolicy {
     var watches = 0
     /// Whether a thread was ever granted.
     private(set) var hasThreads = false
-    /// Threads that were granted and may not have begun, by who makes them: many may ask at once, and each is to know of
-    /// the others.
-    private var starting: [UInt32: Duration] = [:]
+    var starts = ThreadStarts()
 
-    mutating func add(_ grant: Grant) {
+    /// `used`: of a processor, by who makes a thread.
+    mutating func add(_ grant: Grant, used: Duration? = nil) {
       switch grant {
       case .sharedMemory(let bytes): shared.add(bytes)
       case .fileLock(let kind): fileLocks.add(kind)
       case .watch: watches += 1
       case .thread(let asker, let now):
         hasThreads = true
-        starting = starting.filter { now - $0.value < Self.longestStart }
-        starting[asker] = now
+        starts.add(by: asker, at: now, used: used)
       }
     }
-
-    /// A thread that makes a system call has made the thread that it wanted before.
-    mutating func noteCall(from asker: UInt32) { starting[asker] = nil }
-
-    /// How many were granted and may not have begun.
-    func starting(at now: Duration) -> Int { starting.values.count { now - $0 < Self.longestStart } }
   }
 
   let policy: Policy
@@ -115,12 +105,11 @@ struct NotificationPolicy {
         arguments.0 & Self.threadFlags == Self.threadFlags && arguments.0 & Self.foreignFlags == 0
       if !isThread, policy.processes > 0, SystemCalls.startsProcess(arguments.0) { return .proceed }
       guard isThread else { return deny(name, call, EPERM) }
-      let starting = grants.starting(at: now)
-      if threads() + starting <= policy.limits.threads { return .grant(.thread(asker: call.pid, at: now)) }
+      if threads() + grants.starts.count <= policy.limits.threads { return .grant(.thread(asker: call.pid, at: now)) }
       // One that has begun counts twice for a moment, and one that was joined is still there for another, or was at the
       // first look.
-      return starting > 0 || isAnyEnding() || threads() <= policy.limits.threads
-        ? .hold : deny(name, call, EAGAIN, layer: "limits")
+      let isUnclear = grants.starts.isEmpty ? threads() <= policy.limits.threads : grants.starts.isAnyRecent(at: now)
+      return isUnclear || isAnyEnding() ? .hold : deny(name, call, EAGAIN, layer: "limits")
     case "fork" where policy.processes > 0, "vfork" where policy.processes > 0: return .proceed
     // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
     // the runner has the id that the host sees. The kernel reads the low half.

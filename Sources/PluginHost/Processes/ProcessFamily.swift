@@ -39,11 +39,18 @@ final class ProcessFamily {
   /// All that the run has.
   var pids: [Int32] { listed }
 
-  private func look(at now: Duration) {
-    let listed = listed
+  /// Counts them between two looks.
+  func count() { count(listed) }
+
+  private func count(_ listed: [Int32]) {
     // One that has ended isn't listed, whether somebody has waited for it or not.
     others = listed.count { $0 != runner }
     peak = max(peak, others)
+  }
+
+  private func look(at now: Duration) {
+    let listed = listed
+    count(listed)
     let pids = Array(Set(listed + tally.pids))
     let accounts = Dictionary(looks(pids).map { ($0.pid, $0) }, uniquingKeysWith: { $1 })
     let looks = looks(pids).map { look in

@@ -47,8 +47,39 @@ struct NotifiedPaths {
       return Refusal(path: path, writes: SystemCalls.writes(name, flags: flags) || mode == SystemCalls.writing)
     }
     let asks = mode.map { $0 & SystemCalls.writing != 0 } ?? false
+    if name == "execve" { return interpreterRefused(of: path).map { Refusal(path: $0, writes: false) } }
     return view.refusesChange(path, by: name, flags: flags, asks: asks, followsLast: followsLast)
       .map { Refusal(path: $0, writes: true) }
+  }
+
+  /// Of scripts that are interpreted by scripts (execve(2)).
+  private static let maxInterpreters = 5
+
+  /// What starts a program that may be executed, and may not be itself: the kernel says that the program isn't there.
+  private func interpreterRefused(of path: String) -> String? {
+    guard let root = try? OwnedDescriptor.open("/proc/\(call.pid)/root", ol_open_path | O_DIRECTORY), isValid else {
+      return nil
+    }
+    var path = path
+    for _ in 0..<Self.maxInterpreters {
+      guard let head = Self.head(of: path, root), let next = ProgramHead.interpreter(head), next.hasPrefix("/") else {
+        return nil
+      }
+      path = view.destination(of: next, followsLast: true)
+      if view.refuses(path, to: "execve") { return path }
+    }
+    return nil
+  }
+
+  /// Nothing but a regular file is opened for reading: what that does to a FIFO or a device, others see.
+  private static func head(of path: String, _ root: borrowing OwnedDescriptor) -> [UInt8]? {
+    var number: Int32 = -1
+    guard ol_open_in_root(root.number, path, ol_open_path, &number) == 0 else { return nil }
+    let found = OwnedDescriptor(taking: number)
+    guard let identity = try? found.identity(), identity.isRegularFile,
+      let file = try? OwnedDescriptor.open("/proc/self/fd/\(found.number)", O_RDONLY)
+    else { return nil }
+    return try? file.readAll(limit: ProgramHead.length)
   }
 
   /// What of the plugin's view holds the path.

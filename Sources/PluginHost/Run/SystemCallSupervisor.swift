@@ -109,7 +109,7 @@ final class SystemCallSupervisor {
       // Hung up: nobody is left to ask.
       return false
     }
-    grants.noteCall(from: call.pid)
+    grants.starts.noteCall(from: call.pid)
     // A signal took it out of the call that waited, and it asks anew.
     held.removeAll { $0.call.pid == call.pid }
     answer(call, since: BootClock.now) { true }
@@ -130,6 +130,9 @@ final class SystemCallSupervisor {
         hold(call, since: since, at: now)
         return looksForGrant(asked: since, at: now)
       }
+    }
+    if !grants.starts.isEmpty, SystemCalls.name(of: call.number) == "clone" {
+      grants.starts.settle(at: now, hasBegun: ThreadProgress.isBeyondClone)
     }
     let decide = { (isAnyEnding: () -> Bool) in
       withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
@@ -153,11 +156,15 @@ final class SystemCallSupervisor {
     case .look:
       hold(call, since: since, at: now)
       return beginLook(using: meter.memory(shared: grants.shared.total) ?? 0)
+    case .grant(.thread(let asker, let now)):
+      grants.add(.thread(asker: asker, at: now), used: ThreadProgress.used(by: asker))
     case .grant(let grant): grants.add(grant)
     case .foreign(let name):
       run.kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(run.moment)"))
     case .note(let name, let paths):
       denial = noteExhaustion(name, of: call)
+      // Whoever asks is there, and may have ended before the next look.
+      if name == "execve" { meter.family?.count() }
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let layer, let name, let target, _, let kills):
       var row = RunReport.Denial(

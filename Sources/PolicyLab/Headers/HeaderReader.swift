@@ -103,10 +103,18 @@ package struct HeaderReader: Sendable {
       let shown = description.problems.prefix(Self.maxShownProblems).joined(separator: "; ")
       throw Failure(
         exitStatus: Self.dataError,
-        "\(Self.names(request)): \(shown); --include names folders, --define macros, a further --header what has to come before"
-      )
+        "\(Self.names(request)): \(shown); \(Self.advice(request, shown) { Files.exists($0) })")
     }
     return description
+  }
+
+  /// A name alone is one of the system's, as in `#include <name>`.
+  static func advice(_ request: HeaderRequest, _ problems: String, isHere: (String) -> Bool) -> String {
+    let meant = request.headers.first { name in
+      !name.contains("/") && problems.contains("'\(name)' file not found") && isHere(name)
+    }
+    return meant.map { "the one in this folder is ./\(Printable.text($0, limit: 200))" }
+      ?? "--include names folders, --define macros, a further --header what has to come before"
   }
 
   private static func names(_ request: HeaderRequest) -> String {
