@@ -58,8 +58,22 @@ package struct TestReport: Sendable {
         lines.append("     expected \(Self.printed(one.expectation, 200)); \(Self.printed(mismatch, 600))")
         lines.append("     at \(Self.printed(result.file, 400)):\(result.line)")
       }
+      if !result.isAsExpected { lines += Self.logEnd(result.observed.log) }
     }
     return (lines + [summary]).joined(separator: "\n")
+  }
+
+  /// What a plugin said last mostly says why.
+  private static let maxShownLog = 8
+  /// Lines of its log that a result has where they are read by programs.
+  private static let maxLog = 200
+
+  private static func logEnd(_ log: [String]) -> [String] {
+    let before = log.count - maxShownLog
+    return
+      (before > 0
+      ? ["     its log, after \(before) \(before == 1 ? "line" : "lines"):"] : log.isEmpty ? [] : ["     its log:"])
+      + log.suffix(maxShownLog).map { "       \(printed($0, 200))" }
   }
 
   static func printed(_ text: String, _ limit: Int) -> String { Printable.text(text, limit: limit) }
@@ -73,6 +87,8 @@ package struct TestReport: Sendable {
       var outcome: String, detail: String, value: String?, denials: [String]
       var wallSeconds: Double, cpuSeconds: Double, memoryBytes: Int
       var expectations: [Line]
+      /// The last lines of it.
+      var log: [String]
     }
     var tests: [Test]
     var passed: Int
@@ -91,7 +107,7 @@ package struct TestReport: Sendable {
         memoryBytes: result.observed.memoryBytes,
         expectations: result.lines.map {
           .init(expected: $0.expectation, isMet: $0.mismatch == nil, seen: $0.mismatch)
-        })
+        }, log: result.observed.log.suffix(Self.maxLog).map { Self.printed($0, 2000) })
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -139,6 +155,10 @@ package struct TestReport: Sendable {
           lines.append(
             #"      <failure message="\#(Markup.escaped(mismatches[0]))">\#(Markup.escaped(mismatches.joined(separator: "\n")))</failure>"#
           )
+          let log = result.observed.log.suffix(Self.maxLog)
+          if !log.isEmpty {
+            lines.append("      <system-out>\(Markup.escaped(log.joined(separator: "\n")))</system-out>")
+          }
           lines.append("    </testcase>")
         }
       }

@@ -41,7 +41,8 @@ struct LoadedPlugin {
       throw LoadError(message: "\(request.path) isn't there")
     }
     CommandLine.setArguments([request.path])
-    guard let library = ol_load(request.path, deep ? 1 : 0, 0) else {
+    // As in a program that is linked with it: modules of an interpreter find its functions without needing it by name.
+    guard let library = ol_load(request.path, deep ? 1 : 0, 1) else {
       throw LoadError(message: String(cString: ol_loader_message()))
     }
     self.library = library

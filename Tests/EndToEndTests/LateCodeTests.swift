@@ -18,6 +18,7 @@ import Testing
     #include <sys/mman.h>
     #include <sys/stat.h>
     #include <unistd.h>
+    int provided(void) { return 43; }
     int load(const char *path) {
       void *library = dlopen(path, RTLD_NOW);
       if (!library) return -1;
@@ -151,6 +152,18 @@ import Testing
     #expect(denied == -1)
     #expect(
       report.denials.contains { $0.operation == "mmap" && $0.target == scene.data + "/late.so" }, "\(report.denials)")
+  }
+
+  @Test("a module finds the functions of the plugin that loads it, as those of an interpreter do") func modules()
+    async throws
+  {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let module = "extern int provided(void); int answer(void) { return provided(); }"
+    try LibraryTests.compile(module, "-o module.so", in: scene.libraries)
+    let (value, report) = try await value(
+      scene, scene.policy([scene.libraries]), "load", scene.libraries + "/module.so")
+    #expect(value == 43 && report.denials.isEmpty, "\(report.denials)")
   }
 
   @Test("nothing that a plugin can write becomes code", arguments: ["HOME", "TMPDIR"])

@@ -8,8 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TestReportTests {
   private static let hostile = "<script>alert('&\"')</script>\u{1b}[2J\u{0}\u{202e}\nnext ]]>"
 
-  private static func report(_ text: String) -> TestReport {
+  private static func report(_ text: String, log: [String]? = nil) -> TestReport {
     var observed = Observed(outcome: Outcome(.crashed, text))
+    observed.log = log ?? [text]
     observed.denials = [.init(wall: "seccomp", call: text, target: text)]
     var report = TestReport()
     for isMet in [true, false] {
@@ -59,6 +60,19 @@ import Testing
     #expect(html.contains("content=\"default-src 'none'; style-src 'unsafe-inline'\""))
     #expect(html.contains("2 tests: 1 as expected, 1 not") && html.contains(#"<details class="row bad" id="r1" open>"#))
     #expect(try Self.report("plain").text(.table).hasSuffix("2 tests: 1 as expected, 1 not"))
+  }
+
+  @Test("what a plugin said last is shown where a test isn't as expected, and the whole page has it") func log() throws
+  {
+    let report = Self.report("plain", log: (1...20).map { "line \($0)" })
+    let table = try report.text(.table).split(separator: "\n").map(String.init)
+    let at = try #require(table.firstIndex(of: "     its log, after 12 lines:"))
+    #expect(table[(at + 1)...].dropLast() == (13...20).map { "       line \($0)" }[...])
+    #expect(table.count { $0.contains("its log") } == 1)
+    let junit = try report.text(.junit)
+    #expect(junit.contains("<system-out>line 1&#10;") && junit.contains("line 20</system-out>"))
+    let object = try JSONSerialization.jsonObject(with: Data(report.text(.json).utf8)) as? [String: Any]
+    #expect(((object?["tests"] as? [[String: Any]])?.last?["log"] as? [String])?.count == 20)
   }
 
   @Test("JSON says the same") func json() throws {
