@@ -155,6 +155,56 @@ import Testing
     let end = try Workspace.run([], program: "\(folder)/program")
     #expect(end.status == 0, "\(end)")
   }
+  @Test("a plugin lives on when the threads that made its host and loaded it have ended (H122)") func endedThreads()
+    throws
+  {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let source = """
+      #include <outrider.h>
+      #include <assert.h>
+      #include <pthread.h>
+      #include <stdio.h>
+      #include <unistd.h>
+      static outrider_host *host;
+      static outrider_plugin *plugin;
+      static void *make(void *unused) { host = outrider_host_new(NULL, NULL); return unused; }
+      static void *load(void *unused) {
+        assert(outrider_load(host, "libc.so.6", NULL, &plugin, NULL) == OUTRIDER_OK);
+        return unused;
+      }
+      static void *call(void *unused) {
+        outrider_reply *reply = NULL;
+        outrider_value argument = {.kind = OUTRIDER_SIGNED, .signed_value = -5};
+        assert(outrider_call(plugin, "abs", "i32(i32)", &argument, 1, 0, &reply, NULL) == OUTRIDER_OK);
+        assert(outrider_reply_value(reply).signed_value == 5);
+        outrider_reply_free(reply);
+        return unused;
+      }
+      static void on_a_thread(void *(*function)(void *)) {
+        pthread_t thread;
+        assert(!pthread_create(&thread, NULL, function, NULL) && !pthread_join(thread, NULL));
+      }
+      int main(void) {
+        on_a_thread(make);
+        assert(host);
+        on_a_thread(load);
+        for (int i = 0; i < 3; i++) on_a_thread(call), usleep(1000);
+        call(NULL);
+        outrider_plugin_free(plugin);
+        on_a_thread(load);
+        call(NULL);
+        outrider_plugin_free(plugin);
+        outrider_host_free(host);
+        puts("lived on");
+      }
+      """
+    try source.write(toFile: "\(folder)/threads.c", atomically: true, encoding: .utf8)
+    try Self.compile("\(folder)/threads.c", "cc -std=gnu11", in: folder)
+    let end = try Workspace.run([], program: "\(folder)/program")
+    #expect(end.status == 0 && end.output == "lived on\n", "\(end)")
+  }
+
   @Test("memory and callbacks are bounded, and refused once they are freed") func held() throws {
     let folder = try Self.installed()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -107,6 +107,33 @@ import Testing
   }
 
   /// The highest figure counts page cache; what of that is left is taken off.
+  @Test(
+    "a cgroup that is still in use when its host ends is left, and the next host removes it (H128)",
+    .enabled(if: mayHaveCgroups(), "needs root and a memory cgroup that may have children"))
+  func inUse() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+    process.arguments = ["100"]
+    try process.run()
+    defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    var reason = ""
+    let path: String
+    do {
+      let found = Cgroups(reason: &reason)
+      let cgroups = try #require(found, "\(reason)")
+      let cgroup = try cgroups.take()
+      path = cgroup.path
+      try Files.control("\(path)/cgroup.procs", "\(process.processIdentifier)")
+      cgroups.giveBack(cgroup)
+    }
+    #expect(Files.exists(path), "EBUSY: it isn't waited for")
+    _ = Cgroups(reason: &reason)
+    #expect(Files.exists(path))
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    while Files.exists(path) { _ = Cgroups(reason: &reason) }
+  }
+
   @Test func peaks() throws {
     let first = try Self.folder([
       "memory.stat": "cache 40960\nrss 0\nshmem 8192\n", "memory.max_usage_in_bytes": "1000000\n",
