@@ -66,9 +66,7 @@ package struct Remedy: Sendable, Equatable {
         line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
         words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
-      self = Remedy(
-        line: Self.execution(of: Self.file(of: denial)),
-        words: "lets it map that file's code while it runs")
+      self = Self.mapping(Self.file(of: denial))
     case _ where Self.wantsWrittenCode(denial):
       self = Remedy(line: "executableMemory: jit", words: "lets it run code that it has written itself")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
@@ -100,6 +98,10 @@ package struct Remedy: Sendable, Equatable {
     return PolicyPath.named(path) ?? path
   }
 
+  private static func mapping(_ path: String) -> Remedy {
+    Remedy(line: execution(of: path), words: "lets it map that file's code while it runs")
+  }
+
   private static func execution(of path: String) -> String { "executableMemory: later\n\(files("execute", path))" }
 
   private static func files(_ access: String, _ path: String) -> String {
@@ -116,6 +118,7 @@ package struct Remedy: Sendable, Equatable {
       let all = policy.devices.union([device]).map(\.rawValue).sorted().joined(separator: ", ")
       return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
     }
+    if denial.operation == "mmap" { return Self.mapping(path) }
     if denial.operation == "execve" {
       return machine.isFolder(path) == false
         ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")
@@ -127,6 +130,8 @@ package struct Remedy: Sendable, Equatable {
   /// Why no policy grants it; nil: one may.
   private static func rejection(of path: String, _ denial: RunReport.Denial, _ machine: Machine) -> String? {
     let real = machine.real(path)
+    // A link to a program, a folder or a descriptor there leads elsewhere for whoever follows it.
+    if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
     if let reason = RevealingFolder.rejectionReason(forReal: real) {
       return "no policy grants it: it \(real == path ? "" : "leads to \(real), which ")\(reason)"
     }
@@ -164,6 +169,10 @@ package struct Remedy: Sendable, Equatable {
     }
     if machine.isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
       return Remedy(line: writing(path, policy), words: "lets it change that file")
+    }
+    // A file without a name (open(2), O_TMPFILE): a folder is opened for writing for nothing else.
+    if machine.isFolder(path) == true, SystemCalls.opening.contains(denial.operation) {
+      return Remedy(line: writing(path, policy), words: "lets it change all that lies in it")
     }
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
       return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
@@ -235,7 +244,9 @@ package struct Remedy: Sendable, Equatable {
 
   private static func calls(_ name: String) -> String {
     switch name {
-    case "socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
+    case "socketpair":
+      "with hosts under 'network', whether it connects to them or not, it gives two ends of a TCP connection within the run; a pipe does without"
+    case "socket", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
       "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
     case "mmap", "mprotect", "pkey_mprotect", "uselib":
       "code comes from files and is never writable: turn a just-in-time compiler off"

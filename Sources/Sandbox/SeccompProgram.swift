@@ -200,6 +200,10 @@ package struct SeccompProgram: Sendable, Equatable {
             ])
         }
       }
+      // The scheduler that every thread of it has anyway (SCHED_OTHER), which libzmq sets in each: answered, and not done.
+      if !options.killing.contains("sched_setscheduler") {
+        try rule(ol_scmp_errno(0), "sched_setscheduler", [Test(argument: 1, mask: word, value: 0)])
+      }
       try allow("personality", [Test(argument: 0, mask: word, value: word)])
       if !options.killing.contains("socket") { try lookups() }
       if options.connects { try connections() }

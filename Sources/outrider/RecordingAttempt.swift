@@ -175,6 +175,7 @@ struct RecordingAttempt {
             }
             round.observed.append(observed)
           } catch {
+            if case .excess = error { throw error }
             throw Failure(error, at: "\(plan.file):\(test.line)")
           }
         }

@@ -154,6 +154,31 @@ import Testing
       report.denials.contains { $0.operation == "mmap" && $0.target == scene.data + "/late.so" }, "\(report.denials)")
   }
 
+  @Test(
+    "code that is granted to be read alone is in the report where other code may be mapped, and recording grants it")
+  func readAlone() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let file = scene.data + "/late.so"
+    var policy = scene.policy([scene.libraries])
+    policy.observesFiles = true
+    let (denied, report) = try await value(scene, policy, "load", file)
+    let denial = try #require(report.denials.first { $0.operation == "mmap" }, "\(report.denials)")
+    #expect(denied == -1 && denial.layer == "files" && denial.target == file)
+    #expect(
+      try await value(scene, policy, "load", scene.libraries + "/late.so").1.denials.allSatisfy {
+        $0.operation != "mmap"
+      })
+    let (recorded, base) = (scene.data + "/recorded.yaml", scene.data + "/base.yaml")
+    try "version: 2\nexecutableMemory: later\n".write(toFile: base, atomically: true, encoding: .utf8)
+    let call = ["\(scene.plugin)/loader.so", "load", "i32(cstring)", file]
+    let end = try Workspace.run(["policy", "record", "--output", recorded, "call", "--policy", base] + call)
+    let text = try String(contentsOfFile: recorded, encoding: .utf8)
+    #expect(end.status == 0 && text.contains("late.so  # mmap"), "\(end) \(text)")
+    let proof = try Workspace.run(["call", "--policy", recorded] + call)
+    #expect(proof.status == 0 && proof.output == "42\n", "\(proof)")
+  }
+
   @Test("a module finds the functions of the plugin that loads it, as those of an interpreter do") func modules()
     async throws
   {

@@ -377,6 +377,24 @@ import Testing
     }
   }
 
+  @Test("what lies in a folder that has taken the place of its files has no line of its own") func held() throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.filesOfFolder = 3
+    var base = Policy()
+    base.read = ["/data/d/base"]
+    var recorder = PolicyRecorder(base: base, bounds: bounds)
+    let first = ["/data/d/a", "/data/d/d/a", "/other/a"].map { Self.file($0) }
+    let next = ["/data/d/b", "/data/d/c", "/data/d/e"].map { Self.file($0) }
+    guard case .run(let before) = recorder.handle([Self.observed(.returned, first)], on: Self.machine),
+      case .run(let after) = recorder.handle([Self.observed(.returned, next)], on: Self.machine)
+    else { throw Missing() }
+    #expect(before.read == ["/data/d/a", "/data/d/base", "/data/d/d/a", "/other/a"])
+    // What a person wrote stays.
+    #expect(after.read.contains("/data/d") && after.read.contains("/data/d/base"))
+    #expect(!after.read.contains("/data/d/a") && after.read.contains("/other/a"), "\(after.read)")
+    #expect(after.read.contains("/data/d/d/a") == (after.access(to: "/data/d/d") != .read))
+  }
+
   @Test("code that is mapped later is granted by its file, or by its folder where that was asked for") func code()
     throws
   {
@@ -393,6 +411,54 @@ import Testing
       // /lib as a whole is nothing to grant unread.
       #expect(policy.libraries == (count == nil ? libraries : ["/lib/a", "/lib/b"] + libraries) && policy.read.isEmpty)
     }
+  }
+
+  @Test("a file that was granted to be read and is mapped as code then is granted for that") func readThenMapped()
+    throws
+  {
+    var recorder = PolicyRecorder(base: Policy())
+    guard
+      case .run(let first) = recorder.handle([Self.observed(.returned, [Self.file("/opt/m")])], on: Self.machine),
+      case .run(let second) = recorder.handle(
+        [Self.observed(.returned, [Self.file("/opt/m", "mmap")], value: "1")], on: Self.machine)
+    else { throw Missing() }
+    #expect(first.read == ["/opt/m"] && first.libraries.isEmpty)
+    #expect(second.read.isEmpty && second.libraries == ["/opt/m"])
+    var recording: Recording?
+    for _ in 0..<2 {
+      if case .finished(let end) = recorder.handle([Self.observed()], on: Self.machine) { recording = end }
+    }
+    let text = PolicyText(try #require(recording), command: "outrider").text
+    #expect(text.contains("execute:\n    - /opt/m") || text.contains("libraries:\n  - /opt/m"), "\(text)")
+    #expect(!text.contains("read:"), "\(text)")
+  }
+
+  @Test("little memory that was left is not enough the next time", arguments: [(6, 8), (7, 11), (8, 12)])
+  func shortMemory(used: Int, limit: Int) throws {
+    var recorder = PolicyRecorder(base: Policy(limits: Limits(wall: .seconds(30), memory: 8 << 20)))
+    let observed = Self.observed(memory: used << 20)
+    guard case .run(let policy) = recorder.handle([observed], on: Self.machine) else { throw Missing() }
+    #expect(policy.limits.memory == limit << 20)
+    recorder = PolicyRecorder(base: Policy(limits: Limits(wall: .seconds(30), memory: 256 << 20)))
+    guard case .run(let smaller) = recorder.handle([observed], on: Self.machine) else { throw Missing() }
+    #expect(smaller.limits.memory == ((used * 3 + 1) / 2) << 20)
+  }
+
+  @Test("there is room for as many processes as were seen also where smaller limits aren't enough") func roomStays()
+    throws
+  {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.grantsProcesses = true
+    var base = Policy()
+    base.processes = 1
+    var recorder = PolicyRecorder(base: base, bounds: bounds)
+    var seen = Self.observed()
+    seen.processes = 2
+    guard case .run = recorder.handle([seen], on: Self.machine),
+      case .run(let policy) = recorder.handle([Self.observed(.memoryExceeded)], on: Self.machine),
+      case .finished(let recording) = recorder.handle([seen], on: Self.machine)
+    else { throw Missing() }
+    #expect(policy.processes == 4 && recording.policy.processes == 4)
   }
 
   @Test(

@@ -51,6 +51,17 @@ import Testing
         denial("files", "openat", "/data/d/0", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}",
         "change all"
       ),
+      // A file without a name (O_TMPFILE).
+      (
+        denial("files", "openat", "/data/d", writes: true), "files: {write: [$CONTAINER, $TMP, /data/d]}",
+        "all that lies in it"
+      ),
+      (denial("files", "readlink", "/proc/self/exe"), nil, "no policy grants it"),
+      (
+        denial("files", "mmap", "/data/a"), "executableMemory: later\nfiles: {execute: [/data/a]}",
+        "map that file's code"
+      ),
+      (denial("seccomp", "socketpair", "0x1, 0x1, 0x0"), nil, "two ends of a TCP connection"),
       (denial("files", "openat", "/data/0/0", writes: true), nil, "isn't on this machine"),
       (denial("files", "mkdir", "/x", writes: true), nil, "root"),
       (denial("files", "openat", "/proc/self/status"), nil, "no policy grants it"),

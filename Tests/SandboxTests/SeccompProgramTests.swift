@@ -116,6 +116,11 @@ import Testing
   }
 
   @Test func answersWhatLibrariesProbe() throws {
+    // What holds anyway is answered, and not done. Real-time schedulers and the high bits of others are refused.
+    #expect(try verdict("sched_setscheduler", [Self.garbage, Self.garbage, 0]) == .errno(0))
+    for policy in [1, 2, 3, 5, 6, 0x4000_0000] as [UInt64] {
+      #expect(try verdict("sched_setscheduler", [0, policy, 0]) == .notify)
+    }
     #expect(try verdict("clone3") == .errno(UInt16(ENOSYS)))
     for (family, kind) in [(1, 0o2004001), (16, 0o2000003), (2, 0o2004002), (10, 0o2000002)] as [(UInt64, UInt64)] {
       #expect(try verdict("socket", [family, kind, 0]) == .errno(UInt16(EAFNOSUPPORT)))

@@ -102,6 +102,13 @@ struct FileView {
     return hidesFiles && !leads
   }
 
+  /// Whether the mount that a file of the view lies in has no execution: then the kernel maps none of it as code (mmap(2), EPERM).
+  func refusesCode(_ file: String) -> Bool {
+    guard hidesFiles else { return false }
+    let holder = shown.filter { Self.holds($0, file) }.max { $0.utf8.count < $1.utf8.count }
+    return holder.map { !executable.contains($0) } ?? false
+  }
+
   /// What a call wants to change and may only read, as it is reported (EROFS, or EACCES by Landlock alone); nil: it isn't refused for
   /// that. `flags`: of an open(2). `asks`: it only asks whether it may, which Landlock answers as if it could.
   func refusesChange(

@@ -151,7 +151,9 @@ final class SystemCallSupervisor {
     }
     var denial: RunReport.Denial?
     switch decision {
-    case .proceed: if awaitsCode(call) { return hold(call, since: since, at: now) }
+    case .proceed:
+      if awaitsCode(call) { return hold(call, since: since, at: now) }
+      denial = noteCode(of: call)
     case .hold, .countLocks: return hold(call, since: since, at: now)
     case .look:
       hold(call, since: since, at: now)
@@ -265,6 +267,17 @@ final class SystemCallSupervisor {
     var denial = RunReport.Denial(
       layer: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared)
     denial.name(refusal.path)
+    denials.record(denial)
+    return denial
+  }
+
+  /// Code of a file that is granted without execution: its mount keeps the plugin from it, and the kernel answers EPERM.
+  private func noteCode(of call: ol_notification) -> RunReport.Denial? {
+    guard plan.machine.hidesFiles, SystemCalls.name(of: call.number) == "mmap" else { return nil }
+    let paths = named(by: call)
+    guard let file = paths.codeFile, paths.view.refusesCode(file) else { return nil }
+    var denial = RunReport.Denial(layer: "files", operation: "mmap", target: "", count: 1)
+    denial.name(file)
     denials.record(denial)
     return denial
   }

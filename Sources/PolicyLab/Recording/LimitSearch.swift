@@ -35,7 +35,10 @@ struct LimitSearch {
   func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
     var limits = limits
     let memory = round.map(\.memoryBytes).max() ?? 0
-    limits.memory = min(limits.memory, max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.leastMemory) << 20)
+    let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.leastMemory) << 20
+    // What it had was enough this time; where little of that was left, it isn't the next time.
+    let isShort = memory > limits.memory / 5 * 4
+    limits.memory = isShort ? max(limits.memory, min(enough, bounds.memory)) : min(limits.memory, enough)
     limits.wall = min(limits.wall, Self.seconds(round.map(\.wallSeconds).max() ?? 0, least: 10))
     limits.cpu = min(limits.cpu, Self.seconds(round.map(\.cpuSeconds).max() ?? 0, least: 2))
     return limits

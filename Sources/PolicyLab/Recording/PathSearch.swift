@@ -23,7 +23,7 @@ struct PathSearch {
     var found: [String: PathAccess] = [:]
     /// What more than its presence was asked of.
     var used: Set<String> = []
-    for denial in round.flatMap(\.denials) where denial.wall == "files" && denial.call != "execve" {
+    for denial in round.flatMap(\.denials) where denial.wall == "files" && !Self.isOfCode(denial) {
       if denial.isQuestion {
         recording.mention("it asked whether it may write there, and may do without", denial)
         continue
@@ -78,12 +78,23 @@ struct PathSearch {
     }
     for (path, real) in followed { recording.follow(path, to: real) }
     hasGrown = hasGrown || !followed.isEmpty
+    dropHeld(&policy)
     // One that is granted and still denied isn't the policy's to give.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       recording.note = "\(path) is granted, and still denied"
     }
     (policy.read, policy.write, policy.list) = (policy.read.sorted(), policy.write.sorted(), policy.list.sorted())
     return hasGrown
+  }
+
+  /// What lies in a folder that has taken the place of its files since has no line of its own.
+  private func dropHeld(_ policy: inout Policy) {
+    guard bounds.filesOfFolder != nil else { return }
+    let all = policy
+    policy.read.removeAll { path in
+      guard !base.read.contains(path), let parent = Self.parent(of: path) else { return false }
+      return all.access(to: parent) == .read
+    }
   }
 
   private static func grant(_ path: String, _ access: PathAccess, _ policy: inout Policy) {
@@ -131,9 +142,11 @@ struct PathSearch {
     access == .read && policy.libraries.contains { path == $0 || path.hasPrefix($0 + "/") }
   }
 
+  private static func isOfCode(_ denial: Observed.Denial) -> Bool { ["mmap", "execve"].contains(denial.call) }
+
   private func wantsCode(_ denial: Observed.Denial) -> Bool {
     switch denial.call {
-    case "mmap": denial.wall == "seccomp"
+    case "mmap": denial.wall != "limits"
     case "execve": bounds.grantsProcesses
     default: false
     }

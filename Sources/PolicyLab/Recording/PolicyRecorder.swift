@@ -99,11 +99,19 @@ package struct PolicyRecorder {
     let isLimited = limits.handle(round, &policy.limits)
     let startsMore = processes.handle(round, &policy, &recording)
     recording.take(round)
+    let isGrowing = isSearching || hasGrown || isLimited || startsMore
+    // Also where a smaller policy turns out not to be enough.
+    if !isGrowing { processes.leaveRoom(round, &policy) }
     recording.policy = policy
     recording.keepPrivate(machine.isPrivate)
-    if isSearching || hasGrown || isLimited || startsMore {
+    if isGrowing {
       guard recording.rounds < bounds.rounds else {
-        return .stopped(recording, "it asked for more in each of \(bounds.rounds) rounds")
+        return .stopped(
+          recording,
+          """
+          it asked for more in each of \(bounds.rounds) rounds; --rounds allows more, and --folder-from COUNT grants a folder in the place of \
+          so many files in it
+          """)
       }
       return .run(policy)
     }
@@ -112,7 +120,6 @@ package struct PolicyRecorder {
     self.ends = ends
     policy.limits = limits.tightened(policy.limits, round)
     paths.dropUnused(round, &policy)
-    processes.leaveRoom(round, &policy)
     return .run(policy)
   }
 
