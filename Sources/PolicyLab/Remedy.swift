@@ -118,7 +118,14 @@ package struct Remedy: Sendable, Equatable {
       let all = policy.devices.union([device]).map(\.rawValue).sorted().joined(separator: ", ")
       return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
     }
-    if denial.operation == "mmap" { return Self.mapping(path) }
+    if denial.operation == "mmap" {
+      let isOwn = (RunnerView.own + [RunnerView.containers]).contains { path == $0 || path.hasPrefix($0 + "/") }
+      guard !isOwn, policy.access(to: path) != .write else {
+        return Remedy(
+          line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
+      }
+      return Self.mapping(path)
+    }
     if denial.operation == "execve" {
       return machine.isFolder(path) == false
         ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")

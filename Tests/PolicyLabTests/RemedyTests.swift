@@ -61,6 +61,7 @@ import Testing
         denial("files", "mmap", "/data/a"), "executableMemory: later\nfiles: {execute: [/data/a]}",
         "map that file's code"
       ),
+      (denial("files", "mmap", "/container/a"), nil, "never code"),
       (denial("seccomp", "socketpair", "0x1, 0x1, 0x0"), nil, "two ends of a TCP connection"),
       (denial("files", "openat", "/data/0/0", writes: true), nil, "isn't on this machine"),
       (denial("files", "mkdir", "/x", writes: true), nil, "root"),
