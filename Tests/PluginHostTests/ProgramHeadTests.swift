@@ -25,6 +25,15 @@ import Testing
     #expect(try ProgramHead.interpreter(Array(#require(library))) == nil, "its headers are cut off")
   }
 
+  @Test("headers that lie upon each other aren't gone through again and again") func overlapping() throws {
+    let file = try FileHandle(forReadingFrom: #require(URL(string: "file:///bin/dash"))).read(upToCount: 4096)
+    for size in [0, 1, 55] as [UInt8] {
+      var head = try Array(#require(file))
+      (head[54], head[55]) = (size, 0)
+      #expect(ProgramHead.interpreter(head) == nil)
+    }
+  }
+
   @Test("whatever a file says, nothing beyond what was read of it is looked at", arguments: 0..<20 as Range<UInt64>)
   func survives(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -22,16 +22,16 @@ enum ProgramHead {
 
   /// Of a 64-bit little-endian file's PT_INTERP.
   private static func ofProgram(_ head: [UInt8]) -> String? {
-    func integer(_ at: UInt64, _ size: UInt64) -> UInt64? {
-      guard at <= UInt64(head.count), size <= UInt64(head.count) - at else { return nil }
-      return (0..<size).reduce(0) { $0 | UInt64(head[Int(at + $1)]) << (8 * $1) }
-    }
-    guard integer(0, 4) == 0x464c_457f, integer(4, 1) == 2, let headers = integer(32, 8), let size = integer(54, 2),
-      let count = integer(56, 2)
+    let view = FileWindows(head)
+    guard view.integer(0, 4) == 0x464c_457f, view.integer(4, 1) == 2, let headers = view.integer(32, 8),
+      let size = view.integer(54, 2),
+      let count = view.integer(56, 2), size >= 56
     else { return nil }
     for index in 0..<count {
       let at = headers &+ index &* size
-      guard let type = integer(at, 4), let offset = integer(at &+ 8, 8), let length = integer(at &+ 32, 8) else {
+      guard let type = view.integer(at, 4), let offset = view.integer(at &+ 8, 8),
+        let length = view.integer(at &+ 32, 8)
+      else {
         return nil
       }
       guard type == 3 else { continue }

@@ -54,7 +54,7 @@ extension Run {
           try handle(frame)
           handled += 1
           if handled >= Self.portion || BootClock.now >= due {
-            loop.setTimer(timers[backlog], at: BootClock.now) { [weak self] in self?.goOn(with: channel) }
+            loop.setTimer(timers[backlog], at: BootClock.now) { [weak self] in self?.resumeReading(channel) }
             return false
           }
         }
@@ -144,11 +144,11 @@ extension Run {
     let now = BootClock.now
     guard let end = channels.share.spent(ThreadClock.now - used, at: now), !channels.isClosed else { return }
     channels.setWatched(channel, false)
-    loop.setTimer(timers[backlog], at: end) { [weak self] in self?.goOn(with: channel) }
+    loop.setTimer(timers[backlog], at: end) { [weak self] in self?.resumeReading(channel) }
   }
 
   /// Whatever the timer was set for last: a channel that was paused is read again.
-  private func goOn(with channel: RunChannels.Channel) {
+  private func resumeReading(_ channel: RunChannels.Channel) {
     guard !channels.isClosed else { return }
     channels.setWatched(channel, true)
     receive(on: channel)

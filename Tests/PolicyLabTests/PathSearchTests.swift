@@ -1,0 +1,78 @@
+import PluginHost
+import Sandbox
+import Testing
+
+@testable import PolicyLab
+
+@Suite(.timeLimit(.minutes(1))) struct PathSearchTests: RecorderScene {
+  @Test("a folder takes the place of many files in it only where that was asked for") func folding() throws {
+    let denials = ["/data/a", "/data/b", "/data/c", "/other/a"].map { Self.file($0) }
+    for (count, read) in [(nil, ["/data/a", "/data/b", "/data/c", "/other/a"]), (3, ["/data", "/other/a"])]
+      as [(Int?, [String])]
+    {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.filesOfFolder = count
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else {
+        throw MissingStep()
+      }
+      #expect(policy.read == read)
+    }
+  }
+
+  @Test("what lies in a folder that has taken the place of its files has no line of its own") func held() throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.filesOfFolder = 3
+    var base = Policy()
+    base.read = ["/data/d/base"]
+    var recorder = PolicyRecorder(base: base, bounds: bounds)
+    let first = ["/data/d/a", "/data/d/d/a", "/other/a"].map { Self.file($0) }
+    let next = ["/data/d/b", "/data/d/c", "/data/d/e"].map { Self.file($0) }
+    guard case .run(let before) = recorder.handle([Self.observed(.returned, first)], on: Self.machine),
+      case .run(let after) = recorder.handle([Self.observed(.returned, next)], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(before.read == ["/data/d/a", "/data/d/base", "/data/d/d/a", "/other/a"])
+    // What a person wrote stays.
+    #expect(after.read.contains("/data/d") && after.read.contains("/data/d/base"))
+    #expect(!after.read.contains("/data/d/a") && after.read.contains("/other/a"), "\(after.read)")
+    #expect(after.read.contains("/data/d/d/a") == (after.access(to: "/data/d/d") != .read))
+  }
+
+  @Test("code that is mapped later is granted by its file, or by its folder where that was asked for") func code()
+    throws
+  {
+    let denials = ["/lib/a", "/lib/b", "/other/a", "/root/a", "0x5, 0x812"].map {
+      Observed.Denial(wall: "seccomp", call: "mmap", target: $0)
+    }
+    for (count, libraries) in [(nil, ["/lib/a", "/lib/b", "/other/a"]), (2, ["/other/a"])] as [(Int?, [String])] {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.filesOfFolder = count
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) else {
+        throw MissingStep()
+      }
+      // /lib as a whole is nothing to grant unread.
+      #expect(policy.libraries == (count == nil ? libraries : ["/lib/a", "/lib/b"] + libraries) && policy.read.isEmpty)
+    }
+  }
+
+  @Test("a file that was granted to be read and is mapped as code then is granted for that") func readThenMapped()
+    throws
+  {
+    var recorder = PolicyRecorder(base: Policy())
+    guard
+      case .run(let first) = recorder.handle([Self.observed(.returned, [Self.file("/opt/m")])], on: Self.machine),
+      case .run(let second) = recorder.handle(
+        [Self.observed(.returned, [Self.file("/opt/m", "mmap")], value: "1")], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(first.read == ["/opt/m"] && first.libraries.isEmpty)
+    #expect(second.read.isEmpty && second.libraries == ["/opt/m"])
+    var recording: Recording?
+    for _ in 0..<2 {
+      if case .finished(let end) = recorder.handle([Self.observed()], on: Self.machine) { recording = end }
+    }
+    let text = PolicyText(try #require(recording), command: "outrider").text
+    #expect(text.contains("execute:\n    - /opt/m") || text.contains("libraries:\n  - /opt/m"), "\(text)")
+    #expect(!text.contains("read:"), "\(text)")
+  }
+}
