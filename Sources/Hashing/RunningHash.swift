@@ -17,6 +17,10 @@ package struct RunningHash {
 
   private var context: Context
 
+  /// A program may exit while another of its threads hashes: OpenSSL's exit handler would free what that one uses
+  /// (OPENSSL_init_crypto(3)). Where the program has used OpenSSL before, it has decided that.
+  fileprivate static let isKeptAtExit = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+
   package init(_ function: Function) { context = Context(function) }
 
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
@@ -54,6 +58,7 @@ extension RunningHash {
     deinit { EVP_MD_CTX_free(pointer) }
 
     private static func allocated() -> OpaquePointer {
+      _ = RunningHash.isKeptAtExit
       guard let pointer = EVP_MD_CTX_new() else { preconditionFailure("EVP_MD_CTX_new: no memory") }
       return pointer
     }

@@ -72,6 +72,7 @@ struct Outrider: AsyncParsableCommand {
       } else {
         try command.run()
       }
+      Exit.leave(0)
     } catch {
       let status = exitCode(for: error)
       guard status != .success else { exit(withError: error) }

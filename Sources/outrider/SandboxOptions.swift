@@ -139,7 +139,7 @@ enum Interrupts {
       listen(to: number) {
         interrupted.store(status, ordering: .relaxed)
         cleanUp()
-        exit(status)
+        ProgramEnd.leave(status)
       }
     }
   }
@@ -223,13 +223,12 @@ enum Exit {
       Output.error(message)
       if status != 0 { Output.jsonFailure(status, message) }
     }
-    fflush(nil)
     if let failure = Output.failure.withLock({ $0 }) {
       // A reader that has gone away has what it wanted.
       if failure.code != EPIPE { Output.error(failure.description) }
       // Whoever has no result learns that first, however it was to end.
-      if failure.code != EPIPE || status == 0 { exit(lostOutput) }
+      if failure.code != EPIPE || status == 0 { ProgramEnd.leave(lostOutput) }
     }
-    exit(status)
+    ProgramEnd.leave(status)
   }
 }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import AssetService
 internal import Foundation
 internal import Glibc
+internal import LinuxSystem
 internal import ServiceProtocol
 
 /// The service that `outrider` starts when it needs one.
@@ -46,6 +47,6 @@ struct OutriderDaemon: AsyncParsableCommand {
     options.authorityFile = authority ?? environment["OUTRIDER_AUTHORITY"]
     options.idleSeconds = idleExit
     options.startsFresh = startFresh
-    throw ExitCode(await ServiceDaemon(options).run())
+    ProgramEnd.leave(await ServiceDaemon(options).run())
   }
 }

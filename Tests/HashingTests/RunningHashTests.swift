@@ -1,3 +1,4 @@
+import Foundation
 import Hashing
 import Testing
 
@@ -59,5 +60,22 @@ import Testing
     var hash = RunningHash(.sha256)
     hash.update(UnsafeRawBufferPointer(start: nil, count: 0))
     #expect(hash.digest.prefix(4) == [0xe3, 0xb0, 0xc4, 0x42])
+  }
+
+  @Test("a program may exit while its threads hash") func exits() async {
+    for _ in 0..<3 {
+      await #expect(processExitsWith: .exitCode(7)) {
+        let begun = DispatchSemaphore(value: 0)
+        for _ in 0..<4 {
+          Thread.detachNewThread {
+            _ = RunningHash.digest(.sha256, of: [1])
+            begun.signal()
+            while true { _ = RunningHash.digest(.sha256, of: [1]) }
+          }
+        }
+        for _ in 0..<4 { begun.wait() }
+        exit(7)
+      }
+    }
   }
 }

@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How the programs end. Their threads are at work then: an exit handler of a library would free what they use.
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExitTests {
+  /// A library that says when exit handlers run, for LD_PRELOAD (ld.so(8)).
+  private static func told(by folder: String) throws -> [String: String] {
+    try LibraryTests.compile(
+      """
+      #define _GNU_SOURCE
+      #include <errno.h>
+      #include <stdlib.h>
+      #include <string.h>
+      #include <unistd.h>
+      static void tell(void) { if (write(2, "exit handler\\n", 13) < 0) abort(); }
+      __attribute__((constructor)) static void begin(void) {
+        if (!strncmp(program_invocation_short_name, "outrider", 8)) atexit(tell);
+      }
+      """, "-o tell.so", in: folder)
+    return ["LD_PRELOAD": folder + "/tell.so"]
+  }
+
+  @Test(
+    "no command runs exit handlers",
+    arguments: [
+      (["call", "libc.so.6", "abs", "i32(i32)", "-5"], 0), (["inspect", "libz.so.1"], 0),
+      (["call", "libc.so.6", "exit", "void(i32)", "3"], 11), (["call", "/nonexistent.so", "abs", "i32(i32)", "1"], 66),
+      (["call", "libc.so.6", "abs", "i32("], 64),
+    ] as [([String], Int32)])
+  func commands(_ arguments: [String], _ status: Int32) throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(arguments, environment: Self.told(by: folder))
+    #expect(end.status == status && !end.errors.contains("exit handler"), "\(end)")
+  }
+
+  @Test("an interrupted command runs none") func interrupted() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // The program is the shell's own process by then: what it is sent reaches the command.
+    let environment = try Self.told(by: folder)
+    let end = try Workspace.run(
+      [
+        "-c",
+        "LD_PRELOAD='\(environment["LD_PRELOAD"] ?? "")' exec timeout -s TERM --preserve-status 1 '\(Workspace.outrider)' call libc.so.6 sleep 'u32(u32)' 20",
+      ],
+      program: "/bin/bash")
+    #expect(end.status == 143 && !end.errors.contains("exit handler"), "\(end)")
+  }
+
+  @Test("the service runs none") func service() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(
+      ["--state", folder + "/state", "--idle-exit", "0.1"], program: Workspace.products + "/outriderd",
+      environment: Self.told(by: folder))
+    #expect(end.status == 0 && !end.errors.contains("exit handler"), "\(end)")
+  }
+}
