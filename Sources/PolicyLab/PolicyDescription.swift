@@ -16,6 +16,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
   package var environment: [String]
   /// To what it may open connections, each with its port.
   package var network: [String]
+  /// Whether it may make pairs of sockets within its run.
+  package var socketPairs: Bool
   /// How many processes it may have beside its own.
   package var processes: Int
   package var executableMemory: String
@@ -41,7 +43,7 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     (writesContainer, writesTemporary) = (policy.writesContainer, policy.writesTemporary)
     devices = PolicyDevice.allCases.filter(policy.devices.contains).map(\.rawValue)
     environment = policy.environment.map(\.text).sorted()
-    network = policy.network.map(\.text)
+    (network, socketPairs) = (policy.network.map(\.text), policy.hasNetwork)
     processes = policy.processes
     executableMemory = policy.codeAllowed.rawValue
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
@@ -62,7 +64,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     lines += paths
     lines += code
     if network.isEmpty {
-      lines.append("It has no network.")
+      lines.append(
+        socketPairs ? "It has no network but pairs of sockets, both ends of which are its own." : "It has no network.")
     } else {
       lines.append("Its host opens TCP connections for it to these, and to nothing else:")
       lines += network.map { "  \($0)" }

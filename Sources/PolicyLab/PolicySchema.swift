@@ -99,9 +99,9 @@ package enum PolicySchema {
       of: ["anyOf": [text, object(["host": host, "ports": ports], required: ["host", "ports"])]], unique: true)
     hosts["maxItems"] = NetworkEndpoint.maxCount
     return [
-      "anyOf": [constant("none", "No network."), hosts],
+      "anyOf": [constant("none", "No network."), constant("pairs", "Pairs of sockets (socketpair(2)) alone."), hosts],
       "description":
-        "To what the host opens TCP connections for the plugin: none, or a list such as [example.org:443].",
+        "To what the host opens TCP connections for the plugin: none, pairs, or a list such as [example.org:443].",
     ]
   }
 

@@ -53,11 +53,11 @@ package enum PolicyWarnings {
       if secrets.contains(path) {
         found.append("\(path) as a whole shows what other programs keep there; name the files that are needed")
       }
-      if !policy.network.isEmpty,
+      if policy.hasNetwork,
         let hidden = RunnerView.networkFiles.first(where: { path == $0 || $0.hasPrefix(path + "/") })
       {
         found.append(
-          "\(path) would hide the plugin's own \(hidden), by which it finds the hosts under network: a run with this policy is refused"
+          "\(path) would hide the plugin's own \(hidden), by which it finds names with hosts or pairs under network: a run with this policy is refused"
         )
       }
       if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {

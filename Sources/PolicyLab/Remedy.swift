@@ -67,6 +67,10 @@ package struct Remedy: Sendable, Equatable {
         words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Self.mapping(Self.file(of: denial))
+    case _ where SocketPairs.areMade(by: denial.operation, denial.target) && !policy.hasNetwork:
+      self = Remedy(
+        line: "network: pairs",
+        words: "gives it two ends of a TCP connection within its run; it can connect to nothing else")
     case _ where Self.wantsWrittenCode(denial):
       self = Remedy(line: "executableMemory: jit", words: "lets it run code that it has written itself")
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
@@ -76,9 +80,7 @@ package struct Remedy: Sendable, Equatable {
   /// Private memory that is to become code: mprotect(2), or mmap(2) with PROT_EXEC, MAP_PRIVATE and MAP_ANONYMOUS, as the report
   /// writes them.
   private static func wantsWrittenCode(_ denial: RunReport.Denial) -> Bool {
-    let values = denial.target.split(separator: ",").compactMap {
-      UInt64($0.drop { $0 == " " }.dropFirst(2), radix: 16)
-    }
+    let values = SystemCallText.values(in: denial.target)
     return switch denial.operation {
     case "mprotect": values.first.map { $0 & 4 != 0 } ?? false
     case "mmap": values.count == 2 && values[0] & 4 != 0 && values[1] & 0x22 == 0x22
@@ -252,7 +254,7 @@ package struct Remedy: Sendable, Equatable {
   private static func calls(_ name: String) -> String {
     switch name {
     case "socketpair":
-      "with hosts under 'network', whether it connects to them or not, it gives two ends of a TCP connection within the run; a pipe does without"
+      "a pair of stream sockets is all that 'network: pairs' gives, and to the plugin's own process alone: a pipe does without"
     case "socket", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
       "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
     case "mmap", "mprotect", "pkey_mprotect", "uselib":

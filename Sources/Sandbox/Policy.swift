@@ -60,6 +60,9 @@ public struct Policy: Sendable, Equatable {
   /// To what it may open TCP connections, which its host makes for it; at most `NetworkEndpoint.maxCount`. Needs a network namespace
   /// and a mount namespace.
   public var network: [NetworkEndpoint] = []
+  /// Whether it may make pairs of stream sockets (socketpair(2)), which are two ends of a TCP connection within its run. With hosts under
+  /// `network` it may anyway. Needs the same namespaces.
+  public var socketPairs = false
   /// How many processes it may have at one time beside its own, whose time and memory count as its own; at most `maxProcesses`. They
   /// start programs where code may be mapped while the plugin runs. Needs a pid namespace and a memory cgroup.
   public var processes = 0
@@ -80,6 +83,9 @@ public struct Policy: Sendable, Equatable {
 
   /// What `processes` may be at most.
   public static let maxProcesses = 64
+
+  /// Whether its runs have a network of their own, whatever can be reached from there.
+  package var hasNetwork: Bool { socketPairs || !network.isEmpty }
 
   /// Whether it may execute the files whose code it may map.
   package var startsPrograms: Bool { processes > 0 && mapsCodeLater }

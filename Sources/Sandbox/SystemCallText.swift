@@ -37,6 +37,11 @@ package enum SystemCallText {
   /// The name of an errno value that the host answers with.
   package static func error(_ code: Int32) -> String { errors[code] ?? "errno \(code)" }
 
+  /// The values of a denied call as a report shows them: `0x1, 0x80801, 0x0`.
+  package static func values(in text: String) -> [UInt64] {
+    text.split(separator: ",").compactMap { UInt64($0.drop { $0 == " " }.dropFirst(2), radix: 16) }
+  }
+
   /// Each argument as text. `paths`: what path arguments say, by their place; nil: it couldn't be read.
   package static func arguments(of name: String, _ values: [UInt64], paths: [Int: String?]) -> [String] {
     guard paths.isEmpty else { return named(name, values, paths) }

@@ -206,7 +206,7 @@ package enum SystemCalls {
   package static func startsProcess(_ name: String, shown arguments: String) -> Bool {
     switch name {
     case "fork", "vfork": true
-    case "clone": UInt64(arguments.dropFirst(2), radix: 16).map(startsProcess) ?? false
+    case "clone": SystemCallText.values(in: arguments).first.map(startsProcess) ?? false
     default: false
     }
   }

@@ -74,10 +74,10 @@ import Testing
       try? FileManager.default.removeItem(atPath: folder)
     }
 
-    func load(_ network: String..., change: (inout Policy) -> Void = { _ in }) async throws -> Plugin {
+    func load(_ network: String..., change: (inout Policy) throws -> Void = { _ in }) async throws -> Plugin {
       var policy = Policy()
       policy.network = try network.map { try NetworkEndpoint($0) }
-      change(&policy)
+      try change(&policy)
       return try await host.load("\(folder)/network.so", policy: policy)
     }
   }
@@ -245,11 +245,40 @@ import Testing
     #expect(error?.description.contains("/etc/hosts") == true)
   }
 
-  @Test("a pair of sockets is one within the run") func pairs() async throws {
+  @Test("a pair of sockets is one within the run, with hosts or without any", arguments: [["a:1"], []])
+  func pairs(hosts: [String]) async throws {
     let scene = try Scene()
-    let plugin = try await scene.load("a:1")
+    let plugin = try await scene.load {
+      $0.network = try hosts.map { try NetworkEndpoint($0) }
+      $0.socketPairs = hosts.isEmpty
+    }
     #expect(try await plugin.call("pairs", "i64(i32)", 200).value == .signed(0))
     #expect(await plugin.end().denials.isEmpty)
+  }
+
+  @Test("with pairs alone nothing can be connected to") func pairsAlone() async throws {
+    let (scene, server) = (try Scene(), try Server())
+    defer { server.stop() }
+    let plugin = try await scene.load { $0.socketPairs = true }
+    for host in ["127.0.0.1", "localhost", "machine.invalid"] {
+      let result = try await plugin.call("fetch", Self.reach, .text(host), .integer(Int64(server.port)))
+      #expect(result.value == .signed(Self.refused), "\(host): \(result)")
+    }
+    let report = await plugin.end()
+    #expect(report.denials.allSatisfy { $0.layer == "network" } && !report.denials.isEmpty, "\(report.denials)")
+    #expect(server.count == 0 && report.connections.isEmpty)
+  }
+
+  @Test("pairs of sockets are recorded, and the recorded policy is enough") func recordedPairs() throws {
+    let scene = try Scene()
+    let policy = "\(scene.folder)/recorded.yaml"
+    let call = ["call", "\(scene.folder)/network.so", "pairs", "i64(i32)", "2"]
+    let end = try Workspace.run(["policy", "record", "--output", policy] + call)
+    let text = try String(contentsOfFile: policy, encoding: .utf8)
+    #expect(end.status == 0 && text.contains("network: pairs  # socketpair\n"), "\(end) \(text)")
+    #expect(end.errors.contains("granting makes pairs of sockets"), "\(end)")
+    let proof = try Workspace.run(call + ["--policy", policy, "--observe"])
+    #expect(proof.output == "0\n" && !proof.errors.contains("denied"), "\(proof)")
   }
 
   @Test("what a plugin connects to is recorded, by name and port, and the recorded policy is enough") func recorded()

@@ -23,6 +23,7 @@ enum PolicySeed {
     for name in ["socket", "ptrace"] where random.chance(2) {
       policy.systemCalls.onDenied[name] = random.chance(2) ? .kill : .deny
     }
+    policy.socketPairs = random.chance(3)
     policy.limits.memory = (1 + random.below(3)) << 20
     policy.limits.threads = random.below(3)
     for rule in rules(&random) { policy.systemCalls.rules.insert(rule) }

@@ -286,6 +286,32 @@ import Testing
     #expect(!policy.observesNetwork, "the machine's file is granted, so that the run can't have its own")
   }
 
+  @Test("pairs of sockets are granted where a run can have a network of its own, and no others") func pairs() throws {
+    func denial(_ target: String) -> Observed.Denial {
+      Observed.Denial(wall: "seccomp", call: "socketpair", target: target)
+    }
+    let stream = Self.observed(.returned, [denial("0x1, 0x80801, 0x0")])
+    var recorder = PolicyRecorder(base: Policy())
+    guard case .run(let next) = recorder.handle([stream], on: Self.machine) else { throw MissingStep() }
+    #expect(next.socketPairs && next.network.isEmpty && !next.observesNetwork)
+    guard case .run(let without) = recorder.handle([Self.observed(.wallUnavailable)], on: Self.machine),
+      case .run = recorder.handle([stream], on: Self.machine),
+      case .finished(let recording) = recorder.handle([stream], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(!without.socketPairs && !recording.policy.socketPairs)
+    #expect(recording.note?.contains("no namespaces") == true && recording.denials.map(\.call) == ["socketpair"])
+
+    var names = Policy()
+    names.read = ["/etc/hosts"]
+    for (base, observed) in [
+      (names, stream), (Policy(), Self.observed(.returned, [denial("0x1, 0x2, 0x0")])),
+    ] {
+      var other = PolicyRecorder(base: base)
+      guard case .run(let confirming) = other.handle([observed], on: Self.machine) else { throw MissingStep() }
+      #expect(!confirming.socketPairs)
+    }
+  }
+
   @Test("addresses that differ from run to run are no difference") func addresses() throws {
     var recorder = PolicyRecorder(base: Policy())
     _ = recorder.handle([Self.observed(value: "0x10")], on: Self.machine)

@@ -62,7 +62,9 @@ import Testing
         "map that file's code"
       ),
       (denial("files", "mmap", "/container/a"), nil, "never code"),
-      (denial("seccomp", "socketpair", "0x1, 0x1, 0x0"), nil, "two ends of a TCP connection"),
+      (denial("seccomp", "socketpair", "0x1, 0x80801, 0x0"), "network: pairs", "two ends of a TCP connection"),
+      (denial("seccomp", "socketpair", "0x1, 0x2, 0x0"), nil, "a pair of stream sockets is all"),
+      (denial("seccomp", "socketpair", "0x2, 0x1, 0x0"), nil, "a pair of stream sockets is all"),
       (denial("files", "openat", "/data/0/0", writes: true), nil, "isn't on this machine"),
       (denial("files", "mkdir", "/x", writes: true), nil, "root"),
       (denial("files", "openat", "/proc/self/status"), nil, "no policy grants it"),

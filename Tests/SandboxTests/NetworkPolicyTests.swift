@@ -33,7 +33,8 @@ import Testing
   @Test(
     "what isn't one host and one port is refused with its place",
     arguments: [
-      ("all", 10, "none, or a list"), ("{host: a, ports: [1]}", 10, "a list"), ("[a]", 11, "has no port"),
+      ("all", 10, "none, pairs, or a list"), ("[pairs]", 11, "has no port"), ("{host: a, ports: [1]}", 10, "a list"),
+      ("[a]", 11, "has no port"),
       ("[\"a:0\"]", 11, "1 to 65535"), ("[\"a:65536\"]", 11, "1 to 65535"), ("[\"a:080\"]", 11, "1 to 65535"),
       ("[\"a:+1\"]", 11, "1 to 65535"), ("[\"a:http\"]", 11, "1 to 65535"), ("[\"a:\"]", 11, "1 to 65535"),
       ("[\":1\"]", 11, "is empty"), ("[\"a b:1\"]", 11, "letters, digits"), ("[\"a_b:1\"]", 11, "letters, digits"),
@@ -76,6 +77,20 @@ import Testing
     #expect(try read("network: [a:1]", parent: parent).warnings.isEmpty)
   }
 
+  @Test("pairs of sockets are less than any host and more than none") func pairs() throws {
+    let own = try read("network: pairs").policy
+    #expect(own.socketPairs && own.network.isEmpty && own.hasNetwork)
+    let warnings = try read("network: pairs", parent: "network: none\n").warnings
+    #expect(warnings.map(\.column) == [10] && warnings[0].message.contains("pairs of sockets"), "\(warnings)")
+    for parent in ["network: [a:1]\n", "network: pairs\n"] {
+      let child = try read("network: pairs", parent: parent)
+      #expect(child.policy == own && child.warnings.isEmpty, "takes the hosts back: \(parent)")
+      #expect(try read("network: none", parent: parent).policy == Policy())
+    }
+    #expect(try endpoints("network: [a:1]", parent: "network: pairs\n") == ["a:1"])
+    #expect(try read("network: [a:1]", parent: "network: pairs\n").warnings.count == 1)
+  }
+
   @Test("what would keep the connections away is a contradiction, in a parent, too")
   func contradictions() throws {
     for calls in ["deny: [socket]", "deny: [sockets]", "deny: [connect]", "kill: [socket]", "kill: [sockets]"] {
@@ -85,6 +100,8 @@ import Testing
         try read("network: [a:1]", parent: "systemCalls: {\(calls)}\n")
       }
       #expect(inherited.file == "main.yaml" && inherited.line == 3, "\(inherited)")
+      let paired = try #require(throws: YAMLFileError.self) { try read("network: pairs\nsystemCalls: {\(calls)}") }
+      #expect(paired.message.contains("pairs of sockets"), "\(paired)")
     }
     #expect(try read("network: none\nsystemCalls: {deny: [sockets]}").policy.network.isEmpty)
   }

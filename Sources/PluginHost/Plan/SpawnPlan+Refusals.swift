@@ -49,7 +49,7 @@ extension SpawnPlan {
         .empty(
           Outcome(
             .wallUnavailable,
-            "the policy lists hosts under 'network', which needs a \(words) namespace, and there is none: 'outrider doctor' says why"
+            "the policy has hosts or pairs under 'network', which need a \(words) namespace, and there is none: 'outrider doctor' says why"
           )))
     }
     guard policy.network.count <= NetworkEndpoint.maxCount else {
@@ -58,7 +58,7 @@ extension SpawnPlan {
     for file in RunnerView.networkFiles {
       for grant in grants where grant.place == file || file.hasPrefix(grant.place + "/") {
         throw .usage(
-          "the policy lists hosts under 'network', whose names the plugin finds by its own \(file), and grants \(grant.place), which would hide that; grant what is needed of it"
+          "with hosts or pairs under 'network' the plugin has its own \(file), by which it finds names, and the policy grants \(grant.place), which would hide that; grant what is needed of it"
         )
       }
     }

@@ -15,22 +15,48 @@ struct NetworkSearch {
   /// Whether it wanted to connect somewhere.
   private(set) var hasFound = false
   private var phase: Phase
+  /// Pairs of sockets take a network of the run's own as well.
+  private var allowsPairs = true
 
   init(base: Policy, grants: Bool) {
     self.grants = grants
     // A base with hosts has the network already, and says all from the first round on. One that grants the machine's own /etc/hosts
     // can't have one.
-    let isGranted = RunnerView.networkFiles.contains { base.access(to: $0) != .none }
-    phase = !base.network.isEmpty ? .searching : isGranted ? .done : .waiting
+    phase = !base.network.isEmpty ? .searching : Self.grantsNames(base) ? .done : .waiting
+  }
+
+  /// Whether it grants the machine's own files of names, in whose place a run with a network has its own.
+  private static func grantsNames(_ policy: Policy) -> Bool {
+    RunnerView.networkFiles.contains { policy.access(to: $0) != .none }
   }
 
   /// Whether a run has that file of its own, so that the machine's can't be granted.
   static func isOwn(_ path: String, under policy: Policy) -> Bool {
-    (policy.observesNetwork || !policy.network.isEmpty) && RunnerView.networkFiles.contains(path)
+    (policy.observesNetwork || policy.hasNetwork) && RunnerView.networkFiles.contains(path)
   }
 
   /// Whether another round is needed for it, with what `policy` says then.
   mutating func handle(_ round: [Observed], _ policy: inout Policy, _ recording: inout Recording) -> Bool {
+    let hasGrown = findPairs(round, &policy, &recording)
+    return findHosts(round, &policy, &recording) || hasGrown
+  }
+
+  private mutating func findPairs(_ round: [Observed], _ policy: inout Policy, _ recording: inout Recording) -> Bool {
+    let denials = round.flatMap(\.denials).filter {
+      $0.wall == "seccomp" && SocketPairs.areMade(by: $0.call, $0.target)
+    }
+    guard allowsPairs, !denials.isEmpty, !policy.hasNetwork, !Self.grantsNames(policy) else {
+      guard policy.socketPairs, round.contains(where: { $0.outcome.kind == .wallUnavailable }) else { return false }
+      recording.note = "it makes pairs of sockets, for which this machine has no namespaces"
+      (policy.socketPairs, allowsPairs) = (false, false)
+      return true
+    }
+    for denial in denials { recording.add(.granted, SocketPairs.key, denial) }
+    policy.socketPairs = true
+    return true
+  }
+
+  private mutating func findHosts(_ round: [Observed], _ policy: inout Policy, _ recording: inout Recording) -> Bool {
     switch phase {
     case .done: return false
     case .waiting:

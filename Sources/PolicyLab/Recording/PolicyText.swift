@@ -76,6 +76,7 @@ package struct PolicyText {
     if !policy.network.isEmpty {
       lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" + calls($0.text) }
     }
+    if policy.socketPairs, policy.network.isEmpty { lines.append("network: pairs" + calls(SocketPairs.key)) }
     if policy.processes > 0 { lines.append("processes: \(policy.processes)") }
     let killing = policy.systemCalls.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.systemCalls.refused.subtracting(killing).sorted()

@@ -222,8 +222,8 @@ extension Policy {
 
   /// Whether no call of that name gets through, whatever its arguments are.
   package func denies(_ call: String) -> Bool {
-    // Hosts under `network` let some of these through.
-    let mayConnect = !network.isEmpty && SystemCallGroup.named("sockets")?.calls.contains(call) == true
+    // `network` lets some of these through.
+    let mayConnect = hasNetwork && SystemCallGroup.named("sockets")?.calls.contains(call) == true
     return systemCalls.refused.contains(call) || !SystemCalls.isEverAllowed(call) && !mayConnect
   }
 

@@ -1,36 +1,40 @@
 internal import StrictYAML
 internal import Yams
 
-/// Reads `network` of a policy of version 2: `none`, or a list of hosts with their ports.
+/// Reads `network` of a policy of version 2: `none`, `pairs`, or a list of hosts with their ports.
 struct NetworkReader {
   let nodes: YAMLNodes
   /// What the policy has already, of those that it extends.
   private(set) var endpoints: [NetworkEndpoint]
-  let parent: [NetworkEndpoint]?
+  private(set) var pairs: Bool
+  let parent: Policy?
   /// What is more than the parent allows.
   private(set) var widenings: [(Node, String)] = []
   private var seen: Set<NetworkEndpoint> = []
 
-  init(nodes: YAMLNodes, endpoints: [NetworkEndpoint], parent: [NetworkEndpoint]?) {
-    (self.nodes, self.endpoints, self.parent) = (nodes, endpoints, parent)
+  init(nodes: YAMLNodes, policy: Policy, parent: Policy?) {
+    (self.nodes, endpoints, pairs, self.parent) = (nodes, policy.network, policy.socketPairs, parent)
   }
 
   mutating func read(_ node: Node) throws(YAMLFileError) {
     if case .scalar = node {
       let text = try nodes.scalar(node, "network")
-      guard text == "none" else {
-        throw nodes.error(node, "network is \(nodes.shown(text)); it is none, or a list such as [example.org:443]")
+      guard text == "none" || text == "pairs" else {
+        throw nodes.error(node, "network is \(nodes.shown(text)); it is \(Self.words)")
       }
-      endpoints = []
+      (endpoints, pairs) = ([], text == "pairs")
+      if let parent, pairs, !parent.hasNetwork { widenings.append((node, "pairs of sockets")) }
       return
     }
     guard case .sequence = node else {
-      throw nodes.error(node, "network is none, or a list such as [example.org:443]")
+      throw nodes.error(node, "network is \(Self.words)")
     }
     for item in try nodes.items(node, "network") {
       for endpoint in try read(item: item) { try add(endpoint, item) }
     }
   }
+
+  private static let words = "none, pairs, or a list such as [example.org:443]"
 
   private func read(item: Node) throws(YAMLFileError) -> [NetworkEndpoint] {
     guard case .mapping = item else {
@@ -65,7 +69,7 @@ struct NetworkReader {
     guard seen.insert(endpoint).inserted else {
       throw nodes.error(item, "network: \(endpoint.text) is listed twice")
     }
-    if let parent, !parent.contains(endpoint) { widenings.append((item, "connections to \(endpoint.text)")) }
+    if let parent, !parent.network.contains(endpoint) { widenings.append((item, "connections to \(endpoint.text)")) }
     guard !endpoints.contains(endpoint) else { return }
     endpoints.append(endpoint)
     guard endpoints.count <= NetworkEndpoint.maxCount else {

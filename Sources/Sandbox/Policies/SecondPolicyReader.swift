@@ -109,18 +109,21 @@ struct SecondPolicyReader {
   }
 
   private mutating func readNetwork(_ node: Node) throws(YAMLFileError) {
-    var reader = NetworkReader(nodes: nodes, endpoints: policy.network, parent: parent?.network)
+    var reader = NetworkReader(nodes: nodes, policy: policy, parent: parent)
     try reader.read(node)
-    policy.network = reader.endpoints
+    (policy.network, policy.socketPairs) = (reader.endpoints, reader.pairs)
     for (node, text) in reader.widenings { widens(node, text) }
   }
 
   private func checkNetwork(_ node: Node) throws(YAMLFileError) {
-    guard !policy.network.isEmpty else { return }
+    guard policy.hasNetwork else { return }
     for name in SystemCalls.connecting
     where policy.systemCalls.refused.contains(name) || policy.systemCalls.onDenied[name] == .kill {
       throw nodes.error(
-        node, "network lists hosts, and systemCalls denies \(name), without which there is no connection to them")
+        node,
+        policy.network.isEmpty
+          ? "network allows pairs of sockets, and systemCalls denies \(name), without which there are none"
+          : "network lists hosts, and systemCalls denies \(name), without which there is no connection to them")
     }
   }
 

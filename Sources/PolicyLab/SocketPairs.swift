@@ -1,0 +1,15 @@
+internal import Glibc
+internal import Sandbox
+
+/// What `network: pairs` of a policy allows.
+enum SocketPairs {
+  /// What recordings list what needed it under.
+  static let key = "pairs"
+
+  /// Whether a denied call wanted a pair of Unix stream sockets, by its arguments as the report writes them (socketpair(2)).
+  static func areMade(by call: String, _ target: String) -> Bool {
+    guard call == "socketpair" else { return false }
+    let values = SystemCallText.values(in: target)
+    return values.count >= 2 && values[0] == UInt64(AF_UNIX) && values[1] & 0xf == UInt64(SOCK_STREAM.rawValue)
+  }
+}
