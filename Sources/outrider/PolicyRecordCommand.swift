@@ -26,7 +26,8 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
       What it may write it does write, and where it may connect it does, in each round: give it data that it may change.
 
-      Tests that expect something to be denied ask for nothing, and what they expect to be denied is never granted.
+      Tests that expect something to be denied ask for nothing, and what they expect to be denied is never granted. \
+      The policy that a test file names needn't be there yet.
 
       Of a plugin that makes sockets a further round finds out where it wants to connect. With --network the next round \
       lets it; otherwise the hosts stand in the policy as comments.

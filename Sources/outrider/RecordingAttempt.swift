@@ -150,7 +150,7 @@ struct RecordingAttempt {
     stop: @escaping @Sendable () -> Void = {}
   ) throws -> (RecordingAttempt, Policy) {
     let base = try policy.map(PolicyInput.policy) ?? Policy()
-    let plans = try files.map { try PolicyTestPlan($0) }
+    let plans = try files.map { try PolicyTestPlan($0, readsPolicies: false) }
     let host = try SandboxOptions.makeHost(cleanUp: stop)
     let runner = PolicyTestRunner(host: host)
     let tests = plans.flatMap { plan in plan.tests.tests.map { (plan, $0) } }

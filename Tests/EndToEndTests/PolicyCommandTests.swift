@@ -69,9 +69,8 @@ import Testing
     let tests = try String(contentsOfFile: "\(examples)/\(name).test.yaml", encoding: .utf8)
     try tests.replacing(#/(?m)^policy: .*$/#, with: "policy: recorded.yaml")
       .write(toFile: "\(folder)/t.yaml", atomically: true, encoding: .utf8)
-    let end = try Workspace.run([
-      "policy", "record", "--output", "\(folder)/recorded.yaml", "\(examples)/\(name).test.yaml",
-    ])
+    // Which names what is to be written.
+    let end = try Workspace.run(["policy", "record", "--output", "\(folder)/recorded.yaml", "\(folder)/t.yaml"])
     #expect(end.status == 0, "\(end)")
     let proof = try Workspace.run(["policy", "test", "\(folder)/t.yaml"])
     let policy = try String(contentsOfFile: "\(folder)/recorded.yaml", encoding: .utf8)
