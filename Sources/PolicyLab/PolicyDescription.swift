@@ -14,10 +14,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
   package var writesTemporary: Bool
   package var devices: [String]
   package var environment: [String]
-  /// To what it may open connections, each with its port.
+  /// To what it may open connections, each with its port; `pairs` alone where it makes pairs of sockets and connects to nothing.
   package var network: [String]
-  /// Whether it may make pairs of sockets within its run.
-  package var socketPairs: Bool
   /// How many processes it may have beside its own.
   package var processes: Int
   package var executableMemory: String
@@ -43,7 +41,7 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     (writesContainer, writesTemporary) = (policy.writesContainer, policy.writesTemporary)
     devices = PolicyDevice.allCases.filter(policy.devices.contains).map(\.rawValue)
     environment = policy.environment.map(\.text).sorted()
-    (network, socketPairs) = (policy.network.map(\.text), policy.hasNetwork)
+    network = policy.network.isEmpty && policy.socketPairs ? [Self.pairs] : policy.network.map(\.text)
     processes = policy.processes
     executableMemory = policy.codeAllowed.rawValue
     require = Wall.allCases.filter(policy.require.contains).map(\.rawValue)
@@ -57,6 +55,8 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     limits = LimitValues.all(policy.limits)
   }
 
+  private static let pairs = "pairs"
+
   /// In plain words, a line each.
   package var lines: [String] {
     var lines: [String] = []
@@ -64,8 +64,9 @@ package struct PolicyDescription: Sendable, Equatable, Encodable {
     lines += paths
     lines += code
     if network.isEmpty {
-      lines.append(
-        socketPairs ? "It has no network but pairs of sockets, both ends of which are its own." : "It has no network.")
+      lines.append("It has no network.")
+    } else if network == [Self.pairs] {
+      lines.append("It has no network but pairs of sockets, both ends of which are its own.")
     } else {
       lines.append("Its host opens TCP connections for it to these, and to nothing else:")
       lines += network.map { "  \($0)" }

@@ -76,10 +76,18 @@ public struct Policy: Sendable, Equatable {
   public var limits = Limits()
   /// Also record every path that the plugin names. Each such call waits for the host, some 70 µs.
   public var observesFiles = false
-  /// Without hosts, too, the run has a network of its own, in which its host tells where the plugin wanted to connect.
-  package var observesNetwork = false
-  /// Also note which grants were used; with `observesFiles`.
-  package var observesUse = false
+  /// What else is observed, for whoever records a policy.
+  package var observation = Observation()
+
+  /// What a run shows beside its denials. No policy file says it.
+  package struct Observation: Sendable, Equatable {
+    /// Without hosts, too, the run has a network of its own, in which its host tells where the plugin wanted to connect.
+    package var network = false
+    /// Also note which grants were used; with `observesFiles`.
+    package var use = false
+
+    package init() {}
+  }
 
   /// What `processes` may be at most.
   public static let maxProcesses = 64

@@ -246,7 +246,7 @@ import Testing
       guard case .run(let searching) = recorder.handle([Self.observed(.returned, [first])], on: Self.machine) else {
         throw MissingStep()
       }
-      #expect(searching.observesNetwork && searching.network.isEmpty && searching.read.isEmpty)
+      #expect(searching.observation.network && searching.network.isEmpty && searching.read.isEmpty)
       let seen = [
         Self.connection("b.example:443"), Self.connection("[::1]:80"), Self.connection("c.example", "lookup"),
       ]
@@ -254,7 +254,7 @@ import Testing
         throw MissingStep()
       }
       #expect(next.network.map(\.text) == (grants ? ["b.example:443", "[::1]:80"] : []))
-      #expect(next.observesNetwork == grants, "a policy without hosts is proved without a network")
+      #expect(next.observation.network == grants, "a policy without hosts is proved without a network")
       // Without hosts it is denied its socket again, and asks for nothing that could be granted.
       let rest = grants ? [Self.connection("c.example", "lookup")] : [Self.socket]
       guard case .run = recorder.handle([Self.observed(.returned, rest)], on: Self.machine),
@@ -276,14 +276,14 @@ import Testing
     guard case .run(let next) = recorder.handle([Self.observed(.wallUnavailable)], on: Self.machine) else {
       throw MissingStep()
     }
-    #expect(!next.observesNetwork)
+    #expect(!next.observation.network)
     var granted = Policy()
     granted.read = ["/etc/hosts"]
     var other = PolicyRecorder(base: granted)
     guard case .run(let policy) = other.handle([Self.observed(.returned, [Self.socket])], on: Self.machine) else {
       throw MissingStep()
     }
-    #expect(!policy.observesNetwork, "the machine's file is granted, so that the run can't have its own")
+    #expect(!policy.observation.network, "the machine's file is granted, so that the run can't have its own")
   }
 
   @Test("pairs of sockets are granted where a run can have a network of its own, and no others") func pairs() throws {
@@ -293,7 +293,7 @@ import Testing
     let stream = Self.observed(.returned, [denial("0x1, 0x80801, 0x0")])
     var recorder = PolicyRecorder(base: Policy())
     guard case .run(let next) = recorder.handle([stream], on: Self.machine) else { throw MissingStep() }
-    #expect(next.socketPairs && next.network.isEmpty && !next.observesNetwork)
+    #expect(next.socketPairs && next.network.isEmpty && !next.observation.network)
     guard case .run(let without) = recorder.handle([Self.observed(.wallUnavailable)], on: Self.machine),
       case .run = recorder.handle([stream], on: Self.machine),
       case .finished(let recording) = recorder.handle([stream], on: Self.machine)

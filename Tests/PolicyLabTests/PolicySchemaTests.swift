@@ -95,6 +95,21 @@ import Testing
     }
   }
 
+  @Test(
+    "a policy says what of the network it gives, in its own words and in JSON",
+    arguments: [
+      ("none", [], "It has no network."), ("[]", [], "It has no network."),
+      ("pairs", ["pairs"], "no network but pairs of sockets"),
+      ("[a.example:1]", ["a.example:1"], "to these, and to nothing else"),
+    ] as [(String, [String], String)])
+  func network(_ value: String, _ shown: [String], _ words: String) throws {
+    let policy = try Policy(parsing: "version: 2\nnetwork: \(value)\n", file: "p")
+    let description = PolicyDescription(policy)
+    #expect(description.network == shown && description.lines.contains { $0.contains(words) }, "\(description.lines)")
+    let change = PolicyDifference(from: Policy(), to: policy).changes
+    #expect(change.map(\.isWider) == (shown.isEmpty ? [] : [true]), "\(change)")
+  }
+
   /// Everything that version 2 says comes back from what is written of it.
   @Test func whatIsRecordedIsThePolicy() throws {
     var policy = try Policy(

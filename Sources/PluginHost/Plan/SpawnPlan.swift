@@ -104,7 +104,7 @@ struct SpawnPlan {
 
   /// nil: none. A run without walls has the machine's.
   var network: NetworkPlan? {
-    !(policy.hasNetwork || policy.observesNetwork) || options.isBare ? nil : NetworkPlan(policy.network)
+    !(policy.hasNetwork || policy.observation.network) || options.isBare ? nil : NetworkPlan(policy.network)
   }
 
   /// What the runner is asked for once its walls are closed.

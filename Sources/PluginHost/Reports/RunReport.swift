@@ -37,7 +37,7 @@ public struct RunReport: Sendable {
   /// What the plugin connected to of what its policy lists: a row each.
   public var connections: [Connection] = []
 
-  /// Paths that the policy grants and that it named something in, where its `observesUse` wants that.
+  /// Paths that the policy grants and that it named something in, where its `observation.use` wants that.
   package var usedGrants: [String]?
 
   /// Whether there was a sandbox at all: false for a run that was asked to have none.

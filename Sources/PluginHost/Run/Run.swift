@@ -374,7 +374,7 @@ final class Run {
       meters: meter.descriptions, scheduled: [], statuses: [])
     record.add(to: &report)
     report.connections = network?.connections ?? []
-    if plan.policy.observesUse {
+    if plan.policy.observation.use {
       report.usedGrants = plan.grants.filter { supervisor.used.contains($0.place) }.map(\.path)
     }
     if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }

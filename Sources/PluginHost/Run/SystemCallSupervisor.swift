@@ -259,7 +259,7 @@ final class SystemCallSupervisor {
     _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
   ) -> RunReport.Denial? {
     let paths = named(by: call)
-    if plan.policy.observesUse, let holder = paths.holder(name, argument) { used.insert(holder) }
+    if plan.policy.observation.use, let holder = paths.holder(name, argument) { used.insert(holder) }
     guard let first = paths.refused(name, argument) else { return nil }
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
     let isShared = hasThreads

@@ -32,7 +32,7 @@ struct NetworkSearch {
 
   /// Whether a run has that file of its own, so that the machine's can't be granted.
   static func isOwn(_ path: String, under policy: Policy) -> Bool {
-    (policy.observesNetwork || policy.hasNetwork) && RunnerView.networkFiles.contains(path)
+    (policy.observation.network || policy.hasNetwork) && RunnerView.networkFiles.contains(path)
   }
 
   /// Whether another round is needed for it, with what `policy` says then.
@@ -62,7 +62,7 @@ struct NetworkSearch {
     case .waiting:
       guard round.contains(where: { $0.denials.contains(where: Self.isOfNetwork) }) else { return false }
       phase = .searching
-      policy.observesNetwork = true
+      policy.observation.network = true
       return true
     case .searching: break
     }
@@ -95,8 +95,8 @@ struct NetworkSearch {
 
   private mutating func giveUp(_ policy: inout Policy) -> Bool {
     phase = .done
-    defer { policy.observesNetwork = false }
-    return policy.observesNetwork
+    defer { policy.observation.network = false }
+    return policy.observation.network
   }
 
   /// A socket, or what getaddrinfo(3) reads before it asks for a name: the filter answers its own sockets unrecorded.

@@ -76,7 +76,7 @@ package struct PolicyRecorder {
     paths = PathSearch(base: base, bounds: bounds)
     (processes, limits) = (ProcessSearch(isGranted: bounds.grantsProcesses), LimitSearch(bounds: bounds))
     policy = base
-    (policy.observesFiles, policy.observesUse) = (true, true)
+    (policy.observesFiles, policy.observation.use) = (true, true)
     recording = Recording(policy: policy)
   }
 

@@ -30,7 +30,7 @@ package struct PolicyText {
     var rest = policy
     (rest.read, rest.write, rest.libraries, rest.require) = ([], [], [], [])
     (rest.systemCalls.onDenied, rest.limits) = ([:], Limits())
-    (rest.observesFiles, rest.observesNetwork, rest.observesUse) = (false, false, false)
+    (rest.observesFiles, rest.observation) = (false, .init())
     return rest == Policy()
   }
 
