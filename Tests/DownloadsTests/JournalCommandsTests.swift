@@ -100,10 +100,73 @@ import Testing
     let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .background)])[0].job)
     readable.close()
     harness.engine.cancel(id)
+    try await harness.engine.isHeld(id, by: .lock)
     await harness.engine.close()
     var notes: [String] = []
     for await event in events { if case .note(id, let text) = event { notes.append(text) } }
     #expect(notes.count == 2 && notes[1].contains("cancel: not carried out"), "\(notes)")
+  }
+
+  @Test(
+    "what the journal is still asked for when the engine is closed is told, or carried out", arguments: [true, false])
+  func closedWhileReading(fails: Bool) async throws {
+    let (blocks, answers) = (Latch(), Latch())
+    let journal = MemoryJournal(beforeRead: {
+      guard blocks.isOpen else { return }
+      answers.wait()
+      if fails { throw MemoryJournal.Failing() }
+    })
+    let harness = try Harness(journal: journal, clock: TestClock(jumpsWhenIdle: false))
+    harness.engine.setConditions(Self.offline)
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification("https://a.test/", .background)])[0].job)
+    blocks.open()
+    harness.engine.pause(id)
+    async let closed: Void = harness.engine.close()
+    answers.open()
+    await closed
+    var notes: [String] = []
+    for await event in events { if case .note(id, let text) = event { notes.append(text) } }
+    #expect(notes.contains { $0.contains("pause: not carried out") } == fails, "\(notes)")
+    blocks.close()
+    #expect(try journal.job(id)?.state == (fails ? .open : .paused))
+  }
+
+  @Test("a journal that takes its time to read holds nobody else up") func slowReads() async throws {
+    let (blocks, asked, answers, requested, more) = (Latch(), Latch(), Latch(), Latch(), Latch())
+    let journal = MemoryJournal(beforeRead: {
+      guard blocks.isOpen else { return }
+      asked.open()
+      answers.wait()
+    })
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { _, _ in
+        requested.open()
+        more.wait()
+        return nil
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness(journal: journal, clock: TestClock(jumpsWhenIdle: false))
+    var conditions = MachineConditions()
+    conditions.isMetered = true
+    harness.engine.setConditions(conditions)
+    let waiting = harness.specification("https://a.test/", name: "waiting", .background)
+    let idle = try #require(try await harness.engine.add([waiting])[0].job)
+    let running = try #require(
+      try await harness.engine.add([harness.specification(origin.url(Trial.path), .foreground)])[0].job)
+    try await until { requested.isOpen }
+    blocks.open()
+    harness.engine.pause(idle)
+    try await until { asked.isOpen }
+    more.open()
+    // The journal hasn't answered yet, and everything arrives all the same.
+    try await harness.engine.received(running, Int64(Trial.size))
+    answers.open()
+    try await harness.engine.isHeld(idle, by: .paused)
+    try await until { try journal.job(running)?.state == .finished }
+    await harness.engine.close()
   }
 
   @Test(

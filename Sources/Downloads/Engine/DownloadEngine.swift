@@ -126,7 +126,7 @@ public final class DownloadEngine: Sendable {
   /// - Returns: The reason that holds it, and what ends that.
   public func explain(_ id: JobID) async -> Explanation? {
     await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { engine in continuation.resume(returning: engine.explainer.explain(id)) }
+      let isOpen = mailbox.post { engine in engine.explainer.explain(id) { continuation.resume(returning: $0) } }
       if !isOpen { continuation.resume(returning: nil) }
     }
   }

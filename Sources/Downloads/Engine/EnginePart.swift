@@ -25,6 +25,7 @@ extension EnginePart {
   var publishing: JobPublishing { engine.parts.publishing }
   var room: RoomKeeper { engine.parts.room }
   var commands: CommandExecutor { engine.parts.commands }
+  var records: JobRecords { engine.parts.records }
   var additions: Additions { engine.parts.additions }
   var network: NetworkWatch { engine.parts.network }
   var explainer: Explainer { engine.parts.explainer }
@@ -65,6 +66,7 @@ final class EngineParts {
   let publishing: JobPublishing
   let room: RoomKeeper
   let commands: CommandExecutor
+  let records: JobRecords
   let additions: Additions
   let network: NetworkWatch
   let explainer: Explainer
@@ -78,6 +80,7 @@ final class EngineParts {
     publishing = JobPublishing(engine)
     room = RoomKeeper(engine)
     commands = CommandExecutor(engine)
+    records = JobRecords(engine)
     additions = Additions(engine)
     network = NetworkWatch(engine)
     explainer = Explainer(engine)

@@ -13,7 +13,6 @@ extension TransferEngine {
       origins[number].restore(record, now: now, moment: moment)
     }
     guard options.takesUpOpenJobs else { return }
-    // Told of afterwards: an explanation reads the journal, which can't be read within a reading.
     var held: [JobID] = []
     try journal.journal.forEachOpenJob { job in
       let entry = Scheduler.Entry(
@@ -30,7 +29,11 @@ extension TransferEngine {
         scheduler.enqueue(entry, now: now)
       }
     }
-    for id in held { tellWhyHeld(id) }
+    // The journal can't be read within a reading.
+    for id in held {
+      if let record = try? journal.journal.job(id) { holds[id]?.facts = Hold.Facts(record) }
+      tellWhyHeld(id)
+    }
     needsSchedule = true
   }
 

@@ -14,7 +14,7 @@ extension TransferEngine {
       isOriginBlocked: { origin, _ in origins[origin].isBlocked(now: now) })
     {
       switch decision {
-      case .start(let entry): start(entry, now)
+      case .start(let entry): begin(entry, now)
       case .yield(let id):
         if let job = active[id], job.machine.phase == .transferring || job.machine.phase == .opening,
           continuesAfterYielding(job)
@@ -38,34 +38,26 @@ extension TransferEngine {
     job.file.written.offset == 0 || job.record.specification.hasRanges && !origins[job.origin].isRangeless
   }
 
-  func start(_ entry: Scheduler.Entry, _ now: Duration) {
+  private func begin(_ entry: Scheduler.Entry, _ now: Duration) {
+    guard commands.deferred.contains(entry.id) else { return records.start(entry, now) }
     var entry = entry
     entry.idle += max(.zero, now - entry.enqueuedAt)
-    if commands.deferred.contains(entry.id) {
-      scheduler.remove(entry.id)
-      return hold(
-        entry, commands.deferred.reason ?? .journal("", isOfVolume: false), until: now + CommandExecutor.journalDelay)
-    }
-    var record: JobRecord
-    do {
-      if added[entry.id] == nil { try readAhead(of: entry) }
-      guard let found = added.removeValue(forKey: entry.id), !found.state.isTerminal else {
-        scheduler.remove(entry.id)
-        return
-      }
-      record = found
-    } catch {
-      scheduler.remove(entry.id)
-      commands.holdForJournal(entry, error)
-      return
-    }
+    scheduler.remove(entry.id)
+    hold(entry, commands.deferred.reason ?? .journal("", isOfVolume: false), until: now + CommandExecutor.journalDelay)
+  }
+
+  /// `record`: as the journal has it; nil: it has no such job any more.
+  func start(_ entry: Scheduler.Entry, _ record: JobRecord?, _ now: Duration) {
+    guard var record, !record.state.isTerminal, !isClosing else { return scheduler.remove(entry.id) }
+    var entry = entry
+    entry.idle += max(.zero, now - entry.enqueuedAt)
     if let standing = room.space.standingHold(
       directory: record.specification.directory, remaining: entry.remaining,
       isBackground: record.transferClass.isBackground,
       now: now)
     {
       scheduler.remove(entry.id)
-      return hold(entry, standing.reason, until: standing.until)
+      return hold(entry, standing.reason, until: standing.until, Hold.Facts(record))
     }
     origins.started(entry.origin, job: entry.id, now: now)
     // It is over, also for whoever reads the journal next.
@@ -113,13 +105,6 @@ extension TransferEngine {
     if moment.bootIdentifier == now.bootIdentifier { return .nanoseconds(min(moment.boot, now.boot)) }
     // Of an earlier boot only wall clocks tell, and those may be years off: it counts for a day at most.
     return .nanoseconds(now.boot) - .nanoseconds(min(moment.elapsed(until: now), 24 * 3_600_000_000_000))
-  }
-
-  /// Reads the jobs that probably start next together with this one. What waits doesn't change in the journal without
-  /// leaving `added` first.
-  private func readAhead(of entry: Scheduler.Entry) throws {
-    let next = added.count < Self.maxAdded ? scheduler.upcoming(like: entry, atMost: 64) : []
-    for record in try journal.journal.jobs([entry.id] + next.filter { added[$0] == nil }) { added[record.id] = record }
   }
 
   /// The active job of that run, unless it is gone.

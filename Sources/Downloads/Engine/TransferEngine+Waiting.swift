@@ -14,20 +14,27 @@ extension TransferEngine {
     needsSchedule = true
   }
 
-  func hold(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
-    keepWaiting(entry, reason, until: until)
+  func hold(
+    _ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?, _ facts: Hold.Facts = Hold.Facts()
+  ) {
+    keepWaiting(entry, reason, until: until, facts)
     tellWhyHeld(entry.id)
   }
 
   /// As `hold`, and nobody is told.
-  func keepWaiting(_ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?) {
+  func keepWaiting(
+    _ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?, _ facts: Hold.Facts = Hold.Facts()
+  ) {
     let serial = number()
-    holds[entry.id] = Hold(entry: entry, reason: reason, since: clock.boot, until: until, serial: serial)
+    holds[entry.id] = Hold(
+      entry: entry, reason: reason, facts: facts, since: clock.boot, until: until, serial: serial)
     if let until { due.push((until, entry.id, serial)) }
   }
 
   func tellWhyHeld(_ id: JobID) {
-    if let explanation = explainer.explain(id) { events.send(.waiting(id, explanation)) }
+    if let standing = explainer.standing(of: id) {
+      events.send(.waiting(id, Explanation(standing, now: clock.boot)))
+    }
   }
 
   /// Carries out what was to follow; the journal has `record`.
@@ -48,7 +55,7 @@ extension TransferEngine {
         case .after(let delay): now + delay
         case .never: nil
         }
-      hold(entry(of: record), reason, until: until)
+      hold(entry(of: record), reason, until: until, Hold.Facts(record))
     case .outOfSpace(let shortage): room.holdForSpace(entry(of: record), shortage)
     case .paused:
       hold(entry(of: record), .paused("user"), until: nil)
@@ -59,7 +66,7 @@ extension TransferEngine {
       if record.state == .paused {
         hold(entry, .paused("user"), until: nil)
       } else if let reason, !isUrgent {
-        hold(entry, reason, until: until)
+        hold(entry, reason, until: until, Hold.Facts(record))
       } else {
         scheduler.enqueue(entry, now: now)
       }

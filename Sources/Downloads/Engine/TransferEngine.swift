@@ -16,8 +16,6 @@ final class TransferEngine: EnginePart {
   var scheduler = Scheduler()
   var active: [JobID: ActiveJob] = [:]
   var holds: [JobID: Hold] = [:]
-  /// Jobs that were just added, as the journal has them: the first of them needn't be read again.
-  var added: [JobID: JobRecord] = [:]
   var due = Heap<(until: Duration, job: JobID, serial: UInt64)> { $0.until < $1.until }
   var origins = OriginRegistry()
   var apps = NameTable()
@@ -45,8 +43,6 @@ final class TransferEngine: EnginePart {
     transport.client = connections
   }
 
-  static let maxAdded = 512
-
   /// Numbers that tell runs, transfers and waits apart.
   func number() -> UInt64 {
     lastNumber += 1
@@ -68,6 +64,7 @@ final class TransferEngine: EnginePart {
       connections.yieldLink(now)
       if origins.isCrowded { forgetOrigins() }
       if needsSchedule { schedule(now) }
+      records.ask()
       events.flush()
       if isClosing, isIdle { return }
       if isIdle, let deadline = nextDeadline() { clock.idles(until: deadline) }
@@ -89,6 +86,7 @@ final class TransferEngine: EnginePart {
   /// Nothing is under way, on any lane.
   private var isIdle: Bool {
     active.isEmpty && outstanding == 0 && commands.committing.isEmpty && !commands.isTryingJournal
+      && records.reads.isIdle
   }
 
   private func timeLeft() -> Duration { nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60) }

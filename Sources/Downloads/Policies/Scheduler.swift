@@ -313,11 +313,11 @@ package struct Scheduler {
   }
 
   /// A waiting job's place within its app, from 1, and how many wait in its class; for `explain`.
-  func place(of id: JobID) -> (place: Int, waiting: Int, since: Duration)? {
+  func place(of id: JobID) -> (entry: Entry, place: Int, waiting: Int)? {
     guard let key = waiting[id]?.key, let queue = queues[key] else { return nil }
     let entries = queue.byOrigin.values.flatMap(\.elements).filter { !isStale($0) }
     guard let own = entries.first(where: { $0.id == id }) else { return nil }
     let all = queues.filter { $0.key.transferClass == key.transferClass }.reduce(0) { $0 + $1.value.count }
-    return (1 + entries.count { $0.goesBefore(own) }, all, own.enqueuedAt)
+    return (own, 1 + entries.count { $0.goesBefore(own) }, all)
   }
 }

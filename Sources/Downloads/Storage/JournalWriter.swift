@@ -39,6 +39,14 @@ final class JournalWriter: Sendable {
     for request in requests { request.completion(failure) }
   }
 
+  /// Reads when everything that was asked for before is done. `completion` is called on the journal's thread.
+  func read<Value>(
+    _ body: @escaping @Sendable (any DownloadJournal) throws -> Value,
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    queue.async { completion(Result { try body(self.journal) }) }
+  }
+
   /// Waits for everything before it, then commits. Not on the network thread.
   func commitNow(_ changes: [JournalChange]) throws { try queue.sync { try journal.commit(changes) } }
 

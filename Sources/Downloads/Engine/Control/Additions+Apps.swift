@@ -8,17 +8,17 @@ extension Additions {
     guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
     let mailbox = mailbox
     engine.outstanding += 1
-    // Adding nothing waits its turn behind every other addition, and comes back after what follows from those.
-    journal.add([], now: clock.now) { _ in
+    let open: @Sendable (any DownloadJournal) throws -> [JobRecord] = { journal in
+      var ids: [JobID] = []
+      // Equal to the byte: canonically equivalent names are different apps.
+      try journal.forEachOpenJob { if $0.app.utf8.elementsEqual(app.utf8) { ids.append($0.id) } }
+      return try journal.jobs(ids)
+    }
+    // It comes back after what follows from every addition before it.
+    journal.read(open) { result in
       mailbox.post { engine in
         engine.outstanding -= 1
-        completion(
-          Result {
-            var ids: [JobID] = []
-            // Equal to the byte: canonically equivalent names are different apps.
-            try engine.journal.journal.forEachOpenJob { if $0.app.utf8.elementsEqual(app.utf8) { ids.append($0.id) } }
-            return try ids.compactMap { try engine.journal.journal.job($0) }
-          })
+        completion(result)
       }
     }
   }
@@ -29,6 +29,7 @@ extension Additions {
     _ id: JobID, with specification: DownloadSpecification,
     _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
   ) {
+    guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
     engine.outstanding += 1
     let request = engine.number()
     replies[request] = completion
@@ -40,19 +41,14 @@ extension Additions {
     replies.removeValue(forKey: supersession.request)?(result)
   }
 
-  /// For a job without an activation.
-  func takeOver(_ id: JobID, _ supersession: Supersession) {
+  /// For a job without an activation. `record`: nil: there is no such job.
+  func takeOver(_ record: JobRecord?, _ supersession: Supersession) {
     let specification = supersession.specification
     guard !engine.isClosing else { return reply(to: supersession, .failure(EngineClosed())) }
-    let record: JobRecord
-    do {
-      guard let found = try commands.currentRecord(id), !found.state.isTerminal, found.state != .verified else {
-        return add(supersession, inheriting: nil)
-      }
-      record = found
-    } catch {
-      return reply(to: supersession, .failure(error))
+    guard let record, !record.state.isTerminal, record.state != .verified else {
+      return add(supersession, inheriting: nil)
     }
+    let id = record.id
     let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
     let update = commands.pendingUpdates[id]
     commands.forget(id)

@@ -48,9 +48,10 @@ final class Additions: EnginePart {
     let now = clock.boot
     guard engine.scheduler.isWaiting(id),
       engine.origins[origin].isBlocked(now: now) || network.conditions.gate(for: transferClass, now: now) != nil,
-      let explanation = explainer.explain(id), explanation.code != .queued
+      let standing = explainer.standing(of: id)
     else { return }
-    events.send(.waiting(id, explanation))
+    let explanation = Explanation(standing, now: now)
+    if explanation.code != .queued { events.send(.waiting(id, explanation)) }
   }
 
   /// Of each, the running job of that name which expects something else of its bytes: it has checked some by that.
@@ -71,16 +72,14 @@ final class Additions: EnginePart {
     case .added(let id, let generation):
       let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
       // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
-      if engine.added.count < TransferEngine.maxAdded, specification.budget == nil, generation == 1 {
-        engine.added[id] = record
-      }
+      if specification.budget == nil, generation == 1 { records.reads.know(record) }
       let entry = engine.entry(of: record)
       // A person waits: whether the road is free is found out now.
       if entry.transferClass == .foreground { engine.origins[entry.origin].breaker.hurry(now: clock.boot) }
       engine.scheduler.enqueue(entry, now: clock.boot)
     case .alreadyScheduled(let id):
       // It may be expected to have other bytes from now on; in the meantime it may have begun.
-      engine.added[id] = nil
+      records.reads.invalidate(id)
       if let own = engine.active[id]?.record.specification,
         !own.expectsTheSame(as: specification) || own.mirrors != specification.mirrors, let job = engine.active[id]
       {

@@ -5,10 +5,8 @@ internal import LinuxSystem
 /// Changes of jobs that aren't running, and a journal that can't be read or written: nothing that is fetched meanwhile could be
 /// remembered, and what is asked for waits.
 extension CommandExecutor {
-  /// A job as it is by what was decided last, whether or not the journal has that yet.
-  func currentRecord(_ id: JobID) throws -> JobRecord? {
-    try pendingUpdates[id]?.record ?? journal.journal.job(id)
-  }
+  /// A job as it is by what was decided last and the journal couldn't take yet; nil: the journal has to be asked.
+  func decidedRecord(_ id: JobID) -> JobRecord? { pendingUpdates[id]?.record }
 
   /// Changes a job that isn't running: out of every queue, into the journal, then on.
   func take(
@@ -43,7 +41,7 @@ extension CommandExecutor {
   func forget(_ id: JobID) {
     engine.scheduler.remove(id)
     engine.holds[id] = nil
-    engine.added[id] = nil
+    records.reads.forget(id)
     pendingUpdates[id] = nil
     engine.needsSchedule = true
   }
@@ -99,14 +97,8 @@ extension CommandExecutor {
 
   func performDeferred(_ now: Duration, isLast: Bool = false) {
     guard let moment = deferred.retryAt, isLast || moment <= now else { return }
-    for (id, queue) in deferred.takeAll() {
-      // After the first that fails, the journal isn't asked again for each of the others.
-      guard deferred.retryAt == nil else {
-        deferred.put(queue, for: id)
-        continue
-      }
-      perform(queue, on: id)
-    }
+    // The journal is asked once for all of them.
+    for (id, queue) in deferred.takeAll() { perform(queue, on: id) }
     engine.needsSchedule = true
   }
 }

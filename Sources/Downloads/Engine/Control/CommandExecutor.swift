@@ -17,28 +17,47 @@ final class CommandExecutor: EnginePart {
 
   /// Carries a command out, now or as soon as what hinders it is over.
   func perform(_ command: JobCommand, on id: JobID) {
+    if committing[id] == nil, engine.active[id] == nil, !deferred.contains(id), !records.reads.isReading(id) {
+      performIdle(command, on: id)
+    } else {
+      perform(command, on: id, knowing: nil)
+    }
+  }
+
+  /// `record`: of a job without an activation, as the journal has it; nil: it has none.
+  func perform(_ command: JobCommand, on id: JobID, knowing record: JobRecord?) {
     if committing[id] != nil {
       committing[id]?.append(command)
     } else if let job = engine.active[id] {
       endings.execute(job.machine.handle(.command(command, transferClass: job.record.transferClass)), job)
     } else if deferred.contains(id) {
       deferred.append(command, for: id)
+    } else if records.reads.isReading(id) {
+      records.reads.perform(command, on: id)
     } else {
-      do { try performIdle(command, on: id) } catch { deferCommand(command, on: id, error) }
+      performIdle(command, on: id, record)
     }
   }
 
   func perform(_ queue: CommandQueue, on id: JobID) { for command in queue.commands { perform(command, on: id) } }
 
   /// For a job without an activation.
-  private func performIdle(_ command: JobCommand, on id: JobID) throws {
+  private func performIdle(_ command: JobCommand, on id: JobID) {
+    if command == .resume, resumesWithoutRecord(id) { return }
+    if let record = decidedRecord(id) {
+      performIdle(command, on: id, record)
+    } else {
+      records.reads.perform(command, on: id)
+    }
+  }
+
+  private func performIdle(_ command: JobCommand, on id: JobID, _ record: JobRecord?) {
+    if case .supersede(let supersession) = command { return additions.takeOver(record, supersession) }
+    guard let record else { return }
     switch command {
-    case .pause:
-      guard let record = try currentRecord(id), record.state == .open else { return }
-      take(record, .paused, .paused)
-    case .resume: try resumeIdle(id)
+    case .pause: if record.state == .open { take(record, .paused, .paused) }
+    case .resume: if !resumesWithoutRecord(id) { resumeIdle(record) }
     case .cancel:
-      guard let record = try currentRecord(id) else { return }
       if record.state.isTerminal {
         if record.leftover != nil { removeStaging(of: record) }
       } else if record.state == .verified {
@@ -46,8 +65,8 @@ final class CommandExecutor: EnginePart {
       } else {
         cancel(record)
       }
-    case .setClass(let transferClass): try setClassOfIdle(id, transferClass)
-    case .supersede(let supersession): additions.takeOver(id, supersession)
+    case .setClass(let transferClass): setClassOfIdle(record, transferClass)
+    case .supersede: break
     }
   }
 
@@ -78,17 +97,21 @@ final class CommandExecutor: EnginePart {
     }
   }
 
-  private func resumeIdle(_ id: JobID) throws {
-    if let hold = engine.holds[id], pendingUpdates[id]?.record.state != .paused {
-      guard case .paused = hold.reason else {
-        room.space.unblock(for: hold.reason)
-        return engine.release(id)
-      }
-    } else if engine.scheduler.isWaiting(id) {
-      return
+  /// Whether it waits for its turn already, or for something that ends by this.
+  private func resumesWithoutRecord(_ id: JobID) -> Bool {
+    guard let hold = engine.holds[id], pendingUpdates[id]?.record.state != .paused else {
+      return engine.scheduler.isWaiting(id) || engine.scheduler.running[id] != nil
     }
-    guard var record = try currentRecord(id), !record.state.isTerminal else { return }
-    if let hold = engine.holds[id] {
+    if case .paused = hold.reason { return false }
+    room.space.unblock(for: hold.reason)
+    engine.release(id)
+    return true
+  }
+
+  private func resumeIdle(_ record: JobRecord) {
+    guard !record.state.isTerminal else { return }
+    var record = record
+    if let hold = engine.holds[record.id] {
       record.forgiveWaiting(max(.zero, clock.boot - hold.since).inNanoseconds, now: clock.now)
     }
     if record.state == .verified {
@@ -99,10 +122,10 @@ final class CommandExecutor: EnginePart {
     take(record, .open, .queued(isTold: true))
   }
 
-  private func setClassOfIdle(_ id: JobID, _ transferClass: TransferClass) throws {
-    guard var record = try currentRecord(id), !record.state.isTerminal, record.state != .verified,
-      record.transferClass != transferClass
-    else { return }
+  private func setClassOfIdle(_ record: JobRecord, _ transferClass: TransferClass) {
+    guard !record.state.isTerminal, record.state != .verified, record.transferClass != transferClass else { return }
+    let id = record.id
+    var record = record
     record.transferClass = transferClass
     // After what comes first.
     if let update = pendingUpdates[id] { return take(record, record.state, update.disposition) }

@@ -14,6 +14,8 @@ final class NetworkWatch: EnginePart {
   /// Boot time since which there is no network, and at which a download has waited for one long enough.
   var offlineSince: Duration?
   var patienceEndsAt: Duration?
+  /// The journal couldn't say of a job whose patience is over what it is: it isn't asked before then.
+  var readAgainAt: Duration?
   var proxyHealth = ProxyHealth()
 
   init(_ engine: TransferEngine) {
@@ -102,28 +104,27 @@ final class NetworkWatch: EnginePart {
   func failWithoutNetwork(_ now: Duration) {
     patienceEndsAt = nil
     guard let offlineSince else { return }
+    if let moment = readAgainAt, moment <= now { readAgainAt = nil }
     for (transferClass, patience) in connectivityPatience {
       for (id, since) in engine.scheduler.waiting(in: transferClass) {
         let end = max(since, offlineSince) + patience
         if end > now {
           patienceEndsAt = min(end, patienceEndsAt ?? end)
+        } else if let record = commands.decidedRecord(id) {
+          failWithoutNetwork(record)
+        } else if let readAgainAt {
+          patienceEndsAt = min(readAgainAt, patienceEndsAt ?? readAgainAt)
         } else {
-          failWithoutNetwork(id, now)
+          records.reads.fail(id, withoutNetworkSince: offlineSince)
         }
       }
     }
   }
 
-  func failWithoutNetwork(_ id: JobID, _ now: Duration) {
-    let record: JobRecord?
-    do { record = try commands.currentRecord(id) } catch {
-      // Its patience is over all the same, as soon as the journal says whose it is.
-      patienceEndsAt = min(patienceEndsAt ?? now + CommandExecutor.journalDelay, now + CommandExecutor.journalDelay)
-      return
-    }
-    guard let record, record.state == .open else { return }
+  func failWithoutNetwork(_ record: JobRecord) {
+    guard record.state == .open, engine.scheduler.isWaiting(record.id) else { return }
     let failure = TransferFailure(.offline, detail: "there is no network")
-    proxyHealth.forget(id)
+    proxyHealth.forget(record.id)
     commands.take(record, .failed(failure), removesFiles: true, .failed(failure))
   }
 

@@ -46,8 +46,25 @@ struct Hold {
     }
   }
 
+  /// What an explanation says of the job besides, as its record had it when it began to wait.
+  struct Facts: Equatable {
+    var directory = ""
+    var lastError = ""
+    /// Attempts that brought nothing.
+    var attempts = 0
+
+    init() {}
+
+    init(_ record: JobRecord) {
+      directory = record.specification.directory
+      lastError = record.lastError ?? ""
+      attempts = record.history.fruitlessAttempts
+    }
+  }
+
   var entry: Scheduler.Entry
   var reason: Reason
+  var facts: Facts
   var since: Duration
   /// Boot time at which it is looked at again; nil: when someone says so.
   var until: Duration?
