@@ -11,7 +11,7 @@ extension Expectation {
       guard observed.outcome.kind == .returned else { return observed.ending }
       return value == nil || value == observed.value ? nil : "returned \(observed.value ?? "nothing")"
     case .outcome(let kind): return observed.outcome.kind == kind ? nil : observed.ending
-    case .noDenials: return observed.refusals.isEmpty ? nil : "denied \(Observed.list(observed.refusals))"
+    case .noDenials: return observed.refusals.isEmpty ? nil : Observed.listWithRemedies(observed.refusals)
     case .deniedBy(let wall):
       return observed.denials.contains { $0.wall == wall } ? nil : observed.whatWasDenied
     case .deny(let call, let path):
@@ -19,9 +19,14 @@ extension Expectation {
         (call == nil || denial.call == call) && (path == nil || denial.target == path)
       }
       return isThere ? nil : observed.whatWasDenied
+    case .denyAccess(let access, let path):
+      return observed.denials.contains { access.covers($0, path) } ? nil : observed.whatWasDenied
+    case .allowAccess(let access, let path):
+      let found = observed.denials.filter { access.covers($0, path) }
+      return found.isEmpty ? nil : Observed.listWithRemedies(found)
     case .allow(let path):
       let found = observed.denials.filter { $0.target == path }
-      return found.isEmpty ? nil : "denied \(Observed.list(found))"
+      return found.isEmpty ? nil : Observed.listWithRemedies(found)
     case .atMost(let meter, let bound, let isStrict):
       let (value, text): (Double, String) =
         switch meter {
@@ -42,6 +47,20 @@ extension Expectation {
       return isThere
         ? nil
         : "wrote hex:\(observed.outputs.map { Hexadecimal.text(Array($0.prefix(64))) }.joined(separator: ", hex:"))"
+    }
+  }
+}
+
+extension Expectation.Access {
+  private static let executing: Set<String> = ["execve", "execveat", "mmap"]
+
+  /// Whether a denial is of this access to a path, or to what lies in it.
+  func covers(_ denial: Observed.Denial, _ path: String) -> Bool {
+    guard denial.target == path || denial.target.hasPrefix(path == "/" ? path : path + "/") else { return false }
+    return switch self {
+    case .read: !denial.writes && !Self.executing.contains(denial.call)
+    case .write: denial.writes
+    case .execute: Self.executing.contains(denial.call)
     }
   }
 }

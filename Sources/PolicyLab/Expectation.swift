@@ -1,6 +1,7 @@
 internal import AssetModel
 internal import Basics
-internal import PluginHost
+internal import HostProtocol
+package import PluginHost
 internal import Sandbox
 
 /// One line of what a test of a policy expects.
@@ -12,13 +13,18 @@ package struct Expectation: Sendable, Equatable {
     case deniedBy(String)
     /// A system call by its name, a path, or both.
     case deny(call: String?, path: String?)
+    case denyAccess(Access, path: String)
     case allow(path: String)
+    case allowAccess(Access, path: String)
     case atMost(Meter, Double, isStrict: Bool)
     case log(String)
     case output(String)
   }
 
   enum Meter: String, Sendable, CaseIterable { case memory, wall, cpu }
+
+  /// What is done with a path, or with what lies in it.
+  enum Access: String, Sendable, CaseIterable { case read, write, execute }
 
   package struct Invalid: Error, Equatable {
     package var message: String
@@ -30,7 +36,8 @@ package struct Expectation: Sendable, Equatable {
 
   private static let walls = ["seccomp", "files", "limits"]
   package static let grammar =
-    "returned [VALUE], outcome KIND, no denials, deny CALL, deny PATH, deny CALL PATH, allow PATH, "
+    "returned [VALUE], outcome KIND, no denials, deny CALL, deny PATH, deny CALL PATH, "
+    + "deny read|write|execute PATH, allow PATH, allow read|write|execute PATH, "
     + "denied by seccomp|files|limits, memory|wall|cpu <= QUANTITY, log TEXT, output TEXT|hex:BYTES"
 
   package init(parsing text: String) throws(Invalid) {
@@ -46,22 +53,37 @@ package struct Expectation: Sendable, Equatable {
     }
   }
 
+  /// Whether it says that the run ends in this way.
+  package func expects(_ kind: Outcome.Kind) -> Bool {
+    switch condition {
+    case .outcome(let wanted): wanted == kind
+    case .returned: kind == .returned
+    default: false
+    }
+  }
+
   /// Whether something is to be denied.
   package var isOfDenial: Bool {
     switch condition {
-    case .deny, .deniedBy: true
+    case .deny, .denyAccess, .deniedBy: true
     default: false
     }
   }
 
   /// The path that is to be denied.
-  package var deniedPath: String? { if case .deny(_, let path) = condition { path } else { nil } }
+  package var deniedPath: String? {
+    switch condition {
+    case .deny(_, let path): path
+    case .denyAccess(_, let path): path
+    default: nil
+    }
+  }
 
   /// Paths are seen only while the host observes them.
   package var needsObservation: Bool {
     switch condition {
     case .deny(_, let path): path != nil
-    case .allow, .noDenials: true
+    case .allow, .allowAccess, .denyAccess, .noDenials: true
     case .deniedBy(let wall): wall == "files"
     default: false
     }
@@ -86,7 +108,9 @@ package struct Expectation: Sendable, Equatable {
       }
       return .deniedBy(wall)
     case "deny" where !rest.isEmpty: return try deny(rest)
-    case "allow" where rest.hasPrefix("/"): return .allow(path: rest)
+    case "allow" where isAccessed(rest):
+      let (access, path) = try accessed(rest)
+      return access.map { .allowAccess($0, path: path) } ?? .allow(path: path)
     case "log" where !rest.isEmpty: return .log(rest)
     case "output" where !rest.isEmpty: return try output(rest)
     case let word?:
@@ -97,16 +121,45 @@ package struct Expectation: Sendable, Equatable {
   }
 
   private static func deny(_ rest: String) throws(Invalid) -> Condition {
-    if rest.hasPrefix("/") { return .deny(call: nil, path: rest) }
+    if rest.hasPrefix("/") || rest.hasPrefix("$") { return .deny(call: nil, path: try path(rest)) }
     let parts = rest.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
+    if parts.count == 2, let access = Access(rawValue: parts[0]) {
+      return .denyAccess(access, path: try path(parts[1]))
+    }
     guard SystemCalls.isKnown(parts[0]) else {
       throw Invalid(
         message: "\(shown(parts[0])) isn't a system call that this host knows; write deny openat or deny /etc/passwd")
     }
-    guard parts.count < 2 || parts[1].hasPrefix("/") else {
-      throw Invalid(message: "\(shown(parts[1])) isn't an absolute path")
+    guard parts.count == 2 else { return .deny(call: parts[0], path: nil) }
+    return .deny(call: parts[0], path: try path(parts[1]))
+  }
+
+  private static func isAccessed(_ rest: String) -> Bool {
+    let first = rest.split(separator: " ", maxSplits: 1).first.map(String.init) ?? ""
+    return rest.hasPrefix("/") || rest.hasPrefix("$") || rest != first && Access(rawValue: first) != nil
+  }
+
+  private static func accessed(_ rest: String) throws(Invalid) -> (Access?, String) {
+    let parts = rest.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
+    guard parts.count == 2, let access = Access(rawValue: parts[0]) else { return (nil, try path(rest)) }
+    return (access, try path(parts[1]))
+  }
+
+  /// Where a plugin sees what a policy names by a variable.
+  private static let variables = [
+    "$BUNDLE": RunnerView.bundle, "$CONTAINER": RunnerView.container, "$MANIFEST": RunnerView.manifest,
+    "$TMP": RunnerView.temporary,
+  ]
+
+  private static func path(_ text: String) throws(Invalid) -> String {
+    for (name, place) in variables where text == name || text.hasPrefix(name + "/") {
+      return place + text.dropFirst(name.count)
     }
-    return .deny(call: parts[0], path: parts.count > 1 ? parts[1] : nil)
+    guard text.hasPrefix("/") else {
+      let names = variables.keys.sorted().joined(separator: ", ")
+      throw Invalid(message: "\(shown(text)) isn't an absolute path, nor one that begins with \(names)")
+    }
+    return text
   }
 
   private static func output(_ rest: String) throws(Invalid) -> Condition {

@@ -83,6 +83,8 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
 
   private static func unused(_ policy: Policy, by recording: Recording) -> [String] {
     let used = recording.policy
+    // Recorded from nothing, it was refused where it wanted to connect.
+    let tried = Set(recording.refused.map(\.path)).union(used.network.map(\.text))
     func isUsed(_ grant: String, _ paths: [String]) -> Bool {
       paths.contains { $0 == grant || $0.hasPrefix(grant + "/") }
     }
@@ -91,6 +93,10 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
       + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
       + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "libraries: \($0)" }
       + (policy.processes > 0 && used.processes == 0 ? ["processes: \(policy.processes)"] : [])
+      + policy.network.filter { !tried.contains($0.text) }.map { "network: \($0.text)" }
+      + (policy.executableMemory == .justInTime
+        && !recording.observed.flatMap(\.denials).contains(where: \.wantsWrittenCode)
+        ? ["executableMemory: jit"] : [])
   }
 }
 

@@ -2,7 +2,7 @@ package import AssetModel
 package import HostProtocol
 internal import LinuxSystem
 package import PluginHost
-internal import Sandbox
+package import Sandbox
 
 /// What a call was seen to do.
 package struct Observed: Sendable {
@@ -16,6 +16,8 @@ package struct Observed: Sendable {
     package var writes = false
     /// A path that isn't there on this machine either: no wall kept the plugin from it.
     package var isAbsent = false
+    /// What would let the plugin have it, in one line; nil: nobody asked for that.
+    package var remedy: String?
 
     /// Whether it was only asked if the file may be written (access(2), W_OK): the plugin knows that it may not, and nothing was
     /// kept from it.
@@ -39,17 +41,26 @@ package struct Observed: Sendable {
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0
   package var memoryBytes = 0
+  /// Limits of these names are the run's own, whatever the policy has.
+  package var ownLimits: Set<String> = []
+  /// It ended as its test wants it to.
+  package var endsAsExpected = false
   /// The most processes that were seen beside the plugin's own.
   package var processes = 0
 
   package init(outcome: Outcome) { self.outcome = outcome }
 
   /// `result`: of the last call; nil where it didn't return.
-  package init(_ report: RunReport, _ result: RunnerMessage.CallResult?) {
+  /// `policy`: for which each denial's remedy is told.
+  package init(_ report: RunReport, _ result: RunnerMessage.CallResult?, under policy: Policy? = nil) {
     outcome = report.outcome
     value = result.map { CallWords.text(of: $0.value) }
     outputs = result?.out ?? []
-    denials = report.denials.map { Denial($0, exists: Files.exists) }
+    denials = report.denials.map { denial in
+      var row = Denial(denial, exists: Files.exists)
+      if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
+      return row
+    }
     droppedDenials = report.droppedDenials
     log = report.log.map(\.message)
     connections = report.connections
@@ -63,8 +74,8 @@ package struct Observed: Sendable {
 
 extension Observed {
   /// What an extension answered: how many downloads were accepted and rejected.
-  package init(_ report: RunReport, _ verdict: DownloadRules.Verdict?) {
-    self.init(report, nil as RunnerMessage.CallResult?)
+  package init(_ report: RunReport, _ verdict: DownloadRules.Verdict?, under policy: Policy? = nil) {
+    self.init(report, nil as RunnerMessage.CallResult?, under: policy)
     value = verdict.map { "\($0.accepted.count)/\($0.rejected.count)" }
   }
 }
@@ -89,5 +100,24 @@ extension Observed {
   static func list(_ denials: [Denial]) -> String {
     let shown = denials.prefix(4).map { Printable.text($0.text, limit: 120) }.joined(separator: ", ")
     return denials.count > 4 ? "\(shown) and \(denials.count - 4) more" : shown
+  }
+
+  /// With what would let the plugin have them.
+  static func listWithRemedies(_ denials: [Denial]) -> String {
+    let remedies = denials.prefix(4).compactMap(\.remedy)
+    return "denied \(list(denials))" + remedies.map { "; \(Printable.text($0, limit: 200))" }.joined()
+  }
+}
+
+extension Observed.Denial {
+  /// Whether private memory was to become code: mprotect(2), or mmap(2) with PROT_EXEC, MAP_PRIVATE and MAP_ANONYMOUS, as the
+  /// report writes them.
+  var wantsWrittenCode: Bool {
+    let values = SystemCallText.values(in: target)
+    return switch call {
+    case "mprotect": values.first.map { $0 & 4 != 0 } ?? false
+    case "mmap": wall == "seccomp" && values.count == 2 && values[0] & 4 != 0 && values[1] & 0x22 == 0x22
+    default: false
+    }
   }
 }

@@ -57,7 +57,7 @@ package struct PolicyTestRunner: Sendable {
       plugin = try await host.load(library, policy: test.policy, options: options)
     } catch {
       guard let report = error.report else { throw error }
-      return (Observed(report, result), nil)
+      return (Observed(report, result, under: test.policy), nil)
     }
     var values = StepValues(container: plugin.containerView, bundle: RunnerView.bundle)
     var missing: String?
@@ -87,7 +87,7 @@ package struct PolicyTestRunner: Sendable {
     }
     var report = await plugin.end()
     if let missing { report.outcome = Outcome(.entryPointMissing, missing) }
-    return (Observed(report, result), failed)
+    return (Observed(report, result, under: test.policy), failed)
   }
 
   /// What can be said of its calls before anything is loaded.

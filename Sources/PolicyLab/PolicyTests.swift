@@ -24,6 +24,8 @@ package struct PolicyTests: Sendable {
     package var steps: [CallStep]
     package var policy: Policy
     package var expectations: [Expectation]
+    /// Names of the limits that are the test's own, over those of its policy.
+    package var ownLimits: Set<String> = []
     /// Where it stands in the file.
     package var line: Int
   }
@@ -78,7 +80,9 @@ package struct PolicyTests: Sendable {
     for (key, value) in pairs {
       switch key {
       case "name": test.name = try nodes.scalar(value, key)
-      case "limits": test.policy.limits = try nodes.limits(value, over: test.policy.limits)
+      case "limits":
+        test.policy.limits = try nodes.limits(value, over: test.policy.limits)
+        test.ownLimits = Set(try nodes.pairs(value, key, known: YAMLNodes.limitKeys).map(\.0))
       case "observe":
         let text = try nodes.scalar(value, key)
         guard ["true", "false"].contains(text) else { throw nodes.error(value, "observe is true or false") }

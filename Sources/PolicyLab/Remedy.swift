@@ -68,24 +68,33 @@ package struct Remedy: Sendable, Equatable {
     case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
       self = Self.mapping(Self.file(of: denial))
     case _ where SocketPairs.areMade(by: denial.operation, denial.target) && !policy.hasNetwork:
-      self = Remedy(
-        line: "network: pairs",
-        words: "gives it two ends of a TCP connection within its run; it can connect to nothing else")
-    case _ where Self.wantsWrittenCode(denial):
+      self = Self.network(
+        policy, "gives it two ends of a TCP connection within its run; it can connect to nothing else")
+    case _ where Observed.Denial(denial) { _ in true }.wantsWrittenCode:
       self = Remedy(line: "executableMemory: jit", words: "lets it run code that it has written itself")
+    case _ where SocketPairs.isConnecting(denial.operation, denial.target) && !policy.hasNetwork:
+      self = Self.network(
+        policy,
+        "gives it sockets that reach nobody; the report then names the host and port that it wants, for 'network' to list"
+      )
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
   }
 
-  /// Private memory that is to become code: mprotect(2), or mmap(2) with PROT_EXEC, MAP_PRIVATE and MAP_ANONYMOUS, as the report
-  /// writes them.
-  private static func wantsWrittenCode(_ denial: RunReport.Denial) -> Bool {
-    let values = SystemCallText.values(in: denial.target)
-    return switch denial.operation {
-    case "mprotect": values.first.map { $0 & 4 != 0 } ?? false
-    case "mmap": values.count == 2 && values[0] & 4 != 0 && values[1] & 0x22 == 0x22
-    default: false
+  /// A network of the run's own, which a policy can't have beside a rule of its own against the calls for it.
+  private static func network(_ policy: Policy, _ words: String) -> Remedy {
+    let denied = SystemCalls.connecting.filter {
+      policy.systemCalls.refused.contains($0) || policy.systemCalls.onDenied[$0] == .kill
     }
+    guard denied.isEmpty else {
+      let names = denied.sorted().joined(separator: ", ")
+      return Remedy(
+        line: nil,
+        words:
+          "'network: pairs' \(words); the policy's own 'systemCalls', or what it extends, denies \(names): remove that first"
+      )
+    }
+    return Remedy(line: "network: pairs", words: words)
   }
 
   private static func removal(of rule: String, _ call: String) -> String {
@@ -138,6 +147,7 @@ package struct Remedy: Sendable, Equatable {
 
   /// Why no policy grants it; nil: one may.
   private static func rejection(of path: String, _ denial: RunReport.Denial, _ machine: Machine) -> String? {
+    if path == "/" { return "no policy grants it: it is everything; grant the folders that it lists" }
     let real = machine.real(path)
     // A link to a program, a folder or a descriptor there leads elsewhere for whoever follows it.
     if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }

@@ -12,4 +12,12 @@ enum SocketPairs {
     let values = SystemCallText.values(in: target)
     return values.count >= 2 && values[0] == UInt64(AF_UNIX) && values[1] & 0xf == UInt64(SOCK_STREAM.rawValue)
   }
+
+  /// Whether a denied call wanted a socket for TCP, by its arguments as the report writes them (socket(2)).
+  static func isConnecting(_ call: String, _ target: String) -> Bool {
+    guard call == "socket" else { return false }
+    let values = SystemCallText.values(in: target)
+    return values.count >= 2 && [UInt64(AF_INET), UInt64(AF_INET6)].contains(values[0])
+      && values[1] & 0xf == UInt64(SOCK_STREAM.rawValue)
+  }
 }

@@ -36,4 +36,21 @@ extension Limits {
     default: logBytes > other.logBytes
     }
   }
+
+  /// With the limits of these names as another has them.
+  package func taking(_ keys: Set<String>, from other: Limits) -> Limits {
+    var limits = self
+    for key in keys {
+      switch key {
+      case "wall": limits.wall = other.wall
+      case "cpu": limits.cpu = other.cpu
+      case "memory": limits.memory = other.memory
+      case "openFiles": limits.openFiles = other.openFiles
+      case "fileSize": limits.fileSize = other.fileSize
+      case "threads": limits.threads = other.threads
+      default: limits.logBytes = other.logBytes
+      }
+    }
+    return limits
+  }
 }

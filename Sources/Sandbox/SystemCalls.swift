@@ -184,7 +184,7 @@ package enum SystemCalls {
   ]
 
   /// Let through where a policy lists hosts, and nowhere else.
-  static let connecting = ["socket", "connect"]
+  package static let connecting = ["socket", "connect"]
 
   /// Let through where a policy allows processes, and nowhere else.
   static let starting = ["fork", "vfork", "execve"]

@@ -14,9 +14,9 @@ enum OutcomeAdvice {
   private static func advice(for report: RunReport, _ limits: Limits) -> String? {
     switch report.outcome.kind {
     // Twice as much is a value that can be tried.
-    case .memoryExceeded: "--memory gives it more, for example --memory \(size(twice: max(limits.memory, 1 << 20)))"
-    case .wallTimeExceeded: "--wall gives it more, for example --wall \(time(twice: limits.wall))"
-    case .cpuTimeExceeded: "--cpu gives it more, for example --cpu \(time(twice: limits.cpu))"
+    case .memoryExceeded: gives("memory", size(twice: max(limits.memory, 1 << 20)))
+    case .wallTimeExceeded: gives("wall", time(twice: limits.wall))
+    case .cpuTimeExceeded: gives("cpu", time(twice: limits.cpu))
     // What AddressSanitizer says of itself, before it ends the process.
     case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:
       "a sanitizer needs --no-sandbox"
@@ -26,6 +26,10 @@ enum OutcomeAdvice {
       report.plugin.map { "'outrider explore \(Printable.text($0.path, limit: 200))' lists what it has" }
     default: nil
     }
+  }
+
+  private static func gives(_ limit: String, _ value: String) -> String {
+    "--\(limit) gives it more, for example --\(limit) \(value), or in a policy limits: {\(limit): \(value)}"
   }
 
   private static func size(twice bytes: Int) -> String {

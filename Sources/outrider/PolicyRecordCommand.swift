@@ -122,7 +122,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     summarize(recording)
     guard let why else { return recording.denials.isEmpty ? 0 : 1 }
     Output.error("it didn't come to its end: \(why)")
-    let failed = recording.observed.first { $0.outcome.kind != .returned }
+    let failed = recording.observed.first { $0.outcome.kind != .returned && !$0.endsAsExpected }
     return failed?.outcome.kind.exitStatus ?? 1
   }
 
@@ -135,7 +135,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     for (path, reason) in recording.refused {
       Output.note("not granted: \(Printable.text(path, limit: 400)); \(reason)")
     }
-    for denial in recording.denials { Output.note("still denied by \(Printable.text(denial.text, limit: 400))") }
+    for denial in recording.denials {
+      let remedy = denial.remedy.map { "; \(Printable.text($0, limit: 200))" } ?? ""
+      Output.note("still denied by \(Printable.text(denial.text, limit: 400))\(remedy)")
+    }
   }
 
   private func write(_ recording: Recording, _ words: [String], isStopped: Bool = false) throws {

@@ -28,7 +28,8 @@ struct PolicyTestCommand: AsyncParsableCommand {
         no denials                     nothing was tried in vain; absent files and
                                        questions (access, W_OK) don't count
         deny CALL | deny PATH          was denied; deny openat /etc names both
-        allow PATH                     wasn't denied
+        deny read|write|execute PATH   that was denied of PATH, or of what lies in it
+        allow PATH                     wasn't denied; also allow read|write|execute PATH
         denied by seccomp|files|limits
         memory <= 4MiB, wall <= 2s, cpu < 500ms
         log TEXT, output TEXT|hex:BYTES

@@ -118,7 +118,7 @@ struct RecordingAttempt {
         var policy = policy
         let values = try command.values(&policy)
         let (report, result) = try await command.perform(host, policy, values)
-        return Round(observed: [Observed(report, result)])
+        return Round(observed: [Observed(report, result, under: policy)])
       }, cleanUp: {})
     return (attempt, base)
   }
@@ -139,7 +139,7 @@ struct RecordingAttempt {
       body: { policy in
         let (report, verdict, failure) = try await command.wake(host, policy, prepared)
         if let failure { throw failure }
-        return Round(observed: [Observed(report, verdict)])
+        return Round(observed: [Observed(report, verdict, under: policy)])
       }, cleanUp: { prepared.manifest.remove() })
     return (attempt, base)
   }
@@ -166,9 +166,13 @@ struct RecordingAttempt {
         var round = Round(observed: [])
         for (plan, test) in asking {
           var test = test
+          let limits = policy.limits.taking(test.ownLimits, from: test.policy.limits)
           test.policy = policy
+          test.policy.limits = limits
           do throws(HostError) {
-            let (observed, failed) = try await runner.observe(test, library ?? plan.library)
+            var (observed, failed) = try await runner.observe(test, library ?? plan.library)
+            observed.ownLimits = test.ownLimits
+            observed.endsAsExpected = test.expectations.contains { $0.expects(observed.outcome.kind) }
             if let failed {
               let seen = Printable.text("\(failed.expectation); \(failed.mismatch ?? "")", limit: 400)
               round.mismatches.append("\(plan.file):\(test.line): expected \(seen)")

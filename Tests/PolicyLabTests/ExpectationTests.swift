@@ -1,3 +1,4 @@
+import HostProtocol
 import PluginHost
 import TestSupport
 import Testing
@@ -17,6 +18,10 @@ import Testing
   }
 
   private static let open = Observed.Denial(wall: "files", call: "openat", target: "/etc/passwd")
+  private static let written = Observed.Denial(wall: "files", call: "openat", target: "/etc/x", writes: true)
+  private static let executed = Observed.Denial(wall: "files", call: "execve", target: "/usr/bin/id")
+  private static let own = Observed.Denial(
+    wall: "files", call: "unlink", target: RunnerView.container + "/x", writes: true)
   private static let socket = Observed.Denial(wall: "seccomp", call: "socket", target: "0x2, 0x1, 0x0")
 
   @Test(
@@ -32,6 +37,15 @@ import Testing
       ("deny openat /etc/shadow", observed(denials: [open]), false),
       ("deny socket /etc/passwd", observed(denials: [open, socket]), false),
       ("allow /etc/passwd", observed(denials: [open]), false), ("allow /etc/passwd", observed(denials: [socket]), true),
+      // With an access, what lies in a folder counts, and what a variable stands for.
+      ("deny read /etc/passwd", observed(denials: [open]), true), ("deny read /etc", observed(denials: [open]), true),
+      ("deny read /et", observed(denials: [open]), false), ("deny write /etc", observed(denials: [open]), false),
+      ("deny write /etc", observed(denials: [written]), true), ("deny read /etc", observed(denials: [written]), false),
+      ("deny execute /usr", observed(denials: [executed]), true), ("deny read /usr", observed(denials: [executed]), false),
+      ("allow write /etc", observed(denials: [open]), true), ("allow read /etc", observed(denials: [open]), false),
+      ("allow write $CONTAINER", observed(denials: [own]), false), ("allow read $CONTAINER", observed(denials: [own]), true),
+      ("deny $CONTAINER/x", observed(denials: [own]), true), ("deny unlink $CONTAINER/x", observed(denials: [own]), true),
+      ("allow $TMP", observed(denials: [own]), true), ("deny write /", observed(denials: [own]), true),
       ("denied by files", observed(denials: [open]), true), ("denied by seccomp", observed(denials: [open]), false),
       ("memory <= 2MiB", observed(), true), ("memory < 2MiB", observed(), false), ("memory<=1MiB", observed(), false),
       ("wall <= 500ms", observed(), true), ("wall < 0.5s", observed(), false), ("cpu <= 1s", observed(), true),
@@ -58,7 +72,8 @@ import Testing
       ("deny nosuchcall", "system call"), ("deny read /etc", nil), ("deny openat etc", "absolute"),
       ("allow etc", "there are"), ("denied by landlock", "seccomp, files, limits"), ("memory 4MiB", "<="),
       ("memory <= much", "4MiB"), ("wall <= 3MiB", "2s"), ("log", "there are"), ("output hex:1", "two digits"),
-      ("output hex:zz", "two digits"), ("\u{1b}[2J", "there are"),
+      ("output hex:zz", "two digits"), ("allow read", "there are"), ("allow read etc", "$CONTAINER"),
+      ("deny $HOME/x", "$CONTAINER"), ("allow $CONTAINERS", "$CONTAINER"), ("\u{1b}[2J", "there are"),
     ] as [(String, String?)])
   func refusals(text: String, words: String?) {
     do throws(PolicyLab.Expectation.Invalid) {
@@ -73,7 +88,7 @@ import Testing
 
   @Test("expectations of paths, or of no denials at all, have the host observe") func observation() throws {
     for (text, needs) in [
-      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false), ("no denials", true),
+      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false), ("deny read $TMP", true), ("allow write /a", true), ("no denials", true),
     ] {
       #expect(try PolicyLab.Expectation(parsing: text).needsObservation == needs, "\(text)")
     }

@@ -15,4 +15,25 @@ import Testing
     guard case .run(let smaller) = recorder.handle([observed], on: Self.machine) else { throw MissingStep() }
     #expect(smaller.limits.memory == ((used * 3 + 1) / 2) << 20)
   }
+
+  @Test(
+    "what a test is to end by isn't raised, nor is a limit of its own",
+    arguments: [(true, []), (false, ["wall"])] as [(Bool, Set<String>)])
+  func own(endsAsExpected: Bool, ownLimits: Set<String>) throws {
+    var observed = Self.observed(.wallTimeExceeded)
+    observed.wallSeconds = 25
+    (observed.endsAsExpected, observed.ownLimits) = (endsAsExpected, ownLimits)
+    let other = Self.observed(.returned)
+    var recorder = PolicyRecorder(base: Policy(limits: Limits(wall: .seconds(30), memory: 8 << 20)))
+    let step = recorder.handle([observed, other], on: Self.machine)
+    guard endsAsExpected else {
+      // Its own time is over, and more of the policy's is no help.
+      guard case .stopped = step else { throw MissingStep() }
+      return
+    }
+    guard case .run(let policy) = step else { throw MissingStep() }
+    // As much as the other one needs.
+    #expect(policy.limits.wall == .seconds(10))
+    guard case .finished = recorder.handle([observed, other], on: Self.machine) else { throw MissingStep() }
+  }
 }

@@ -47,6 +47,9 @@ final class JournalWriter: Sendable {
     queue.async { completion(Result { try body(self.journal) }) }
   }
 
+  /// Calls `completion` on the journal's thread when everything that was asked for before is done.
+  func afterwards(_ completion: @escaping @Sendable () -> Void) { queue.async { completion() } }
+
   /// Waits for everything before it, then commits. Not on the network thread.
   func commitNow(_ changes: [JournalChange]) throws { try queue.sync { try journal.commit(changes) } }
 

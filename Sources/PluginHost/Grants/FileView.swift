@@ -148,7 +148,7 @@ struct FileView {
   private static let maxComponents = 64
 
   private func place(of path: String, _ followsLast: Bool) -> String {
-    let parts = path.split(separator: "/").filter { $0 != "." }
+    let parts = GrantPlaces.components(path)
     guard parts.count <= Self.maxComponents else { return Self.withoutDetours(parts) }
     return machines.destination(of: path, followsLast: followsLast)
   }

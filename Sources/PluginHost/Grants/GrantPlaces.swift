@@ -7,6 +7,8 @@ internal import LinuxSystem
 struct GrantPlaces {
   private var places: [String: String] = [:]
   private var covers: Set<String>
+  /// Bytes of the longest of them: a plugin that names long paths has no more than that looked up for each.
+  private var longestCover: Int
   private let link: (String) -> String?
 
   /// As many links as path_resolution(7) follows.
@@ -15,12 +17,14 @@ struct GrantPlaces {
   /// `link`: where a symbolic link leads; nil for anything else.
   init(_ paths: [String], runtime: [String], link: @escaping (String) -> String? = Files.link) {
     covers = Set(runtime)
+    longestCover = covers.map(\.utf8.count).max() ?? 0
     self.link = link
     // Outer ones first: what they show decides about those within.
     for path in paths.sorted(by: { $0.utf8.count < $1.utf8.count }) {
       let place = destination(of: path)
       places[path] = place
       covers.insert(place)
+      longestCover = max(longestCover, place.utf8.count)
     }
   }
 
@@ -29,37 +33,44 @@ struct GrantPlaces {
   /// Where any path leads, granted or not. `followsLast`: whether through a link that is its last part, too.
   func destination(of path: String, followsLast: Bool = true) -> String {
     var rest = Self.components(path)[...]
-    var place: [Substring] = []
+    var place: [Step] = []
     var links = 0
     while let next = rest.popFirst() {
       if next == ".." {
         _ = place.popLast()
         continue
       }
-      place.append(next)
-      let found = Self.joined(place)
-      guard followsLast || !rest.isEmpty, isShown(found), let target = link(found) else { continue }
+      place.append(step(next, after: place.last))
+      guard followsLast || !rest.isEmpty, let found = place.last, found.isShown, let target = link(found.path) else {
+        continue
+      }
       links += 1
       // The kernel would say so, too, to whoever opens it.
       guard links <= Self.maxLinks else { return path }
       if target.hasPrefix("/") { place = [] } else { place.removeLast() }
       rest = Self.components(target) + rest
     }
-    return Self.joined(place)
+    return place.last?.path ?? "/"
   }
 
-  /// Whether the machine's own entry is what a runner sees under this name.
-  private func isShown(_ path: String) -> Bool {
-    if RunnerView.links.contains(path) { return true }
-    var above = path[...]
-    while let slash = above.lastIndex(of: "/"), slash > above.startIndex {
-      above = above[..<slash]
-      if covers.contains(String(above)) { return true }
-    }
-    return false
+  /// How far a path was followed.
+  private struct Step {
+    var path: String
+    /// The machine's own entry is what a runner sees under this name.
+    var isShown: Bool
+    /// So is all that lies in it.
+    var isCover: Bool
   }
 
-  private static func components(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }
+  private func step(_ name: Substring, after above: Step?) -> Step {
+    let path = (above?.path ?? "") + "/" + name
+    let isWithin = above?.isCover ?? false
+    let isCover = isWithin || path.utf8.count <= longestCover && covers.contains(path)
+    return Step(path: path, isShown: isWithin || RunnerView.links.contains(path), isCover: isCover)
+  }
 
-  private static func joined(_ components: [Substring]) -> String { "/" + components.joined(separator: "/") }
+  /// Divided at bytes, as the kernel does: a slash before a combining character is one, too.
+  static func components(_ path: String) -> [Substring] {
+    path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init).filter { $0 != "." }
+  }
 }

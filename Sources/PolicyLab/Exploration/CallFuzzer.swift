@@ -109,6 +109,7 @@ package struct FuzzOutcomes: Sendable {
   package private(set) var classes: [Class] = []
   package var count: Int { classes.reduce(0) { $0 + $1.count } }
   private static let maxClasses = 64
+  private static let limits: Set<Outcome.Kind> = [.wallTimeExceeded, .cpuTimeExceeded, .memoryExceeded]
 
   package init() {}
 
@@ -124,13 +125,17 @@ package struct FuzzOutcomes: Sendable {
     }
   }
 
-  /// Without addresses, which differ each time; places in a function don't.
+  /// Without addresses, which differ each time; places in a function don't. What was used of a limit differs, too, and is no
+  /// other outcome.
   static func name(of observed: Observed) -> String {
-    let detail = observed.outcome.detail.replacing(#/\+?0x[0-9a-f]+/#) { match in
-      match.output.hasPrefix("+") ? String(match.output) : "0x…"
-    }
-    var text =
-      observed.outcome.kind.rawValue + (observed.outcome.kind == .returned || detail.isEmpty ? "" : ": \(detail)")
+    let kind = observed.outcome.kind
+    let detail =
+      kind == .returned || limits.contains(kind)
+      ? ""
+      : observed.outcome.detail.replacing(#/\+?0x[0-9a-f]+/#) { match in
+        match.output.hasPrefix("+") ? String(match.output) : "0x…"
+      }
+    var text = kind.rawValue + (detail.isEmpty ? "" : ": \(detail)")
     let denied = Set(observed.denials.filter { !$0.isAbsent }.map { "\($0.call) by \($0.wall)" }).sorted()
     if !denied.isEmpty { text += "; denied: " + denied.joined(separator: ", ") }
     return text

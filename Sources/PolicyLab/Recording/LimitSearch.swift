@@ -11,19 +11,22 @@ struct LimitSearch {
     let before = limits
     for observed in round {
       let denied = Set(observed.denials.filter { $0.wall == "limits" }.map(\.call))
-      if observed.outcome.kind == .memoryExceeded || denied.contains("mmap") {
-        limits.memory = max(before.memory, min(before.memory * 2, bounds.memory))
+      // What is to end by a limit needs no more of it.
+      let ended = observed.endsAsExpected ? .returned : observed.outcome.kind
+      var wanted = limits
+      if ended == .memoryExceeded || denied.contains("mmap") {
+        wanted.memory = max(before.memory, min(before.memory * 2, bounds.memory))
       }
-      if observed.outcome.kind == .wallTimeExceeded {
-        limits.wall = max(before.wall, min(before.wall * 2, bounds.wall))
-      }
-      if observed.outcome.kind == .cpuTimeExceeded { limits.cpu = max(before.cpu, min(before.cpu * 2, bounds.wall)) }
+      if ended == .wallTimeExceeded { wanted.wall = max(before.wall, min(before.wall * 2, bounds.wall)) }
+      if ended == .cpuTimeExceeded { wanted.cpu = max(before.cpu, min(before.cpu * 2, bounds.wall)) }
       if !denied.isDisjoint(with: SystemCalls.opening) {
-        limits.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
+        wanted.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
       }
       if denied.contains("clone") {
-        limits.threads = max(before.threads, min(max(before.threads * 2, 1), bounds.threads))
+        wanted.threads = max(before.threads, min(max(before.threads * 2, 1), bounds.threads))
       }
+      // A limit of its own stays what the test says.
+      limits = wanted.taking(observed.ownLimits, from: limits)
     }
     return limits != before
   }
@@ -34,13 +37,18 @@ struct LimitSearch {
   /// Twenty times the time and a half more memory than was used: other machines are slower or busier, and other runs larger.
   func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
     var limits = limits
-    let memory = round.map(\.memoryBytes).max() ?? 0
+    // What a run has by a limit of its own says nothing of the policy's.
+    func most<Value: Comparable>(_ key: String, _ used: (Observed) -> Value) -> Value? {
+      round.filter { !$0.ownLimits.contains(key) && ($0.outcome.kind == .returned || !$0.endsAsExpected) }.map(used)
+        .max()
+    }
+    let memory = most("memory") { $0.memoryBytes } ?? 0
     let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.leastMemory) << 20
     // What it had was enough this time; where little of that was left, it isn't the next time.
     let isShort = memory > limits.memory / 5 * 4
     limits.memory = isShort ? max(limits.memory, min(enough, bounds.memory)) : min(limits.memory, enough)
-    limits.wall = min(limits.wall, Self.seconds(round.map(\.wallSeconds).max() ?? 0, least: 10))
-    limits.cpu = min(limits.cpu, Self.seconds(round.map(\.cpuSeconds).max() ?? 0, least: 2))
+    limits.wall = min(limits.wall, Self.seconds(most("wall") { $0.wallSeconds } ?? 0, least: 10))
+    limits.cpu = min(limits.cpu, Self.seconds(most("cpu") { $0.cpuSeconds } ?? 0, least: 2))
     return limits
   }
 

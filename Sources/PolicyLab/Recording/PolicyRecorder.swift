@@ -115,7 +115,9 @@ package struct PolicyRecorder {
       }
       return .run(policy)
     }
-    if let failed = round.first(where: { $0.outcome.kind != .returned }) { return .stopped(recording, failed.ending) }
+    if let failed = round.first(where: { $0.outcome.kind != .returned && !$0.endsAsExpected }) {
+      return .stopped(recording, failed.ending)
+    }
     phase = .confirming
     self.ends = ends
     policy.limits = limits.tightened(policy.limits, round)

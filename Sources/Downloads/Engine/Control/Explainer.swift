@@ -14,12 +14,13 @@ final class Explainer: EnginePart {
       // What was asked for before comes first: its record is on its way.
       records.ask()
       let mailbox = mailbox
-      return journal.read({ _ in }) { _ in
+      return journal.afterwards {
         if !mailbox.post({ $0.explainer.explain(id, completion) }) { completion(nil) }
       }
     }
     if let standing = standing(of: id) { return completion(Explanation(standing, now: clock.boot)) }
-    journal.read({ try $0.job(id) }) { result in
+    let read: @Sendable (any DownloadJournal) throws -> JobRecord? = { try $0.job(id) }
+    journal.read(read) { result in
       switch result {
       case .success(let record): completion(record.map { Explanation(Cause(ofIdle: $0)) })
       case .failure(let error):

@@ -21,7 +21,8 @@ final class JobRecords: EnginePart {
     let ids = reads.takeWanted()
     guard !ids.isEmpty else { return }
     let mailbox = mailbox
-    journal.read({ try $0.jobs(ids) }) { result in
+    let read: @Sendable (any DownloadJournal) throws -> [JobRecord] = { try $0.jobs(ids) }
+    journal.read(read) { result in
       mailbox.post { engine in engine.parts.records.answered(ids, result) }
     }
   }
