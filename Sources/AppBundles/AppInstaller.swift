@@ -4,7 +4,7 @@ internal import LinuxSystem
 /// Puts apps into a folder of their own and takes them out again. `ROOT/ID/VERSION/Name.app` never changes once it is there;
 /// `ROOT/ID/current` is a symbolic link to the version that counts, replaced by one rename(2).
 ///
-/// Every operation is atomic: whoever is killed leaves the old state or the new one, and files that `sweep(keeping:)` removes.
+/// Every operation is atomic: a process that is killed leaves the old state or the new one, and files that `sweep(keeping:)` removes.
 /// Calls block, for as long as copying takes; any thread and any process may make them at the same time.
 package struct AppInstaller: Sendable {
   package let root: String
@@ -178,7 +178,7 @@ package struct AppInstaller: Sendable {
   }
 
   /// Removes what killed operations left, and versions that `current` doesn't name. What an installation in progress has is left
-  /// alone, and so is whatever isn't of this type's making.
+  /// alone, and so is everything that this type hasn't made.
   ///
   /// - Parameter keeping: paths of bundles that are still in use (`PlacedApp.path`).
   package func sweep(keeping: Set<String> = []) { sweep { keeping } }

@@ -9,7 +9,7 @@ public struct HeaderField: Sendable, Equatable {
   }
 }
 
-/// A request that the origin understood, whatever it then answered.
+/// A request that the origin could parse, with any answer.
 public struct RecordedRequest: Sendable {
   /// Counted from 0 over the whole origin.
   public internal(set) var number = 0

@@ -111,7 +111,7 @@ public struct Reply: Sendable, Equatable {
     case ignored
     /// The same where the range comes with `If-Range`.
     case ignoredWithIfRange
-    /// The same, and 412 to every `If-Match`: only a range alone is heeded.
+    /// The same, and 412 to every `If-Match`: only a range alone is honoured.
     case ignoredWithConditions
     /// An envelope (`multipart/byteranges`) with the one part that was asked for.
     case multipart

@@ -71,7 +71,7 @@ extension Observed {
 
 extension Observed.Denial {
   init(_ denial: RunReport.Denial, exists: (String) -> Bool) {
-    (wall, call, target) = (denial.layer, denial.operation, denial.path ?? denial.target)
+    (wall, call, target) = (denial.wall, denial.operation, denial.path ?? denial.target)
     (count, writes) = (denial.count, denial.writes)
     // What isn't UTF-8 can't be asked for.
     isAbsent = wall == "files" && !writes && !exists(target) && !target.unicodeScalars.contains("\u{fffd}")

@@ -26,7 +26,7 @@ final class ClearedArea {
   func callEnded() -> Bool {
     used = max(used, placed)
     placed = 0
-    return used - PlacedData.payloadRoom >= PlacedData.leastCleared
+    return used - PlacedData.payloadRoom >= PlacedData.minClearedBytes
   }
 
   /// Clears what was used, as long as nobody asks. False where somebody does.

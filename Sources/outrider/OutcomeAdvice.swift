@@ -15,7 +15,7 @@ enum OutcomeAdvice {
     switch report.outcome.kind {
     // Twice as much is a value that can be tried.
     case .memoryExceeded: "--memory gives it more, for example --memory \(size(twice: max(limits.memory, 1 << 20)))"
-    case .wallTimeExceeded: "--wall gives it more, for example --wall \(time(twice: limits.wall))"
+    case .wallTimeExceeded: "--wall gives it more, for example --wall \(time(twice: limits.wallTime))"
     case .cpuTimeExceeded: "--cpu gives it more, for example --cpu \(time(twice: limits.cpu))"
     // What AddressSanitizer says of itself, before it ends the process.
     case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:

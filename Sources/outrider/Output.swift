@@ -144,7 +144,7 @@ enum Output {
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
       note(
-        "denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
+        "denied by \(denial.wall): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
       // Each once.
       let remedy = Remedy(for: denial, under: policy)

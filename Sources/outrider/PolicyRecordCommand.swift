@@ -104,7 +104,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     guard let time = Quantity.duration(maxTime) else {
       throw Failure(64, "--max-time '\(maxTime)' isn't a time, for example 60s")
     }
-    (bounds.memory, bounds.wall) = (memory, time)
+    (bounds.memory, bounds.wallTime) = (memory, time)
     return bounds
   }
 

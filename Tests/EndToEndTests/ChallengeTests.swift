@@ -70,7 +70,7 @@ import Testing
   @Test("B73: the handler's time is the extension's") func isBounded() async throws {
     var scene = try ExtensionScene()
     defer { scene.remove() }
-    scene.limits.wall = .milliseconds(300)
+    scene.limits.wallTime = .milliseconds(300)
     let plugin = try await scene.load()
     await #expect(throws: HostError.self) {
       try await plugin.authenticationChallenge(ExtensionScene.download("sleeps"), Self.question)

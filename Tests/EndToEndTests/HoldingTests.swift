@@ -10,7 +10,7 @@ import Testing
   private func load(
     _ library: String, _ host: PluginHost, memory: Int = 64 << 20, frameBytes: Int = 4 << 20
   ) async throws -> Plugin {
-    var limits = Limits(wall: .seconds(40), memory: memory)
+    var limits = Limits(wallTime: .seconds(40), memory: memory)
     limits.frameBytes = frameBytes
     return try await host.load(library, policy: Policy(limits: limits))
   }

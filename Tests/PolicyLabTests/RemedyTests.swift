@@ -7,9 +7,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RemedyTests {
   private static func denial(
-    _ layer: String, _ operation: String, _ target: String, writes: Bool = false
+    _ wall: String, _ operation: String, _ target: String, writes: Bool = false
   ) -> RunReport.Denial {
-    RunReport.Denial(layer: layer, operation: operation, target: target, count: 1, writes: writes)
+    RunReport.Denial(wall: wall, operation: operation, target: target, count: 1, writes: writes)
   }
 
   /// What ends in `d` is a folder, what ends in `0` isn't there, /dev/x is a device, and /mounts leads into /proc.

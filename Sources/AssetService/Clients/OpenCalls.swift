@@ -41,7 +41,7 @@ final class OpenCalls {
     }
   }
 
-  /// The connection is gone, and with it whoever waited there.
+  /// The connection is gone, and so are its pending calls.
   func drop(_ connection: ConnectionID) {
     callers = callers.filter { _, caller in
       if case .client(connection, _) = caller { false } else { true }

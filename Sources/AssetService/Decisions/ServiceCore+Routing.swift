@@ -55,7 +55,7 @@ extension ServiceCore {
     routeEffects(of: app, now)
   }
 
-  /// The effects of whatever machine has just been asked.
+  /// The effects of the machine that has just handled an event.
   private mutating func routeEffects(of app: String, _ now: Instant) {
     var effects: [Effect] = []
     change(app) { swap(&effects, &$0.effects) }

@@ -108,7 +108,7 @@ final class DownloadFiles {
   }
 
   /// Forgets what is over for long, or beyond the number that is kept, and that no app has any more.
-  /// One app after the other, and whoever asks something in between: nobody waits for all of them.
+  /// One app after the other, with other questions in between, so that none waits for all of them.
   func boundJournal() {
     thread.later { await $0.parts.files.forgetUnscheduled(before: WallClock.now() - JournalBounds.longestAge) }
   }

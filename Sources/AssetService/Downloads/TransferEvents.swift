@@ -47,7 +47,7 @@ final class TransferEvents {
       let open = try await Task.detached { [store] in try store.deliveries.endUnscheduled() }.value
       for job in open { transfers.engine.cancel(job) }
     } catch {
-      logger.error("what is left of downloads that nobody has can't be ended: \(error)")
+      logger.error("downloads that no app has any more can't be ended: \(error)")
     }
     // One question to the journal: there may be 100,000 that go on.
     for (app, unique) in (try? store.service.settledScheduled()) ?? [] {

@@ -77,7 +77,7 @@ struct LanguageChoice: Sendable, Equatable {
   }
 }
 
-/// Whether the network leads to a login page, for whoever asks from another thread.
+/// Whether the network leads to a login page, readable from any thread.
 final class LoginPage: Sendable {
   private let isThereNow = Atomic(false)
 

@@ -91,7 +91,7 @@ public struct HostRules: Sendable, Equatable {
       ? "there are none" : Printable.text(domains.prefix(5).joined(separator: ", ")) + (domains.count > 5 ? ", …" : "")
   }
 
-  /// What no resolver should be given, whoever allows it.
+  /// Why a host is never given to a resolver, even where the rules allow it.
   private static func rejectionReason(forHost host: String) -> String? {
     let shown = Printable.text(host)
     if host.isEmpty { return "the URL names no host; write one after https://" }

@@ -70,12 +70,12 @@ final class BodyWriter {
     while !rest.isEmpty {
       var piece = rest
       if wanted != nil {
-        let (skipped, most) = nextWanted(of: rest.count)
+        let (skipped, wanted) = nextWanted(of: rest.count)
         offset += Int64(skipped)
         self.skipped += Int64(skipped)
         rest = UnsafeRawBufferPointer(rebasing: rest[skipped...])
-        if most == 0 { continue }
-        piece = UnsafeRawBufferPointer(rebasing: rest[..<most])
+        if wanted == 0 { continue }
+        piece = UnsafeRawBufferPointer(rebasing: rest[..<wanted])
       }
       if current == nil { current = pool.buffer(at: offset, expecting: end.map { $0 - offset }) }
       guard let buffer = current else { return .abort }

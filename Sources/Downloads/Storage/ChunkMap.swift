@@ -76,14 +76,14 @@ struct ChunkMap {
   /// byte is. `source`: who is asked for them.
   mutating func claim(atMost bytes: Int64, of source: Int = 0) -> (chunks: Range<Int>, from: Int64)? {
     guard let first = states.firstIndex(of: .missing) else { return nil }
-    let most = max(1, Int(bytes / list.chunkSize))
+    let maxChunks = max(1, Int(bytes / list.chunkSize))
     let prefix = prefixes.removeValue(forKey: first)
     let from = list.range(of: first).lowerBound + (prefix ?? 0)
     let sender = UInt8(source + 1)
     if prefix == nil || senders[first] != sender { senders[first] = prefix == nil ? sender : 0 }
     var end = first
     // A chunk of which there is something begins a run of its own.
-    while end < states.count, end - first < most, states[end] == .missing, prefixes[end] == nil {
+    while end < states.count, end - first < maxChunks, states[end] == .missing, prefixes[end] == nil {
       states[end] = .claimed
       if end > first { senders[end] = sender }
       end += 1

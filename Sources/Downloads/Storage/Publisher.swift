@@ -5,7 +5,7 @@ internal import LinuxSystem
 internal import Synchronization
 
 /// Makes verified files visible, in the order that survives a power cut: data, journal `verified`, name, journal
-/// `finished`. Whatever gathers while one batch is on its way goes together in the next: many small files share their
+/// `finished`. Files that come while one batch is on its way go together in the next: many small files share their
 /// synchronisations.
 final class Publisher: Sendable {
   struct Item: Sendable {

@@ -101,7 +101,7 @@ extension HostCore {
 }
 
 extension HostCore: RunOwner {
-  func runRests() { pool.spares.rest() }
+  func runBecameIdle() { pool.spares.becameIdle() }
 
   func runEnded(_ run: Run) {
     metrics.ended(run)

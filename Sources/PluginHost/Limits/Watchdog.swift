@@ -43,7 +43,7 @@ struct Watchdog: Sendable {
   static let shortSampling = Duration.milliseconds(1)
   static let longSampling = Duration.milliseconds(10)
   /// Between two looks; as long as a lease. What is longer is no time of the plugin's, as if its server had stopped it.
-  static let longestGap = Lease.patience.counted
+  static let longestGap = Lease.durations.counted
 
   private let limits: Limits
   private let cores: Int
@@ -76,7 +76,7 @@ struct Watchdog: Sendable {
     self.cores = max(cores, 1)
     sampling = looksOften ? Self.shortSampling : Self.longSampling
     state = .preparing(looks: 0, last: now)
-    call = (now, .zero, limits.wall)
+    call = (now, .zero, limits.wallTime)
     (lastSample, lastLook) = (now, now)
   }
 
@@ -106,7 +106,7 @@ struct Watchdog: Sendable {
     let since = now - reading
     resume(at: since, cpu: cpu)
     lastLook = now
-    call = (since, self.cpu, min(limit ?? limits.wall, limits.wall))
+    call = (since, self.cpu, min(limit ?? limits.wallTime, limits.wallTime))
     if isWaiting { waitBegan(at: now) }
   }
 
@@ -160,7 +160,7 @@ struct Watchdog: Sendable {
 
   /// The runner is looked at, and what is found then is for `tick`. Where the look before was so long ago, this host had no
   /// processor or was stopped, or the whole machine stood still, and nobody knows whether the runner went on meanwhile.
-  mutating func looked(at now: Duration) {
+  mutating func checked(at now: Duration) {
     if now - lastLook > Self.longestGap { stood(still: lastLook, until: now) }
     lastLook = now
   }
@@ -215,7 +215,7 @@ struct Watchdog: Sendable {
   }
 
   /// Checks a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
-  /// and was in time unless a tick had found it late: whoever asks may itself have been stopped in between.
+  /// and was in time unless a tick had found it late: the host's thread may itself have been stopped in between.
   mutating func tick(at now: Duration, cpu measured: Duration, memory: Int?, hasAnswered: Bool = false) -> Action {
     guard state != .over, !isFrozen else { return .none }
     lastSample = now
@@ -234,7 +234,7 @@ struct Watchdog: Sendable {
       if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
       if !hasAnswered, let wallDeadline, now >= wallDeadline {
-        return .kill(.wallTimeExceeded(limit: call.limit, isCallers: call.limit < limits.wall))
+        return .kill(.wallTimeExceeded(limit: call.limit, isCallers: call.limit < limits.wallTime))
       }
       return .none
     case .idle where hasPassed && cpu >= limits.cpuTotal:

@@ -95,7 +95,7 @@ public final class PluginPool: Sendable {
 
   // MARK: Borrowing
 
-  /// Lends a plugin to `body`, which has it for itself until it returns. Whoever asks first gets one first. A task that is
+  /// Lends a plugin to `body`, which has it for itself until it returns. Borrowers are served in the order in which they asked. A task that is
   /// cancelled while it waits gets `PoolError.cancelled`; in a call of the plugin, the run ends as always, and the pool replaces it.
   ///
   /// - Parameter body: May call the plugin any number of times. It must not keep it. Handles that it doesn't release cost the pool a
@@ -135,7 +135,7 @@ public final class PluginPool: Sendable {
     return Status(idle: counts.idle, lent: counts.lent, loading: counts.loading, waiting: counts.waiting)
   }
 
-  /// Lends nothing any more, refuses whoever waits, and returns when every plugin has been given back and has ended.
+  /// Lends nothing any more, refuses the tasks that wait, and returns when every plugin has been given back and has ended.
   public func stop() async {
     handle(.stopped)
     await withCheckedContinuation { continuation in

@@ -3,7 +3,7 @@ internal import LinuxSystem
 /// Decides what a pool of warm plugins does: who gets which plugin, when one that died is replaced, and what stopping waits for. A
 /// pure value: `PluginPool` carries out what it says.
 ///
-/// Whoever asks gets a plugin in the order of asking, and nothing of whoever had it before: what that one left is taken back, or the
+/// Borrowers get plugins in the order in which they asked, and nothing of an earlier borrower: what that one left is taken back, or the
 /// plugin is replaced. A plugin that died after it had served somebody is replaced at once; one that
 /// died before that was no use to anybody, and each such death doubles the time until the next load, until one serves again.
 struct PoolMachine {
@@ -13,7 +13,7 @@ struct PoolMachine {
     case loadFailed(slot: Int)
     /// Somebody wants a plugin, until `deadline`.
     case asked(UInt64, deadline: Duration)
-    /// Whoever asked doesn't want one any more.
+    /// The borrower doesn't want one any more.
     case cancelled(UInt64)
     case returned(slot: Int, Return)
     /// What was to be taken back (`Effect.takeBack`) is, or the plugin has ended in that.

@@ -20,7 +20,7 @@ struct ProcessLook: Sendable, Equatable {
 /// process that begins and ends between two looks, and that nobody waits for.
 struct ProcessTally: Sendable, Equatable {
   /// A host that hasn't looked for longer has its fork server stop the processes (`Lease`).
-  static let longestGap = Lease.patience.counted
+  static let longestGap = Lease.durations.counted
 
   private var known: [Int32: ProcessLook] = [:]
   private var lastLook: Duration

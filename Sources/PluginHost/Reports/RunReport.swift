@@ -108,7 +108,7 @@ public struct RunReport: Sendable {
   /// Something that a plugin tried and didn't get.
   public struct Denial: Sendable, Codable, Equatable {
     /// The wall that stopped it: `seccomp`, `limits`, `files` or `network`.
-    public var layer: String
+    public var wall: String
     /// The system call, or what was beyond a limit.
     public var operation: String
     /// Its arguments, or the path that it named; made printable, and cut at 200 characters.
@@ -126,6 +126,12 @@ public struct RunReport: Sendable {
     /// What of the policy denied it, as a policy of version 2 has it: without that the call would be decided as for others. A call
     /// that it denies by the name of a group stands there by its own. nil: no more than what holds for every plugin.
     public var rule: String?
+
+    /// `layer`: as reports in JSON have it.
+    private enum CodingKeys: String, CodingKey {
+      case operation, target, path, count, writes, mayHaveChanged, rule
+      case wall = "layer"
+    }
 
     /// Has it be about `file`, a path from the plugin.
     mutating func name(_ file: String) {

@@ -47,7 +47,7 @@ enum RunPhase {
 
     var hasHandle = false
     /// Whether what is used from now on isn't the runner's own any more.
-    var hasSettled = false
+    var isReady = false
     var walls = Walls.unknown
   }
 

@@ -113,7 +113,7 @@ package struct DebugFinder {
   private static func expand(
     _ sections: [CompressedSection], _ file: LibraryBytes, _ method: CompressedSection.Method, _ host: PluginHost
   ) async throws(HostError) -> [(String, [UInt8])] {
-    var policy = Policy(limits: Limits(wall: .seconds(10), cpu: .seconds(10), memory: 512 << 20))
+    var policy = Policy(limits: Limits(wallTime: .seconds(10), cpu: .seconds(10), memory: 512 << 20))
     policy.limits.frameBytes = CompressedSection.longest + (1 << 20)
     policy.limits.threads = 0
     policy.writesContainer = false

@@ -15,9 +15,11 @@ struct LimitSearch {
         limits.memory = max(before.memory, min(before.memory * 2, bounds.memory))
       }
       if observed.outcome.kind == .wallTimeExceeded {
-        limits.wall = max(before.wall, min(before.wall * 2, bounds.wall))
+        limits.wallTime = max(before.wallTime, min(before.wallTime * 2, bounds.wallTime))
       }
-      if observed.outcome.kind == .cpuTimeExceeded { limits.cpu = max(before.cpu, min(before.cpu * 2, bounds.wall)) }
+      if observed.outcome.kind == .cpuTimeExceeded {
+        limits.cpu = max(before.cpu, min(before.cpu * 2, bounds.wallTime))
+      }
       if !denied.isDisjoint(with: SystemCalls.opening) {
         limits.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
       }
@@ -29,22 +31,22 @@ struct LimitSearch {
   }
 
   /// MiB. Where a cgroup counts, file pages that nobody has read since the start of the machine pass through it.
-  private static let leastMemory = 4
+  private static let minMemory = 4
 
   /// Twenty times the time and a half more memory than was used: other machines are slower or busier, and other runs larger.
   func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
     var limits = limits
     let memory = round.map(\.memoryBytes).max() ?? 0
-    let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.leastMemory) << 20
+    let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.minMemory) << 20
     // What it had was enough this time; where little of that was left, it isn't the next time.
     let isShort = memory > limits.memory / 5 * 4
     limits.memory = isShort ? max(limits.memory, min(enough, bounds.memory)) : min(limits.memory, enough)
-    limits.wall = min(limits.wall, Self.seconds(round.map(\.wallSeconds).max() ?? 0, least: 10))
-    limits.cpu = min(limits.cpu, Self.seconds(round.map(\.cpuSeconds).max() ?? 0, least: 2))
+    limits.wallTime = min(limits.wallTime, Self.seconds(round.map(\.wallSeconds).max() ?? 0, atLeast: 10))
+    limits.cpu = min(limits.cpu, Self.seconds(round.map(\.cpuSeconds).max() ?? 0, atLeast: 2))
     return limits
   }
 
-  private static func seconds(_ used: Double, least: Int64) -> Duration {
-    .seconds(max(Int64((min(used, 1e6) * 20).rounded(.up)), least))
+  private static func seconds(_ used: Double, atLeast minimum: Int64) -> Duration {
+    .seconds(max(Int64((min(used, 1e6) * 20).rounded(.up)), minimum))
   }
 }

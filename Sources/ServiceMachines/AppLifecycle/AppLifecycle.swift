@@ -166,7 +166,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   }
 
   private mutating func tick(_ now: Instant) -> [Effect] {
-    if let active, let deadline = active.deadline, deadline <= now { return patienceExceeded(active.stage, now) }
+    if let active, let deadline = active.deadline, deadline <= now { return timedOut(active.stage, now) }
     return askDeferred(now) { $0.refusal?.until.map { $0 <= now } ?? false }
   }
 

@@ -21,7 +21,7 @@ extension AppLifecycle {
     case extensionEnded(run: Int64, end: RunEnd)
     /// Any download of the app; what it isn't waiting for is ignored.
     case settled(uniqueIdentifier: String, settlement: Settlement)
-    /// Something arrived for the essential downloads: patience starts anew.
+    /// Something arrived for the essential downloads: the timeout starts anew.
     case essentialProgressed
     case paused
     case resumed

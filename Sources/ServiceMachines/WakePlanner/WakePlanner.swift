@@ -4,7 +4,7 @@ internal import Basics
 /// When an extension may run: daily runtime, throttling by use, periodic wakes, quarantine, settings and power
 /// (B3, B9, B10, B18 to B23, B26, X1). One for the service.
 ///
-/// Runtime is reserved before a run starts and settled when it ends, so that nobody gets more by crashing.
+/// Runtime is reserved before a run starts and replaced by what was used when it ends, so that an extension gains none by crashing.
 public struct WakePlanner: Sendable, Equatable, Codable {
   public internal(set) var settings: ServiceSettings
   public internal(set) var conditions = Conditions()
@@ -28,7 +28,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   /// Runtime is granted in parts of this size: as much is lost when the service dies.
   public static let slice: Duration = .seconds(60)
   /// Less isn't worth a wake.
-  static let leastRuntime: Duration = .seconds(1)
+  static let minRuntime: Duration = .seconds(1)
   /// Between runs for callbacks that the host couldn't make.
   static let hostFailureDelay: Duration = .seconds(5)
   /// Requests of one app that may wait.
@@ -113,7 +113,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
     if request.reason == .callbacks, let until = record.hostFailedUntil, until > now {
       return WakeRefusal(reason: .hostFailed, until: until)
     }
-    if runtimeLeft(request.app, now) < Self.leastRuntime {
+    if runtimeLeft(request.app, now) < Self.minRuntime {
       return WakeRefusal(reason: .runtimeSpent, until: record.runtime.renewsAt)
     }
     if request.reason == .content(.periodic), record.running > 0, !request.isSimulated {

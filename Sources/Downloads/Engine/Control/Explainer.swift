@@ -123,7 +123,7 @@ final class Explainer: EnginePart {
     case .originBackoff?:
       return Explanation(
         .originBackoff(origin: origin, failures: state.breaker.failures),
-        endsIn: seconds(until: state.breaker.opensAt, now), others: [.queued])
+        endsIn: seconds(until: state.breaker.probeAt, now), others: [.queued])
     default:
       return Explanation(
         .queued(Cause.Place(transferClass: entry.transferClass, number: place, waiting: waiting)))

@@ -45,7 +45,7 @@ struct CallbackScope: Hashable, Sendable {
 ///
 /// @unchecked Sendable: everything mutable is touched on the loop's thread only. The tasks that call the callers get values and hand
 /// numbers back.
-final class CallbackDesk: @unchecked Sendable {
+final class CallbackDispatcher: @unchecked Sendable {
   private struct Entry {
     var callbacks: [UInt8: CallbackAnswer]
     var scope: Set<CallbackScope>

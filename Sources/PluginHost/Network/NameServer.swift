@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// Answers a plugin's questions for names, over TCP in its own namespace. Nothing is asked of the machine's resolvers. The loop
 /// thread of the relay alone.
-final class NameDesk {
+final class NameServer {
   /// At once, and on one connection.
   private static let (maxConnections, maxQuestions) = (16, 64)
 
