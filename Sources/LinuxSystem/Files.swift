@@ -9,7 +9,7 @@ package enum Files {
   }
 
   /// All of a file of at most `limit` bytes; EFBIG for a longer one, of which no more is read. Of a pipe, what is written to it; ENXIO
-  /// where nobody opens it for that within two seconds.
+  /// where no process opens it for that within two seconds.
   package static func content(of path: String, limit: Int) throws(SystemCallError) -> [UInt8] {
     let file = try OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK)
     var status = stat()

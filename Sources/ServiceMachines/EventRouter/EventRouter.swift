@@ -2,16 +2,16 @@
 ///
 /// Every delegate gets every event. Challenges, failures and finished files are calls with an answer: what no delegate
 /// handles goes to the extension, which is woken for it. The rest is told and forgotten.
-public struct EventRouter: Sendable, Equatable, Codable {
-  /// An occurrence that somebody was called for.
-  public struct Call: Sendable, Equatable, Codable {
-    public var occurrence: Occurrence
+package struct EventRouter: Sendable, Equatable, Codable {
+  /// An occurrence, with the recipients that were called for it.
+  package struct Call: Sendable, Equatable, Codable {
+    package var occurrence: Occurrence
     /// Recipients that haven't answered.
-    public var pending: [Recipient]
-    public var handledBy: [Recipient] = []
-    public var gone: Recipient?
+    package var pending: [Recipient]
+    package var handledBy: [Recipient] = []
+    package var gone: Recipient?
     /// nil: bounded by the run itself.
-    public var deadline: Instant?
+    package var deadline: Instant?
 
     /// `asked`: as the journal has it.
     private enum CodingKeys: String, CodingKey {
@@ -28,27 +28,27 @@ public struct EventRouter: Sendable, Equatable, Codable {
   static let reconnectionTimeout: Duration = .seconds(2)
 
   /// With a delegate, in the order in which they came.
-  public private(set) var observers: [Recipient] = []
-  public private(set) var calls: [Call] = []
+  package private(set) var observers: [Recipient] = []
+  package private(set) var calls: [Call] = []
   /// For the extension, in order.
-  public private(set) var waiting: [Occurrence] = []
+  package private(set) var waiting: [Occurrence] = []
   /// The run that takes what waits.
-  public private(set) var readyRun: Int64?
+  package private(set) var readyRun: Int64?
   private var isWakeAsked = false
   /// The run that was asked for, until it is ready.
   private var wokenRun: Int64?
   /// Until then what is for the extension waits, because a delegate may come back for it (B29).
   private var reconnectsUntil: Instant?
 
-  public init() {}
+  package init() {}
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     let next = calls.lazy.compactMap(\.deadline).min()
     guard let reconnectsUntil, !waiting.isEmpty else { return next }
     return min(next ?? reconnectsUntil, reconnectsUntil)
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     var effects: [Effect] = []
     if let until = reconnectsUntil, until <= now {
       reconnectsUntil = nil
