@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
@@ -54,9 +55,11 @@ package struct DebugFinder {
 
   private func candidates(_ facts: LibraryFacts, _ path: String) -> [String] {
     var paths: [String] = []
-    let digits = facts.buildIdentifier.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    if let first = digits.first, digits.count > 1 {
-      paths.append("\(folder)/.build-id/\(first)/\(digits.dropFirst().joined()).debug")
+    let identifier = facts.buildIdentifier
+    if identifier.count > 1 {
+      paths.append(
+        "\(folder)/.build-id/\(Hexadecimal.text(identifier.prefix(1)))/\(Hexadecimal.text(identifier.dropFirst())).debug"
+      )
     }
     if let name = facts.debugLink?.name, !name.isEmpty, !name.contains("/"), name != ".", name != "..",
       name.utf8.count <= Self.longestLink

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A server's challenge goes to the extension, and a bounded answer comes back (B71 to B73).
-@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ChallengeTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExtensionChallengeTests {
   private static let question = ChallengeDescription(
     host: "e.example.com", port: 443, protocolName: "https", realm: "films",
     authenticationMethod: "NSURLAuthenticationMethodHTTPBasic", previousFailureCount: 2)

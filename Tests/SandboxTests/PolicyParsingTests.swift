@@ -2,7 +2,7 @@ import Sandbox
 import StrictYAML
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PolicyFileTests {
+@Suite(.timeLimit(.minutes(1))) struct PolicyParsingTests {
   private func failure(_ text: String) -> YAMLFileError? {
     do throws(YAMLFileError) {
       _ = try Policy(parsing: text, file: "p.yaml")
