@@ -26,7 +26,7 @@ package struct AppInstaller: Sendable {
     try place(try stage(from: path), sharedGroups: sharedGroups)
   }
 
-  /// Copies or unpacks an app into a folder that nobody looks into, on the volume of the apps, and checks the copy: what is checked
+  /// Copies or unpacks an app into a folder that nothing else reads, on the volume of the apps, and checks the copy: what is checked
   /// is what `place(_:sharedGroups:)` puts in place.
   ///
   /// - Parameter path: a `Name.app` folder, or an archive (tar with any usual compression, zip) that has one at its top or one
@@ -183,7 +183,7 @@ package struct AppInstaller: Sendable {
   /// - Parameter keeping: paths of bundles that are still in use (`PlacedApp.path`).
   package func sweep(keeping: Set<String> = []) { sweep { keeping } }
 
-  /// Likewise; `keeping` is asked when nobody can prepare or place anything any more.
+  /// Likewise; `keeping` is asked when nothing can be prepared or placed any more.
   ///
   /// - Parameter identifier: The app whose versions are looked at; nil: all of them.
   package func sweep(_ identifier: String? = nil, keeping: () -> Set<String>) {

@@ -34,7 +34,7 @@ package struct Observed: Sendable {
   package var droppedDenials = 0
   package var log: [String] = []
   package var connections: [RunReport.Connection] = []
-  /// Granted paths in which it named something; nil where nobody looked.
+  /// Granted paths in which it named something; nil where that wasn't observed.
   package var usedGrants: [String]?
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0

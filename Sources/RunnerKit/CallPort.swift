@@ -54,7 +54,7 @@ struct CallPort {
     return .question(.function(try PlacedCall(payload: payload, area: CallMemory.area), id: question.id))
   }
 
-  /// Until there is another question. False where nobody is left to ask.
+  /// Until there is another question. False where the host is gone.
   private func wait() -> Bool {
     let word = ol_question_word(memory.words)
     // Who turns round on the host's processor keeps it from asking.

@@ -29,7 +29,7 @@ final class ClearedArea {
     return used - PlacedData.payloadRoom >= PlacedData.minClearedBytes
   }
 
-  /// Clears what was used, as long as nobody asks. False where somebody does.
+  /// Clears what was used, until a question comes. False where one has.
   func clear(_ answers: UnsafeMutableRawPointer, isAsked: () -> Bool) -> Bool {
     var start = PlacedData.payloadRoom
     while start < used {

@@ -12,7 +12,7 @@ final class ServiceLine: @unchecked Sendable {
   private struct State {
     var nextID: UInt64 = 1
     var isReading = false
-    /// The host is gone, or said what nobody asked.
+    /// The host is gone, or sent an answer without a question.
     var isBroken = false
     var open: Set<UInt64> = []
     var replies: [UInt64: ServiceReply] = [:]

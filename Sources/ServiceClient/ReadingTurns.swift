@@ -5,7 +5,7 @@
 ///
 /// Pure. Times are milliseconds of one clock.
 struct ReadingTurns {
-  /// Milliseconds after a call in which the thread reads nothing. Messages that nobody asked for may come as much later.
+  /// Milliseconds after a call in which the thread reads nothing. Messages without a question may come as much later.
   static let pause: Int32 = 2
 
   enum Thread: Equatable {
@@ -37,7 +37,7 @@ struct ReadingTurns {
     return (true, thread == .watching)
   }
 
-  /// - Parameter isWaitedFor: Somebody waits for what comes, or the thread has something to say.
+  /// - Parameter isWaitedFor: A caller waits for what comes, or the thread has something to say.
   /// - Returns: Whether the thread has to be woken.
   mutating func endCall(at now: Int64, isWaitedFor: Bool) -> Bool {
     isCallerReading = false
@@ -45,7 +45,7 @@ struct ReadingTurns {
     return isWaitedFor
   }
 
-  /// Somebody begins to wait who doesn't read.
+  /// A caller that doesn't read begins to wait.
   ///
   /// - Returns: Whether the thread has to be woken.
   mutating func expect() -> Bool {

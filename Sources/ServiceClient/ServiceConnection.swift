@@ -51,7 +51,7 @@ package final class ServiceConnection: Sendable {
   /// Takes over a connected descriptor, which isn't inherited by children from now on.
   ///
   /// - Throws: If it isn't such a socket or the peer is another user's. The descriptor is closed if it is a socket of this
-  ///   machine, and left alone otherwise: it is somebody else's.
+  ///   machine, and left alone otherwise.
   package convenience init(taking descriptor: Int32) throws(ServiceConnectionError) {
     guard descriptor >= 0, Self.option(SO_DOMAIN, of: descriptor) == AF_UNIX,
       Self.option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue)

@@ -67,7 +67,7 @@ package final class ServiceSession: Sendable {
 extension ServiceSession {
   /// A session whose other messages are an asynchronous sequence, which ends with the connection.
   ///
-  /// More than `limit` messages that nobody has read end the connection: leaving some out would make the rest wrong.
+  /// More than `limit` unread messages end the connection: leaving some out would make the rest wrong.
   package static func reading(
     _ connection: ServiceConnection, limit: Int = 1 << 14
   ) throws(ServiceConnectionError) -> (

@@ -19,7 +19,7 @@ final class OpenCalls {
 
   init(clients: ClientRegistry) { self.clients = clients }
 
-  /// A number for a call that nobody has had yet.
+  /// A number for a call that no call has had yet.
   func newCall() -> UInt64 {
     lastCall += 1
     return lastCall

@@ -266,7 +266,7 @@ extension ServiceCore {
     tell(app, .lifecycle(.settled(uniqueIdentifier: unique, settlement: settlement)))
   }
 
-  /// Somebody has to be told that a download failed.
+  /// A download failed, which has to be delivered.
   private mutating func stageFailure(_ app: String, _ unique: String, _ failure: Failure) {
     change(app) { $0.failed.insert(unique) }
     act(.recordFailure(app: app, download: unique, failure: failure))

@@ -68,7 +68,7 @@ final class DownloadFiles {
     if bounds.count(wall: WallClock.now()) { boundJournal() }
   }
 
-  /// Nobody is told any more of what the engine has of it.
+  /// Reports no more events of the engine's job of it.
   func acknowledge(_ app: String, _ unique: String) {
     do { try store.deliveries.acknowledge(app: app, identifier: unique) } catch {
       logger.error("the delivery of \(unique) can't be ended: \(error)", metadata: ["app": "\(app)"])

@@ -34,7 +34,7 @@ final class TransferEvents {
     self.logger = logger
   }
 
-  /// What the engine ended before the service that is gone could be told: nobody says it again.
+  /// What the engine ended before the service that is gone could be told: the engine doesn't repeat it.
   func reconcile() async {
     for app in decider.core.apps.keys { files.discardManifests(app) }
     for (app, all) in downloads.byApp {

@@ -33,7 +33,7 @@ struct MachineWatch {
     readings?.cancel()
   }
 
-  /// `former`: for what nobody says.
+  /// `former`: for what isn't known now.
   func conditions(_ former: Conditions, settings: ServiceSettings) -> Conditions {
     var conditions = former
     conditions.isLowPower = settings.isLowPower ?? state?.isLowPower ?? former.isLowPower
@@ -62,7 +62,7 @@ struct MachineWatch {
 
 /// The language that the user prefers: what the service was started with, until the machine's own changes.
 struct LanguageChoice: Sendable, Equatable {
-  /// A language tag; nil: nobody has said it.
+  /// A language tag; nil: unknown.
   private(set) var current: String?
   /// What the machine said last.
   private var ofMachine: String?

@@ -116,7 +116,7 @@ struct Opening {
   }
 
   /// Under its real name a database is never anything but in WAL mode: changing to that writes a rollback journal, which
-  /// nobody could read past who finds it after a crash and only looks.
+  /// a read-only process that finds it after a crash couldn't read past.
   private func putInPlace(_ queue: DatabaseQueue, _ unfinished: String) throws {
     try queue.inDatabase { database in
       guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {

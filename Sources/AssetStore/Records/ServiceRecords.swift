@@ -7,7 +7,7 @@ package enum ServiceChange: Sendable, Equatable {
   /// A download that an app has, by its unique identifier; nil removes it, and with it the deliveries of its settled
   /// transfers: their recipients have been told of them.
   case scheduled(app: String, identifier: String, value: [UInt8]?)
-  /// What somebody is to be told of a download, by its unique identifier; nil: everybody who is to be has been.
+  /// What is to be delivered of a download, by its unique identifier; nil: all of it has been.
   case delivery(app: String, identifier: String, state: [UInt8]?)
   /// A wake of an extension, made or changed.
   case wake(id: Int64, app: String, value: [UInt8])

@@ -26,7 +26,7 @@ struct AttemptPolicy {
 
   static let maxRetests = 2
 
-  /// The proxy failed: nobody's failure that counts against the origin. `tries`: how many of the job's requests it has failed in
+  /// The proxy failed, which doesn't count against the origin. `tries`: how many of the job's requests it has failed in
   /// a row; `failures`: of all jobs'.
   func proxyFailed(_ problem: TransferProblem, tries: Int, failures: Int) -> Verdict {
     if let limit = retry.attemptLimit, tries >= limit {

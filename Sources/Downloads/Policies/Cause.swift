@@ -25,7 +25,7 @@ enum Cause: Equatable {
   case gate(Gate)
   case retryAfter(origin: String, value: String)
   case originBackoff(origin: String, failures: Int)
-  /// `place`: nil where nobody knows.
+  /// `place`: nil: unknown.
   case queued(Place?)
 
   /// What the machine is like keeps a class from running.

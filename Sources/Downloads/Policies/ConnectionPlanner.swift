@@ -12,7 +12,7 @@ struct ConnectionPlanner {
     var began: Duration?
     /// Bytes that are still to come on it; nil where it fetches no chunks.
     var remaining: Int64?
-    /// When its request was made; nil: it was answered, or somebody else has to do something.
+    /// When its request was made; nil: it was answered, or waits for something other than the server.
     var silentSince: Duration?
     /// It is held back by this side, so that its rate says nothing of its peer.
     var isHeldBack: Bool

@@ -16,7 +16,7 @@ public struct HostRules: Sendable, Equatable {
   public var listedAddresses: Set<String> = []
 
   /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to whatever address it
-  /// is given, and nobody could check that.
+  /// is given, and that couldn't be checked.
   var proxiedExcept: String?
   /// Behind a proxy: the download itself names a loopback host, which is then the proxy's own. A server that leads there
   /// would have the proxy ask itself.

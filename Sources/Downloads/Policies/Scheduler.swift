@@ -183,7 +183,7 @@ package struct Scheduler {
     return .yield(victim)
   }
 
-  /// A job that was to make room has nothing left to transfer: somebody else is chosen.
+  /// A job that was to make room has nothing left to transfer: another one is chosen.
   mutating func keepsSlot(_ id: JobID) {
     running[id]?.isYielding = false
     running[id]?.keepsSlot = true

@@ -90,7 +90,7 @@ struct SpaceLedger {
     }
   }
 
-  /// A job waits until there is room. `canAsk`: somebody may be asked to delete something.
+  /// A job waits until there is room. `canAsk`: the owner of files may be asked to delete some.
   mutating func refused(_ shortage: SpaceShortage, now: Duration, canAsk: Bool) -> Refusal {
     var volume = volumes[shortage.device] ?? Volume()
     volume.directories.insert(shortage.directory)
@@ -129,7 +129,7 @@ struct SpaceLedger {
     volumes[device]?.failure = nil
   }
 
-  /// Somebody says that what a job waits for is worth a look.
+  /// The room that a job waits for is to be checked now.
   mutating func unblock(for reason: Hold.Reason) {
     switch reason {
     case .disk(let shortage): unblock(shortage.device)

@@ -131,7 +131,7 @@ final class BodyWriter {
     handOver(self, buffer)
   }
 
-  /// All that was received, where nothing of it was handed over and it is short; then nobody else is told of it.
+  /// All that was received, where nothing of it was handed over and it is short; then nothing else gets it.
   func takeWhole(atMost limit: Int) -> TransferBuffer? {
     guard let buffer = current, inFlight == 0, buffer.offset == 0, Int64(buffer.count) == offset, buffer.count <= limit
     else { return nil }

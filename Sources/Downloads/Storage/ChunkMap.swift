@@ -21,7 +21,7 @@ struct ChunkMap {
   /// Chunks of which some bytes were there before: that they are wrong is no fault of any server's.
   private var inherited: Set<Int>
   private var mismatches: [Int: Int] = [:]
-  /// Who sent each, counted from 1; 0 where that is nobody's business, or not one alone.
+  /// Who sent each, counted from 1; 0 where that isn't known, or it was several.
   private var senders: [UInt8]
 
   /// Wrong digests of one chunk after which the file is given up.
@@ -49,7 +49,7 @@ struct ChunkMap {
   var isComplete: Bool { states.allSatisfy { $0 == .verified } }
   var verifiedBytes: Int64 { bytes { states[$0] == .verified } }
   var journalledBytes: Int64 { bytes { journalled[$0] } }
-  /// Bytes of chunks that nobody fetches.
+  /// Bytes of chunks that no connection fetches.
   var missingBytes: Int64 { bytes { states[$0] == .missing } }
   /// Bytes that are on the file, but for those of chunks that are being fetched.
   var arrivedBytes: Int64 {

@@ -11,7 +11,7 @@ final class Publisher: Sendable {
   struct Item: Sendable {
     var job: JobRecord
     var file: StagingFile
-    /// All of the file, where nobody has written it yet.
+    /// All of the file, where it hasn't been written yet.
     var content: TransferBuffer?
     /// The journal says `verified` already: the steps before the rename were done by an earlier run.
     var isReplay = false

@@ -291,7 +291,7 @@ final class StagingFile: @unchecked Sendable {
     close()
   }
 
-  /// Nobody else has it, or gets it, until `body` is through.
+  /// Runs `body` while no other process has it or can get it.
   func whileLocked(_ body: () throws(SystemCallError) -> Void) throws(SystemCallError) {
     // Also when it is ended meanwhile; one that was ended before has no lock any more.
     if let file = opened.withLock({ $0 }), file.beginWriting() {

@@ -48,7 +48,7 @@ final class BufferPool: Sendable {
   /// pages from the kernel for every buffer.
   private static let kept = 2 << 20
 
-  /// @unchecked Sendable: an address that nobody uses any more.
+  /// @unchecked Sendable: an address that isn't used any more.
   private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }
   /// Of both sizes that are kept.
   private struct Kept: Sendable {

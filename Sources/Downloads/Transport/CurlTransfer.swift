@@ -23,7 +23,7 @@ final class CurlTransfer {
   /// nil: no tunnel is needed.
   private var tunnel: CurlTunnel?
   private var reader: ResponseHeadReader
-  /// nil: nobody wants to see heads.
+  /// nil: heads aren't traced.
   private var trace: HeadTrace?
   private var verdict: HeadVerdict?
   private var drained = 0
@@ -39,7 +39,7 @@ final class CurlTransfer {
     let address: CurlList
   }
 
-  /// Bytes of a body that nobody wants which are still read, so that the connection can serve again.
+  /// Bytes of an unwanted body that are still read, so that the connection can serve again.
   static let drainLimit = 64 << 10
   /// Bytes that one receive may bring: fewer system calls than the usual 16 KiB, still within the second-level cache, and
   /// less than what malloc(3) maps anew for each transfer (`Memory.keepSmall`).

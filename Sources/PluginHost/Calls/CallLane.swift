@@ -95,7 +95,7 @@ final class CallLane: Sendable {
     /// nil: the two share no memory.
     var link: CallLink?
     var phase = Phase.closed
-    /// Calls that are on their way to the run: nobody overtakes them.
+    /// Calls that are on their way to the run: no later call overtakes them.
     var queued = 0
     var pace = CallPace()
     var runner = RunnerHandles()
@@ -427,7 +427,7 @@ final class CallLane: Sendable {
   /// Whether the run has ended or is about to. Any thread.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// The run is over: nobody takes the lane any more.
+  /// The run is over: the lane isn't taken any more.
   func free() {
     state.withLock { state in
       state.phase = .closed

@@ -22,7 +22,7 @@ struct CallLink: ~Copyable, Sendable {
   private var isAnswered = true
   /// Whether that was on the socket: then it isn't answered here as well.
   private var wasOnSocket = false
-  /// What was taken and is somebody else's to handle.
+  /// What was taken here and is for another caller to handle.
   private var held: Result<Answer, ProtocolViolation>?
   /// Frames on the socket that say of an answer in the memory: at most one for each question for which the host slept.
   private var expectedNotices = 0

@@ -22,7 +22,7 @@ final class ForkServerClient: @unchecked Sendable {
   }
 
   let hello: ServerEvent.Hello
-  /// The kernel's ids of its runners: some that nobody else has where this host may map them, or its own.
+  /// The kernel's ids of its runners: some that no other process has where this host may map them, or its own.
   let uid: UInt32
   let gid: UInt32
   var hasOwnIdentity: Bool { uid != geteuid() }
@@ -67,7 +67,7 @@ final class ForkServerClient: @unchecked Sendable {
   }
 
   /// Starts `program` and waits until it has loaded everything: some 25 ms, at most `timeout`. `isWanted`: asked meanwhile; what
-  /// nobody wants any more is given up.
+  /// isn't wanted any more is given up.
   init(_ program: Program, timeout: Duration, isWanted: () -> Bool = { true }) throws(HostError) {
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
@@ -154,7 +154,7 @@ final class ForkServerClient: @unchecked Sendable {
     }
   }
 
-  /// Nobody has an id as high, and process ids are added to it.
+  /// No process has an id as high, and process ids are added to it.
   private static let firstUnusedIdentity: UInt32 = 2_000_000_000
 
   /// Whether a user id is one that root's runners get.

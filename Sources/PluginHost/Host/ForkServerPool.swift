@@ -163,7 +163,7 @@ final class ForkServerPool: @unchecked Sendable {
     return server
   }
 
-  /// Nobody waits any more for one that is just starting. Any thread.
+  /// One that is just starting isn't waited for any more. Any thread.
   func stopStarting() { isStopped.store(true, ordering: .relaxed) }
 
   /// Ends every server, and with them their runners.

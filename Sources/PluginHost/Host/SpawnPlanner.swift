@@ -46,7 +46,7 @@ struct SpawnPlanner {
     return plan
   }
 
-  /// Of a run that nobody asks for, for what its walls would be.
+  /// The plan of a run that isn't started, to tell what its walls would be.
   func plan(of image: PluginImage, _ policy: Policy) throws(HostError) -> SpawnPlan {
     let root = LoadRequest.Container(group: "", path: "/")
     return try SpawnPlan(

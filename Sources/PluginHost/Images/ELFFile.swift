@@ -5,7 +5,7 @@ package struct ELFFile: Sendable, Equatable {
   package var soname: String?
   package var needed: [String]
   package var runpath: [String]
-  /// Names of the functions and data that it exports, sorted; empty where nobody asked for them.
+  /// Names of the functions and data that it exports, sorted; empty where they weren't asked for.
   package var exports: [String]
   /// Whether there are more than are read.
   package var exportsAreCut = false

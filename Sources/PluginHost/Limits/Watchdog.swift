@@ -24,7 +24,7 @@ struct Watchdog: Sendable {
   private enum State: Sendable, Equatable {
     /// The runner closes its walls: until the first call, its loading. `looks`: how often it was found there.
     case preparing(looks: Int, last: Duration)
-    /// Its walls are closed, and what is to be loaded waits for somebody.
+    /// Its walls are closed, and it waits to be told what to load.
     case ready
     case idle(since: Duration)
     case frozen(since: Duration)
@@ -63,7 +63,7 @@ struct Watchdog: Sendable {
   private(set) var peakMemory = 0
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
-  /// The same time in which the runner stood still because nobody could look at it. Not in `wall`.
+  /// The same time in which the runner stood still because it couldn't be checked. Not in `wall`.
   private(set) var stood = Duration.zero
   /// Until when the time in which the runner stood still has been counted.
   private var stoodUntil = Duration.zero
@@ -145,7 +145,7 @@ struct Watchdog: Sendable {
     state = .calling(since: now)
   }
 
-  /// The runner stood still because nobody could look at it. Its call takes that much longer.
+  /// The runner stood still because it couldn't be checked. Its call takes that much longer.
   mutating func stood(still since: Duration, until now: Duration) {
     guard case .calling(let began) = state else { return }
     let pause = now - max(since, began, stoodUntil)
@@ -159,7 +159,7 @@ struct Watchdog: Sendable {
   }
 
   /// The runner is looked at, and what is found then is for `tick`. Where the look before was so long ago, this host had no
-  /// processor or was stopped, or the whole machine stood still, and nobody knows whether the runner went on meanwhile.
+  /// processor or was stopped, or the whole machine stood still, and it isn't known whether the runner went on meanwhile.
   mutating func checked(at now: Duration) {
     if now - lastLook > Self.longestGap { stood(still: lastLook, until: now) }
     lastLook = now

@@ -1,7 +1,7 @@
 internal import LinuxSystem
 
 /// Decides when the fork server is asked for a spare runner: a wake that finds one ready is spared the fork. Making one
-/// takes a core some milliseconds, so it waits until nobody waits for a plugin, but not for ever. A pure value.
+/// takes a core some milliseconds, so it waits until no call is under way, but not for ever. A pure value.
 struct SparePlan: Equatable {
   private enum State: Equatable { case absent, asked, ready }
 

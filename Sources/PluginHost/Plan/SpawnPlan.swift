@@ -89,7 +89,7 @@ struct SpawnPlan {
   /// The plugin's home.
   var container: String { containers.places[0].path }
 
-  /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
+  /// Then what a plugin writes to memory isn't counted, and the container is a bounded filesystem of the run's own, which
   /// the host doesn't see.
   var boundsContainer: Bool { options.isContainerInMemory && machine.hidesFiles && !options.hasMemoryCgroup }
 

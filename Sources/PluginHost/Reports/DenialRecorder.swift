@@ -66,7 +66,7 @@ struct DenialRecorder {
       count: max(denial.count, before), writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
   }
 
-  /// So many more that nobody can name.
+  /// Counts so many more without their names.
   mutating func drop(_ count: Int) { dropped += count }
 
   var denials: [RunReport.Denial] {

@@ -150,7 +150,7 @@ public struct RunReport: Sendable {
     public var sent: UInt64 = 0
     /// Bytes that the plugin has taken.
     public var received: UInt64 = 0
-    /// How many of them came to nothing: the name wasn't found, nobody answered, or nothing moved for too long.
+    /// How many of them came to nothing: the name wasn't found, the host didn't answer, or nothing moved for too long.
     public var failed = 0
     /// Why the last of these did; empty where none failed.
     public var failure = ""

@@ -35,7 +35,7 @@ enum RunEvent {
 
   /// So many threads were asked where they are.
   case threadsAsked(Int)
-  /// Nobody waits any longer for threads that haven't told.
+  /// Threads that haven't told their stacks aren't waited for any longer.
   case threadsOverdue
 
   /// How the run stands to exclusive control (`ControlUse`).
@@ -71,7 +71,7 @@ enum RunEffect {
   case complete(PluginCall, Result<RunnerMessage.CallResult, HostError>)
   /// Tell the caller with that ticket that the call doesn't begin, or that the load or call was cut short.
   case refuse(UInt64, HostError)
-  /// Nobody waits for the plugin (any more). `isBusy`: something that it began goes on, and its clocks with it.
+  /// No call is under way (any more). `isBusy`: something that it began goes on, and its clocks with it.
   case becomeIdle(isBusy: Bool)
   /// Something began after the call had returned: the clocks of the last call go on.
   case resume

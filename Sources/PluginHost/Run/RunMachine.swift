@@ -33,7 +33,7 @@ struct RunMachine {
   /// the other side waiting.
   var isBusy: Bool { activities > 0 || isControlEngaged }
 
-  /// Whether a caller may call without the machine: nothing is under way, and nobody waits.
+  /// Whether a caller may call without the machine: nothing is under way, and no call waits.
   var isFree: Bool { phase.isIdle && line.isEmpty && !isBusy }
 
   /// Whether the load or call that is under way is the one with this ticket.

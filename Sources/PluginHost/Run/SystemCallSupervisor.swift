@@ -51,7 +51,7 @@ final class SystemCallSupervisor {
   private(set) var denials: DenialRecorder
   /// When the walls were closed.
   private(set) var began = Duration.zero
-  /// Places of the plugin's view that held what it named, where somebody wants to know.
+  /// Places of the plugin's view that held what it named, where that is wanted.
   private(set) var used: Set<String> = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()

@@ -30,7 +30,7 @@ struct LimitSearch {
     return limits != before
   }
 
-  /// MiB. Where a cgroup counts, file pages that nobody has read since the start of the machine pass through it.
+  /// MiB. Where a cgroup counts, file pages that haven't been read since the machine's start pass through it.
   private static let minMemory = 4
 
   /// Twenty times the time and a half more memory than was used: other machines are slower or busier, and other runs larger.

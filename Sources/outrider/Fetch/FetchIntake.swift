@@ -94,7 +94,7 @@ struct FetchIntake {
         return begun
       }
       try remember(zip(batch, results), replaced)
-      if plan.hurries { try hasten(results) }
+      if plan.isUrgent { try hasten(results) }
       for (index, result) in zip(batch, results) {
         if let id = try accepted(plan.targets[index], result) { begun.open.insert(id) }
       }

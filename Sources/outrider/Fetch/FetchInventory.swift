@@ -121,7 +121,7 @@ struct FetchInventory {
     }
   }
 
-  /// What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop all
+  /// What stops it ends when there is room, not at a time. It is looked at again while others move, and may stop all
   /// of them: the same is told once, however the free space changes meanwhile.
   private mutating func waits(_ id: JobID, _ explanation: Explanation, _ now: Date) -> FetchNews {
     let stops = explanation.code == .disk || explanation.code == .volume

@@ -4,7 +4,7 @@ internal import ServiceProtocol
 
 /// Starts the service beside the command, and waits until it listens.
 ///
-/// An `outrider service detach` of its own starts it and ends: the service is nobody's child then, least of all that of an
+/// An `outrider service detach` of its own starts it and ends: the service is then the child of init, and not of an
 /// app which `outrider launch` becomes.
 struct ServiceStarter: Sendable {
   enum Outcome: Sendable, Equatable {
