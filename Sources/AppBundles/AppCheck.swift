@@ -80,7 +80,7 @@ struct AppCheck {
       guard identity.mode & 0o111 != 0 else {
         info.findings.append(
           Finding(
-            file: path, expected: expected, found: "a file that nobody may execute", remedy: "chmod +x \(path)"))
+            file: path, expected: expected, found: "a file that isn't executable", remedy: "chmod +x \(path)"))
         return nil
       }
       return path

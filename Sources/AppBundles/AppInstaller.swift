@@ -4,7 +4,7 @@ internal import LinuxSystem
 /// Puts apps into a folder of their own and takes them out again. `ROOT/ID/VERSION/Name.app` never changes once it is there;
 /// `ROOT/ID/current` is a symbolic link to the version that counts, replaced by one rename(2).
 ///
-/// Every operation is atomic: whoever is killed leaves the old state or the new one, and files that `sweep(keeping:)` removes.
+/// Every operation is atomic: a process that is killed leaves the old state or the new one, and files that `sweep(keeping:)` removes.
 /// Calls block, for as long as copying takes; any thread and any process may make them at the same time.
 package struct AppInstaller: Sendable {
   package let root: String
@@ -26,7 +26,7 @@ package struct AppInstaller: Sendable {
     try place(try stage(from: path), sharedGroups: sharedGroups)
   }
 
-  /// Copies or unpacks an app into a folder that nobody looks into, on the volume of the apps, and checks the copy: what is checked
+  /// Copies or unpacks an app into a folder that nothing else reads, on the volume of the apps, and checks the copy: what is checked
   /// is what `place(_:sharedGroups:)` puts in place.
   ///
   /// - Parameter path: a `Name.app` folder, or an archive (tar with any usual compression, zip) that has one at its top or one
@@ -178,12 +178,12 @@ package struct AppInstaller: Sendable {
   }
 
   /// Removes what killed operations left, and versions that `current` doesn't name. What an installation in progress has is left
-  /// alone, and so is whatever isn't of this type's making.
+  /// alone, and so is everything that this type hasn't made.
   ///
   /// - Parameter keeping: paths of bundles that are still in use (`PlacedApp.path`).
   package func sweep(keeping: Set<String> = []) { sweep { keeping } }
 
-  /// Likewise; `keeping` is asked when nobody can prepare or place anything any more.
+  /// Likewise; `keeping` is asked when nothing can be prepared or placed any more.
   ///
   /// - Parameter identifier: The app whose versions are looked at; nil: all of them.
   package func sweep(_ identifier: String? = nil, keeping: () -> Set<String>) {

@@ -33,7 +33,7 @@ struct AppsRoot: ~Copyable {
   /// Sorted.
   var names: [String] { (try? Files.names(in: path)) ?? [] }
 
-  /// Waits for whoever else changes something here: for as long as a few renames take, and at most one removal.
+  /// Waits for other processes that change something here: for as long as a few renames take, and at most one removal.
   func locked() throws(BundleError) -> RootLock {
     do throws(SystemCallError) {
       let name = Self.lockName

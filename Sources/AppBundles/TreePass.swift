@@ -203,7 +203,7 @@ struct TreePass {
 /// Names in a folder as the bytes that they are, which need not be text.
 enum FolderNames {
   /// In the order of their bytes, each with the zero at its end.
-  static func read(_ folder: Int32, atMost most: Int) throws(SystemCallError) -> [[CChar]] {
+  static func read(_ folder: Int32, atMost limit: Int) throws(SystemCallError) -> [[CChar]] {
     let copy = try checkErrno("openat", "a folder") { openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard let stream = fdopendir(copy) else {
       let code = errno
@@ -213,7 +213,7 @@ enum FolderNames {
     defer { closedir(stream) }
     var names: [[CChar]] = []
     errno = 0
-    while names.count < most, let entry = readdir(stream) {
+    while names.count < limit, let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) {
           Array(UnsafeBufferPointer(start: $0, count: strlen($0) + 1))
@@ -223,7 +223,7 @@ enum FolderNames {
       if name != [dot, 0], name != [dot, dot, 0] { names.append(name) }
       errno = 0
     }
-    guard errno == 0 || names.count >= most else { throw SystemCallError("readdir", code: errno, subject: "a folder") }
+    guard errno == 0 || names.count >= limit else { throw SystemCallError("readdir", code: errno, subject: "a folder") }
     return names.sorted { $0.lexicographicallyPrecedes($1) { UInt8(bitPattern: $0) < UInt8(bitPattern: $1) } }
   }
 

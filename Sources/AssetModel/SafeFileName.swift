@@ -4,7 +4,7 @@ package enum SafeFileName {
   static let longest = 200
   private static let longestExtension = 20
 
-  /// Of an absolute URL, as text that nobody has checked: whatever it is, what comes out is a name.
+  /// Of an absolute URL, as unchecked text: the result is always a valid name.
   package static func from(url: String) -> String {
     let text = url.prefix { $0 != "?" && $0 != "#" }
     let behindScheme = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text

@@ -111,10 +111,10 @@ public final class AssetStore: Sendable {
     do { try Backups(path: path).make(of: database.pool) } catch { throw StoreError(error, path: path) }
   }
 
-  /// Who has the store in `directory` at the moment; nil: nobody.
+  /// Which process has the store in `directory` open.
   ///
   /// - Parameter directory: The state folder.
-  /// - Returns: The process that has it; nil where nobody does.
+  /// - Returns: The process that has it; nil: none.
   public static func holder(of directory: String) -> StoreHolder? { StoreLock.holder(of: directory) }
 
   // MARK: What it keeps

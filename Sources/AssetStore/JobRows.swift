@@ -311,7 +311,7 @@ enum JobRow {
       history.serverFaults, history.challenges, history.triedBareRange ? 1 : 0, history.triedNoTransform ? 1 : 0,
     ] { packer.append(Int64(number)) }
     packer.append(history.highWater)
-    packer.append(history.heededRedirect ? 1 : 0)
+    packer.append(history.honouredRedirect ? 1 : 0)
     packer.append(Int64(bitPattern: history.bannedSources))
     return packer.bytes
   }
@@ -328,7 +328,7 @@ enum JobRow {
     history.triedNoTransform = try unpacker.number() != 0
     history.highWater = try unpacker.number()
     // Rows of before don't have these.
-    if !unpacker.isAtEnd { history.heededRedirect = try unpacker.number() != 0 }
+    if !unpacker.isAtEnd { history.honouredRedirect = try unpacker.number() != 0 }
     if !unpacker.isAtEnd { history.bannedSources = UInt64(bitPattern: try unpacker.number()) }
     try unpacker.end()
   }

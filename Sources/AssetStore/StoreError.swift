@@ -62,7 +62,7 @@ public enum ContainerProblem: Sendable, Equatable, CustomStringConvertible {
   case invalidIdentifier, notADirectory, notARegularFile
   case foreignOwner(uid: UInt32)
   case writableByOthers(mode: UInt32)
-  /// A second name for the same file: whoever has it could change the file later.
+  /// The file has another hard link, by which it could be changed later.
   case hardLinked(links: UInt64)
   /// A symbolic link or a mount on the way.
   case redirected
@@ -77,7 +77,8 @@ public enum ContainerProblem: Sendable, Equatable, CustomStringConvertible {
     case .notARegularFile: "isn't a regular file"
     case .foreignOwner(let uid): "belongs to user \(uid)"
     case .writableByOthers(let mode): "may be written by others (mode \(String(mode & 0o7777, radix: 8)))"
-    case .hardLinked(let links): "has \(links) names, so that whoever has another one could change it"
+    case .hardLinked(let links):
+      "has \(links) hard links, so that a process that can write to another one could change it"
     case .redirected: "is reached by a symbolic link or another mount"
     case .exchanged: "isn't what was there before"
     }
@@ -85,7 +86,7 @@ public enum ContainerProblem: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// A name of the store's that something else has.
+  /// Something else has a name that the store uses.
   static func notAFile(_ path: String) -> StoreError {
     .unusable(path: path, why: "it isn't a regular file", remedy: "move it away, or name another state folder")
   }
@@ -100,7 +101,7 @@ extension StoreError {
       if error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
         self = .unusable(
           path: path, why: "a change to it was interrupted",
-          remedy: "whoever writes to it next, as 'outrider fetch' does, takes that back")
+          remedy: "run a command that writes to it, such as 'outrider fetch': it undoes the change")
         return
       }
       switch error.resultCode {

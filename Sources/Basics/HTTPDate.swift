@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Dates as HTTP writes them (RFC 9110, 5.6.7): the preferred form and the two obsolete ones, to the letter. Day and
 /// weekday have to fit: a date that contradicts itself is garbage. The C library counts the days: timegm(3), gmtime_r(3).
-public enum HTTPDate {
+package enum HTTPDate {
   private typealias Bytes = ArraySlice<UInt8>
 
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -13,7 +13,7 @@ public enum HTTPDate {
   private static let zone = Array("GMT".utf8)
 
   /// Seconds since 1970; nil for what isn't a date in one of the three forms.
-  public static func seconds(_ text: String) -> Int64? {
+  package static func seconds(_ text: String) -> Int64? {
     let bytes = Array(text.utf8.prefix(40))
     guard (24...33).contains(bytes.count), bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) else { return nil }
     let parts = split(bytes[...], at: " ")
@@ -46,7 +46,7 @@ public enum HTTPDate {
   }
 
   /// The preferred form of seconds since 1970. Years that four digits can't hold become the nearest that they can.
-  public static func text(_ seconds: Int64) -> String {
+  package static func text(_ seconds: Int64) -> String {
     var moment = time_t(min(max(seconds, -62_135_596_800), 253_402_300_799))
     var parts = tm()
     gmtime_r(&moment, &parts)

@@ -1,8 +1,8 @@
 /// Bytes as hexadecimal digits, two for each. Written by hand, because the libraries that are linked everywhere have it in
 /// other forms only: OpenSSL's OPENSSL_buf2hexstr(3) writes upper case with colons.
-public enum Hexadecimal {
+package enum Hexadecimal {
   /// In lower case, without separators. Inlined: the generic one takes ten times as long as the digest that it shows.
-  @inlinable public static func text(_ bytes: some Sequence<UInt8>) -> String {
+  @inlinable package static func text(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     digits.reserveCapacity(2 * bytes.underestimatedCount)
     for byte in bytes {
@@ -17,7 +17,7 @@ public enum Hexadecimal {
   }
 
   /// nil for anything but pairs of digits, in upper or lower case.
-  public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+  package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     let digits = Array(text.utf8)
     guard digits.count % 2 == 0 else { return nil }
     var bytes: [UInt8] = []

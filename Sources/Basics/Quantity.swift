@@ -1,7 +1,7 @@
 /// Sizes and times as people write them: `8MiB`, `512k`, `300ms`, `1.5s`, `2m`.
-public enum Quantity {
+package enum Quantity {
   /// Bytes. Binary units (KiB, MiB, GiB, or K, M, G) and decimal ones (kB, MB, GB); a bare number is bytes.
-  public static func bytes(_ text: String) -> Int? {
+  package static func bytes(_ text: String) -> Int? {
     let units: [(String, Double)] = [
       ("kib", 1024), ("mib", 1_048_576), ("gib", 1_073_741_824), ("kb", 1000), ("mb", 1_000_000), ("gb", 1_000_000_000),
       ("k", 1024), ("m", 1_048_576), ("g", 1_073_741_824), ("b", 1), ("", 1),
@@ -11,7 +11,7 @@ public enum Quantity {
   }
 
   /// A positive time in ns, us, ms, s, m or h; a bare number is seconds.
-  public static func duration(_ text: String) -> Duration? {
+  package static func duration(_ text: String) -> Duration? {
     let units: [(String, Double)] = [
       ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9), ("", 1e9),
     ]

@@ -2,19 +2,19 @@
 /// them can be repeated from its journal, what a test does from its seed. Not for secrets.
 ///
 /// Coded as its state, one unsigned number of 64 bits.
-public struct SeededGenerator: RandomNumberGenerator, Sendable, Equatable, Codable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable, Equatable, Codable {
   private var state: UInt64
 
-  public init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
-  public init(from decoder: any Decoder) throws { state = try decoder.singleValueContainer().decode(UInt64.self) }
+  package init(from decoder: any Decoder) throws { state = try decoder.singleValueContainer().decode(UInt64.self) }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(state)
   }
 
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -23,5 +23,5 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable, Equatable, Codab
   }
 
   /// In 0..<1.
-  public mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+  package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -235,8 +235,8 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
 #endif
   } else if (none != self) {
     /* The process should be gone before it is over. The first one may wait for a lock that is held here. */
-    struct timespec patience = {.tv_nsec = 100000000};
-    nanosleep(&patience, NULL);
+    struct timespec pause = {.tv_nsec = 100000000};
+    nanosleep(&pause, NULL);
   }
   signal(number, SIG_DFL);
   errno = saved;

@@ -23,7 +23,7 @@ ssize_t readlink(const char *restrict path, char *restrict buffer, size_t capaci
 }
 
 /* libdispatch looks whether the workers of a busy queue run or sleep (proc_pid_stat(5), field 3), and ends the process if it
-   can't. It hears that they sleep: then it makes more of them, one at a time, and blocks that wait for each other never
+   can't. It is told that they sleep: then it makes more of them, one at a time, and blocks that wait for each other never
    wait for ever. */
 static int worker_status(const char *path) {
   int worker = 0, length = 0;

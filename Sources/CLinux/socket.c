@@ -169,8 +169,8 @@ int ol_is_hung_up(int descriptor) {
 
 int ol_await_readable(int descriptor, long nanoseconds) {
   struct pollfd entry = {descriptor, POLLIN, 0};
-  struct timespec patience = {0, nanoseconds};
-  return ppoll(&entry, 1, &patience, NULL) > 0;
+  struct timespec timeout = {0, nanoseconds};
+  return ppoll(&entry, 1, &timeout, NULL) > 0;
 }
 
 int ol_poll_readable(int descriptor, int milliseconds) {

@@ -33,8 +33,8 @@ static inline void oc_forget_sessions(SSL_CTX *context) {
 }
 static inline void *oc_duplicate(const void *bytes, size_t count) { return OPENSSL_memdup(bytes, count); }
 static inline void oc_free(void *bytes) { OPENSSL_free(bytes); }
-static inline int oc_set_versions(SSL_CTX *context, int least, int most) {
-    return SSL_CTX_set_min_proto_version(context, least) == 1 && SSL_CTX_set_max_proto_version(context, most) == 1;
+static inline int oc_set_versions(SSL_CTX *context, int min_version, int max_version) {
+    return SSL_CTX_set_min_proto_version(context, min_version) == 1 && SSL_CTX_set_max_proto_version(context, max_version) == 1;
 }
 static inline void oc_set_modes(SSL_CTX *context) {
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);

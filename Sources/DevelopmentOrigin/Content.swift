@@ -4,7 +4,7 @@ internal import Hashing
 internal import LinuxSystem
 
 /// The bytes of one version of a resource. None are stored but those that were given.
-public struct Content: Sendable {
+package struct Content: Sendable {
   enum Source: Sendable {
     case bytes([UInt8])
     case repeating([UInt8], count: Int)
@@ -21,14 +21,14 @@ public struct Content: Sendable {
     self.identity = identity
   }
 
-  public static func bytes(_ bytes: [UInt8]) -> Content {
+  package static func bytes(_ bytes: [UInt8]) -> Content {
     Content(.bytes(bytes), identity: Hexadecimal.text(DigestAlgorithm.sha256.hash(bytes).prefix(12)))
   }
 
-  public static func text(_ text: String) -> Content { bytes(Array(text.utf8)) }
+  package static func text(_ text: String) -> Content { bytes(Array(text.utf8)) }
 
   /// `pattern` over and over, `count` bytes in all.
-  public static func repeating(_ pattern: [UInt8], count: Int) -> Content {
+  package static func repeating(_ pattern: [UInt8], count: Int) -> Content {
     let pattern = pattern.isEmpty ? [0] : pattern
     return Content(
       .repeating(pattern, count: count),
@@ -36,13 +36,13 @@ public struct Content: Sendable {
   }
 
   /// `count` random bytes that depend on `seed` only.
-  public static func pseudoRandom(seed: UInt64, count: Int) -> Content {
+  package static func pseudoRandom(seed: UInt64, count: Int) -> Content {
     Content(.pseudoRandom(seed: seed, count: count), identity: "r\(String(seed, radix: 16))-\(count)")
   }
 
   static func file(_ file: OpenFile) -> Content { Content(.file(file), identity: file.identityText) }
 
-  public var count: Int {
+  package var count: Int {
     switch source {
     case .bytes(let bytes): bytes.count
     case .repeating(_, let count), .pseudoRandom(_, let count): count
@@ -79,16 +79,16 @@ public struct Content: Sendable {
   var isUnchanged: Bool { if case .file(let file) = source { file.isUnchanged } else { true } }
 
   /// The bytes of a range, for comparisons in tests.
-  public func bytes(in range: Range<Int>) -> [UInt8] {
+  package func bytes(in range: Range<Int>) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: range.count)
     let got = result.withUnsafeMutableBytes { (try? read(into: $0, at: range.lowerBound)) ?? 0 }
     return Array(result.prefix(got))
   }
 
-  public var bytes: [UInt8] { bytes(in: 0..<count) }
+  package var bytes: [UInt8] { bytes(in: 0..<count) }
 
   /// The digest of everything, read piece by piece.
-  public func digest(_ algorithm: DigestAlgorithm = .sha256) -> [UInt8] {
+  package func digest(_ algorithm: DigestAlgorithm = .sha256) -> [UInt8] {
     var hasher = RunningHash(algorithm.function)
     var buffer = [UInt8](repeating: 0, count: min(max(count, 1), 1 << 18))
     var offset = 0

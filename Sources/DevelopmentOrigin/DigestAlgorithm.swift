@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Hashing
 
 /// A hash function, by its name in HTTP (RFC 9530 and RFC 7616).
-public enum DigestAlgorithm: String, Sendable, CaseIterable {
+package enum DigestAlgorithm: String, Sendable, CaseIterable {
   case sha256 = "sha-256"
   case sha512 = "sha-512"
   case md5
@@ -18,7 +18,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable {
   func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] { RunningHash.digest(function, of: bytes) }
 }
 
-/// `size` bytes that nobody can guess: RAND_bytes(3).
+/// `size` bytes that can't be guessed: RAND_bytes(3).
 func secretBytes(_ size: Int) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: size)
   guard RAND_bytes(&bytes, Int32(size)) == 1 else { fatalError("RAND_bytes: OpenSSL has no randomness") }

@@ -1,19 +1,19 @@
 /// Rules that say which request is answered how; the first that matches wins.
-public struct FaultScript: Sendable, Equatable {
+package struct FaultScript: Sendable, Equatable {
   /// All that is random comes from it.
-  public var seed: UInt64
-  public var rules: [Rule]
-  public var connections: [ConnectionRule]
+  package var seed: UInt64
+  package var rules: [Rule]
+  package var connections: [ConnectionRule]
 
-  public init(seed: UInt64 = 0, rules: [Rule] = [], connections: [ConnectionRule] = []) {
+  package init(seed: UInt64 = 0, rules: [Rule] = [], connections: [ConnectionRule] = []) {
     self.seed = seed
     self.rules = rules
     self.connections = connections
   }
 
   /// What happens to a connection before its first request.
-  public struct ConnectionRule: Sendable, Equatable {
-    public enum Action: Sendable, Equatable {
+  package struct ConnectionRule: Sendable, Equatable {
+    package enum Action: Sendable, Equatable {
       case reset
       /// Accepted and never answered: with TLS, a handshake that never ends.
       case silence
@@ -21,12 +21,12 @@ public struct FaultScript: Sendable, Equatable {
       case certificate(CertificateFault)
     }
     /// Which connections, counted from 1: from … until, and of these every nth.
-    public var from = 1
-    public var until: Int?
-    public var every = 1
-    public var action: Action
+    package var from = 1
+    package var until: Int?
+    package var every = 1
+    package var action: Action
 
-    public init(_ action: Action) { self.action = action }
+    package init(_ action: Action) { self.action = action }
   }
 
   func action(forConnection number: Int) -> ConnectionRule.Action? {
@@ -35,18 +35,18 @@ public struct FaultScript: Sendable, Equatable {
     }?.action
   }
 
-  public struct Rule: Sendable, Equatable {
+  package struct Rule: Sendable, Equatable {
     /// `*` is anything within a segment, `**` anything at all, `?` one byte.
-    public var path = "/**"
-    public var method: String?
+    package var path = "/**"
+    package var method: String?
     /// Which requests of a path, counted from 1: from … until, and of these every nth.
-    public var from = 1
-    public var until: Int?
-    public var every = 1
-    public var probability = 1.0
-    public var reply: Reply
+    package var from = 1
+    package var until: Int?
+    package var every = 1
+    package var probability = 1.0
+    package var reply: Reply
 
-    public init(_ path: String = "/**", _ reply: Reply = Reply()) {
+    package init(_ path: String = "/**", _ reply: Reply = Reply()) {
       self.path = path
       self.reply = reply
     }

@@ -1,7 +1,7 @@
-public import LinuxSystem
+package import LinuxSystem
 
 /// Why an origin doesn't start.
-public enum OriginError: Error, Sendable, CustomStringConvertible {
+package enum OriginError: Error, Sendable, CustomStringConvertible {
   case notAnAddress(String)
   case portInUse(address: String, port: UInt16)
   case addressUnavailable(String)
@@ -9,7 +9,7 @@ public enum OriginError: Error, Sendable, CustomStringConvertible {
   case system(SystemCallError)
   case tls(String)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .notAnAddress(let text): "'\(text)' isn't an IP address, for example 127.0.0.1 or ::1"
     case .portInUse(let address, let port):

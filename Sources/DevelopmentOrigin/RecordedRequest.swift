@@ -1,33 +1,33 @@
 /// A header field, as it stood on the wire.
-public struct HeaderField: Sendable, Equatable {
-  public var name: String
-  public var value: String
+package struct HeaderField: Sendable, Equatable {
+  package var name: String
+  package var value: String
 
-  public init(_ name: String, _ value: String) {
+  package init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
   }
 }
 
-/// A request that the origin understood, whatever it then answered.
-public struct RecordedRequest: Sendable {
+/// A request that the origin could parse, with any answer.
+package struct RecordedRequest: Sendable {
   /// Counted from 0 over the whole origin.
-  public internal(set) var number = 0
+  package internal(set) var number = 0
   /// Counted from 1 among the requests for the same path.
-  public internal(set) var nth = 1
+  package internal(set) var nth = 1
   /// Counted from 1 over the origin's connections.
-  public internal(set) var connection = 0
-  public internal(set) var time = ContinuousClock.now
+  package internal(set) var connection = 0
+  package internal(set) var time = ContinuousClock.now
   /// The common name in the certificate that the client showed.
-  public internal(set) var clientName: String?
-  public let method: String
+  package internal(set) var clientName: String?
+  package let method: String
   /// As it was sent.
-  public let target: String
+  package let target: String
   /// Without query, percent signs decoded.
-  public let path: String
-  public let query: String?
-  public let headers: [HeaderField]
-  public internal(set) var body: [UInt8] = []
+  package let path: String
+  package let query: String?
+  package let headers: [HeaderField]
+  package internal(set) var body: [UInt8] = []
   let pathBytes: [UInt8]
   let isVersion10: Bool
   let bodyLength: Int
@@ -42,10 +42,10 @@ public struct RecordedRequest: Sendable {
   var isForAnother: Bool { method == "CONNECT" || !target.hasPrefix("/") }
 
   /// The value of the first field of that name, in any case.
-  public func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }
+  package func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }
 
   /// All values of that name, in order.
-  public func headers(_ name: String) -> [String] {
+  package func headers(_ name: String) -> [String] {
     headers.filter { $0.name.isEqualIgnoringCase(to: name) }.map(\.value)
   }
 }

@@ -15,7 +15,7 @@ final class Recorder: Sendable {
     var nextWaiter = 0
     var isStopped = false
   }
-  /// Whoever asks for that many different paths is a scanner; their counts start anew.
+  /// A client that asks for that many different paths is a scanner; the counts start anew.
   private static let maxPaths = 1 << 17
 
   private let state = Mutex(State())

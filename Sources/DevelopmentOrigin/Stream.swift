@@ -9,7 +9,7 @@ enum StreamEnd: Error, Equatable {
   case stopped
 }
 
-/// One accepted connection, in plain text or with TLS. Its socket doesn't block: whoever waits, also waits for the stop.
+/// One accepted connection, in plain text or with TLS. Its socket doesn't block: each wait is also one for the stop.
 struct Stream: ~Copyable {
   private let socket: OwnedDescriptor
   private let stop: StopSignal

@@ -3,20 +3,20 @@ internal import Glibc
 internal import Synchronization
 
 /// How an origin speaks TLS.
-public struct TLSOptions: Sendable {
-  public var authority: CertificateAuthority
+package struct TLSOptions: Sendable {
+  package var authority: CertificateAuthority
   /// Beside localhost, 127.0.0.1, ::1 and the origin's address: DNS names and IP addresses.
-  public var names: [String] = []
+  package var names: [String] = []
   /// Clients have to show a certificate of the authority (`CertificateAuthority.client`).
-  public var demandsClientCertificate = false
+  package var demandsClientCertificate = false
   /// Nothing newer than TLS 1.2.
-  public var isLimitedTo12 = false
+  package var isLimitedTo12 = false
   /// Sends its own certificate's status along (OCSP stapling).
-  public var staplesStatus = false
+  package var staplesStatus = false
   /// On every connection, unless the script says otherwise.
-  public var fault: CertificateFault?
+  package var fault: CertificateFault?
 
-  public init(_ authority: CertificateAuthority) { self.authority = authority }
+  package init(_ authority: CertificateAuthority) { self.authority = authority }
 }
 
 /// The TLS contexts of an origin: one for each fault, made when it is first needed.

@@ -6,7 +6,7 @@ package struct PlacedData: Sendable, Equatable {
   /// Bytes of an area that are a payload's, where data is placed behind it.
   package static let payloadRoom = 16 << 10
   /// What a runner has used of the area for answers and clears when they have been copied: less is cleared faster than that is told.
-  package static let leastCleared = 64 << 10
+  package static let minClearedBytes = 64 << 10
   /// No frame is as long as this.
   static let mark: UInt32 = 1 << 31
 

@@ -2,7 +2,7 @@
 package enum RunnerMessage: Sendable, Equatable {
   /// Every wall but the filter is closed (id 0, with the process's status as its descriptor where the runner could open
   /// it): what is used now isn't the plugin's.
-  case settled
+  case ready
   /// The last word of trusted code: every wall is closed (id 0, with the seccomp listener as its descriptor).
   case wallsClosed(WallReport)
   case loaded(LoadedImage)
@@ -151,7 +151,7 @@ package enum RunnerMessage: Sendable, Equatable {
     var writer = ByteWriter()
     let kind: UInt8
     switch self {
-    case .settled: kind = 71
+    case .ready: kind = 71
     case .wallsClosed(let report):
       kind = 64
       writer.array(report.failures) { writer, failure in
@@ -256,7 +256,7 @@ package enum RunnerMessage: Sendable, Equatable {
       self = .threadFrame(thread: try reader.integer(), try StackFrame(from: &reader))
     case Self.threadToldKind:
       self = .threadTold(thread: try reader.integer(), name: try reader.string())
-    case 71: self = .settled
+    case 71: self = .ready
     case 72:
       guard let source = WildPointer.Source(rawValue: try reader.integer()) else { throw .unexpected("wildPointer") }
       self = .wildPointer(WildPointer(source: source, address: try reader.integer()))

@@ -2,7 +2,7 @@
 package enum ServerRequest: Sendable, Equatable {
   /// A runner, now.
   case spawn(SpawnRequest)
-  /// Time for a spare runner: nobody waits for anything. It joins the cgroup whose `cgroup.procs` comes with the
+  /// Time for a spare runner: no call is under way. It joins the cgroup whose `cgroup.procs` comes with the
   /// request, if one does. Answered by `prepared` where a spare is there then.
   case prepare
   /// The host's lease on its runners: the timer that comes with it. Once it has run out, the host isn't looking at them any

@@ -73,7 +73,7 @@ package final class EventLoop: @unchecked Sendable {
   package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
   /// Runs `work` on the loop's thread, in order; after its end on the caller's, or on that of whoever submits just then, so
-  /// that nobody waits for an answer that doesn't come. Any thread.
+  /// that no caller waits for an answer that doesn't come. Any thread.
   package func submit(_ work: @escaping @Sendable () -> Void) {
     let (isFirst, isMine) = pending.withLock { pending in
       pending.work.append(work)
@@ -101,10 +101,10 @@ package final class EventLoop: @unchecked Sendable {
     while let work = next() { work() }
   }
 
-  /// A key for `setTimer` that nobody else has. Loop thread only, or before the loop is shared.
+  /// A key for `setTimer` that no other owner has. Loop thread only, or before the loop is shared.
   package func newTimer() -> TimerKey { newTimers(TimerKey.Only.self)[.only] }
 
-  /// One key for each purpose, which nobody else has. Loop thread only, or before the loop is shared.
+  /// One key for each purpose, which no other owner has. Loop thread only, or before the loop is shared.
   package func newTimers<Purpose>(_: Purpose.Type = Purpose.self) -> TimerKeys<Purpose> { TimerKeys(owner: newKey()) }
 
   private func newKey() -> UInt64 {

@@ -3,12 +3,14 @@ internal import Glibc
 
 /// What a volume has left (statvfs(3)).
 public struct VolumeSpace: Sendable, Equatable {
-  /// Bytes that an ordinary user may still write, and the size of the whole.
+  /// Bytes that an ordinary user may still write.
   public var free: Int64
+  /// Bytes of the whole volume.
   public var total: Int64
   /// Inodes left; nil where the filesystem doesn't count them.
   public var freeInodes: Int64?
 
+  /// Creates the space of a volume.
   public init(free: Int64, total: Int64, freeInodes: Int64?) {
     self.free = free
     self.total = total
@@ -16,24 +18,29 @@ public struct VolumeSpace: Sendable, Equatable {
   }
 }
 
-/// Every operation on downloaded files goes through one such value, so that a test can fail, shorten or interrupt the nth.
+/// The operations on downloaded files. Every one goes through one such value, so that a test can fail, shorten or interrupt the nth.
 /// Names are relative to a directory's descriptor and never leave it. Calls block; any thread may make them.
 public protocol FileOperations: Sendable {
   /// openat2(2) beneath `directory`: no symbolic link, no magic link, no other mount.
   func open(_ name: String, in directory: Int32, _ flags: Int32, mode: UInt32) throws(SystemCallError)
     -> OwnedDescriptor
+  /// mkdirat(2).
   func makeDirectory(_ name: String, in directory: Int32, mode: UInt32) throws(SystemCallError)
   /// pwrite(2); may write less than was given, but at least one byte.
   func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int64) throws(SystemCallError) -> Int
   /// pread(2); 0 at the end of the file.
   func read(_ buffer: UnsafeMutableRawBufferPointer, from file: Int32, at offset: Int64) throws(SystemCallError) -> Int
+  /// fstat(2).
   func status(of file: Int32) throws(SystemCallError) -> FileIdentity
+  /// fchmod(2).
   func setMode(_ mode: UInt32, of file: Int32) throws(SystemCallError)
+  /// ftruncate(2).
   func truncate(_ file: Int32, to size: Int64) throws(SystemCallError)
   /// fallocate(2), without changing the file's size; EOPNOTSUPP where that isn't faster than writing.
   func preallocate(_ file: Int32, from offset: Int64, count: Int64) throws(SystemCallError)
   /// sync_file_range(2): write-back begins; nothing is promised.
   func startWriteback(_ file: Int32, from offset: Int64, count: Int64)
+  /// fdatasync(2).
   func synchronizeData(_ file: Int32) throws(SystemCallError)
   /// fsync(2), of a file or a directory.
   func synchronize(_ file: Int32) throws(SystemCallError)
@@ -41,11 +48,13 @@ public protocol FileOperations: Sendable {
   func synchronizeVolume(of file: Int32) throws(SystemCallError)
   /// renameat2(2) with RENAME_NOREPLACE.
   func rename(_ name: String, in directory: Int32, to newName: String, in newDirectory: Int32) throws(SystemCallError)
-  /// renameat(2): whatever file has the name is gone, and nobody ever finds none. A directory of that name is EISDIR.
+  /// renameat(2): replaces a file that has the name, and at no moment is there none. A directory of that name is EISDIR.
   func replace(
     _ name: String, in directory: Int32, by newName: String, in newDirectory: Int32
   ) throws(SystemCallError)
+  /// unlinkat(2).
   func remove(_ name: String, in directory: Int32) throws(SystemCallError)
+  /// What the volume of `file` has left (fstatvfs(3)).
   func space(of file: Int32) throws(SystemCallError) -> VolumeSpace
   /// Bytes of the blocks that a file has, also beyond its end (st_blocks of stat(2)).
   func allocatedBytes(of file: Int32) throws(SystemCallError) -> Int64
@@ -99,8 +108,9 @@ extension FileOperations {
   }
 }
 
-/// The kernel's own.
+/// The kernel's own operations.
 public struct SystemFiles: FileOperations {
+  /// Creates the value; it has no state.
   public init() {}
 
   public func open(

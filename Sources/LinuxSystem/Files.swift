@@ -9,7 +9,7 @@ package enum Files {
   }
 
   /// All of a file of at most `limit` bytes; EFBIG for a longer one, of which no more is read. Of a pipe, what is written to it; ENXIO
-  /// where nobody opens it for that within two seconds.
+  /// where no process opens it for that within two seconds.
   package static func content(of path: String, limit: Int) throws(SystemCallError) -> [UInt8] {
     let file = try OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK)
     var status = stat()
@@ -103,11 +103,11 @@ package enum Files {
   }
 
   /// As many as that, in no order.
-  package static func names(in directory: String, atMost most: Int) throws(SystemCallError) -> [String] {
+  package static func names(in directory: String, atMost limit: Int) throws(SystemCallError) -> [String] {
     guard let stream = opendir(directory) else { throw SystemCallError("opendir", code: errno, subject: directory) }
     defer { closedir(stream) }
     var names: [String] = []
-    while names.count < most, let entry = readdir(stream) {
+    while names.count < limit, let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }

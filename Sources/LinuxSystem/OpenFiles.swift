@@ -43,7 +43,7 @@ package enum OpenFiles {
   package static func isExhausted(_ code: Int32) -> Bool { code == EMFILE || code == ENFILE }
 
   /// Opens /dev/null where standard input, output or error is closed, so that nothing else gets their numbers: a result would
-  /// go into whatever has them. It is opened the wrong way round, and whoever reads or writes there is told (EBADF), as if
+  /// go into whatever has them. It is opened the wrong way round, and reading or writing there fails (EBADF), as if
   /// it were closed.
   package static func fillStandardDescriptors() {
     for number in 0...2 as ClosedRange<Int32> where fcntl(number, F_GETFD) < 0 && errno == EBADF {

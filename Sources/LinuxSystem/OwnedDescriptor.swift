@@ -3,11 +3,17 @@ internal import Glibc
 
 /// A file descriptor with one owner, closed when the owner goes.
 public struct OwnedDescriptor: ~Copyable, Sendable {
+  /// The descriptor.
   public let number: Int32
 
+  /// Takes over an open descriptor.
+  ///
+  /// - Parameter number: The descriptor, which nothing else closes.
   public init(taking number: Int32) { self.number = number }
 
-  /// Hands the descriptor over to someone who closes it by another way.
+  /// Gives the descriptor up without closing it.
+  ///
+  /// - Returns: The descriptor, which the caller has to close.
   public consuming func release() -> Int32 {
     let number = self.number
     discard self
@@ -16,20 +22,34 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
 
   deinit { _ = Glibc.close(number) }
 
-  /// open(2), close-on-exec.
+  /// Opens a file (open(2)), close-on-exec.
+  ///
+  /// - Parameters:
+  ///   - path: The file's path.
+  ///   - flags: As for open(2).
+  ///   - mode: Of a file that is created.
+  /// - Returns: The open file.
+  /// - Throws: `SystemCallError` where the kernel refuses.
   public static func open(
     _ path: String, _ flags: Int32, mode: UInt32 = 0o600
   ) throws(SystemCallError) -> OwnedDescriptor {
     OwnedDescriptor(taking: try checkErrno("open", path) { Glibc.open(path, flags | O_CLOEXEC, mode) })
   }
 
+  /// Makes a second descriptor of the same open file, close-on-exec.
+  ///
+  /// - Returns: The second one.
+  /// - Throws: `SystemCallError` where the process may have no more descriptors.
   public borrowing func duplicate() throws(SystemCallError) -> OwnedDescriptor {
     let number = self.number
     return OwnedDescriptor(
       taking: try checkErrno("fcntl(F_DUPFD_CLOEXEC)", "\(number)") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
   }
 
-  /// Device and inode, by which two names are known to be one file.
+  /// What fstat(2) says of the file: among others device and inode, by which two names are known to be one file.
+  ///
+  /// - Returns: The file's identity and state.
+  /// - Throws: `SystemCallError` of fstat(2).
   public borrowing func identity() throws(SystemCallError) -> FileIdentity {
     var status = stat()
     let number = self.number
@@ -37,7 +57,11 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
     return FileIdentity(status)
   }
 
-  /// Up to `limit` bytes from the descriptor's position to its end.
+  /// Reads from the descriptor's position to the file's end.
+  ///
+  /// - Parameter limit: Bytes at which reading stops.
+  /// - Returns: The bytes.
+  /// - Throws: `SystemCallError` of read(2).
   public borrowing func readAll(limit: Int) throws(SystemCallError) -> [UInt8] {
     let number = self.number
     var bytes: [UInt8] = []
@@ -52,6 +76,9 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
   }
 
   /// Writes all of `text` at the descriptor's position, as control files of /proc and cgroupfs expect: in one call.
+  ///
+  /// - Parameter text: What is written.
+  /// - Throws: `SystemCallError` where not all of it was written.
   public borrowing func write(_ text: String) throws(SystemCallError) {
     let number = self.number
     var text = text
@@ -62,17 +89,25 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
   }
 }
 
+/// Which file it is, and in which state (stat(2)).
 public struct FileIdentity: Sendable, Equatable, Hashable {
+  /// The number of the device that it lies on.
   public let device: UInt64
+  /// Its number there.
   public let inode: UInt64
+  /// Its bytes.
   public let size: Int64
+  /// Its kind and permissions.
   public let mode: UInt32
+  /// The user that owns it.
   public let owner: UInt32
+  /// The group that owns it.
   public let group: UInt32
   /// Names that the file has.
   public let links: UInt64
-  /// Nanoseconds since 1970 of the last change of content and of the inode.
+  /// Nanoseconds since 1970 of the last change of its content.
   public let modified: Int64
+  /// Nanoseconds since 1970 of the last change of its inode.
   public let changed: Int64
 
   init(_ status: stat) {
@@ -87,7 +122,10 @@ public struct FileIdentity: Sendable, Equatable, Hashable {
     changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
   }
 
+  /// Whether it is a regular file.
   public var isRegularFile: Bool { mode & S_IFMT == S_IFREG }
+  /// Whether it is a directory.
   public var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
+  /// Whether it is a character or block device.
   public var isDevice: Bool { [S_IFCHR, S_IFBLK].contains(mode & S_IFMT) }
 }

@@ -2,10 +2,14 @@ internal import Glibc
 
 /// A system call that failed: which, on what, and the errno value (errno(3)).
 public struct SystemCallError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The call's name, as `openat2`.
   public let call: String
+  /// The errno value (errno(3)).
   public let code: Int32
+  /// What it was called on: a path, or a descriptor's number.
   public let subject: String
 
+  /// Creates the error of a failed call.
   public init(_ call: String, code: Int32, subject: String) {
     self.call = call
     self.code = code
@@ -15,6 +19,9 @@ public struct SystemCallError: Error, Sendable, Equatable, CustomStringConvertib
   public var description: String { "\(call) \(subject): \(Self.message(code))" }
 
   /// The text of an errno value, for example `No such file or directory`.
+  ///
+  /// - Parameter code: The errno value.
+  /// - Returns: Its text, or `error` and the number of one that the C library doesn't know.
   public static func message(_ code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     // The XSI form (Swift doesn't define _GNU_SOURCE's) fills the buffer.

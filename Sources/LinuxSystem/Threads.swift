@@ -7,7 +7,7 @@ package enum Threads {
   /// executor says that it couldn't start any.
   package static func canStart(_ count: Int32, besides bytes: Int) -> Bool { ol_can_start_threads(count, bytes) != 0 }
 
-  /// Runs `body` on a thread of its own that nobody waits for. `name` as in `ThreadName`.
+  /// Runs `body` on a thread of its own that isn't joined. `name` as in `ThreadName`.
   package static func detach(
     _ name: StaticString, _ body: sending @escaping () -> Void
   ) throws(SystemCallError) {

@@ -18,7 +18,7 @@ final class Objects<Value: AnyObject & Sendable>: Sendable {
     live.withLock { live in pointer.flatMap { live.values[UInt(bitPattern: $0)] } }
   }
 
-  /// The value, which nobody finds from now on.
+  /// Takes the value out of the table.
   func remove(_ pointer: OpaquePointer?) -> Value? {
     live.withLock { live in pointer.flatMap { live.values.removeValue(forKey: UInt(bitPattern: $0)) } }
   }

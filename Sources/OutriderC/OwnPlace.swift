@@ -1,7 +1,7 @@
 internal import COutrider
 internal import LinuxSystem
 
-/// Where this library lies: whoever loads it may be any program.
+/// Where this library lies. Any program may have loaded it.
 enum OwnPlace {
   /// The runner beside it, or in ../libexec; nil where it is in neither, and a host looks for it itself.
   static var runner: String? {

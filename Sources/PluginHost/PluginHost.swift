@@ -49,7 +49,7 @@ public final class PluginHost: Sendable {
   public func stop() { core.shutDown() }
 
   /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
-  /// A host does so by itself when its plugins rest; a program that has just started and isn't in a hurry may ask for it.
+  /// A host does so by itself when its plugins are idle; a program that has just started and isn't in a hurry may ask for it.
   ///
   /// - Throws: `HostError.failed` where no runner can be made.
   public func prepare() async throws(HostError) {
@@ -124,7 +124,7 @@ public final class PluginHost: Sendable {
   ) async throws(HostError) -> Plugin {
     if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }
     let (image, spent) = try await core.read(
-      library, searching: !options.isExtension, limit: policy.limits.wall)
+      library, searching: !options.isExtension, limit: policy.limits.wallTime)
     return try await core.load(
       image, policy: policy, options: options, isBare: options.withoutSandbox,
       proof: options.withoutSandbox ? [] : try await core.proof(), reading: spent)

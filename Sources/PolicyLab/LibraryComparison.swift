@@ -75,10 +75,10 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
 
   /// A quarter more than before, and more than what differs from run to run.
   private mutating func memory(_ old: Recording, _ new: Recording) {
-    let most = [old, new].map { $0.observed.map(\.memoryBytes).max() ?? 0 }
-    guard abs(most[1] - most[0]) > max(most[0] / 4, 1 << 20) else { return }
+    let peaks = [old, new].map { $0.observed.map(\.memoryBytes).max() ?? 0 }
+    guard abs(peaks[1] - peaks[0]) > max(peaks[0] / 4, 1 << 20) else { return }
     changes.append(
-      Change(matters: most[1] > most[0], text: "uses \(most[1] >> 10) KiB of memory, was \(most[0] >> 10) KiB"))
+      Change(matters: peaks[1] > peaks[0], text: "uses \(peaks[1] >> 10) KiB of memory, was \(peaks[0] >> 10) KiB"))
   }
 
   private static func unused(_ policy: Policy, by recording: Recording) -> [String] {

@@ -14,7 +14,7 @@ package enum LimitValues {
 
   package static func all(_ limits: Limits) -> [Value] {
     [
-      Value(name: "wall", number: seconds(limits.wall), text: time(limits.wall)),
+      Value(name: "wall", number: seconds(limits.wallTime), text: time(limits.wallTime)),
       Value(name: "cpu", number: seconds(limits.cpu), text: time(limits.cpu)),
       Value(name: "memory", number: Double(limits.memory), text: size(limits.memory)),
       Value(name: "openFiles", number: Double(limits.openFiles), text: "\(limits.openFiles)"),

@@ -36,7 +36,7 @@ package struct Observed: Sendable {
   package var droppedDenials = 0
   package var log: [String] = []
   package var connections: [RunReport.Connection] = []
-  /// Granted paths in which it named something; nil where nobody looked.
+  /// Granted paths in which it named something; nil where that wasn't observed.
   package var usedGrants: [String]?
   package var wallSeconds = 0.0
   package var cpuSeconds = 0.0
@@ -82,7 +82,7 @@ extension Observed {
 
 extension Observed.Denial {
   init(_ denial: RunReport.Denial, exists: (String) -> Bool) {
-    (wall, call, target) = (denial.layer, denial.operation, denial.path ?? denial.target)
+    (wall, call, target) = (denial.wall, denial.operation, denial.path ?? denial.target)
     (count, writes) = (denial.count, denial.writes)
     // What isn't UTF-8 can't be asked for.
     isAbsent = wall == "files" && !writes && !exists(target) && !target.unicodeScalars.contains("\u{fffd}")

@@ -47,7 +47,7 @@ package struct Remedy: Sendable, Equatable {
       self = Remedy(line: nil, words: Self.removal(of: rule, denial.operation))
       return
     }
-    switch denial.layer {
+    switch denial.wall {
     case "files": self = Self.file(denial, policy, machine)
     case "limits": self = Self.limit(denial, policy.limits)
     case "network" where denial.operation == "lookup":
@@ -258,7 +258,7 @@ package struct Remedy: Sendable, Equatable {
     }
     return Remedy(
       line: "network: [\(PolicyText.quoted(endpoint.text))]",
-      words: "lets it send to that port of that machine whatever it can read")
+      words: "lets it send everything that it can read to that port of that machine")
   }
 
   private static func calls(_ name: String) -> String {

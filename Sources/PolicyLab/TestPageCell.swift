@@ -58,7 +58,7 @@ struct TestPageCell: Equatable {
     }
   }
 
-  /// The usual ones, and whatever else denied something.
+  /// The usual ones, and others that denied something.
   static func walls(of results: [PolicyTestResult]) -> [String] {
     let usual = ["seccomp", "files", "limits", "network"]
     let others = Set(results.flatMap { $0.observed.denials.map(\.wall) }).subtracting(usual)

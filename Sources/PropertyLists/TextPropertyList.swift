@@ -1,5 +1,5 @@
 /// A look at a property list in text before Foundation decodes it. Both of its parsers call themselves for every level; those of
-/// Swift 6.3 stop at 512 levels, which nobody promises.
+/// Swift 6.3 stop at 512 levels, which isn't documented.
 enum TextPropertyList {
   /// Of the old format, where nothing but a whole parser could tell a bracket within a string: all of them together.
   static let maxOldStyleContainers = 512

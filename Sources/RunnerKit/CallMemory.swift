@@ -3,7 +3,7 @@ internal import HostProtocol
 internal import LinuxSystem
 
 /// The runner's view of the memory that it shares with its host: mapped before the walls close and never unmapped. The plugin can
-/// write to it as to everything here, and harms nobody else by it.
+/// write to it as to everything here, and harms only itself by it.
 struct CallMemory {
   let words: UnsafeMutablePointer<ol_words>
   let questions: UnsafeMutableRawPointer

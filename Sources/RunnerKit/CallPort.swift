@@ -25,7 +25,7 @@ struct CallPort {
   let memory: CallMemory
   /// The sequence of the last question.
   private var last: UInt32 = 0
-  private var patience: UInt64 = 0
+  private var spinLimit: UInt64 = 0
   /// Where the host asked it, as `ol_processor`.
   private var hostsProcessor: UInt32 = 0
 
@@ -36,7 +36,7 @@ struct CallPort {
     guard wait() else { return .end }
     let question = ol_read_question(memory.words)
     last = question.sequence
-    patience = min(UInt64(question.patience), Self.longestTurn)
+    spinLimit = min(UInt64(question.spin_limit), Self.longestTurn)
     hostsProcessor = question.host_processor
     switch question.place {
     case UInt32(OL_IN_MEMORY): break
@@ -54,21 +54,21 @@ struct CallPort {
     return .question(.function(try PlacedCall(payload: payload, area: CallMemory.area), id: question.id))
   }
 
-  /// Until there is another question. False where nobody is left to ask.
+  /// Until there is another question. False where the host is gone.
   private func wait() -> Bool {
     let word = ol_question_word(memory.words)
     // Who turns round on the host's processor keeps it from asking.
     let here = ol_processor()
     let isApart = here == 0 || hostsProcessor != here
-    if memory.cleared.callEnded(), isApart, patience > 0 {
-      switch ol_region_turn_until_taken(memory.words, last, patience) {
+    if memory.cleared.callEnded(), isApart, spinLimit > 0 {
+      switch ol_region_turn_until_taken(memory.words, last, spinLimit) {
       case Int32(OL_IS_ASKED): return true
       case Int32(OL_IS_TAKEN):
         if !memory.cleared.clear(memory.answers, isAsked: { ol_region_load(word) != last }) { return true }
       default: break
       }
     }
-    if ol_region_turn(word, last, isApart ? patience : 0) == 1 { return true }
+    if ol_region_turn(word, last, isApart ? spinLimit : 0) == 1 { return true }
     ol_region_store(ol_runner_waits(memory.words), UInt32(OL_WAITS_FOR_WORD))
     defer { ol_region_store(ol_runner_waits(memory.words), UInt32(OL_AWAKE)) }
     while ol_region_load(word) == last {

@@ -26,10 +26,10 @@ final class ClearedArea {
   func callEnded() -> Bool {
     used = max(used, placed)
     placed = 0
-    return used - PlacedData.payloadRoom >= PlacedData.leastCleared
+    return used - PlacedData.payloadRoom >= PlacedData.minClearedBytes
   }
 
-  /// Clears what was used, as long as nobody asks. False where somebody does.
+  /// Clears what was used, until a question comes. False where one has.
   func clear(_ answers: UnsafeMutableRawPointer, isAsked: () -> Bool) -> Bool {
     var start = PlacedData.payloadRoom
     while start < used {

@@ -210,7 +210,7 @@ public struct ForkServer {
   }
 
   /// The host doesn't look at its runners any more: it was stopped, by Ctrl-Z or a debugger, or has no processor. It lets
-  /// them go on itself as soon as it hears of this.
+  /// them go on itself as soon as it is told of this.
   private func stopRunners() {
     guard ol_lease_has_ended(lease) == 1, !children.isEmpty else { return }
     for child in children.values {

@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// The pages that a runner touches between its fork and its first answer, found by a rehearsal. A fork copies neither
 /// the page tables of what is only read nor the pages that are written: each runner would fault in the same few hundred
-/// again, one by one, while somebody waits.
+/// again, one by one, while a call waits.
 struct HotPages: Equatable {
   /// Of files: mapped when they are in the page cache.
   private(set) var read: [Range<UInt>] = []

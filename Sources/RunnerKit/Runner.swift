@@ -96,7 +96,7 @@ enum Runner {
       try walls.limitResources()
       // The host measures while the kernel compiles the filter.
       let meters = done.meters.indices.map { Self.meters + Int32($0) }
-      say(.settled, meters)
+      say(.ready, meters)
       for meter in meters { close(meter) }
       if request.network != nil { try keepPairing(at: Self.meters + Int32(meters.count)) }
       // With the host holding on to it, the namespace is taken apart after the process is gone and not before: an RCU

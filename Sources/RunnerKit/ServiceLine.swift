@@ -3,7 +3,7 @@ internal import HostProtocol
 internal import Synchronization
 
 /// The plugin's end of the service channel. Any thread may ask. A request for exclusive control may wait for as long as the
-/// other side has it, so several requests can be open: whoever asks first reads, and hands the others what is theirs.
+/// other side has it, so several requests can be open: the thread that asked first reads, and hands the others their answers.
 ///
 /// @unchecked Sendable: `state` is guarded by `mutex`, `incoming` belongs to the one thread for which `isReading` is set.
 final class ServiceLine: @unchecked Sendable {
@@ -12,7 +12,7 @@ final class ServiceLine: @unchecked Sendable {
   private struct State {
     var nextID: UInt64 = 1
     var isReading = false
-    /// The host is gone, or said what nobody asked.
+    /// The host is gone, or sent an answer without a question.
     var isBroken = false
     var open: Set<UInt64> = []
     var replies: [UInt64: ServiceReply] = [:]

@@ -10,7 +10,7 @@ extension YAMLNodes {
     for (key, value) in try pairs(node, "limits", known: Self.limitKeys) {
       let what = "limits.\(key)"
       switch key {
-      case "wall": limits.wall = try duration(value, what)
+      case "wall": limits.wallTime = try duration(value, what)
       case "cpu": limits.cpu = try duration(value, what)
       case "memory": limits.memory = try bytes(value, what)
       case "openFiles": limits.openFiles = try integer(value, what, Limits.openFilesRange)
@@ -27,7 +27,7 @@ extension Limits {
   /// Whether the limit of that name in policies is beyond another's.
   func exceeds(_ other: Limits, in key: String) -> Bool {
     switch key {
-    case "wall": wall > other.wall
+    case "wall": wallTime > other.wallTime
     case "cpu": cpu > other.cpu
     case "memory": memory > other.memory
     case "openFiles": openFiles > other.openFiles
@@ -42,7 +42,7 @@ extension Limits {
     var limits = self
     for key in keys {
       switch key {
-      case "wall": limits.wall = other.wall
+      case "wall": limits.wallTime = other.wallTime
       case "cpu": limits.cpu = other.cpu
       case "memory": limits.memory = other.memory
       case "openFiles": limits.openFiles = other.openFiles

@@ -1,7 +1,7 @@
 /// What a run may use. Times are wall time on the boot-time clock and CPU time of the whole tree; sizes are bytes.
 public struct Limits: Sendable, Equatable {
   /// Wall time of one call, loading included; time in host callbacks counts.
-  public var wall: Duration = .seconds(30)
+  public var wallTime: Duration = .seconds(30)
   /// CPU time of one call.
   public var cpu: Duration = .seconds(10)
   /// CPU time of all calls of a run.
@@ -27,11 +27,11 @@ public struct Limits: Sendable, Equatable {
   /// Creates limits with some of the defaults changed.
   ///
   /// - Parameters:
-  ///   - wall: Wall time of one call.
+  ///   - wallTime: Wall time of one call.
   ///   - cpu: CPU time of one call, all threads.
   ///   - memory: Bytes beyond the runner's own.
-  public init(wall: Duration, cpu: Duration = .seconds(10), memory: Int = 8 << 20) {
-    self.wall = wall
+  public init(wallTime: Duration, cpu: Duration = .seconds(10), memory: Int = 8 << 20) {
+    self.wallTime = wallTime
     self.cpu = cpu
     self.memory = memory
   }
@@ -51,7 +51,7 @@ extension Limits {
 
   /// What no file says, but a program may: why a run can't have these limits; nil: it can.
   public var rejectionReason: String? {
-    for (name, time) in [("wall", wall), ("cpu", cpu), ("cpuTotal", cpuTotal)]
+    for (name, time) in [("wall", wallTime), ("cpu", cpu), ("cpuTotal", cpuTotal)]
     where time <= .zero || time > Self.longestTime {
       return "\(name) is \(time); it is more than nothing and at most \(Self.longestTime)"
     }

@@ -76,7 +76,7 @@ public struct Policy: Sendable, Equatable {
   public var limits = Limits()
   /// Also record every path that the plugin names. Each such call waits for the host, some 70 µs.
   public var observesFiles = false
-  /// What else is observed, for whoever records a policy.
+  /// What else is observed, while a policy is recorded.
   package var observation = Observation()
 
   /// What a run shows beside its denials. No policy file says it.
@@ -92,7 +92,7 @@ public struct Policy: Sendable, Equatable {
   /// What `processes` may be at most.
   public static let maxProcesses = 64
 
-  /// Whether its runs have a network of their own, whatever can be reached from there.
+  /// Whether its runs have a network of their own, no matter what can be reached from there.
   package var hasNetwork: Bool { socketPairs || !network.isEmpty }
 
   /// Whether it may execute the files whose code it may map.

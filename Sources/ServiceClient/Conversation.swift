@@ -95,7 +95,7 @@ final class Conversation: Sendable {
     }
   }
 
-  /// Whoever takes the question out of the table is the one that answers it.
+  /// The thread that takes the question out of the table is the only one that answers it.
   private func complete(_ id: UInt64, _ result: Result<Reply, ServiceFailure>) {
     guard let question = state.withLock({ $0.questions.removeValue(forKey: id) }) else { return }
     question.completion(result.map { $0.merged(after: question.parts) })
@@ -190,7 +190,7 @@ final class Conversation: Sendable {
       }
       let readings: [Reading]
       switch step {
-      case .stayAside(let milliseconds):
+      case .pauseReading(let milliseconds):
         _ = pipe.wait(for: nil, atMost: milliseconds)
         continue
       case .watch:

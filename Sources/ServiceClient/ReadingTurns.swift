@@ -1,18 +1,18 @@
 /// Who reads the socket of a session: its own thread, or a caller that blocks for an answer.
 ///
 /// A caller that reads for itself is woken once for its answer, and not after a thread that was woken before it. The thread
-/// stays aside for a moment after such a call, since calls often follow each other, and then watches the socket again.
+/// reads nothing for a moment after such a call, since calls often follow each other, and then watches the socket again.
 ///
 /// Pure. Times are milliseconds of one clock.
 struct ReadingTurns {
-  /// Milliseconds after a call in which the thread stays aside. As much later it may learn what nobody asked for.
+  /// Milliseconds after a call in which the thread reads nothing. Messages without a question may come as much later.
   static let pause: Int32 = 2
 
   enum Thread: Equatable {
     /// Waits for the socket.
     case watching
-    /// Leaves the socket to a caller.
-    case aside
+    /// A caller reads the socket, or has done so a moment ago.
+    case notReading
     /// Reads, and says what it has read.
     case busy
   }
@@ -20,9 +20,9 @@ struct ReadingTurns {
   /// What the thread does next.
   enum Step: Equatable {
     case watch
-    /// For so many milliseconds, or until it is woken.
-    case stayAside(Int32)
-    /// Says what a caller has read for it.
+    /// Wait for so many milliseconds, or until it is woken.
+    case pauseReading(Int32)
+    /// Deliver what a caller has read for it.
     case takeOver
   }
 
@@ -37,7 +37,7 @@ struct ReadingTurns {
     return (true, thread == .watching)
   }
 
-  /// - Parameter isWaitedFor: Somebody waits for what comes, or the thread has something to say.
+  /// - Parameter isWaitedFor: A caller waits for what comes, or the thread has something to say.
   /// - Returns: Whether the thread has to be woken.
   mutating func endCall(at now: Int64, isWaitedFor: Bool) -> Bool {
     isCallerReading = false
@@ -45,27 +45,27 @@ struct ReadingTurns {
     return isWaitedFor
   }
 
-  /// Somebody begins to wait who doesn't read.
+  /// A caller that doesn't read begins to wait.
   ///
   /// - Returns: Whether the thread has to be woken.
   mutating func expect() -> Bool {
     lastCall = nil
-    return thread == .aside && !isCallerReading
+    return thread == .notReading && !isCallerReading
   }
 
   /// Before the thread does anything.
   mutating func next(at now: Int64, isHandedOver: Bool) -> Step {
     if isCallerReading {
-      thread = .aside
-      return .stayAside(Self.pause)
+      thread = .notReading
+      return .pauseReading(Self.pause)
     }
     if isHandedOver {
       thread = .busy
       return .takeOver
     }
     if let lastCall, case let left = lastCall + Int64(Self.pause) - now, left > 0 {
-      thread = .aside
-      return .stayAside(Int32(clamping: left))
+      thread = .notReading
+      return .pauseReading(Int32(clamping: left))
     }
     thread = .watching
     return .watch

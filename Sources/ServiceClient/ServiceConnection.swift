@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// One connected Unix stream socket to the service (unix(7)).
 ///
-/// Any number of threads may send; one may receive. Whoever runs at the other end has to be of this process's user: a
+/// Any number of threads may send; one may receive. The process at the other end must be of this process's user: a
 /// program of another user that took the socket's place learns nothing. The descriptor is closed when the object goes, so
 /// that its number is never another file's while a thread still uses it; `close()` only ends the conversation.
 package final class ServiceConnection: Sendable {
@@ -51,7 +51,7 @@ package final class ServiceConnection: Sendable {
   /// Takes over a connected descriptor, which isn't inherited by children from now on.
   ///
   /// - Throws: If it isn't such a socket or the peer is another user's. The descriptor is closed if it is a socket of this
-  ///   machine, and left alone otherwise: it is somebody else's.
+  ///   machine, and left alone otherwise.
   package convenience init(taking descriptor: Int32) throws(ServiceConnectionError) {
     guard descriptor >= 0, Self.option(SO_DOMAIN, of: descriptor) == AF_UNIX,
       Self.option(SO_TYPE, of: descriptor) == Int32(SOCK_STREAM.rawValue)
@@ -64,11 +64,11 @@ package final class ServiceConnection: Sendable {
     self.path = path
     // From here on `deinit` closes the descriptor, whatever is thrown.
     let flags = fcntl(descriptor, F_GETFL)
-    var patience = timeval(tv_sec: Self.maxUnreadSeconds, tv_usec: 0)
+    var timeout = timeval(tv_sec: Self.maxUnreadSeconds, tv_usec: 0)
     var look = timeval(tv_sec: 0, tv_usec: Int(Self.longWait) * 1000 - 1000)
     guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, flags >= 0,
       fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0,
-      setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size)) == 0,
+      setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size)) == 0,
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &look, socklen_t(MemoryLayout<timeval>.size)) == 0
     else { throw ServiceConnectionError(.system(call: "fcntl", errno: errno), path: path) }
     // struct ucred: process, user, group (unix(7), SO_PEERCRED).

@@ -2,7 +2,7 @@ package import ServiceProtocol
 
 /// A conversation with the service: requests and their replies, and everything else that the service says.
 ///
-/// Has a thread of its own that reads. Safe to use from any thread. Whatever waits ends with the connection: with a failure
+/// Has a thread of its own that reads. Safe to use from any thread. Every pending call ends with the connection: with a failure
 /// of `BAErrorDomain` 56. The connection ends when the last reference to the session goes.
 package final class ServiceSession: Sendable {
   package struct Handlers: Sendable {
@@ -60,14 +60,14 @@ package final class ServiceSession: Sendable {
   /// Whether the connection has ended. A request that failed for that finds it true.
   package var isClosed: Bool { conversation.connection.isClosed }
 
-  /// Ends the conversation; whatever waits fails.
+  /// Ends the conversation; pending calls fail.
   package func close() { conversation.connection.close() }
 }
 
 extension ServiceSession {
   /// A session whose other messages are an asynchronous sequence, which ends with the connection.
   ///
-  /// More than `limit` messages that nobody has read end the connection: leaving some out would make the rest wrong.
+  /// More than `limit` unread messages end the connection: leaving some out would make the rest wrong.
   package static func reading(
     _ connection: ServiceConnection, limit: Int = 1 << 14
   ) throws(ServiceConnectionError) -> (

@@ -2,7 +2,7 @@ internal import Dispatch
 internal import ServiceProtocol
 internal import Synchronization
 
-/// The answer to a caller that blocks, whoever reads it.
+/// The answer for a caller that blocks; any thread may read it.
 final class Waiter: Sendable {
   private let result = Mutex<Result<Reply, ServiceFailure>?>(nil)
   private let answered = DispatchSemaphore(value: 0)

@@ -5,11 +5,11 @@ package enum ServiceMessage: Sendable, Equatable, Codable {
   case part(id: UInt64, reply: Reply)
   /// `id` 0, which no request has: the service doesn't take the connection, and ends it.
   case failure(id: UInt64, failure: ServiceFailure)
-  /// Something happened to a download of the app; nobody answers.
+  /// Something happened to a download of the app; there is no answer.
   case notify(event: DelegateEvent)
   /// Something happened that has to be handled, by this client's delegate or else by the extension.
   case call(id: UInt64, event: DelegateEvent)
-  /// The call is somebody else's by now, or over: the answer counts for nothing.
+  /// The call was given to another recipient meanwhile, or is over: the answer is ignored.
   case withdraw(call: UInt64)
   /// What an operator watches.
   case event(WatchEvent)

@@ -86,7 +86,7 @@ extension OSAllocatedUnfairLock where State == Void {
   @available(*, noasync, message: "Use withLock(_:): a task may resume on another thread")
   public func unlock() { storage.unlock() }
 
-  /// Takes the lock if nobody has it; true if it did. Corresponds to Apple's
+  /// Takes the lock if it is free; true if it did. Corresponds to Apple's
   /// `OSAllocatedUnfairLock.lockIfAvailable()`.
   @available(*, noasync, message: "Use withLock(_:): a task may resume on another thread")
   public func lockIfAvailable() -> Bool { storage.tryLock() }

@@ -23,7 +23,7 @@ public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock>) { 
 @_alwaysEmitIntoClient
 public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock>) { pthread_mutex_unlock(lock) }
 
-/// Takes the lock if nobody has it; true if it did. Corresponds to Apple's `os_unfair_lock_trylock`.
+/// Takes the lock if it is free; true if it did. Corresponds to Apple's `os_unfair_lock_trylock`.
 @_alwaysEmitIntoClient
 public func os_unfair_lock_trylock(_ lock: UnsafeMutablePointer<os_unfair_lock>) -> Bool {
   pthread_mutex_trylock(lock) == 0

@@ -47,7 +47,7 @@ struct Benchmark {
     for _ in 0..<count {
       let report: RunReport
       do throws(HostError) {
-        let plugin = try await host.load("libc.so.6", policy: Policy(limits: Limits(wall: .milliseconds(10))))
+        let plugin = try await host.load("libc.so.6", policy: Policy(limits: Limits(wallTime: .milliseconds(10))))
         _ = try? await plugin.call("pause", "i32()")
         report = await plugin.end()
       } catch {

@@ -21,7 +21,7 @@ extension BundleCommand {
       abstract: "Names every key and file of an app that isn't as it must be, all at once.",
       discussion: """
         This is the check that an installation makes. Nothing is installed, and nothing of the app is run. An app with \
-        an error can't be installed; a warning keeps nobody from anything.
+        an error can't be installed; a warning prevents nothing.
 
         EXAMPLES
           outrider bundle check Sessions.app

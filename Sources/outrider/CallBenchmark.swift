@@ -87,9 +87,10 @@ struct CallBenchmark {
 
   /// 1 MiB there and 1 MiB back. The function ignores both.
   private func large(_ samples: inout Samples) async throws {
-    let plugin = try await host.load("libc.so.6", policy: Policy(limits: Limits(wall: .seconds(30), memory: 64 << 20)))
+    let plugin = try await host.load(
+      "libc.so.6", policy: Policy(limits: Limits(wallTime: .seconds(30), memory: 64 << 20)))
     let overSocket = try await host.load(
-      "libc.so.6", policy: Policy(limits: Limits(wall: .seconds(30), memory: 64 << 20)), options: Self.overSocket)
+      "libc.so.6", policy: Policy(limits: Limits(wallTime: .seconds(30), memory: 64 << 20)), options: Self.overSocket)
     let bytes = [UInt8](repeating: 7, count: Self.large)
     func call(_ plugin: Plugin) async throws -> Double {
       let start = BootClock.now

@@ -153,7 +153,7 @@ extension LimitsText {
     func limit(_ time: Duration) -> String { time == Limits.longestTime ? "any" : text(time) }
     let limits = policy.limits
     self.init(
-      wall: limit(limits.wall), cpu: limit(limits.cpu),
+      wall: limit(limits.wallTime), cpu: limit(limits.cpu),
       memory: limits.memory == Limits.maxBytes ? "any" : "\(limits.memory >> 10) KiB")
   }
 }

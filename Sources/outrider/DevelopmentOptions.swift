@@ -21,7 +21,7 @@ struct DevelopmentOptions: ParsableArguments {
   func policy(_ sandbox: SandboxOptions, _ library: String, isTraced: Bool) throws -> Policy {
     var policy = try sandbox.makePolicy()
     if debug {
-      if sandbox.wall == nil { policy.limits.wall = Limits.longestTime }
+      if sandbox.wall == nil { policy.limits.wallTime = Limits.longestTime }
       if sandbox.cpu == nil { policy.limits.cpu = Limits.longestTime }
       policy.limits.cpuTotal = max(policy.limits.cpuTotal, policy.limits.cpu)
     }

@@ -8,7 +8,7 @@ final class ManifestFile: Sendable {
   let path: String
   private let folder: String?
 
-  /// `container`, `writable`: where plugins write. A pipe that lies there is theirs, and nobody waits for it.
+  /// `container`, `writable`: where plugins write. A pipe that lies there is theirs, and isn't waited for.
   init(_ named: String, container: String?, writable: [String]) throws {
     guard try Self.isPipe(named) else {
       (path, folder) = (named, nil)

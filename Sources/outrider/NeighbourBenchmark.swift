@@ -75,9 +75,9 @@ struct NeighbourBenchmark {
     }
   }
 
-  private static func calls(_ plugin: Plugin, while goesOn: (Int) -> Bool) async throws -> [Double] {
+  private static func calls(_ plugin: Plugin, while shouldContinue: (Int) -> Bool) async throws -> [Double] {
     var found: [Double] = []
-    while goesOn(found.count) {
+    while shouldContinue(found.count) {
       try await Task.sleep(for: pause)
       let start = BootClock.now
       _ = try await plugin.call("abs", "i32(i32)", -5)

@@ -15,7 +15,7 @@ enum OutcomeAdvice {
     switch report.outcome.kind {
     // Twice as much is a value that can be tried.
     case .memoryExceeded: gives("memory", size(twice: max(limits.memory, 1 << 20)))
-    case .wallTimeExceeded: gives("wall", time(twice: limits.wall))
+    case .wallTimeExceeded: gives("wall", time(twice: limits.wallTime))
     case .cpuTimeExceeded: gives("cpu", time(twice: limits.cpu))
     // What AddressSanitizer says of itself, before it ends the process.
     case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:

@@ -19,13 +19,13 @@ enum Output {
 
   static func error(_ text: String) { note("outrider: \(Printable.text(text, limit: 1000))") }
 
-  /// Where standard error takes nothing, nobody is left to be told.
+  /// Where standard error takes nothing, the error can't be reported.
   static func note(_ text: String) { _ = write("\(text)\n", to: STDERR_FILENO) }
 
   /// What a terminal obeys, drawn over and over. One that has gone away takes nothing, which is no reason to end.
   static func draw(_ text: String, to descriptor: Int32 = STDERR_FILENO) { _ = write(text, to: descriptor) }
 
-  /// Whether the command line asks for one JSON object. Before it is parsed, or where it can't be, nobody else says so.
+  /// Whether the command line asks for one JSON object. Before it is parsed, or where it can't be, nothing else tells.
   static let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
   private static let hasPrintedJSON = Atomic(false)
 
@@ -144,7 +144,7 @@ enum Output {
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
       note(
-        "denied by \(denial.layer): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
+        "denied by \(denial.wall): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
       // Each once.
       let remedy = Remedy(for: denial, under: policy)

@@ -34,7 +34,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
       With --processes it may start processes, and the programs that it executes are granted.
 
-      What nobody would grant unread is listed and not granted: homes, /proc, /run, /etc/shadow, whole folders of the \
+      What needs a review is listed and not granted: homes, /proc, /run, /etc/shadow, whole folders of the \
       system. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
       is where recording starts from.
 
@@ -104,7 +104,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     guard let time = Quantity.duration(maxTime) else {
       throw Failure(64, "--max-time '\(maxTime)' isn't a time, for example 60s")
     }
-    (bounds.memory, bounds.wall) = (memory, time)
+    (bounds.memory, bounds.wallTime) = (memory, time)
     return bounds
   }
 

@@ -156,7 +156,7 @@ struct RunCommand: AsyncParsableCommand {
     return (report, verdict, failure?.report == nil ? failure : nil)
   }
 
-  /// Nobody else tells an extension that what it asked for won't come.
+  /// Tells the extension that what it asked for won't come: nothing else does.
   private func reportRejected(_ verdict: DownloadRules.Verdict, to plugin: Plugin) async throws(HostError) {
     guard Self.has("download_failed", plugin) else { return }
     for (rejected, download) in zip(verdict.rejected, verdict.rejectedDownloads).prefix(Self.maxRejectedReported) {

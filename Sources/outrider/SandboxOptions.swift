@@ -46,7 +46,7 @@ struct SandboxOptions: ParsableArguments {
       result.environment.removeAll { $0.name == variable.name }
       result.environment.append(variable)
     }
-    if let wall { result.limits.wall = try Self.duration(wall, "--wall") }
+    if let wall { result.limits.wallTime = try Self.duration(wall, "--wall") }
     if let cpu { result.limits.cpu = try Self.duration(cpu, "--cpu") }
     if let memory {
       guard let bytes = Quantity.bytes(memory) else {
@@ -112,7 +112,7 @@ enum InputFile {
       switch error.code {
       case EFBIG: throw tooLong(path, limit: limit)
       // open(2): a FIFO, and nobody writes to it.
-      case ENXIO: throw Failure(66, "\(path): is a pipe that nobody writes to")
+      case ENXIO: throw Failure(66, "\(path): is a pipe that no process writes to")
       case let code: throw Failure(66, "\(path): \(SystemCallError.message(code))")
       }
     }

@@ -19,7 +19,7 @@ struct ServeCommand: AsyncParsableCommand {
 
         curl --cacert ~/.local/state/outrider/ca/ca.pem https://localhost:8443/
 
-      With --client-certificate it lets in whoever shows a certificate of that authority; client.pem and \
+      With --client-certificate it demands a client certificate of that authority; client.pem and \
       client-key.pem, made beside it, are one.
 
       EXAMPLES

@@ -26,7 +26,7 @@ struct SymbolNames {
 
   private func names(_ mangled: [String], _ language: Language, _ path: String) async -> [String?] {
     var policy = Policy()
-    policy.limits.wall = .seconds(2)
+    policy.limits.wallTime = .seconds(2)
     guard let library = try? await host.load(path, policy: policy) else { return [] }
     var known: [String: String?] = [:]
     for name in mangled where known[name] == nil {

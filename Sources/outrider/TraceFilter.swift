@@ -1,7 +1,7 @@
 internal import PluginHost
 internal import Sandbox
 
-/// Which system calls somebody wants to see.
+/// Which system calls a trace shows.
 struct TraceFilter: Sendable {
   /// Calls by name; nil: all that the host sees anyway.
   private var names: Set<String>?

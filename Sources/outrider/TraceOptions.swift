@@ -23,7 +23,7 @@ struct TraceOptions: ParsableArguments {
     trace ? "--trace" : traceOnly != nil ? "--trace-only" : traceOutput != nil ? "--trace-output" : nil
   }
 
-  /// Nil: nobody wants to see any.
+  /// nil: no trace.
   func printer(_ policy: Policy) throws -> TracePrinter? {
     guard trace else {
       if let option { throw Failure(64, "\(option) needs --trace") }

@@ -12,6 +12,6 @@ import Testing
     #expect(settings.dailyRuntime == .seconds(600) && settings["any"].dailyRuntime == .seconds(600))
     #expect(settings.callLimit == .seconds(30) && settings["any"].callLimit == .seconds(30))
     // What a run gets that no setting changes.
-    #expect(Limits().memory == 8 << 20 && Limits().wall == .seconds(30))
+    #expect(Limits().memory == 8 << 20 && Limits().wallTime == .seconds(30))
   }
 }

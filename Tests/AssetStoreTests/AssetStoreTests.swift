@@ -54,7 +54,7 @@ import Testing
       job.history.fruitlessAttempts = 4
       job.history.triedBareRange = true
       job.history.highWater = 1 << 40
-      job.history.heededRedirect = true
+      job.history.honouredRedirect = true
       job.history.bannedSources = 1 << 63 | 2
       job.receivedBytes = 99
       job.wait = StoredWait(since: Self.moment(6), length: 77)

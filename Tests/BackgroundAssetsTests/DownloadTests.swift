@@ -61,7 +61,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct DelegateTests {
+@Suite(.timeLimit(.minutes(1))) struct DelegateDefaultsTests {
   private let download = BAURLDownload(
     identifier: "name", request: URLRequest(url: URL(string: "https://e.com/a")!), fileSize: 1,
     applicationGroupIdentifier: "group")

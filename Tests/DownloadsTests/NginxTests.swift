@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Foundation
 import Hashing
 import LinuxSystem
@@ -9,15 +10,10 @@ import Testing
 /// Against a real server: the ways that have to work everywhere.
 @Suite(.timeLimit(.minutes(2))) struct NginxTests {
   static func random(_ count: Int, seed: UInt64 = 1) -> Data {
-    var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
+    var generator = SeededGenerator(seed: seed)
     var data = Data(count: count)
     data.withUnsafeMutableBytes { bytes in
-      for index in bytes.indices {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        bytes[index] = UInt8(truncatingIfNeeded: state)
-      }
+      for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: generator.next()) }
     }
     return data
   }

@@ -21,8 +21,8 @@ import Testing
       .with {
         $0.range = range
         if !hasDigest { $0.removedHeaders = ["Repr-Digest"] }
-        let isHeeded = request.header("Range") == nil || range.heeds(request)
-        if isHeeded, counter.next() <= cuts { $0.ending = .init(.reset, after: .byte(4 << 20)) }
+        let isHonoured = request.header("Range") == nil || range.honours(request)
+        if isHonoured, counter.next() <= cuts { $0.ending = .init(.reset, after: .byte(4 << 20)) }
       }
     }
   }
@@ -104,7 +104,7 @@ import Testing
     // A day is long enough for somebody to mend it.
     var table = OriginRegistry()
     let number = table.number(of: "https://a.example:443")
-    _ = table[number].heeds(.ifMatch, now: .zero)
+    _ = table[number].honours(.ifMatch, now: .zero)
     _ = table.expire(OriginState.memory - .seconds(1))
     #expect(table[number].rangeCondition == .ifMatch)
     _ = table.expire(OriginState.memory)
@@ -238,7 +238,7 @@ private final class Counter: Sendable {
 
 extension Reply.RangeFault {
   /// Whether such a server answers with the range.
-  fileprivate func heeds(_ request: RecordedRequest) -> Bool {
+  fileprivate func honours(_ request: RecordedRequest) -> Bool {
     switch self {
     case .ignoredWithIfRange: request.header("If-Range") == nil
     case .ignoredWithConditions: request.header("If-Range") == nil && request.header("If-Match") == nil

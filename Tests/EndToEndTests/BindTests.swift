@@ -65,7 +65,7 @@ import Testing
 
       func use() async throws {
         let host = try PluginHost()
-        let zlib = try await Zlib.load(on: host, policy: Policy(limits: Limits(wall: .seconds(20))))
+        let zlib = try await Zlib.load(on: host, policy: Policy(limits: Limits(wallTime: .seconds(20))))
         print(try await zlib.crc32(0, Array("hello".utf8)))
         print(try await zlib.crc32(0, nil))
         print(try await zlib.zlibVersion() ?? "none")

@@ -10,7 +10,7 @@ final class Browser {
 
   static let program = "/usr/bin/chromium-headless-shell"
   /// Seconds that one command may take.
-  private static let patience = 30
+  private static let timeout = 30
 
   private let process = TestProcess()
   private let input = Pipe.own()
@@ -96,8 +96,8 @@ final class Browser {
       seen = received.count
       let handle = output.fileHandleForReading
       var wait = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&wait, 1, Int32(Self.patience * 1000)) > 0 else {
-        throw Failure(description: "\(method): the browser didn't answer within \(Self.patience) s")
+      guard poll(&wait, 1, Int32(Self.timeout * 1000)) > 0 else {
+        throw Failure(description: "\(method): the browser didn't answer within \(Self.timeout) s")
       }
       let part = handle.availableData
       guard !part.isEmpty else { throw Failure(description: "\(method): the browser has ended") }

@@ -14,7 +14,7 @@ import Testing
   func passes(isShared: Bool) async throws {
     let host = try Workspace.host()
     let plugin = try await host.load(
-      "libc.so.6", policy: Policy(limits: Limits(wall: .seconds(20))), options: Self.options(isShared: isShared))
+      "libc.so.6", policy: Policy(limits: Limits(wallTime: .seconds(20))), options: Self.options(isShared: isShared))
     #expect(try await plugin.call("abs", "i32(i32)", -7, within: .seconds(5)).value == .signed(7))
     #expect(try await plugin.call("usleep", "i32(u32)", 20_000, within: .seconds(5)).value == .signed(0))
     let error = await #expect(throws: HostError.self) {
@@ -43,7 +43,8 @@ import Testing
   func isForOneCall(isShared: Bool) async throws {
     let host = try Workspace.host()
     let plugin = try await host.load(
-      "libc.so.6", policy: Policy(limits: Limits(wall: .milliseconds(800))), options: Self.options(isShared: isShared))
+      "libc.so.6", policy: Policy(limits: Limits(wallTime: .milliseconds(800))),
+      options: Self.options(isShared: isShared))
     _ = try await plugin.call("abs", "i32(i32)", -7, within: .milliseconds(100))
     #expect(try await plugin.call("usleep", "i32(u32)", 300_000).value == .signed(0))
     let error = await #expect(throws: HostError.self) {
@@ -57,7 +58,7 @@ import Testing
     defer { host.stop() }
     var options = PluginHost.LoadOptions()
     options.isExtension = true
-    let policy = Policy(limits: Limits(wall: .seconds(60), cpu: .seconds(60)))
+    let policy = Policy(limits: Limits(wallTime: .seconds(60), cpu: .seconds(60)))
     let plugin = try await host.load(Workspace.hostile + "/requests/spins.so", policy: policy, options: options)
     let refused = await #expect(throws: HostError.self) { try await plugin.contentRequest(.install, within: .zero) }
     #expect("\(refused as Any)".contains("more than no time"))

@@ -12,7 +12,7 @@ import Testing
   private static let out = "out(8192)"
 
   private func policy(wall: Duration = .seconds(10), memory: Int = 64 << 20) -> Policy {
-    Policy(limits: Limits(wall: wall, memory: memory))
+    Policy(limits: Limits(wallTime: wall, memory: memory))
   }
 
   private static var overSocket: PluginHost.LoadOptions {

@@ -25,7 +25,7 @@ import Testing
     return folder + "/calls.so"
   }
 
-  private func plugin(_ limits: Limits = Limits(wall: .seconds(40))) async throws -> (PluginHost, Plugin) {
+  private func plugin(_ limits: Limits = Limits(wallTime: .seconds(40))) async throws -> (PluginHost, Plugin) {
     let host = try Workspace.host()
     return (host, try await host.load(try Self.library.get(), policy: Policy(limits: limits)))
   }
@@ -105,7 +105,7 @@ import Testing
       if !isUnderWay { withUnsafeCurrentTask { $0?.cancel() } }
       do throws(HostError) {
         let plugin = try await host.load(
-          folder + "/sleeps.so", policy: Policy(limits: Limits(wall: .seconds(3000))), options: options)
+          folder + "/sleeps.so", policy: Policy(limits: Limits(wallTime: .seconds(3000))), options: options)
         _ = await plugin.end()
         return nil
       } catch {
@@ -144,7 +144,7 @@ import Testing
   @Test("frameBytes bounds arguments and out(N), to the byte where the plugin's memory holds them") func longFrames()
     async throws
   {
-    var limits = Limits(wall: .seconds(40), memory: 128 << 20)
+    var limits = Limits(wallTime: .seconds(40), memory: 128 << 20)
     limits.frameBytes = 16 << 20
     let (host, plugin) = try await plugin(limits)
     defer { host.stop() }

@@ -65,7 +65,7 @@ import Testing
     _ library: String? = nil, _ host: PluginHost, wall: Duration = .seconds(40), cpu: Duration = .seconds(40)
   ) async throws -> Plugin {
     try await host.load(
-      library ?? Self.library.get(), policy: Policy(limits: Limits(wall: wall, cpu: cpu, memory: 64 << 20)))
+      library ?? Self.library.get(), policy: Policy(limits: Limits(wallTime: wall, cpu: cpu, memory: 64 << 20)))
   }
 
   private func report(_ body: () async throws -> Void) async -> RunReport? {

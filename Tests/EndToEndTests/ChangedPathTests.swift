@@ -46,7 +46,7 @@ import Testing
     for symbol in ["alone", "beside", "alone"] {
       #expect(try await plugin.call(symbol, "i32()").value == .signed(-1))
     }
-    let denials = await plugin.end().denials.filter { $0.layer == "files" }
+    let denials = await plugin.end().denials.filter { $0.wall == "files" }
     #expect(denials.filter { $0.target == "/etc/passwd" }.map(\.mayHaveChanged) == [false])
     let changed = denials.filter { $0.target.lowercased() == "/etc/shadow" }
     #expect(!changed.isEmpty)

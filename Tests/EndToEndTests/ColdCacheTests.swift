@@ -62,7 +62,7 @@ import Testing
     typealias Touch = @convention(c) (UnsafePointer<CChar>, UInt32) -> UInt64
     let touch = unsafeBitCast(try #require(dlsym(library, "touch")), to: Touch.self)
     let host = try Workspace.host()
-    var policy = Policy(limits: Limits(wall: .seconds(60), cpu: .seconds(5), memory: 8 << 20))
+    var policy = Policy(limits: Limits(wallTime: .seconds(60), cpu: .seconds(5), memory: 8 << 20))
     policy.read = [data]
     let clock = ContinuousClock()
     var (bare, walled) = ([Duration](), [Duration]())
@@ -147,7 +147,7 @@ import Testing
     try #require(program.status == 0, "\(program.errors)")
     func dropAll() { for name in names + ["loader"] { Self.drop("\(folder)/\(name).so") } }
     let host = try Workspace.host()
-    var policy = Policy(limits: Limits(wall: .seconds(60), cpu: .seconds(10), memory: 8 << 20))
+    var policy = Policy(limits: Limits(wallTime: .seconds(60), cpu: .seconds(10), memory: 8 << 20))
     let libraries = names.map { "\(folder)/\($0).so" }
     if byConstructor { policy.read = libraries } else { policy.libraries = libraries }
     // The server has started and its limits are proved.

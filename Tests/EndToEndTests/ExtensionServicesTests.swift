@@ -63,7 +63,7 @@ import Testing
     })
     var scene = try ExtensionScene(desk)
     defer { scene.remove() }
-    scene.limits.wall = .seconds(2)
+    scene.limits.wallTime = .seconds(2)
     let (patient, other) = (scene, try await scene.load())
     async let ended = patient.run("schedule")
     await desk.until("schedule later named")
@@ -148,7 +148,7 @@ import Testing
     })
     var scene = try ExtensionScene(desk)
     defer { scene.remove() }
-    scene.limits.wall = .milliseconds(300)
+    scene.limits.wallTime = .milliseconds(300)
     let waiting = scene
     async let report = waiting.run("activity")
     await desk.until("acquire forever")
@@ -192,7 +192,7 @@ import Testing
     let desk = ExtensionDesk()
     var scene = try ExtensionScene(desk)
     defer { scene.remove() }
-    scene.limits.wall = .milliseconds(300)
+    scene.limits.wallTime = .milliseconds(300)
     let plugin = try await scene.load()
     try await plugin.downloadFailed(ExtensionScene.download("keep"), error: ExtensionScene.error)
     await desk.until("ended")

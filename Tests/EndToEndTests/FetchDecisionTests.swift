@@ -52,8 +52,8 @@ import Testing
 
   @Test(arguments: all) func nothingIsThere(mode: FetchMode) {
     #expect(Self.facts(mode) == .fetched)
-    #expect(Self.facts(mode) { $0.own = .named } == .fetched, "it only has to be called done")
-    #expect(Self.facts(mode) { $0.own = .damaged("was changed") } == .fetched, "what was changed is gone")
+    #expect(Self.facts(mode) { $0.existing = .named } == .fetched, "it only has to be called done")
+    #expect(Self.facts(mode) { $0.existing = .damaged("was changed") } == .fetched, "what was changed is gone")
   }
 
   @Test func itsOwnFileIsThere() {
@@ -62,7 +62,7 @@ import Testing
     ] as [(FetchMode, Expected)] {
       #expect(
         Self.facts(mode) {
-          $0.own = .intact(Self.record(1), name: "a")
+          $0.existing = .intact(Self.record(1), name: "a")
           $0.isThere = true
         } == expected, "\(mode)")
       // What another command brought is as good, but isn't this journal's.
@@ -73,11 +73,11 @@ import Testing
           $0.isThere = true
         } == other, "\(mode)")
     }
-    let withoutTag = FetchDecision.Own.intact(Self.record(1, tag: nil), name: "a")
-    #expect(Self.facts(.ifChanged) { $0.own = withoutTag } == .replacing, "there is nothing to ask with")
+    let withoutTag = FetchDecision.ExistingFile.intact(Self.record(1, tag: nil), name: "a")
+    #expect(Self.facts(.ifChanged) { $0.existing = withoutTag } == .replacing, "there is nothing to ask with")
     #expect(
       Self.facts(.ifChanged) {
-        $0.own = .intact(Self.record(1), name: "a")
+        $0.existing = .intact(Self.record(1), name: "a")
         $0.isExpected = true
       } == .complete(1), "its digest says that it can't have changed")
   }
@@ -98,7 +98,7 @@ import Testing
           $0.fittingSize = { 100 }
         } == .complete(nil), "whoever knows the digest knows the file")
       let damaged = Self.facts(mode) {
-        ($0.isThere, $0.own) = (true, .damaged("was changed"))
+        ($0.isThere, $0.existing) = (true, .damaged("was changed"))
         $0.fittingSize = { 100 }
       }
       guard case .refused(let why) = damaged else { throw Unmet() }
@@ -111,7 +111,7 @@ import Testing
     #expect(Self.facts(mode) { $0.sibling = inHand } == .refused("process 7 has it"))
     let complete = Self.facts(mode) {
       $0.sibling = inHand
-      $0.own = .intact(Self.record(1), name: "a")
+      $0.existing = .intact(Self.record(1), name: "a")
     }
     #expect(complete == (mode == .keep || mode == .ownPlace ? .complete(1) : .refused("process 7 has it")))
   }
@@ -124,9 +124,9 @@ import Testing
   @Test("an update that was interrupted goes on, and nothing else is taken for one") func interrupted() throws {
     let version = FileVersion(inode: 7, size: 100)
     #expect(
-      Self.facts(.ifChanged) { ($0.own, $0.isThere) = (.open(replaces: version), true) } == .replacing)
-    guard case .refused = Self.facts(.ifChanged, { ($0.own, $0.isThere) = (.open(replaces: nil), true) }),
-      case .refused = Self.facts(.keep, { ($0.own, $0.isThere) = (.open(replaces: version), true) })
+      Self.facts(.ifChanged) { ($0.existing, $0.isThere) = (.open(replaces: version), true) } == .replacing)
+    guard case .refused = Self.facts(.ifChanged, { ($0.existing, $0.isThere) = (.open(replaces: nil), true) }),
+      case .refused = Self.facts(.keep, { ($0.existing, $0.isThere) = (.open(replaces: version), true) })
     else { throw Unmet() }
   }
 

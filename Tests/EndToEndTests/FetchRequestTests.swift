@@ -1,3 +1,4 @@
+import Basics
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
@@ -72,7 +73,7 @@ import Testing
         "'\(Workspace.outrider)' fetch '\(place.origin.url("/a.bin"))' -q -o - \(state.joined(separator: " ")) | sha256sum",
       ],
       program: "/bin/bash")
-    let digest = Place.content.digest().map { String(format: "%02x", $0) }.joined()
+    let digest = Hexadecimal.text(Place.content.digest())
     #expect(sum.output.hasPrefix(digest) && sum.errors.isEmpty, "\(sum)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(place.folder)/state/output").isEmpty)
     // Nothing of what is wrong gets there.

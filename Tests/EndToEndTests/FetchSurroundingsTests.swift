@@ -130,7 +130,7 @@ import Testing
       process.waitUntilExit()
       return text
     }
-    #expect(try start(place.origin.url("/a.bin")).contains("asks to be left alone for 3600 s"))
+    #expect(try start(place.origin.url("/a.bin")).contains("asks to wait 3600 s"))
     let second = try start(place.origin.url("/b.bin"))
     #expect(second.contains("asked to be left alone"), "\(second)")
     let explained = try Workspace.run([
@@ -178,7 +178,7 @@ import Testing
     let result = try wrong.fetch(url, "--mirror", mirror, "--chunks", list)
     #expect(result.status == 0 && wrong.data("a.bin") == Data(FetchTests.whole), "\(result.errors)")
     #expect(result.errors.contains("\(url) sent a wrong chunk"), "\(result.errors)")
-    #expect(try wrong.fetch(url, "--mirror", mirror).status == 64, "nothing tells right from wrong")
+    #expect(try wrong.fetch(url, "--mirror", mirror).status == 64, "--mirror needs --chunks")
     let none = try wrong.fetch(url, "--mirror", "not a url", "--chunks", list)
     #expect(none.status == 64 && none.errors.contains("--mirror 'not a url'"), "\(none.errors)")
     let many = (0...16).flatMap { ["--mirror", "\(mirror)?\($0)"] }

@@ -124,7 +124,7 @@ import Testing
     options.withoutWalls = [.cgroup]
     let host = try Workspace.host()
     let plugin = try await host.load(
-      "\(folder)/shared.so", policy: Policy(limits: Limits(wall: .seconds(20), memory: 8 << 20)), options: options)
+      "\(folder)/shared.so", policy: Policy(limits: Limits(wallTime: .seconds(20), memory: 8 << 20)), options: options)
     do {
       let result = try await plugin.call(symbol, "i32()")
       let report = await plugin.end()
@@ -152,7 +152,7 @@ import Testing
   func hidden(_ symbol: String) async throws {
     let (value, report) = try await run(symbol)
     #expect(value == 2, "\(report.outcome)")
-    #expect(report.denials.contains { $0.layer == "limits" && $0.operation == "mmap" })
+    #expect(report.denials.contains { $0.wall == "limits" && $0.operation == "mmap" })
   }
 
   @Test("What is too much ends the run as before") func tooMuch() async throws {

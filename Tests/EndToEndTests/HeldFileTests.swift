@@ -51,11 +51,11 @@ import Testing
     #expect(try await change("fchmod", "\(folder)/data", 0o10_000_000) == .signed(-Int64(EBADF)))
     #expect(try await change("set-user-id", "/container/own", O_RDWR) == .signed(-Int64(EPERM)))
     let report = await plugin.end()
-    let files = report.denials.filter { $0.layer == "files" && $0.target == "\(folder)/data" }
+    let files = report.denials.filter { $0.wall == "files" && $0.target == "\(folder)/data" }
     #expect(
       files.map { "\($0.operation) \($0.count)" }.sorted() == ["fchmod 1", "futimesat 1", "utimensat 2"], "\(files)")
     #expect(
       files.allSatisfy(\.writes) && !report.denials.contains { $0.target.hasPrefix("/container") }, "\(report.denials)")
-    #expect(report.denials.contains { $0.layer == "seccomp" && $0.operation == "fchmod" })
+    #expect(report.denials.contains { $0.wall == "seccomp" && $0.operation == "fchmod" })
   }
 }

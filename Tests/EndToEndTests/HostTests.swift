@@ -8,7 +8,7 @@ import Testing
   /// The example of README.md, word for word.
   @Test func readmeExample() async throws {
     let host = try Workspace.host()
-    let plugin = try await host.load("libz.so.1", policy: Policy(limits: Limits(wall: .seconds(1))))
+    let plugin = try await host.load("libz.so.1", policy: Policy(limits: Limits(wallTime: .seconds(1))))
     let reply = try await plugin.call("crc32", "u64(u64,bytes,u32)", 0, "hello", 5)
     #expect(reply.value == .unsigned(907_060_870))
     #expect(await plugin.end().outcome.kind == .returned)
@@ -54,7 +54,7 @@ import Testing
         if case .usage? = error {} else { Issue.record("\(String(describing: error))") }
       }
     }
-    for limit in [\Limits.wall, \.cpu, \.cpuTotal] {
+    for limit in [\Limits.wallTime, \.cpu, \.cpuTotal] {
       for value in [.zero, .seconds(-1), .seconds(Int64.max), .seconds(Int64.min)] as [Duration] {
         var policy = Policy()
         policy.limits[keyPath: limit] = value
@@ -63,7 +63,7 @@ import Testing
       }
     }
     // The most of everything is nothing to stumble over.
-    var limits = Limits(wall: Limits.longestTime, cpu: Limits.longestTime, memory: Limits.maxBytes)
+    var limits = Limits(wallTime: Limits.longestTime, cpu: Limits.longestTime, memory: Limits.maxBytes)
     (limits.cpuTotal, limits.fileSize, limits.logBytes) = (Limits.longestTime, Limits.maxBytes, Limits.maxBytes)
     (limits.threads, limits.frameBytes) = (Limits.threadsRange.upperBound, 1 << 30)
     let plugin = try await host.load("libc.so.6", policy: Policy(limits: limits))
@@ -159,7 +159,7 @@ import Testing
   func hostileFoldersGo(_ symbol: String, _ count: Int64?) async throws {
     let host = try Workspace.host()
     let plugin = try await host.load(
-      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(30), memory: 256 << 20)))
+      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wallTime: .seconds(30), memory: 256 << 20)))
     let folder = plugin.container
     #expect(FileManager.default.fileExists(atPath: folder))
     _ = try await plugin.call(
@@ -172,7 +172,7 @@ import Testing
   @Test func activitiesPutOffNoDeadline() async throws {
     let host = try Workspace.host()
     let plugin = try await host.load(
-      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .milliseconds(600))))
+      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wallTime: .milliseconds(600))))
     _ = try await plugin.call("h15_leaves_activities", "i32()")
     let runner = try #require(await plugin.runnerProcess())
     let deadline = ContinuousClock.now + .seconds(10)

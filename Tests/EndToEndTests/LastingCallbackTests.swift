@@ -66,7 +66,7 @@ import Testing
 
   private func plugin(_ host: PluginHost, wall: Duration = .seconds(40)) async throws -> Plugin {
     try await host.load(
-      Self.library.get(), policy: Policy(limits: Limits(wall: wall, cpu: .seconds(40), memory: 64 << 20)))
+      Self.library.get(), policy: Policy(limits: Limits(wallTime: wall, cpu: .seconds(40), memory: 64 << 20)))
   }
 
   private func error(_ body: () async throws -> Void) async -> HostError? {
@@ -218,7 +218,7 @@ import Testing
     let host = try Workspace.host()
     defer { host.stop() }
     let sqlite = try await host.load(
-      "libsqlite3.so.0", policy: Policy(limits: Limits(wall: .seconds(40), memory: 32 << 20)))
+      "libsqlite3.so.0", policy: Policy(limits: Limits(wallTime: .seconds(40), memory: 32 << 20)))
     let database = try await sqlite.call("sqlite3_open", "i32(cstring,out handle)", ":memory:").output(0).handle
     let seen = Mutex<[String]>([])
     let changed = try await sqlite.register("void(pointer,i32,cstring,cstring,i64)") { values in
@@ -338,7 +338,8 @@ import Testing
     var configuration = PluginPool.Configuration()
     configuration.size = 1
     let pool = try PluginPool(
-      host: host, library: try Self.library.get(), policy: Policy(limits: Limits(wall: .seconds(40), memory: 64 << 20)),
+      host: host, library: try Self.library.get(),
+      policy: Policy(limits: Limits(wallTime: .seconds(40), memory: 64 << 20)),
       configuration: configuration)
     let process = try await pool.withPlugin { plugin in
       _ = try await plugin.call("keep", "i32(callback)", .callback(try await plugin.register("i32(i32)") { _ in 8 }))

@@ -164,7 +164,7 @@ import Testing
     policy.observesFiles = true
     let (denied, report) = try await value(scene, policy, "load", file)
     let denial = try #require(report.denials.first { $0.operation == "mmap" }, "\(report.denials)")
-    #expect(denied == -1 && denial.layer == "files" && denial.target == file)
+    #expect(denied == -1 && denial.wall == "files" && denial.target == file)
     #expect(
       try await value(scene, policy, "load", scene.libraries + "/late.so").1.denials.allSatisfy {
         $0.operation != "mmap"

@@ -9,7 +9,7 @@ import Testing
 /// Structures and values that come back, with other people's libraries and with what a C compiler makes of any structure.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct LayoutTests {
   private static func load(_ library: String, _ host: PluginHost) async throws -> Plugin {
-    try await host.load(library, policy: Policy(limits: Limits(wall: .seconds(40), memory: 64 << 20)))
+    try await host.load(library, policy: Policy(limits: Limits(wallTime: .seconds(40), memory: 64 << 20)))
   }
 
   @Test("libc and libm take and return structures, and what they write comes back") func libraries() async throws {
@@ -49,7 +49,7 @@ import Testing
     defer { host.stop() }
     var options = PluginHost.LoadOptions()
     options.sharesMemory = isShared
-    let policy = Policy(limits: Limits(wall: .seconds(40), memory: 64 << 20))
+    let policy = Policy(limits: Limits(wallTime: .seconds(40), memory: 64 << 20))
     let libc = try await host.load("libc.so.6", policy: policy, options: options)
     let text = try await libc.call("strfry", "pointer(inout(12))", "scrambled")
     #expect(try text.output(0).string.sorted() == "scrambled".sorted())

@@ -154,7 +154,7 @@ import Testing
     let options = try options(in: folder)
     var reports: [RunReport] = []
     for _ in 0..<(Int(ProcessInfo.processInfo.environment["ROUNDS"] ?? "") ?? 10) {
-      let plugin = try await host.load(library, policy: Policy(limits: Limits(wall: wall)), options: options)
+      let plugin = try await host.load(library, policy: Policy(limits: Limits(wallTime: wall)), options: options)
       var download = try #require(try await plugin.contentRequest(.periodic).accepted.first)
       for name in names {
         download.identifier = name

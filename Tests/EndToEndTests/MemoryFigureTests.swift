@@ -11,7 +11,7 @@ import Testing
     _ symbol: String, _ memory: Int, _ library: String = Workspace.hostile + "/libhostile.so"
   ) async throws -> (kibibytes: Int, outcome: Outcome.Kind) {
     let host = try Workspace.host()
-    let plugin = try await host.load(library, policy: Policy(limits: Limits(wall: .seconds(30), memory: memory)))
+    let plugin = try await host.load(library, policy: Policy(limits: Limits(wallTime: .seconds(30), memory: memory)))
     _ = try? await plugin.call(symbol, "i32()")
     let report = await plugin.end()
     return (report.usage.peakMemoryBytes >> 10, report.outcome.kind)

@@ -53,7 +53,7 @@ import Testing
     try LibraryTests.compile(Self.source, "-O1 -o turns.so", in: folder)
     let host = try Workspace.host()
     defer { host.stop() }
-    let plugin = try await host.load(folder + "/turns.so", policy: Policy(limits: Limits(wall: .seconds(60))))
+    let plugin = try await host.load(folder + "/turns.so", policy: Policy(limits: Limits(wallTime: .seconds(60))))
     let pid = try #require(await plugin.runnerProcess())
     let usual = try #require(Conditions.turn(of: "/proc/thread-self"))
     func turn() throws -> Int { try #require(Conditions.turn(of: "/proc/\(pid)/task/\(pid)")) }
@@ -86,7 +86,7 @@ import Testing
     /// Of the host's thread, while the function is called.
     func share(_ function: String) async throws -> Double {
       let plugin = try await host.load(
-        Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(2))))
+        Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wallTime: .seconds(2))))
       let (began, before) = (BootClock.now, await Self.time(of: host))
       let reply = try? await plugin.call(function, "void()")
       let (used, passed) = (await Self.time(of: host) - before, BootClock.now - began)

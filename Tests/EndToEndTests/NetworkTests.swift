@@ -124,7 +124,7 @@ import Testing
     #expect(try await plugin.call("lookup", "i64(cstring)", "c.example").value == .signed(127))
     #expect(try await plugin.call("lookup", "i64(cstring)", "_no.machine").value.isLess(than: -1000))
     let report = await plugin.end()
-    let network = report.denials.filter { $0.layer == "network" }
+    let network = report.denials.filter { $0.wall == "network" }
     #expect(network.filter { $0.operation == "connect" }.map(\.target) == places.map(\.2))
     #expect(network.filter { $0.operation == "lookup" }.map(\.target) == ["c.example"])
     #expect(other.count == 0 && listed.count == 0 && report.connections.isEmpty)
@@ -170,7 +170,7 @@ import Testing
     }
     let report = await plugin.end()
     for name in ["socket", "bind", "listen", "setsockopt"] {
-      #expect(report.denials.contains { $0.layer == "seccomp" && $0.operation == name }, "\(name)")
+      #expect(report.denials.contains { $0.wall == "seccomp" && $0.operation == name }, "\(name)")
     }
     #expect(report.denials.contains { $0.target == "127.0.0.1:10" }, "also without connect(2): \(report.denials)")
   }
@@ -201,7 +201,7 @@ import Testing
     _ = await neighbour.end()
     #expect(report.outcome.kind == .returned && report.denials.count <= 257, "\(report.outcome)")
     let row = try #require(report.connections.first)
-    let refused = report.denials.filter { $0.layer == "limits" && $0.operation == "connect" }.reduce(0) {
+    let refused = report.denials.filter { $0.wall == "limits" && $0.operation == "connect" }.reduce(0) {
       $0 + $1.count
     }
     #expect(row.count + refused > 1000 && server.count <= row.count, "\(row), \(refused) refused")
@@ -210,7 +210,7 @@ import Testing
   @Test("a server that never reads holds up the plugin alone, until its time is over") func neverReads() async throws {
     let (scene, server) = (try Scene(), try Server(.ignores))
     defer { server.stop() }
-    let plugin = try await scene.load("127.0.0.1:\(server.port)") { $0.limits.wall = .milliseconds(400) }
+    let plugin = try await scene.load("127.0.0.1:\(server.port)") { $0.limits.wallTime = .milliseconds(400) }
     await #expect(throws: HostError.self) { try await plugin.call("pour", "i64(i32)", .integer(Int64(server.port))) }
     let report = await plugin.end()
     #expect(report.outcome.kind == .wallTimeExceeded, "\(report.outcome)")
@@ -265,7 +265,7 @@ import Testing
       #expect(result.value == .signed(Self.refused), "\(host): \(result)")
     }
     let report = await plugin.end()
-    #expect(report.denials.allSatisfy { $0.layer == "network" } && !report.denials.isEmpty, "\(report.denials)")
+    #expect(report.denials.allSatisfy { $0.wall == "network" } && !report.denials.isEmpty, "\(report.denials)")
     #expect(server.count == 0 && report.connections.isEmpty)
   }
 

@@ -7,7 +7,7 @@ import Testing
   private static func text(_ event: PluginEvent?) -> String {
     switch event {
     case .logged(let line)?: line.message
-    case .denied(let denial)?: "\(denial.layer) \(denial.operation) \(denial.count)"
+    case .denied(let denial)?: "\(denial.wall) \(denial.operation) \(denial.count)"
     case .missed(let count)?: "missed \(count)"
     case nil: "end"
     }

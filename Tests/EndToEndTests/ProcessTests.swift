@@ -41,7 +41,7 @@ import Testing
   }
 
   private static func policy(_ processes: Int = 4, executes programs: [String] = []) -> Policy {
-    var policy = Policy(limits: Limits(wall: .seconds(20), memory: 16 << 20))
+    var policy = Policy(limits: Limits(wallTime: .seconds(20), memory: 16 << 20))
     policy.processes = processes
     policy.libraries = programs
     return policy
@@ -57,7 +57,7 @@ import Testing
     let (none, beyond) = try await scene.call(Self.policy(), "at_once", "i32(i32)", 5)
     #expect(none == nil && beyond.outcome.kind == .policyViolation, "\(beyond.outcome)")
     #expect(beyond.outcome.detail.contains("5 processes beside its own at one time, and the policy allows 4"))
-    #expect(beyond.denials.map { "\($0.layer) \($0.operation) \($0.target)" } == ["limits fork 5 of 4"])
+    #expect(beyond.denials.map { "\($0.wall) \($0.operation) \($0.target)" } == ["limits fork 5 of 4"])
   }
 
   @Test("a fork bomb ends with its run, and nothing of it is left") func bomb() async throws {
@@ -131,7 +131,7 @@ import Testing
     let (made, last) = try await scene.call(policy, "threads_of_children", "i32(i32)", 3)
     // The first of each process among them, and twelve beside the plugin's own.
     #expect(made == .signed(9), "\(String(describing: made)) \(last.denials)")
-    #expect(last.denials.contains { $0.layer == "limits" && $0.operation == "clone" })
+    #expect(last.denials.contains { $0.wall == "limits" && $0.operation == "clone" })
   }
 
   @Test("their memory counts as the plugin's, and one that is ended for it ends the run") func memory() async throws {
@@ -191,7 +191,7 @@ import Testing
     #expect(last.outcome.detail.contains("more than 64"), "\(last.outcome)")
   }
 
-  /// A child writes while the plugin is called, and not when the plugin rests.
+  /// A child writes while the plugin is called, and not when the plugin is idle.
   @Test(
     "between calls all processes are stopped at once, whatever they prepare",
     arguments: ["plain", "daemon", "friends", "woken"])
@@ -205,7 +205,7 @@ import Testing
     let plugin = try await scene.load(Self.policy(), container: container)
     let runner = try #require(await plugin.runnerProcess())
     #expect(try await plugin.call("go_on", "i32(cstring,cstring)", .text(how), "/container/canary").value == .signed(0))
-    // Called again until it has written: a rest may have come before that.
+    // Called again until it has written: the plugin may have become idle before that.
     for _ in 0..<2000 where size() < 3 { _ = try await plugin.call("plain", "i32()") }
     #expect(size() >= 3)
     let processes = [runner] + Runners.descendants(of: runner)
@@ -278,7 +278,7 @@ import Testing
     #expect(value == .signed(-Int64(EACCES)))
     let report = await plugin.end()
     #expect(
-      report.denials.contains { $0.layer == "files" && $0.operation == "execve" && $0.target == "\(data)/program" },
+      report.denials.contains { $0.wall == "files" && $0.operation == "execve" && $0.target == "\(data)/program" },
       "\(report.denials)")
   }
 
@@ -294,7 +294,7 @@ import Testing
     let report = await plugin.end()
     let expected = processes == 0 ? ("clone", "0x4111") : ("execve", "/bin/true")
     #expect(
-      report.denials.contains { $0.layer == "seccomp" && $0.operation == expected.0 && $0.target == expected.1 },
+      report.denials.contains { $0.wall == "seccomp" && $0.operation == expected.0 && $0.target == expected.1 },
       "\(report.denials)")
   }
 
@@ -323,7 +323,7 @@ import Testing
     #expect(value == .signed(-Int64(ENOENT)) || value == .signed(-Int64(EACCES)))
     let report = await plugin.end()
     let refused = try #require(report.denials.first { $0.operation == "execve" }, "\(report.denials)")
-    #expect(refused.layer == "files" && refused.target == missing && !refused.writes, "\(report.denials)")
+    #expect(refused.wall == "files" && refused.target == missing && !refused.writes, "\(report.denials)")
     #expect(report.denials.count { $0.operation == "execve" } == 1, "\(report.denials)")
   }
 

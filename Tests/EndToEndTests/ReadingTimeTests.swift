@@ -20,7 +20,7 @@ import Testing
     defer { unlink(path) }
     let host = try Workspace.host()
     let error = await #expect(throws: HostError.self) {
-      try await host.load(path, policy: Policy(limits: Limits(wall: .milliseconds(50))))
+      try await host.load(path, policy: Policy(limits: Limits(wallTime: .milliseconds(50))))
     }
     #expect(error?.report?.outcome.kind == .wallTimeExceeded)
     #expect(error?.report?.outcome.detail.contains("reading \(path) before loading it takes longer") == true)
@@ -43,7 +43,7 @@ import Testing
     let host = try Workspace.host()
     let image = try PluginImage(opening: Workspace.hostile + "/libhostile.so")
     let proof = try await host.core.proof()
-    let policy = Policy(limits: Limits(wall: .seconds(60)))
+    let policy = Policy(limits: Limits(wallTime: .seconds(60)))
     do {
       let plugin = try await host.core.load(
         image, policy: policy, options: .init(), proof: proof, reading: isSpent ? .seconds(60) : .milliseconds(1))

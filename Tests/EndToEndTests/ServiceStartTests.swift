@@ -149,7 +149,7 @@ import Testing
     let place = try Place("echo $$ >> pids; exec sleep 1000")
     var starter = try ServiceStarter(try ServicePlace(state: place.folder), program: place.program)
     starter.launcher = Workspace.outrider
-    starter.patience = .milliseconds(300)
+    starter.timeout = .milliseconds(300)
     let failure = #expect(throws: Failure.self) { _ = try starter.start() }
     #expect(
       failure?.status == 75 && failure?.message.contains("still starting") == true, "\(String(describing: failure))")

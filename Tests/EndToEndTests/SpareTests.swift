@@ -71,7 +71,7 @@ import Testing
     let host = try Workspace.host()
     try await host.prepare()
     let plugin = try await host.load(
-      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wall: .seconds(20), memory: 16 << 20)))
+      Workspace.hostile + "/libhostile.so", policy: Policy(limits: Limits(wallTime: .seconds(20), memory: 16 << 20)))
     do {
       _ = try await plugin.call("h23_one_step", "i32()")
     } catch {

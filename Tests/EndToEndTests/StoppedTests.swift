@@ -219,7 +219,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
 
   @Test func aSilentForkServerIsReplaced() async throws {
     let host = try Workspace.host()
-    let late = try await host.load("libc.so.6", policy: Policy(limits: Limits(wall: .milliseconds(300))))
+    let late = try await host.load("libc.so.6", policy: Policy(limits: Limits(wallTime: .milliseconds(300))))
     let other = try await host.load("libc.so.6")
     let server = try await Self.server(of: host)
     kill(server, SIGSTOP)

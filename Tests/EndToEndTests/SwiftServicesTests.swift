@@ -98,7 +98,7 @@ import Testing
       })
     var scene = try ExtensionScene(desk)
     defer { scene.remove() }
-    scene.limits.wall = .seconds(2)
+    scene.limits.wallTime = .seconds(2)
     let path = scene.folder + "/lease/file"
     try Data("content".utf8).write(to: URL(fileURLWithPath: path))
     let inode = try Files.identity(of: path).inode

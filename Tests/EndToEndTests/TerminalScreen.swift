@@ -5,7 +5,7 @@ struct TerminalScreen {
   private struct Line {
     var cells: [Character] = []
     /// The next line is the rest of this one.
-    var goesOn = false
+    var isWrapped = false
   }
 
   private(set) var columns: Int
@@ -56,10 +56,10 @@ struct TerminalScreen {
     case "A": row = max(max(0, lines.count - rows), row - (Int(parameter) ?? 1))
     case "K":
       lines[row].cells = Array(lines[row].cells.prefix(column))
-      lines[row].goesOn = false
+      lines[row].isWrapped = false
     case "J":
       lines[row].cells = Array(lines[row].cells.prefix(column))
-      lines[row].goesOn = false
+      lines[row].isWrapped = false
       lines.removeSubrange((row + 1)...)
     case "h" where parameter == "?7": wraps = true
     case "l" where parameter == "?7": wraps = false
@@ -70,7 +70,7 @@ struct TerminalScreen {
   private mutating func put(_ character: Character) {
     if column == columns {
       if wraps {
-        lines[row].goesOn = true
+        lines[row].isWrapped = true
         goDown()
         column = 0
       } else {
@@ -94,10 +94,10 @@ struct TerminalScreen {
     for (index, line) in lines.enumerated() {
       if index == row { offset = cells.count + column }
       cells += line.cells
-      if line.goesOn { continue }
+      if line.isWrapped { continue }
       if let offset { (row, column) = (result.count + offset / new, offset % new) }
       repeat {
-        result.append(Line(cells: Array(cells.prefix(new)), goesOn: cells.count > new))
+        result.append(Line(cells: Array(cells.prefix(new)), isWrapped: cells.count > new))
         cells = Array(cells.dropFirst(new))
       } while !cells.isEmpty
       offset = nil

@@ -145,7 +145,7 @@ import Testing
   @Test func aTaskThatNeverEndsIsEndedByTheClock() async throws {
     let scene = try Scene()
     defer { scene.remove() }
-    let plugin = try await scene.load(Limits(wall: .milliseconds(500)))
+    let plugin = try await scene.load(Limits(wallTime: .milliseconds(500)))
     var download = try #require(try await plugin.contentRequest(.periodic).accepted.first)
     download.identifier = "endless"
     await #expect(throws: HostError.self) {

@@ -55,7 +55,7 @@ import Testing
       var options = PluginHost.LoadOptions()
       options.withoutWalls = open
       let plugin = try await host.load(
-        "libc.so.6", policy: Policy(limits: Limits(wall: .seconds(10), memory: 4 << 20)), options: options)
+        "libc.so.6", policy: Policy(limits: Limits(wallTime: .seconds(10), memory: 4 << 20)), options: options)
       let memory = try await plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20))
       guard case .pointer(let address) = memory.value else { return "" }
       _ = try? await plugin.call("memset", "pointer(pointer,i32,u64)", .unsigned(address), 1, .integer(64 << 20))

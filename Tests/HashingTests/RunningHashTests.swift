@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Hashing
 import Testing
@@ -15,14 +16,10 @@ import Testing
     (.sha512256, "53048e2681941ef99b2e29b76b4c7dabe4c2d0c634fc6d46e0e2f13107e7af23"),
   ]
 
-  private static func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
   @Test(arguments: known) func theStandardsExamples(function: RunningHash.Function, hex: String) {
-    #expect(Self.hex(RunningHash.digest(function, of: Array("abc".utf8))) == hex)
+    #expect(Hexadecimal.text(RunningHash.digest(function, of: Array("abc".utf8))) == hex)
     #expect(
-      Self.hex(
+      Hexadecimal.text(
         RunningHash.digest(
           function,
           of: sequence(state: 0x60) {

@@ -124,7 +124,7 @@ extension SeededGenerator {
         .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))
     case 10: .answered
     case 13: .corruptQuestion
-    case 7: .settled
+    case 7: .ready
     case 8:
       .wildPointer(.init(source: chance(2) ? .result : chance(2) ? .table : .argument, address: integer()))
     case 0: .wallsClosed(.init(failures: list { .init(step: $0.text(), code: $0.signed()) }))

@@ -55,7 +55,7 @@ import Testing
     for _ in 0..<6 {
       let machine = Machine(
         turning: Int.random(in: 2...400, using: &random), asleep: Int.random(in: 2...400, using: &random))
-      // What takes longer than the patience isn't turned round for.
+      // What takes longer than the spin limit isn't turned round for.
       let best: AnswerWait.Way = machine.turning < min(machine.asleep, 100) ? .turning : .asleep
       _ = machine.share(&wait, calls: 600)
       let turned = machine.share(&wait, calls: 2000)

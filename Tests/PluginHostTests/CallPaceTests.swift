@@ -48,11 +48,11 @@ import Testing
       now += .milliseconds(5)
       pace.begin(at: now, cores: 2)
       if round >= 100 { ways.append(pace.choice) }
-      #expect(pace.patience == (pace.choice == .asleep ? .microseconds(400) : AnswerWait.patience))
+      #expect(pace.spinLimit == (pace.choice == .asleep ? .microseconds(400) : AnswerWait.spinLimit))
       now += pace.choice == .turning ? .microseconds(140) : .microseconds(60)
       pace.end(at: now)
       _ = calls(&pace, &now, 3, after: .microseconds(1), taking: .microseconds(2))
-      #expect(pace.patience == AnswerWait.patience)
+      #expect(pace.spinLimit == AnswerWait.spinLimit)
     }
     #expect(ways.count { $0 == .asleep } > 190, "of 200, but for trials")
   }

@@ -15,7 +15,7 @@ import Testing
 
   @Test("however long it waits for one, no limit ends it; then its clocks begin") func clocks() {
     var limits = Limits()
-    limits.wall = .seconds(1)
+    limits.wallTime = .seconds(1)
     var watchdog = Watchdog(limits: limits, cores: 2, looksOften: true, now: .zero)
     watchdog.prepared()
     #expect(watchdog.nextTick(after: .zero) == nil && !watchdog.isAtWork)

@@ -152,13 +152,13 @@ import Testing
     var record = NetworkRecord(try plan("a:1"))
     var told = 0
     for index in 0..<1000 {
-      for _ in 0..<3 where record.denied(layer: "network", target: "10.0.0.1:\(index)") != nil { told += 1 }
+      for _ in 0..<3 where record.denied(wall: "network", target: "10.0.0.1:\(index)") != nil { told += 1 }
     }
     #expect(record.denials.count == DenialRecorder.maxRows && told == DenialRecorder.maxRows)
     #expect(record.denials.reduce(record.droppedDenials) { $0 + $1.count } == 3000)
     var recorder = DenialRecorder()
-    recorder.record(layer: "network", operation: "connect", target: "10.0.0.1:0")
-    for denial in record.denials { recorder.settle(denial) }
+    recorder.record(wall: "network", operation: "connect", target: "10.0.0.1:0")
+    for denial in record.denials { recorder.merge(denial) }
     recorder.drop(record.droppedDenials)
     #expect(recorder.denials == record.denials && recorder.dropped == record.droppedDenials)
     #expect(recorder.countsByWall["network"] == 3 * DenialRecorder.maxRows)

@@ -173,7 +173,7 @@ import Testing
     send(again.number, [1])
     #expect(ol_poll_readable(accepted.number, 20_000) == 1)
     let record = scene.relay.end()
-    #expect(record.denials.map(\.count) == [500] && record.denials[0].layer == "limits", "\(record.denials)")
+    #expect(record.denials.map(\.count) == [500] && record.denials[0].wall == "limits", "\(record.denials)")
     #expect(scene.told.denials.withLock { $0.count } == 1, "told once")
     #expect(record.connections[0].count == 5)
   }

@@ -197,7 +197,7 @@ import Testing
         == .grant(.thread(asker: 1, at: .seconds(1))))
     #expect(
       try decide("clone", [Self.threadFlags], threads: 3, policy: policy)
-        == .deny(layer: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
+        == .deny(wall: "limits", name: "clone", target: "0x3d0f00", code: EAGAIN, kills: false))
     #expect(try decide("clone", [Self.threadFlags], threads: 3, policy: policy, isEnding: true) == .hold)
   }
 
@@ -240,7 +240,7 @@ import Testing
     func ask(running: Int, after microseconds: Int, asker: Int = 1) throws -> Bool {
       let now = Duration.seconds(1) + .microseconds(microseconds)
       grants.starts.noteCall(from: UInt32(asker))
-      grants.starts.settle(at: now) { _, _ in true }
+      grants.starts.forgetBegun(at: now) { _, _ in true }
       let decision = try decide(
         "clone", [Self.threadFlags], threads: running, policy: policy, grants: grants, now: now, asker: UInt32(asker))
       guard case .grant(let grant) = decision else { return false }
@@ -275,7 +275,7 @@ import Testing
     func ask(_ milliseconds: Int, running: Int, hasBegun: Bool) throws -> NotificationPolicy.Decision {
       var grants = grants
       let now = Duration.seconds(1) + .milliseconds(milliseconds)
-      grants.starts.settle(at: now) { maker, used in
+      grants.starts.forgetBegun(at: now) { maker, used in
         #expect(maker == 7 && used == nil)
         return hasBegun
       }
@@ -356,7 +356,7 @@ import Testing
       let policy = NotificationPolicy(policy: .init(), grants: .init(), isLoading: true, threads: { 1 }, now: .zero)
       #expect(
         policy.decide(call)
-          == .deny(layer: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
+          == .deny(wall: "seccomp", name: "syscall \(number)", target: "", code: ENOSYS, kills: false))
     }
   }
 
@@ -365,9 +365,9 @@ import Testing
     policy.systemCalls.onDenied = ["socket": .kill, "execve": .deny]
     #expect(
       try decide("socket", [2, 1, 0], policy: policy)
-        == .deny(layer: "seccomp", name: "socket", target: "0x2, 0x1, 0x0", code: EAFNOSUPPORT, kills: true))
+        == .deny(wall: "seccomp", name: "socket", target: "0x2, 0x1, 0x0", code: EAFNOSUPPORT, kills: true))
     #expect(
       try decide("execve", [0xdead_beef], policy: policy)
-        == .deny(layer: "seccomp", name: "execve", target: "", code: EACCES, kills: false))
+        == .deny(wall: "seccomp", name: "execve", target: "", code: EACCES, kills: false))
   }
 }

@@ -45,9 +45,9 @@ import Testing
       try ours.address(of: handle)
     }
     try ours.expect(bytes: 8)
-    _ = ours.settle(bytes: 8, at: 4096)
+    _ = ours.allocated(bytes: 8, at: 4096)
     try theirs.expect(bytes: 8)
-    let foundMemory = theirs.settle(bytes: 8, at: 4096)
+    let foundMemory = theirs.allocated(bytes: 8, at: 4096)
     let memory = try #require(foundMemory)
     #expect(throws: PluginHoldings.Refusal(description: "memory 1 of 8 bytes belongs to another plugin")) {
       try ours.address(of: memory, offset: 0)
@@ -127,9 +127,9 @@ import Testing
     for address in 1...UInt64(PluginHoldings.maxHandles) - 2 { _ = holdings.handle(to: address) }
     try holdings.expect(handles: 2)
     #expect(throws: PluginHoldings.Refusal.self) { try holdings.expect(handles: 1) }
-    holdings.settle(handles: 2)
+    holdings.release(handles: 2)
     try holdings.expect(handles: 1)
-    holdings.settle(handles: 1)
+    holdings.release(handles: 1)
     _ = holdings.handle(to: 1 << 40)
     _ = holdings.handle(to: 1 << 41)
     #expect(throws: PluginHoldings.Refusal.self) { try holdings.expect(handles: 1) }
@@ -151,7 +151,7 @@ import Testing
     #expect(throws: PluginHoldings.Refusal.self) { try holdings.expect(bytes: .min) }
     try holdings.expect(bytes: 8)
     #expect(throws: PluginHoldings.Refusal.self) { try holdings.expect(bytes: 1) }
-    let foundMemory = holdings.settle(bytes: 8, at: 4096)
+    let foundMemory = holdings.allocated(bytes: 8, at: 4096)
     let memory = try #require(foundMemory)
     let address = try? holdings.address(of: memory, offset: offset, count: count)
     #expect(address == (fits ? 4096 + UInt64(offset) : nil))
@@ -161,7 +161,7 @@ import Testing
     var holdings = PluginHoldings(plugin: 1, memoryLimit: 8)
     for address in [nil, 0, .max, .max - 7] as [UInt64?] {
       try holdings.expect(bytes: 8)
-      let memory = holdings.settle(bytes: 8, at: address)
+      let memory = holdings.allocated(bytes: 8, at: address)
       #expect(memory == nil)
       #expect(holdings.bytes == 0)
     }
@@ -170,7 +170,7 @@ import Testing
   @Test("memory isn't freed under a call, nor twice, nor used afterwards") func use() throws {
     var holdings = PluginHoldings(plugin: 1, memoryLimit: 8)
     try holdings.expect(bytes: 8)
-    let foundMemory = holdings.settle(bytes: 8, at: 4096)
+    let foundMemory = holdings.allocated(bytes: 8, at: 4096)
     let memory = try #require(foundMemory)
     holdings.use(memory)
     holdings.use(memory)
@@ -203,7 +203,7 @@ import Testing
         #expect(isExpected == fits)
         guard isExpected else { continue }
         let isThere = !random.chance(4)
-        let memory = holdings.settle(bytes: count, at: isThere ? UInt64(4096 * (step + 1)) : nil)
+        let memory = holdings.allocated(bytes: count, at: isThere ? UInt64(4096 * (step + 1)) : nil)
         #expect((memory != nil) == isThere)
         if let memory { held.append(memory) }
       } else if !held.isEmpty {

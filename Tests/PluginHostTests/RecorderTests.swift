@@ -6,12 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DenialRecorderTests {
   @Test func countsTheSameAsOne() {
     var recorder = DenialRecorder()
-    for _ in 0..<10_000 { recorder.record(layer: "seccomp", operation: "socket", target: "0x2") }
-    recorder.record(layer: "limits", operation: "socket", target: "0x2")
+    for _ in 0..<10_000 { recorder.record(wall: "seccomp", operation: "socket", target: "0x2") }
+    recorder.record(wall: "limits", operation: "socket", target: "0x2")
     #expect(
       recorder.denials == [
-        .init(layer: "seccomp", operation: "socket", target: "0x2", count: 10_000),
-        .init(layer: "limits", operation: "socket", target: "0x2", count: 1),
+        .init(wall: "seccomp", operation: "socket", target: "0x2", count: 10_000),
+        .init(wall: "limits", operation: "socket", target: "0x2", count: 1),
       ])
     #expect(recorder.dropped == 0)
   }
@@ -19,20 +19,20 @@ import Testing
   @Test func keepsTheRuleThatDenied() {
     var recorder = DenialRecorder()
     let denial = RunReport.Denial(
-      layer: "seccomp", operation: "prctl", target: "option = 15", count: 1, rule: "systemCalls: …")
+      wall: "seccomp", operation: "prctl", target: "option = 15", count: 1, rule: "systemCalls: …")
     for _ in 0..<3 { recorder.record(denial) }
-    recorder.record(layer: "seccomp", operation: "prctl", target: "0x1")
+    recorder.record(wall: "seccomp", operation: "prctl", target: "0x1")
     #expect(recorder.denials.map(\.rule) == ["systemCalls: …", nil] && recorder.denials.map(\.count) == [3, 1])
     #expect(recorder.countsByWall == ["seccomp": 4])
   }
 
   @Test func keepsAsManyRowsAsThereIsRoom() {
     var recorder = DenialRecorder()
-    for index in 0..<10_000 { recorder.record(layer: "seccomp", operation: "ioctl", target: "\(index)") }
+    for index in 0..<10_000 { recorder.record(wall: "seccomp", operation: "ioctl", target: "\(index)") }
     #expect(recorder.denials.count == DenialRecorder.maxRows)
     #expect(recorder.dropped == 10_000 - DenialRecorder.maxRows)
     // A row that is there goes on counting.
-    recorder.record(layer: "seccomp", operation: "ioctl", target: "0")
+    recorder.record(wall: "seccomp", operation: "ioctl", target: "0")
     #expect(recorder.denials.first?.count == 2)
     #expect(recorder.denials.map(\.target) == (0..<DenialRecorder.maxRows).map(String.init), "in their order")
   }

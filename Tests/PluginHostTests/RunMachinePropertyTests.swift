@@ -90,7 +90,7 @@ private struct MadeUpRun {
     }
     switch machine.phase {
     case .closingWalls(let preparation):
-      if !preparation.hasSettled, random.chance(2) { return .settled(id: 0) }
+      if !preparation.isReady, random.chance(2) { return .ready(id: 0) }
       if !preparation.hasHandle { return .handleArrived }
       return .wallsClosed(failure: nil, id: 0)
     case .loading: return RunMachineTests.loaded()
@@ -179,7 +179,7 @@ private struct MadeUpRun {
       if isAsking { complain("threads are asked twice") }
       isAsking = true
     case .kill: isAsking = false
-    case .openMeters, .drainService, .rest, .countWait, .shutDownControl, .unwatch: break
+    case .openMeters, .drainService, .becomeIdle, .countWait, .shutDownControl, .unwatch: break
     }
   }
 }

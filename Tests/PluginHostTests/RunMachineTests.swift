@@ -45,7 +45,7 @@ import Testing
   }
 
   static let events: [String: RunEvent] = [
-    "handleArrived": .handleArrived, "settled": .settled(id: 0), "settled 7": .settled(id: 7),
+    "handleArrived": .handleArrived, "ready": .ready(id: 0), "ready 7": .ready(id: 7),
     "wallsClosed": .wallsClosed(failure: nil, id: 0), "wallsClosed 7": .wallsClosed(failure: nil, id: 7),
     "wallsFailed": .wallsClosed(failure: Outcome(.wallUnavailable, "x"), id: 0),
     "loaded": loaded(), "loaded 7": loaded(id: 7), "loaded, changed": loaded(isUnchanged: false),
@@ -69,12 +69,12 @@ import Testing
   /// phase that follows where it is another.
   private static let table: [(event: String, cells: [String])] = [
     ("handleArrived", ["=", "=", "=", "=", "=", "kill", "="]),
-    ("settled", ["openMeters", "!", "!", "!", "!", "=", "="]),
-    ("settled 7", ["!", "!", "!", "!", "!", "=", "="]),
+    ("ready", ["openMeters", "!", "!", "!", "!", "=", "="]),
+    ("ready 7", ["!", "!", "!", "!", "!", "=", "="]),
     ("wallsClosed", ["load > loading", "!", "!", "!", "!", "=", "="]),
     ("wallsClosed 7", ["!", "!", "!", "!", "!", "=", "="]),
     ("wallsFailed", ["stop kill > wallUnavailable", "!", "!", "!", "!", "=", "="]),
-    ("loaded", ["!", "completeLoad rest > idle", "!", "!", "!", "=", "="]),
+    ("loaded", ["!", "completeLoad becomeIdle > idle", "!", "!", "!", "=", "="]),
     ("loaded 7", ["!", "!", "!", "!", "!", "=", "="]),
     ("loaded, changed", ["!", "stop kill > loadFailed", "!", "!", "!", "=", "="]),
     ("loadFailed", ["stop kill > loadFailed", "stop kill > loadFailed", "!", "!", "!", "=", "="]),
@@ -82,11 +82,11 @@ import Testing
     ("returned", ["!", "!", "!", "drainService > holding", "!", "=", "="]),
     ("returned 7", ["!", "!", "!", "!", "!", "=", "="]),
     ("returned, misfit", ["!", "!", "!", "!", "!", "=", "="]),
-    ("missing", ["!", "!", "!", "complete rest > idle", "!", "=", "="]),
+    ("missing", ["!", "!", "!", "complete becomeIdle > idle", "!", "=", "="]),
     ("missing 7", ["!", "!", "!", "!", "!", "=", "="]),
-    ("data", ["!", "!", "!", "complete rest > idle", "!", "=", "="]),
+    ("data", ["!", "!", "!", "complete becomeIdle > idle", "!", "=", "="]),
     ("violated", ["!", "!", "!", "!", "!", "=", "="]),
-    ("serviceDrained", ["=", "=", "=", "=", "complete rest > idle", "=", "="]),
+    ("serviceDrained", ["=", "=", "=", "=", "complete becomeIdle > idle", "=", "="]),
     ("activityBegan", ["countWait", "countWait", "resume countWait", "countWait", "countWait", "=", "="]),
     ("activityEnded", ["!", "!", "!", "!", "!", "=", "="]),
     ("controlChanged", ["countWait", "countWait", "resume countWait", "countWait", "countWait", "=", "="]),
@@ -147,8 +147,8 @@ import Testing
   @Test("walls that are closed before the server tells of the runner wait for its handle") func earlyWalls() {
     for failure in [nil, Outcome(.wallUnavailable, "x")] {
       var machine = RunMachine(loader: 1, frameBytes: 1 << 20)
-      #expect(machine.handle(.settled(id: 0)).map(\.name) == ["openMeters"])
-      #expect(machine.handle(.settled(id: 0)).map(\.name) == ["stop", "kill"], "once only")
+      #expect(machine.handle(.ready(id: 0)).map(\.name) == ["openMeters"])
+      #expect(machine.handle(.ready(id: 0)).map(\.name) == ["stop", "kill"], "once only")
       machine = RunMachine(loader: 1, frameBytes: 1 << 20)
       #expect(machine.handle(.wallsClosed(failure: failure, id: 0)).isEmpty)
       #expect(machine.phase.isClosingWalls)
@@ -167,13 +167,13 @@ import Testing
     #expect(machine.handle(.serviceDrained).isEmpty)
     _ = machine.handle(.activityBegan)
     #expect(machine.handle(.activityEnded).map(\.name) == ["countWait"])
-    #expect(machine.handle(.activityEnded).map(\.name) == ["countWait", "complete", "rest"])
+    #expect(machine.handle(.activityEnded).map(\.name) == ["countWait", "complete", "becomeIdle"])
     #expect(machine.phase.isIdle)
     // Over before what was sent is handled.
     machine = Self.machine(in: "holding")
     _ = machine.handle(.activityBegan)
     #expect(machine.handle(.activityEnded).map(\.name) == ["countWait"])
-    #expect(machine.handle(.serviceDrained).map(\.name) == ["complete", "rest"])
+    #expect(machine.handle(.serviceDrained).map(\.name) == ["complete", "becomeIdle"])
   }
 
   @Test(
@@ -238,7 +238,7 @@ extension RunEffect {
     case .drainService: "drainService"
     case .complete: "complete"
     case .refuse: "refuse"
-    case .rest: "rest"
+    case .becomeIdle: "becomeIdle"
     case .resume: "resume"
     case .countWait: "countWait"
     case .scheduleTurn: "scheduleTurn"

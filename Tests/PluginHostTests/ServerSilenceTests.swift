@@ -3,21 +3,21 @@ import Testing
 @testable import PluginHost
 
 @Suite(.timeLimit(.minutes(1))) struct ServerSilenceTests {
-  /// How many looks it takes until the server is given up; nil: more than any patience.
+  /// After how many checks the server is given up; nil: after none.
   private func looksUntilGivenUp(
     _ silence: inout ServerSilence, hasHandle: Bool, isExhausted: Bool = false, hasEnded: Bool
   )
     -> Int?
   {
     for look in 1...100
-    where silence.look(hasHandle: hasHandle, isExhausted: isExhausted, hasEnded: hasEnded) == .giveUp { return look }
+    where silence.check(hasHandle: hasHandle, isExhausted: isExhausted, hasEnded: hasEnded) == .giveUp { return look }
     return nil
   }
 
-  @Test("A server is given up once it has let its patience of looks pass, and never while a process ends")
+  @Test("A server is given up after so many missed checks, and never while a process ends")
   func counts() {
     for (hasHandle, hasEnded, looks) in [
-      (false, false, ServerSilence.patience.beginning + 1), (true, true, ServerSilence.patience.end + 1),
+      (false, false, ServerSilence.maxMissedChecks.beginning + 1), (true, true, ServerSilence.maxMissedChecks.end + 1),
       (true, false, nil),
     ] as [(Bool, Bool, Int?)] {
       var silence = ServerSilence()
@@ -32,7 +32,7 @@ import Testing
     var silence = ServerSilence()
     _ = silence.begin()
     #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: false) == nil)
-    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: true) == ServerSilence.patience.end + 1)
+    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: true) == ServerSilence.maxMissedChecks.end + 1)
   }
 
   /// Suspended for an hour, or without a processor for seconds, a machine has looked once.
@@ -40,8 +40,8 @@ import Testing
   func oneLook(hasEnded: Bool) {
     var silence = ServerSilence()
     _ = silence.begin()
-    let step = silence.look(hasHandle: hasEnded, isExhausted: false, hasEnded: hasEnded)
-    #expect(step == .lookAgain)
+    let step = silence.check(hasHandle: hasEnded, isExhausted: false, hasEnded: hasEnded)
+    #expect(step == .checkAgain)
   }
 
   /// It isn't the server's fault that this host has no room for the handle.
@@ -54,12 +54,14 @@ import Testing
   @Test func aWordBeginsItAnew() {
     var silence = ServerSilence()
     _ = silence.begin()
-    for _ in 0..<ServerSilence.patience.end { _ = silence.look(hasHandle: true, isExhausted: false, hasEnded: true) }
+    for _ in 0..<ServerSilence.maxMissedChecks.end {
+      _ = silence.check(hasHandle: true, isExhausted: false, hasEnded: true)
+    }
     let again = silence.begin()
     #expect(!again)
     silence.end()
     #expect(!silence.isAwaited)
     _ = silence.begin()
-    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: true) == ServerSilence.patience.end + 1)
+    #expect(looksUntilGivenUp(&silence, hasHandle: true, hasEnded: true) == ServerSilence.maxMissedChecks.end + 1)
   }
 }

@@ -10,15 +10,15 @@ import Testing
   @Test func turnsForQuestionsThatFollow() {
     var budget = SpinBudget()
     for _ in 0..<20 { budget.handle(.asked(after: Self.soon)) }
-    #expect(budget.patience == SpinBudget.longest)
+    #expect(budget.spinLimit == SpinBudget.longest)
     // One that came late is no reason to give up, a row of them is.
     budget.handle(.asked(after: Self.late))
-    #expect(budget.patience == SpinBudget.longest)
+    #expect(budget.spinLimit == SpinBudget.longest)
     for _ in 0..<3 { budget.handle(.asked(after: Self.late)) }
-    #expect(budget.patience == .zero)
+    #expect(budget.spinLimit == .zero)
     // Nothing was tried meanwhile, and one that came soon says that it pays again.
     budget.handle(.asked(after: Self.soon))
-    #expect(budget.patience == SpinBudget.longest)
+    #expect(budget.spinLimit == SpinBudget.longest)
   }
 
   @Test("in vain it turns round for no more than it has saved, whatever comes", arguments: 0..<50 as Range<UInt64>)
@@ -28,9 +28,9 @@ import Testing
     var (saved, vain) = (4, 0)
     for _ in 0..<2000 {
       let isSoon = random.chance(3)
-      if budget.patience > .zero { if isSoon { saved += 1 } else { vain += 1 } } else if isSoon { saved += 1 }
+      if budget.spinLimit > .zero { if isSoon { saved += 1 } else { vain += 1 } } else if isSoon { saved += 1 }
       budget.handle(.asked(after: isSoon ? Self.soon : Self.late))
-      #expect(budget.patience == .zero || budget.patience == SpinBudget.longest)
+      #expect(budget.spinLimit == .zero || budget.spinLimit == SpinBudget.longest)
     }
     #expect(vain <= saved)
   }

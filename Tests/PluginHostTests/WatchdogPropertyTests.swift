@@ -23,7 +23,7 @@ private struct Simulation {
   init(seed: UInt64) {
     random = SeededGenerator(seed: seed)
     var limits = Limits(
-      wall: .milliseconds(1 + random.below(200)), cpu: .milliseconds(1 + random.below(100)),
+      wallTime: .milliseconds(1 + random.below(200)), cpu: .milliseconds(1 + random.below(100)),
       memory: 1 + random.below(1000))
     limits.cpuTotal = .milliseconds(1 + random.below(300))
     self.limits = limits
@@ -66,7 +66,7 @@ private struct Simulation {
       if let complaint = check(action, measured) { return complaint }
       if case .kill = action {
         dog.end(at: now)
-        return dog.tick(at: now + limits.wall, cpu: cpu * 2, memory: .max) == .none ? nil : "a second verdict"
+        return dog.tick(at: now + limits.wallTime, cpu: cpu * 2, memory: .max) == .none ? nil : "a second verdict"
       }
     }
     return nil
@@ -74,8 +74,8 @@ private struct Simulation {
 
   private mutating func begin() {
     // Some callers give their calls less time, or more, which they don't get.
-    let given: Duration? = random.chance(3) ? limits.wall * (random.below(20) + 1) / 10 : nil
-    callLimit = min(given ?? limits.wall, limits.wall)
+    let given: Duration? = random.chance(3) ? limits.wallTime * (random.below(20) + 1) / 10 : nil
+    callLimit = min(given ?? limits.wallTime, limits.wallTime)
     dog.callBegan(at: now, cpu: cpu, limit: given)
     call = (now, cpu)
   }
@@ -99,7 +99,7 @@ private struct Simulation {
       return limit == limits.memory && used == measured && used > limit ? nil : "killed for \(used) of \(limit) bytes"
     case .kill(.wallTimeExceeded(let limit, let isCallers)):
       // Ticks are asked at the deadline itself, so nothing is over it.
-      return limit == callLimit && wall == limit && isCallers == (limit < limits.wall)
+      return limit == callLimit && wall == limit && isCallers == (limit < limits.wallTime)
         ? nil : "killed after \(wall) of \(limit)"
     case .kill(.cpuTimeExceeded(let limit, let shown)):
       let isOfCall = limit == limits.cpu && shown == used

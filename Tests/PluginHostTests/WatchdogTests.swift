@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct WatchdogTests {
   private static let second = Duration.seconds(1)
   private let limits: Limits = {
-    var limits = Limits(wall: .seconds(30), cpu: .seconds(10), memory: 1 << 20)
+    var limits = Limits(wallTime: .seconds(30), cpu: .seconds(10), memory: 1 << 20)
     limits.cpuTotal = .seconds(25)
     return limits
   }()
@@ -61,7 +61,7 @@ import Testing
   func looksThatComeLate() {
     var dog = calling()
     func look(_ now: Duration, cpu: Duration = .zero) -> Watchdog.Action {
-      dog.looked(at: now)
+      dog.checked(at: now)
       return dog.tick(at: now, cpu: cpu, memory: 0)
     }
     var now = Duration.zero
@@ -92,7 +92,7 @@ import Testing
     var dog = calling()
     dog.callEnded(at: .seconds(1))
     dog.callBegan(at: .seconds(9), cpu: .zero)
-    dog.looked(at: .seconds(10))
+    dog.checked(at: .seconds(10))
     #expect(dog.wallDeadline == .seconds(40) && dog.stood == .seconds(1))
   }
 
@@ -101,7 +101,7 @@ import Testing
     var dog = Watchdog(limits: limits, cores: 2, looksOften: true, now: .zero)
     let now = Duration.milliseconds(milliseconds)
     dog.callBegan(at: now, cpu: .zero, after: .seconds(30))
-    dog.looked(at: now + .milliseconds(1))
+    dog.checked(at: now + .milliseconds(1))
     #expect(dog.stood == .zero && dog.wallDeadline == now)
     let verdict = Watchdog.Verdict.wallTimeExceeded(limit: .seconds(30))
     #expect(dog.tick(at: now + .milliseconds(1), cpu: .zero, memory: 0) == .kill(verdict))
@@ -314,7 +314,7 @@ import Testing
         #expect(!dog.isAtWork && !dog.isFrozen && dog.nextTick(after: now) != nil)
       }
       dog.callBegan(at: now, cpu: .zero)
-      #expect(dog.isAtWork && dog.wallDeadline == now + limits.wall)
+      #expect(dog.isAtWork && dog.wallDeadline == now + limits.wallTime)
     }
   }
 

@@ -24,7 +24,7 @@ import Testing
     let (first, second) = (corpus.rows[0], corpus.rows[1])
     #expect(first.name == "H01 f 1 2" && first.line == 3 && first.outcomes == [.returned, .crashed])
     #expect(
-      first.policy(over: Policy()).limits.wall == .milliseconds(300) && first.policy(over: Policy()).observesFiles)
+      first.policy(over: Policy()).limits.wallTime == .milliseconds(300) && first.policy(over: Policy()).observesFiles)
     #expect(second.symbol == nil && second.request == .periodic && second.values.isEmpty && second.denied == .nothing)
     #expect(second.policy(over: Policy()).limits.memory == 1 << 20)
   }

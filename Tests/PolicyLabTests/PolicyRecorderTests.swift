@@ -106,7 +106,7 @@ import Testing
     ] as [(Outcome.Kind, String?)])
   func limits(kind: Outcome.Kind, limit: String?) {
     var bounds = PolicyRecorder.Bounds()
-    (bounds.memory, bounds.wall) = (20 << 20, .seconds(50))
+    (bounds.memory, bounds.wallTime) = (20 << 20, .seconds(50))
     var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
     let first = recorder.handle([Self.observed(kind)], on: Self.machine)
     guard let limit else {
@@ -127,7 +127,7 @@ import Testing
     var rounds = 0
     while case .run(let policy) = recorder.handle([Self.observed(kind)], on: Self.machine), rounds < 20 {
       #expect(
-        policy.limits.memory <= 20 << 20 && policy.limits.wall <= .seconds(50) && policy.limits.cpu <= .seconds(50))
+        policy.limits.memory <= 20 << 20 && policy.limits.wallTime <= .seconds(50) && policy.limits.cpu <= .seconds(50))
       rounds += 1
     }
     #expect(rounds < 5)
@@ -144,7 +144,8 @@ import Testing
     ] as [(Observed, Observed?, Bool)] {
       var recorder = PolicyRecorder(base: Policy())
       guard case .run(let policy) = recorder.handle([Self.observed()], on: Self.machine) else { throw MissingStep() }
-      #expect(policy.limits.memory == 4 << 20 && policy.limits.wall == .seconds(10) && policy.limits.cpu == .seconds(2))
+      #expect(
+        policy.limits.memory == 4 << 20 && policy.limits.wallTime == .seconds(10) && policy.limits.cpu == .seconds(2))
       var step = recorder.handle([last], on: Self.machine)
       if let again {
         guard case .run(let policy) = step else { throw MissingStep() }

@@ -31,7 +31,7 @@ import Testing
     #expect(
       first.expectations.map(\.text) == ["returned", "no denials", "deny /x"], "that it returns goes without saying")
     #expect(first.policy.observesFiles && !second.policy.observesFiles)
-    #expect(second.policy.limits.wall == .seconds(5) && second.policy.limits.cpu == .seconds(1))
+    #expect(second.policy.limits.wallTime == .seconds(5) && second.policy.limits.cpu == .seconds(1))
     #expect(second.policy.limits.memory == 2 << 20 && second.steps[0].arguments == ["7"])
   }
 

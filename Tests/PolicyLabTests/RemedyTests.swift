@@ -7,9 +7,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RemedyTests {
   private static func denial(
-    _ layer: String, _ operation: String, _ target: String, writes: Bool = false
+    _ wall: String, _ operation: String, _ target: String, writes: Bool = false
   ) -> RunReport.Denial {
-    RunReport.Denial(layer: layer, operation: operation, target: target, count: 1, writes: writes)
+    RunReport.Denial(wall: wall, operation: operation, target: target, count: 1, writes: writes)
   }
 
   /// What ends in `d` is a folder, what ends in `0` isn't there, /dev/x is a device, and /mounts leads into /proc.
@@ -79,8 +79,14 @@ import Testing
       (denial("limits", "clone", "0x3d0f00"), "limits: {threads: 128}", "threads"),
       (denial("limits", "openat", "256 open files"), "limits: {openFiles: 512}", "twice as many open files"),
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
-      (denial("network", "connect", "10.0.0.5:80"), "network: [\"10.0.0.5:80\"]", "send to that port"),
-      (denial("network", "connect", "a.example:443"), "network: [\"a.example:443\"]", "send to that port"),
+      (
+        denial("network", "connect", "10.0.0.5:80"), "network: [\"10.0.0.5:80\"]",
+        "everything that it can read to that port"
+      ),
+      (
+        denial("network", "connect", "a.example:443"), "network: [\"a.example:443\"]",
+        "everything that it can read to that port"
+      ),
       (denial("network", "connect", "[fe80::1]:80"), nil, "no policy"),
       (denial("limits", "connect", "a:1: more than 64 at once"), nil, "fixed"),
       (denial("limits", "fcntl", "0x6"), nil, "fixed"), (denial("seccomp", "socket", "0x2"), nil, "no network"),

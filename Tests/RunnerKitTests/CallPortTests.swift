@@ -30,7 +30,7 @@ import Testing
       memory.words,
       ol_question(
         sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: room,
-        patience: 0,
+        spin_limit: 0,
         host_waits: 0, host_processor: 0, taken: next &- 1))
   }
 

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func timesHaveRanges() {
-    for (name, limit) in [("wall", \Limits.wall), ("cpu", \.cpu), ("cpuTotal", \.cpuTotal)] {
+    for (name, limit) in [("wall", \Limits.wallTime), ("cpu", \.cpu), ("cpuTotal", \.cpuTotal)] {
       var limits = Limits()
       for time in [.nanoseconds(1), .seconds(900_000_000)] as [Duration] {
         limits[keyPath: limit] = time

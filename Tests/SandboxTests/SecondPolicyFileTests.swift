@@ -153,7 +153,7 @@ import Testing
     let policy = file.policy
     #expect(policy.read == ["/a", "/b", "/c"] && !policy.writesContainer && policy.writesTemporary)
     #expect(policy.systemCalls.refused == ["mkdir", "rmdir"] && policy.require == [.landlock])
-    #expect(policy.limits.wall == .seconds(1) && policy.limits.cpu == .seconds(1))
+    #expect(policy.limits.wallTime == .seconds(1) && policy.limits.cpu == .seconds(1))
     #expect(file.parents == ["base/b.yaml", "base/../a.yaml"])
     // Each with its place, in the file that allows more.
     #expect(

@@ -18,14 +18,14 @@ import Testing
     let answer1 = turns.beginReading()
     #expect(!answer1)
     let step10 = turns.next(at: 0, isHandedOver: false)
-    #expect(step10 == .stayAside(ReadingTurns.pause))
+    #expect(step10 == .pauseReading(ReadingTurns.pause))
     // A second caller has its answer read by the first, or by the thread.
     let call3 = turns.beginCall(isHandedOver: false)
     #expect(call3 == (false, false))
     let answer2 = turns.endCall(at: 10, isWaitedFor: false)
     #expect(!answer2)
     let step11 = turns.next(at: 11, isHandedOver: false)
-    #expect(step11 == .stayAside(1))
+    #expect(step11 == .pauseReading(1))
     let call4 = turns.beginCall(isHandedOver: false)
     #expect(call4 == (true, false))
     let answer3 = turns.endCall(at: 20, isWaitedFor: false)
@@ -106,7 +106,7 @@ import Testing
           waiting = 0
         }
         sleep = nil
-      case .stayAside(let limit) where wakes || random.below(Int(limit) + 1) == 0: sleep = nil
+      case .pauseReading(let limit) where wakes || random.below(Int(limit) + 1) == 0: sleep = nil
       case .takeOver:
         left = 0
         sleep = nil

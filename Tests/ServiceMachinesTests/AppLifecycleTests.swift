@@ -317,7 +317,7 @@ import Testing
   @Test(
     "Every stage that goes on for too long opens the gate",
     arguments: [AppLifecycle.GateReason.Stage.manifest, .wake, .answer, .essentials])
-  func patience(stage: AppLifecycle.GateReason.Stage) throws {
+  func timeouts(stage: AppLifecycle.GateReason.Stage) throws {
     var app = Self.installing(to: stage)
     let deadline = try #require(app.nextDeadline)
     #expect(app.handle(.tick, now: Instant(nanoseconds: deadline.nanoseconds - 1)).isEmpty)

@@ -157,7 +157,7 @@ private struct DeliveryWorld {
     for _ in 0..<10_000 { try world.step() }
     // From here on everybody behaves.
     world.canWake = true
-    world.now = world.now + EventRouter.reconnectionPatience
+    world.now = world.now + EventRouter.reconnectionTimeout
     try world.ledger(.gateOpened)
     try world.router(.wakePossible)
     for _ in 0..<200_000 where !world.ledger.entries.isEmpty {

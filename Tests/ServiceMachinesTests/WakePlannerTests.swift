@@ -28,8 +28,8 @@ import Testing
     effects.lazy.compactMap { if case .refuse(_, let refusal) = $0 { refusal } else { nil } }.first
   }
 
-  @Test("Runtime is reserved before a run and settled after it [B18, B20]")
-  func reserveAndSettle() {
+  @Test("Runtime is reserved before a run, and what was used replaces it afterwards [B18, B20]")
+  func reserveAndReplace() {
     var planner = Self.planner()
     #expect(Self.runs(planner.handle(.requested(Self.request()), at: 1)) == [1])
     #expect(planner.apps["a"]?.runtime.reserved == WakePlanner.slice)

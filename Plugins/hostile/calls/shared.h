@@ -13,7 +13,7 @@ enum { RETURNED = 67, WALLS_CLOSED = 64, ANSWERED = 73 };
 struct question {
   uint32_t sequence, place, kind, length;
   uint64_t id;
-  uint32_t room, patience, host_waits, host_processor;
+  uint32_t room, spin_limit, host_waits, host_processor;
 };
 
 struct answer {

@@ -20,9 +20,9 @@ public struct DownloadSpecification: Sendable, Equatable {
   public var priority: Int
   /// Bytes that the client declared, or nil.
   public var declaredSize: Int64?
-  /// What the whole file has to be; nil where nobody has said it.
+  /// The digest of the whole file; nil: unknown.
   public var digest: ContentDigest?
-  /// What its parts have to be; nil where nobody has said it.
+  /// The digests of its parts; nil: unknown.
   public var chunks: ChunkList?
   /// Other URLs of the same bytes, at most `maxMirrors`. They need a chunk list, which says who sent what was wrong, and
   /// get none of the headers unless they are at the same origin.

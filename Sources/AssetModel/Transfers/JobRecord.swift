@@ -50,8 +50,8 @@ public struct JobHistory: Sendable, Equatable {
   public var triedBareRange = false
   /// Asked once with `no-transform`.
   public var triedNoTransform = false
-  /// Waited once because a redirect asked for it (`Retry-After`): the next one would ask again.
-  public var heededRedirect = false
+  /// A redirect's `Retry-After` was honoured once. It isn't again: each redirect could repeat it.
+  public var honouredRedirect = false
   /// One bit for each source that sent wrong chunks: its URL, then its mirrors.
   public var bannedSources: UInt64 = 0
   /// The most bytes that were ever durable: progress is measured from here.
@@ -147,7 +147,8 @@ extension JobRecord {
     specification.chunks = later.chunks
   }
 
-  /// Takes over who else has the file. Whom it was wrong of before is another question then.
+  /// Takes over the mirrors of a later specification. The sources that sent wrong chunks are forgotten: their numbers were those of the
+  /// old list.
   package mutating func take(mirrors: [String]) {
     guard specification.mirrors != mirrors else { return }
     specification.mirrors = mirrors

@@ -76,7 +76,7 @@ final class ClientConnection: @unchecked Sendable {
       // It may have said so, and it is the service that hasn't read it.
       if !isReading { return awaitGreeting() }
       if looks < Self.greetingSeconds { return awaitGreeting(looks: looks + 1) }
-      close("it didn't say who it is within \(Self.greetingSeconds) s")
+      close("it sent no greeting within \(Self.greetingSeconds) s")
     }
   }
 

@@ -46,7 +46,7 @@ final class ClientHandler {
       switch client.identity {
       case .unknown:
         client.connection.answer(request, .failure(.framework(55, "the first request must be hello")))
-        client.connection.endAfterSending("it didn't say who it is")
+        client.connection.endAfterSending("it sent no greeting")
       case .app(let app): requests.perform(content, of: app, id, request)
       case .operator:
         if let list = operators.list(content) {

@@ -54,8 +54,8 @@ final class ClientListener: @unchecked Sendable {
     shutdown(socket.number, Int32(SHUT_RDWR))
   }
 
-  /// A socket at `path`, in a folder of this user's alone. One that nobody listens on any more is replaced: whoever holds
-  /// the lock of the service is the only one who may.
+  /// A socket at `path`, in a folder of this user's alone. One that nobody listens on any more is replaced: only
+  /// the process that holds the service's lock does that.
   static func bind(_ path: String) throws(Refusal) -> OwnedDescriptor {
     let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
     try checkLength(path)

@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// Where long answers are made.
 final class ListWorker: Sendable {
-  /// For apps: on whatever processor is free.
+  /// For apps: on any free processor.
   static let apps = ListWorker(thread: nil)
 
   private let thread: EventLoop?

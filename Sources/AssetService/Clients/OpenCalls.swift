@@ -19,7 +19,7 @@ final class OpenCalls {
 
   init(clients: ClientRegistry) { self.clients = clients }
 
-  /// A number for a call that nobody has had yet.
+  /// A number for a call that no call has had yet.
   func newCall() -> UInt64 {
     lastCall += 1
     return lastCall
@@ -41,7 +41,7 @@ final class OpenCalls {
     }
   }
 
-  /// The connection is gone, and with it whoever waited there.
+  /// The connection is gone, and so are its pending calls.
   func drop(_ connection: ConnectionID) {
     callers = callers.filter { _, caller in
       if case .client(connection, _) = caller { false } else { true }

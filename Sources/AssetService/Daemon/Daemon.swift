@@ -21,9 +21,9 @@ public struct ServiceDaemon: Sendable {
     public var isDevelopment = false
     /// nil: for the journal under systemd, otherwise text.
     public var logFormat: ServiceLog.Format?
-    /// The file that standard error is: at 16 MiB it is put aside as `FILE.1` and begun again. nil: it is somebody else's.
+    /// The file that standard error is: at 16 MiB it is put aside as `FILE.1` and begun again. nil: it isn't the service's own.
     public var logFile: String?
-    /// A pipe on which somebody waits for one line: `ready`, or why not.
+    /// A pipe from which the starter reads one line: `ready`, or why not.
     public var readyDescriptor: Int32?
     /// A PEM file with further certificate authorities; in development mode only.
     public var authorityFile: String?

@@ -30,7 +30,7 @@ enum Action: Sendable, Equatable {
   /// Look whether the file is still where it was staged; `then` says which event follows.
   case inspect(app: String, download: String, then: Inspection)
   case deleteFile(app: String, download: String)
-  /// As if it had never been scheduled: its transfer ends, its file goes, nobody is told.
+  /// As if it had never been scheduled: its transfer ends, its file is deleted, and no event is sent.
   case withdrawDownload(app: String, download: String)
   case settleDelivery(app: String, download: String, outcome: DeliveryLedger.Outcome)
 

@@ -42,7 +42,7 @@ final class ActionExecutor {
     self.news = news
   }
 
-  /// Carries out whatever is decided, until nothing is left.
+  /// Carries out all decisions, until none is left.
   func act() async {
     guard !isAtWork else { return }
     isAtWork = true

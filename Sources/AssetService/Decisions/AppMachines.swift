@@ -23,7 +23,7 @@ struct AppMachines: Sendable, Equatable {
   var manifests: [Int: String] = [:]
   /// Downloads that are charged to an allowance.
   var budgets: [String: Restrictions.Budget] = [:]
-  /// Settled downloads that have no file: somebody has to be told of their failure.
+  /// Settled downloads that have no file: their failure has to be delivered.
   var failed: Set<String> = []
   /// Downloads of the version that is being installed or updated to, as long as the gate is closed.
   var gated: Set<String> = []

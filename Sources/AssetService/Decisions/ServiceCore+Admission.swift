@@ -3,7 +3,7 @@ internal import ServiceMachines
 
 /// Which downloads an app may have, and what they use of its allowances.
 extension ServiceCore {
-  /// Whether a download may be scheduled; if not, somebody has been told.
+  /// Whether a download may be scheduled; if not, the failure has been reported.
   mutating func admitted(_ app: String, _ download: PlannedDownload, isManifest: Bool) -> Bool {
     if !isManifest, apps[app].map({ $0.registry.scheduledCount >= DownloadRegistry.maxScheduled }) ?? false {
       lastRefusal = .framework(

@@ -55,7 +55,7 @@ extension ServiceCore {
     routeEffects(of: app, now)
   }
 
-  /// The effects of whatever machine has just been asked.
+  /// The effects of the machine that has just handled an event.
   private mutating func routeEffects(of app: String, _ now: Instant) {
     var effects: [Effect] = []
     change(app) { swap(&effects, &$0.effects) }
@@ -266,7 +266,7 @@ extension ServiceCore {
     tell(app, .lifecycle(.settled(uniqueIdentifier: unique, settlement: settlement)))
   }
 
-  /// Somebody has to be told that a download failed.
+  /// A download failed, which has to be delivered.
   private mutating func stageFailure(_ app: String, _ unique: String, _ failure: Failure) {
     change(app) { $0.failed.insert(unique) }
     act(.recordFailure(app: app, download: unique, failure: failure))

@@ -133,7 +133,7 @@ struct ServiceCore: Sendable, Equatable {
     conditionsChanged()
   }
 
-  /// For an app that is gone: whoever waits for an answer gets one.
+  /// For an app that is gone: pending calls get an answer.
   private mutating func orphaned(_ app: String, _ event: AppEvent) {
     switch event {
     case .schedule(let call, _, _), .startForeground(let call, _, _, _), .registry(.schedule(let call, _, _)),

@@ -10,7 +10,7 @@ struct ServiceJournal {
   let store: AssetStore
   /// What the journal has, so that only what changed is written.
   private var written: [String: AppMachines] = [:]
-  private var writtenOwn: Own?
+  private var writtenState: SharedState?
   /// Rows of deliveries by apps that couldn't be read: they go when such an app is installed again.
   private var leftDeliveries: [String: [String]] = [:]
   private let encoder: JSONEncoder
@@ -37,7 +37,7 @@ struct ServiceJournal {
 
   /// The service's own values, beside those of apps. They have a record for each app, so that they are written only when
   /// they change.
-  private struct Own: Codable, Equatable {
+  private struct SharedState: Codable, Equatable {
     var planner: WakePlanner
     var settings: ServiceSettings
     var conditions: Conditions
@@ -83,7 +83,7 @@ struct ServiceJournal {
 
   /// nil: nothing was ever written.
   mutating func load() throws -> State? {
-    var own: Own?
+    var shared: SharedState?
     var progress: Progress?
     var hasState = false
     var parts: [String: [String: [UInt8]]] = [:]
@@ -91,7 +91,7 @@ struct ServiceJournal {
       if machine.app.isEmpty {
         hasState = true
         // Both were one before, under the name `own`.
-        own = own ?? (try? Self.decode(Own.self, machine.state))
+        shared = shared ?? (try? Self.decode(SharedState.self, machine.state))
         progress = (try? Self.decode(Progress.self, machine.state)) ?? progress
       } else {
         parts[machine.app, default: [:]][machine.name] = machine.state
@@ -107,7 +107,7 @@ struct ServiceJournal {
       }
       downloads[app, default: [:]][download.value.uniqueIdentifier] = download
     }
-    guard let own, let progress else {
+    guard let shared, let progress else {
       if hasState { throw Unreadable() }
       return nil
     }
@@ -134,10 +134,10 @@ struct ServiceJournal {
     for (app, machines) in apps where !hasDeliveriesInside(parts[app] ?? [:]) {
       written[app] = machines.withoutDownloads
     }
-    writtenOwn = own
+    writtenState = shared
     return State(
       core: ServiceCore(
-        planner: own.planner, settings: own.settings, conditions: own.conditions, apps: apps,
+        planner: shared.planner, settings: shared.settings, conditions: shared.conditions, apps: apps,
         lastOccurrence: progress.lastOccurrence),
       clock: progress.clock, downloads: downloads, unreadable: unreadable)
   }
@@ -191,12 +191,12 @@ struct ServiceJournal {
       changes += try self.changes(app, from: written[app], to: now)
     }
     if changes.isEmpty, further.isEmpty, !apps.contains("") { return }
-    let own = Own(planner: core.planner, settings: core.settings, conditions: core.conditions)
-    if own != writtenOwn { changes.append(.machine(app: "", name: "own", state: try bytes(own))) }
+    let shared = SharedState(planner: core.planner, settings: core.settings, conditions: core.conditions)
+    if shared != writtenState { changes.append(.machine(app: "", name: "own", state: try bytes(shared))) }
     let progress = Progress(clock: clock, lastOccurrence: core.lastOccurrence)
     changes.append(.machine(app: "", name: "progress", state: try bytes(progress)))
     try store.service.commit(changes + further)
-    writtenOwn = own
+    writtenState = shared
     for app in apps { written[app] = core.apps[app]?.withoutDownloads }
   }
 

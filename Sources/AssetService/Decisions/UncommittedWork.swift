@@ -1,6 +1,6 @@
 internal import AssetStore
 
-/// What was decided and isn't in the journal yet: none of it is carried out, and nobody is told of it, before it is there.
+/// What was decided and isn't in the journal yet: none of it is carried out, or reported before it is there.
 ///
 /// A journal that can't be written (a full disk, a file system that went read-only) holds the service up; what it holds is
 /// written with the next attempt, all in one transaction.

@@ -68,7 +68,7 @@ final class DownloadFiles {
     if bounds.count(wall: WallClock.now()) { boundJournal() }
   }
 
-  /// Nobody is told any more of what the engine has of it.
+  /// Reports no more events of the engine's job of it.
   func acknowledge(_ app: String, _ unique: String) {
     do { try store.deliveries.acknowledge(app: app, identifier: unique) } catch {
       logger.error("the delivery of \(unique) can't be ended: \(error)", metadata: ["app": "\(app)"])
@@ -108,7 +108,7 @@ final class DownloadFiles {
   }
 
   /// Forgets what is over for long, or beyond the number that is kept, and that no app has any more.
-  /// One app after the other, and whoever asks something in between: nobody waits for all of them.
+  /// One app after the other, with other questions in between, so that none waits for all of them.
   func boundJournal() {
     thread.later { await $0.parts.files.forgetUnscheduled(before: WallClock.now() - JournalBounds.longestAge) }
   }

@@ -45,7 +45,7 @@ final class DownloadTable {
     return current.compactMap { byApp[app]?[$0.unique]?.value }
   }
 
-  /// Takes in what somebody wants to schedule, until the machines have decided about it.
+  /// Takes in a download that is to be scheduled, until the machines have decided about it.
   func insert(_ value: DownloadValue, of app: String) {
     byApp[app, default: [:]][value.uniqueIdentifier] = ScheduledDownload(value: value)
   }

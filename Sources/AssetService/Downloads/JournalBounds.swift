@@ -1,6 +1,6 @@
 /// When the journal forgets downloads that are over, and which: pure.
 struct JournalBounds {
-  /// Settled downloads of each app that stay for whoever asks what became of them.
+  /// Settled downloads of each app that are kept, so that their results can be asked for.
   static let keptPerApp = 1000
   /// Nanoseconds: older ones don't stay.
   static let longestAge: Int64 = 30 * 86_400_000_000_000

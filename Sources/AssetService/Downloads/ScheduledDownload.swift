@@ -33,7 +33,7 @@ struct ScheduledDownload: Sendable, Equatable {
     _modify { yield &fields.content.entry }
   }
 
-  /// Why it failed; for whoever has to be told.
+  /// Why it failed, for its recipients.
   var failure: ServiceFailure? {
     get { fields.content.failure?.content }
     set { fields.content.failure = newValue.map(Boxed.init) }

@@ -79,7 +79,7 @@ final class SpaceReclaimer {
     var file: PurgeCandidate
   }
 
-  /// Files that three recipients in a row ended over: nobody else waits for them.
+  /// Files that three recipients in a row ended over: no other one waits for them.
   private func undelivered(on device: UInt64) -> [Undelivered] {
     var found: [Undelivered] = []
     for (app, all) in downloads.byApp {

@@ -34,7 +34,7 @@ final class TransferEvents {
     self.logger = logger
   }
 
-  /// What the engine ended before the service that is gone could be told: nobody says it again.
+  /// What the engine ended before the service that is gone could be told: the engine doesn't repeat it.
   func reconcile() async {
     for app in decider.core.apps.keys { files.discardManifests(app) }
     for (app, all) in downloads.byApp {
@@ -47,7 +47,7 @@ final class TransferEvents {
       let open = try await Task.detached { [store] in try store.deliveries.endUnscheduled() }.value
       for job in open { transfers.engine.cancel(job) }
     } catch {
-      logger.error("what is left of downloads that nobody has can't be ended: \(error)")
+      logger.error("downloads that no app has any more can't be ended: \(error)")
     }
     // One question to the journal: there may be 100,000 that go on.
     for (app, unique) in (try? store.service.settledScheduled()) ?? [] {

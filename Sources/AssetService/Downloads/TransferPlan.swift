@@ -15,7 +15,7 @@ struct TransferPlan {
 
   var manifests: String { "\(store)/manifests" }
 
-  /// The folder in which a finished file waits until somebody takes it: on the file system of the group's container.
+  /// The folder in which a finished file waits until its recipient takes it: on the file system of the group's container.
   func directory(of value: DownloadValue) -> String {
     value.isManifest ? manifests : "\(groups)/\(value.applicationGroupIdentifier)/\(Containers.leaseName)"
   }

@@ -1,4 +1,4 @@
-/// What the services and files of a machine say of its power, network and language; nil: nobody says it.
+/// What the services and files of a machine say of its power, network and language; nil: unknown.
 struct MachineFacts: Sendable, Equatable {
   /// Of power-profiles-daemon or what stands for it, for example "power-saver".
   var powerProfile: String?
@@ -50,13 +50,13 @@ struct MachineFacts: Sendable, Equatable {
 struct MachineState: Sendable, Equatable {
   /// The user, or the desktop for them, has asked to save power.
   var savesPower = false
-  /// Percent, while the machine runs on it; nil: it doesn't, or nobody says it.
+  /// Percent, while the machine runs on it; nil: it doesn't, or that is unknown.
   var battery: Int?
   var isOnline = true
   /// The network leads to a login page and nowhere else.
   var isBehindPortal = false
   var isMetered = false
-  /// A language tag; nil: nobody says it.
+  /// A language tag; nil: unknown.
   var language: String?
 
   /// Below it, background activity waits: where desktops begin to save power by themselves.

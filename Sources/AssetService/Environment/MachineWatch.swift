@@ -33,7 +33,7 @@ struct MachineWatch {
     readings?.cancel()
   }
 
-  /// `former`: for what nobody says.
+  /// `former`: for what isn't known now.
   func conditions(_ former: Conditions, settings: ServiceSettings) -> Conditions {
     var conditions = former
     conditions.isLowPower = settings.isLowPower ?? state?.isLowPower ?? former.isLowPower
@@ -62,7 +62,7 @@ struct MachineWatch {
 
 /// The language that the user prefers: what the service was started with, until the machine's own changes.
 struct LanguageChoice: Sendable, Equatable {
-  /// A language tag; nil: nobody has said it.
+  /// A language tag; nil: unknown.
   private(set) var current: String?
   /// What the machine said last.
   private var ofMachine: String?
@@ -77,7 +77,7 @@ struct LanguageChoice: Sendable, Equatable {
   }
 }
 
-/// Whether the network leads to a login page, for whoever asks from another thread.
+/// Whether the network leads to a login page, readable from any thread.
 final class LoginPage: Sendable {
   private let isThereNow = Atomic(false)
 

@@ -8,12 +8,12 @@ struct SystemBus: ~Copyable {
   private let bus: OpaquePointer
 
   /// Who hangs is waited for so long, once for each reading.
-  private static let patience: Duration = .seconds(2)
+  private static let timeout: Duration = .seconds(2)
 
   /// `address`: as in DBUS_SYSTEM_BUS_ADDRESS; nil: where it says, or the usual one.
   init(address: String?) throws(SystemCallError) {
     var bus: OpaquePointer?
-    var code = ol_bus_open(address, UInt64(Self.patience / .microseconds(1)), &bus)
+    var code = ol_bus_open(address, UInt64(Self.timeout / .microseconds(1)), &bus)
     guard code == 0, let bus else { throw SystemCallError("sd_bus_open_system", code: code, subject: address ?? "") }
     for rule in Self.rules where code == 0 { code = ol_bus_watch(bus, rule) }
     if code == 0 { code = ol_bus_watch_end(bus, Self.wakingRule) }

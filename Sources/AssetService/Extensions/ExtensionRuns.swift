@@ -59,7 +59,7 @@ final class ExtensionRuns {
       .init(
         run: number, app: app, library: bundle.extensionPath, request: request,
         manifest: manifest.map { catalog.plan.path(of: $0.value) }, containers: containers,
-        services: ServiceDesk(
+        services: ServiceEndpoint(
           service: service, app: app, run: number, allowsPlainHTTPToLoopback: isDevelopment),
         limits: limits,
         remaining: machines.restrictions.remaining, essentialRemaining: machines.restrictions.essentialRemaining,
@@ -70,7 +70,7 @@ final class ExtensionRuns {
       outcome: .init(kind: RunSummary.Outcome.runningKind, detail: ""),
       usage: .init(wallSeconds: 0, cpuSeconds: 0, peakMemoryBytes: 0),
       limits: [
-        "wall": limits.wall / .seconds(1), "cpu": limits.cpu / .seconds(1), "memory": Double(limits.memory),
+        "wall": limits.wallTime / .seconds(1), "cpu": limits.cpu / .seconds(1), "memory": Double(limits.memory),
       ], downloads: .init(accepted: 0, rejected: []), denials: [], log: [])
     runs[number] = ActiveRun(run: run, app: app, generation: generation, summary: summary)
     news.record(summary)
@@ -83,7 +83,7 @@ final class ExtensionRuns {
   private func limits(of app: String) -> Limits {
     var limits = Limits()
     let settings = decider.core.settings[app]
-    if let wall = settings.callLimit { limits.wall = wall }
+    if let wall = settings.callLimit { limits.wallTime = wall }
     if let memory = settings.memory { limits.memory = Int(memory) }
     return limits
   }
@@ -146,7 +146,7 @@ final class ExtensionRuns {
     }
     for recipient in [Recipient.entryPoint(run: number), .delegate(run: number)] {
       decider.process(
-        uncalled.filter { $0.asked.contains(recipient) }.map {
+        uncalled.filter { $0.pending.contains(recipient) }.map {
           .app(run.app, .router(.notCalled(number: $0.occurrence.number, recipient: recipient)))
         })
     }

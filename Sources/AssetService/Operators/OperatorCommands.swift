@@ -43,7 +43,7 @@ final class OperatorCommands {
     self.configuration = configuration
   }
 
-  /// `connection`: nil where nobody is on a socket.
+  /// `connection`: nil where there is none.
   func perform(_ request: ClientRequest, for connection: ConnectionID?) async -> Result<Reply, ServiceFailure> {
     do throws(ServiceFailure) {
       if request.changesState, let failure = decider.journalFailure { throw failure }

@@ -201,7 +201,7 @@ public actor AssetService {
     whenStopped = []
   }
 
-  /// Returns when somebody has stopped it.
+  /// Returns when it has been stopped.
   public func waitUntilStopped() async {
     if isStopped { return }
     await withCheckedContinuation { whenStopped.append($0) }

@@ -6,7 +6,7 @@ internal import Logging
 internal import ServiceMachines
 internal import ServiceProtocol
 
-/// What the service says of its work: to whoever watches it, to its log, and in the journal.
+/// What the service says of its work: to its watchers, to its log, and in the journal.
 final class ServiceNews {
   private let clients: ClientRegistry
   private let decider: Decider

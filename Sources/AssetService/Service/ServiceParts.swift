@@ -98,7 +98,7 @@ final class ServiceParts: Decider.Executor {
     decider.executor = self
   }
 
-  /// Nobody is connected, nothing is installed, and nothing is under way.
+  /// No client is connected, nothing is installed, and nothing is under way.
   var isIdle: Bool {
     decider.core.apps.isEmpty && clients.clients.isEmpty && runTable.isEmpty && !executor.isAtWork
   }

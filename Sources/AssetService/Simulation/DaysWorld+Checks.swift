@@ -53,8 +53,8 @@ extension DaysWorld {
     for use in Set(report.apps.map(\.launchesPerDay)) {
       let wakes = report.apps.indices.filter { report.apps[$0].launchesPerDay == use && $0 % 7 != 3 }
         .map { Double(report.apps[$0].wakes) }
-      guard let least = wakes.min(), let most = wakes.max(), least > 0 else { continue }
-      widest = max(widest, most / least)
+      guard let minWakes = wakes.min(), let maxWakes = wakes.max(), minWakes > 0 else { continue }
+      widest = max(widest, maxWakes / minWakes)
     }
     return widest
   }

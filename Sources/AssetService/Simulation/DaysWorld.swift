@@ -35,7 +35,7 @@ struct DaysWorld {
     /// Scheduled and not told yet.
     var untold: [SimulatedTransfers.Key: Instant] = [:]
     var told: Set<SimulatedTransfers.Key> = []
-    /// Files that somebody has moved away.
+    /// Files that their recipient has moved away.
     var moved: Set<SimulatedTransfers.Key> = []
   }
 

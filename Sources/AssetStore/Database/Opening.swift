@@ -2,7 +2,7 @@ internal import GRDB
 internal import Glibc
 internal import LinuxSystem
 
-/// From a state folder, whatever is in it, to an open database or a typed error. The lock is held.
+/// Opens the database of a state folder, whatever that contains, or throws a typed error. The lock is held.
 struct Opening {
   let path: String
   let options: AssetStore.Options
@@ -96,7 +96,7 @@ struct Opening {
       guard try pool.read(Schema.migrator.hasCompletedMigrations) else {
         throw StoreError.unusable(
           path: path, why: "it was made by an older Outrider",
-          remedy: "whoever writes to it next, as 'outrider fetch' does, brings it up to date")
+          remedy: "run a command that writes to it, such as 'outrider fetch': it updates the journal")
       }
       return pool
     }
@@ -116,7 +116,7 @@ struct Opening {
   }
 
   /// Under its real name a database is never anything but in WAL mode: changing to that writes a rollback journal, which
-  /// nobody could read past who finds it after a crash and only looks.
+  /// a read-only process that finds it after a crash couldn't read past.
   private func putInPlace(_ queue: DatabaseQueue, _ unfinished: String) throws {
     try queue.inDatabase { database in
       guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {

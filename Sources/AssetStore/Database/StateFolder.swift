@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// The folder that a store lies in: this user's, and nobody else writes to it.
+/// The folder that a store lies in: this user's, and writable by no other.
 enum StateFolder {
   static func check(_ directory: String) throws(StoreError) {
     let identity: FileIdentity

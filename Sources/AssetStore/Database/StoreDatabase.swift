@@ -7,7 +7,7 @@ final class StoreDatabase: Sendable {
   let path: String
   let options: AssetStore.Options
   let pool: DatabasePool
-  /// Files that are being deleted at this moment: whoever wants one comes too late. Changed in write transactions only.
+  /// Files that are being deleted at this moment: a request for one comes too late. Changed in write transactions only.
   let removing = Mutex<Set<Int64>>([])
 
   init(_ pool: DatabasePool, path: String, options: AssetStore.Options) {

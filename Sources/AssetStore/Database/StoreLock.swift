@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// One process at a time has a state folder: flock(2) on a file that names it. The kernel lets go when the process ends.
 ///
-/// What the holder wrote stays when it dies, so whoever takes the lock learns how the last one ended.
+/// What the holder wrote stays when it dies, so the next holder learns how the last one ended.
 final class StoreLock: Sendable {
   enum Predecessor: Sendable, Equatable {
     case none

@@ -5,7 +5,7 @@ internal import GRDBSQLite
 /// The tables as they are now, which a new database gets at once: to go through all migrations takes as long as to fetch a
 /// small file. Both ways lead to the same tables, which a test compares.
 enum Tables {
-  /// Makes the file of a database that has them and is in WAL mode. It isn't synchronised: whoever renames it does that. By
+  /// Makes the file of a database that has them and is in WAL mode. It isn't synchronised: its caller does that before renaming it. By
   /// SQLite alone, since what GRDB looks at in each statement takes twice as long as to carry it out.
   static func create(at path: String) throws(DatabaseError) {
     var connection: OpaquePointer?

@@ -2,7 +2,7 @@ package import AssetModel
 internal import GRDB
 internal import Synchronization
 
-/// A settled job that someone has to be told of, exactly once.
+/// A settled job that has to be delivered, exactly once.
 package struct Delivery: Sendable, Equatable {
   package enum State: Int64, Sendable {
     case due
@@ -31,7 +31,7 @@ package enum Handover: Sendable, Equatable {
   case again
 }
 
-/// Which settled jobs somebody has to be told of.
+/// Which settled jobs have to be delivered.
 package struct DeliveryRecords: Sendable {
   let database: StoreDatabase
 

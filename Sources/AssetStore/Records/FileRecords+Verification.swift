@@ -14,7 +14,7 @@ package enum FileVerdict: Sendable, Equatable {
   case missing
   /// Something else is at its place.
   case exchanged
-  /// Rotten, or changed by somebody: where that shows.
+  /// Damaged or changed: where that shows.
   case damaged(String)
   /// The disk doesn't give it back (errno).
   case unreadable(Int32)

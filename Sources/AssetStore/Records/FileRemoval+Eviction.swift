@@ -5,7 +5,7 @@ package import LinuxSystem
 /// A damaged file that was given up.
 package struct Eviction: Sendable, Equatable {
   package var file: StoredFile
-  /// To be added, so that it is fetched once again; nil: it was evicted before, and somebody has to look at the disk first.
+  /// To be added, so that it is fetched once again; nil: it was evicted before, and the disk has to be examined first.
   package var fetchAgain: DownloadSpecification?
 }
 
@@ -13,7 +13,7 @@ extension FileRemoval {
   static let evicted = "evicted"
 
   /// Gives a damaged file up, the way a purge does: a row says so, the file goes, then the row. It needn't carry the mark of
-  /// what may be purged, but nobody may be using it. What happened stands in `events`.
+  /// what may be purged, but not while it is in use. What happened stands in `events`.
   package func evict(
     file id: Int64, because reason: String, files: any FileOperations = SystemFiles()
   ) throws(StoreError) -> Eviction {
@@ -56,8 +56,8 @@ extension FileRemoval {
     return specification
   }
 
-  /// The app is gone: nobody is told of its downloads any more, and its finished files go, marked or not, but for those that
-  /// somebody still has in use; those are `skipped`, and go when this is called again. Open jobs are the engine's to cancel.
+  /// The app is gone: its downloads aren't reported any more, and its finished files go, marked or not, but for those that
+  /// are still in use; those are `skipped`, and go when this is called again. Open jobs are the engine's to cancel.
   package func uninstall(app: String, files: any FileOperations = SystemFiles()) throws(StoreError) -> PurgeReport {
     let name = Array(app.utf8)
     let skipped: Int = try database.write { database in

@@ -8,7 +8,7 @@ package struct Reconciliation: Sendable, Equatable {
   package var orphans: [PurgeCandidate] = []
   /// Finished files that aren't at their place any more; their rows now say `missing`.
   package var missing: [StoredFile] = []
-  /// Files that were missing and are at their place again: their volume was mounted, or somebody put them back.
+  /// Files that were missing and are at their place again: their volume was mounted, or they were put back.
   package var returned: [StoredFile] = []
 
   package init() {}

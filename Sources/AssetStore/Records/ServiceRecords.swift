@@ -5,9 +5,9 @@ package enum ServiceChange: Sendable, Equatable {
   /// The state of one machine of an app, or of the service itself where `app` is empty; nil removes it.
   case machine(app: String, name: String, state: [UInt8]?)
   /// A download that an app has, by its unique identifier; nil removes it, and with it the deliveries of its settled
-  /// transfers: whoever was to be told of them has been.
+  /// transfers: their recipients have been told of them.
   case scheduled(app: String, identifier: String, value: [UInt8]?)
-  /// What somebody is to be told of a download, by its unique identifier; nil: everybody who is to be has been.
+  /// What is to be delivered of a download, by its unique identifier; nil: all of it has been.
   case delivery(app: String, identifier: String, state: [UInt8]?)
   /// A wake of an extension, made or changed.
   case wake(id: Int64, app: String, value: [UInt8])

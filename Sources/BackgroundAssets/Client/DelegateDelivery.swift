@@ -143,7 +143,7 @@ final class DelegateDelivery: Sendable {
     return true
   }
 
-  /// The next events don't wait for the answer: somebody may have to type a password.
+  /// The next events don't wait for the answer: a person may have to type a password.
   private func ask(
     _ delegate: any BADownloadManagerDelegate, about download: BADownload, _ value: ChallengeValue,
     for call: DelegateInbox.CallID?

@@ -81,7 +81,7 @@ struct DelegateInbox {
     return true
   }
 
-  /// Nobody waits for answers on a connection that has ended.
+  /// Answers aren't waited for on a connection that has ended.
   mutating func withdrawAll(of connection: UInt64) {
     for call in calls.keys where call.connection == connection { _ = withdraw(call) }
   }

@@ -1,6 +1,6 @@
 /// The totals that the delegate was last told, from which follows what was written since.
 struct ProgressTotals {
-  /// Of downloads whose end nobody told: then all are forgotten.
+  /// Of downloads whose end wasn't reported: then all are forgotten.
   static let maxDownloads = 1 << 16
 
   private var totals: [String: Int64] = [:]

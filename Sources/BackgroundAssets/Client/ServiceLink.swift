@@ -232,11 +232,11 @@ final class ServiceLink: Sendable {
       let isFinal =
         error.domain == ServiceFailure.frameworkDomain
         && error.code == BAErrorCode.callerConnectionNotAccepted.rawValue
-      let goesOn = state.withLock { state in
+      let retries = state.withLock { state in
         state.isConnecting = false
         return state.isObserving && !isFinal
       }
-      if goesOn { retry(attempt: attempt + 1) }
+      if retries { retry(attempt: attempt + 1) }
     }
   }
 

@@ -19,7 +19,7 @@ enum OutstandingWork {
     if left == 0, isAwaited.load(ordering: .sequentiallyConsistent) { DispatchQueue.main.async {} }
   }
 
-  /// Serves the main queue until nothing is left: nobody else would. Work that never ends is ended by the wall clock of the
+  /// Serves the main queue until nothing is left, since no other thread does. Work that never ends is ended by the wall clock of the
   /// call.
   ///
   /// On the first thread only: elsewhere the caller may itself be a job that is counted.

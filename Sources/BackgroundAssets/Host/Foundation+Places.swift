@@ -9,7 +9,7 @@ extension URL {
   public static var libraryDirectory: URL { place(.libraryDirectory, "Library") }
   /// What can be made again; `.cache` in the home folder where Foundation knows no place.
   public static var cachesDirectory: URL { place(.cachesDirectory, ".cache") }
-  /// What an app needs to work; `.local/share` in the home folder where Foundation knows no place. Nobody makes it.
+  /// What an app needs to work; `.local/share` in the home folder where Foundation knows no place. It isn't created.
   public static var applicationSupportDirectory: URL { place(.applicationSupportDirectory, ".local/share") }
 
   /// Linux has no place for some.

@@ -19,7 +19,7 @@ extension ProcessInfo {
     public static let userInitiated = ActivityOptions(rawValue: 0x00ff_ffff)
     /// The user has asked for it, and the machine may sleep.
     public static let userInitiatedAllowingIdleSystemSleep = userInitiated.subtracting(idleSystemSleepDisabled)
-    /// Nobody waits for it.
+    /// No person waits for it.
     public static let background = ActivityOptions(rawValue: 0xff)
     /// Timers and I/O are as exact as they can be.
     public static let latencyCritical = ActivityOptions(rawValue: 0xff_0000_0000)

@@ -28,7 +28,7 @@ struct ol_question {
   /* Bytes of the area for answers that may be used. */
   uint32_t room;
   /* For so many nanoseconds the runner turns round for the next question before it sleeps. */
-  uint32_t patience;
+  uint32_t spin_limit;
   /* How the host waits for the answer. */
   uint32_t host_waits;
   /* Where it asked, as ol_processor. */
@@ -102,7 +102,7 @@ static inline struct ol_question ol_read_question(const struct ol_words *words) 
   copy.length = from->length;
   copy.id = from->id;
   copy.room = from->room;
-  copy.patience = from->patience;
+  copy.spin_limit = from->spin_limit;
   copy.host_processor = from->host_processor;
   return copy;
 }
@@ -125,7 +125,7 @@ static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   to->length = question.length;
   to->id = question.id;
   to->room = question.room;
-  to->patience = question.patience;
+  to->spin_limit = question.spin_limit;
   to->host_processor = question.host_processor;
   to->host_waits = OL_AWAKE;
   to->taken = question.taken;

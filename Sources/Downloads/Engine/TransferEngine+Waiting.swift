@@ -62,7 +62,7 @@ extension TransferEngine {
       events.send(.paused(record.id))
     case .reclassified(let isUrgent, let reason, let until):
       let entry = entry(of: record)
-      if isUrgent { origins[entry.origin].breaker.hurry(now: now) }
+      if isUrgent { origins[entry.origin].breaker.probeNow(now: now) }
       if record.state == .paused {
         hold(entry, .paused("user"), until: nil)
       } else if let reason, !isUrgent {

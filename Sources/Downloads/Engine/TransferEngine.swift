@@ -126,7 +126,7 @@ final class TransferEngine: EnginePart {
     commands.performDeferred(now)
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
     if origins.expire(now) { needsSchedule = true }
-    for origin in origins.takeCalmed() { scheduler.restore(origin) }
+    for origin in origins.takeRestored() { scheduler.restore(origin) }
     network.checkPortal(now)
     if let end = network.patienceEndsAt, end <= now { needsSchedule = true }
     if let opening = network.conditions.windowOpensAt, opening <= now {

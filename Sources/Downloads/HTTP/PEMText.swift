@@ -74,7 +74,7 @@ struct PEMText {
   }
 }
 
-/// A pem_password_cb(3) that asks nobody.
+/// A pem_password_cb(3) that gives no password.
 private func noPassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isWriting: Int32, _ context: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

@@ -10,7 +10,7 @@ struct ResponseHead: Sendable, Equatable {
   enum ContentLength: Equatable {
     case none
     case value(Int64)
-    /// Several that differ, garbage, or one together with a transfer coding: nobody can say where the body ends.
+    /// Several that differ, garbage, or one together with a transfer coding: the end of the body can't be told.
     case contradicting(String)
 
     var value: Int64? { if case .value(let value) = self { value } else { nil } }
@@ -35,7 +35,7 @@ struct ResponseHead: Sendable, Equatable {
     case other(String)
   }
 
-  /// `chunked` and nothing else is understood, which nobody was told otherwise (RFC 9112, 6.1 and 7.4).
+  /// `chunked` and nothing else is understood, and no server was told otherwise (RFC 9112, 6.1 and 7.4).
   var transferCoding: TransferCoding {
     let values = values("transfer-encoding")
     if values.isEmpty { return .none }

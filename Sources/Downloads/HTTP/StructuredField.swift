@@ -1,7 +1,7 @@
 internal import Hashing
 
-/// As much of structured fields (RFC 8941, 4.2) as dictionaries of byte sequences need. Anything that the grammar doesn't
-/// know makes the whole field invalid, as the RFC has it.
+/// Parses structured fields (RFC 8941, 4.2), as far as dictionaries of byte sequences need it. Anything outside of the grammar makes
+/// the whole field invalid, as the RFC demands.
 struct StructuredField {
   private var rest: ArraySlice<UInt8>
 

@@ -5,7 +5,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
   /// Bits that all of its addresses share.
   public let length: Int
 
-  /// nil when bits beyond `length` are set: whoever wrote that meant something else.
+  /// nil when bits beyond `length` are set: the author of such a block meant something else.
   public init?(_ network: NetworkAddress, length: Int) {
     let bytes = network.bytes
     guard bytes.count == 4 || bytes.count == 16, (0...bytes.count * 8).contains(length) else { return nil }

@@ -24,7 +24,7 @@ struct Allowance: Equatable {
 
   /// How much to ask for when `missing` is: at least that, and up to a step of what the file still needs beyond what is left.
   /// nil: it is being asked for already.
-  mutating func extend(by missing: Int64, remaining: Int64?) -> (least: Int64, most: Int64)? {
+  mutating func extend(by missing: Int64, remaining: Int64?) -> (min: Int64, max: Int64)? {
     guard !isExtending else { return nil }
     isExtending = true
     let rest = remaining.map { $0 - max(0, left ?? 0) } ?? 0

@@ -9,9 +9,9 @@ struct AttemptPolicy {
     case wait(Hold.Reason, Duration)
   }
 
-  /// What it says of the road to the origin.
-  enum Road: Equatable {
-    case free
+  /// What it means for the origin's circuit breaker.
+  enum BreakerChange: Equatable {
+    case closed
     case failed(delay: Duration)
     case unchanged
   }
@@ -26,7 +26,7 @@ struct AttemptPolicy {
 
   static let maxRetests = 2
 
-  /// The proxy failed: nobody's failure that counts against the origin. `tries`: how many of the job's requests it has failed in
+  /// The proxy failed, which doesn't count against the origin. `tries`: how many of the job's requests it has failed in
   /// a row; `failures`: of all jobs'.
   func proxyFailed(_ problem: TransferProblem, tries: Int, failures: Int) -> Verdict {
     if let limit = retry.attemptLimit, tries >= limit {
@@ -39,13 +39,13 @@ struct AttemptPolicy {
   /// Any other problem. `withoutProgress`: how long nothing new has come.
   func failed(
     _ problem: TransferProblem, requestedDelay: Duration?, withoutProgress: () -> Duration, history: inout JobHistory
-  ) -> (verdict: Verdict, road: Road) {
+  ) -> (verdict: Verdict, breaker: BreakerChange) {
     func failure(_ reason: TransferFailure.Reason, _ detail: String) -> Verdict {
       .fail(TransferFailure(reason, status: problem.status, errno: problem.errno, detail: detail))
     }
     switch problem.classification {
     case .permanent(let reason):
-      return (.fail(TransferFailure(reason, status: problem.status, detail: problem.description)), .free)
+      return (.fail(TransferFailure(reason, status: problem.status, detail: problem.description)), .closed)
     case .publication:
       guard retestsPublication, history.publicationRetests < Self.maxRetests else {
         return (.fail(TransferFailure(.gone, status: problem.status, detail: problem.description)), .unchanged)
@@ -65,7 +65,7 @@ struct AttemptPolicy {
       let delay = RetryAfter.wait(
         backoff: retry.delay(fruitless: tries, random: random), requested: requestedDelay)
       let asked =
-        requestedDelay.map { " and asks to be left alone for \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
+        requestedDelay.map { " and asks to wait \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
       return (.wait(.retry(problem.description + asked), delay), .failed(delay: delay))
     }
   }

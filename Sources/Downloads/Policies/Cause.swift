@@ -25,7 +25,7 @@ enum Cause: Equatable {
   case gate(Gate)
   case retryAfter(origin: String, value: String)
   case originBackoff(origin: String, failures: Int)
-  /// `place`: nil where nobody knows.
+  /// `place`: nil: unknown.
   case queued(Place?)
 
   /// What the machine is like keeps a class from running.
@@ -65,7 +65,7 @@ extension Explanation {
     case .delivering(let generation):
       return (.delivering, ["generation": "\(generation)"], "the disk has to say that everything is on it")
     case .challenge(let origin, let kind):
-      return (.challenge, ["origin": origin, "kind": kind], "whoever answers for the app does")
+      return (.challenge, ["origin": origin, "kind": kind], "the app or its extension answers")
     case .journal(let what, let isOfVolume, let commands):
       var data = ["journal": Printable.text(what)]
       data["commands"] = commands
@@ -125,7 +125,7 @@ extension Explanation {
   private static func remedy(_ gate: Code) -> String {
     switch gate {
     case .offline: "a network"
-    case .captivePortal: "somebody logs in at the network's page"
+    case .captivePortal: "a person logs in at the network's page"
     case .battery: "the battery is charged, or start it in the foreground"
     case .upgrading: "the upgrade is done"
     case .metered: "a network that isn't metered, or start it in the foreground"

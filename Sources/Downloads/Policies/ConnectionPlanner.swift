@@ -12,7 +12,7 @@ struct ConnectionPlanner {
     var began: Duration?
     /// Bytes that are still to come on it; nil where it fetches no chunks.
     var remaining: Int64?
-    /// When its request was made; nil: it was answered, or somebody else has to do something.
+    /// When its request was made; nil: it was answered, or waits for something other than the server.
     var silentSince: Duration?
     /// It is held back by this side, so that its rate says nothing of its peer.
     var isHeldBack: Bool
@@ -56,30 +56,32 @@ struct ConnectionPlanner {
   }
 
   /// Bytes that one request of several asks for.
-  func pieceSize(missing: Int64, chunkSize: Int64, connections: Int, most: Int) -> Int64 {
-    guard most > 1 else { return .max }
+  func pieceSize(missing: Int64, chunkSize: Int64, connections: Int, maxConnections: Int) -> Int64 {
+    guard maxConnections > 1 else { return .max }
     return min(max(missing / Int64(2 * max(1, connections)), chunkSize), Self.largestPiece)
   }
 
   /// How many connections are to be added to those that there are: several at first, as soon as the first shows that there
   /// are ranges, then as long as the last ones added throughput. `written`: bytes on the file.
   mutating func additions(
-    missing: Int64, connections: Int, most: Int, hashesChunks: Bool, written: Int64, now: Duration
+    missing: Int64, connections: Int, maxConnections: Int, hashesChunks: Bool, written: Int64, now: Duration
   ) -> Int {
-    guard connections < most, !mayBeRangeless || !hashesChunks, missing >= Self.worthAnother || connections == 0 else {
+    guard connections < maxConnections, !mayBeRangeless || !hashesChunks,
+      missing >= Self.worthAnother || connections == 0
+    else {
       return 0
     }
     if !hasSeveral {
       hasSeveral = true
-      return missing >= Self.worthSeveral ? max(0, min(Self.firstConnections, most) - connections) : 0
+      return missing >= Self.worthSeveral ? max(0, min(Self.firstConnections, maxConnections) - connections) : 0
     }
     guard growth.permits(connections: connections, bytes: written, now: now) else { return 0 }
     // As many again: what the last ones brought is the best guess at what others will.
-    return min(max(1, connections), most - connections)
+    return min(max(1, connections), maxConnections - connections)
   }
 
   /// The first connection that isn't waited for: it is far behind what another one brought, or silent, and no other will come
-  /// to what is left. Its rest is asked for on a new one. `hasOther` and `hasQuicker` say of a source whether there is
+  /// to what is left. Its remaining bytes are asked for on a new one. `hasOther` and `hasQuicker` say of a source whether there is
   /// another at all, and one that was not slow yet.
   mutating func slowest(
     of connections: [Connection], missing: Int64, now: Duration, hasOther: (Int) -> Bool, hasQuicker: (Int) -> Bool

@@ -16,7 +16,7 @@ public struct HostRules: Sendable, Equatable {
   public var listedAddresses: Set<String> = []
 
   /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to whatever address it
-  /// is given, and nobody could check that.
+  /// is given, and that couldn't be checked.
   var proxiedExcept: String?
   /// Behind a proxy: the download itself names a loopback host, which is then the proxy's own. A server that leads there
   /// would have the proxy ask itself.
@@ -91,7 +91,7 @@ public struct HostRules: Sendable, Equatable {
       ? "there are none" : Printable.text(domains.prefix(5).joined(separator: ", ")) + (domains.count > 5 ? ", …" : "")
   }
 
-  /// What no resolver should be given, whoever allows it.
+  /// Why a host is never given to a resolver, even where the rules allow it.
   private static func rejectionReason(forHost host: String) -> String? {
     let shown = Printable.text(host)
     if host.isEmpty { return "the URL names no host; write one after https://" }

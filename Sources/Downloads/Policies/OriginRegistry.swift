@@ -1,7 +1,7 @@
 internal import AssetModel
 
-/// Origins by number, and what is known of each. Whoever redirects may name as many hosts as they like, so of those that no
-/// job waits at only `maxUnused` are remembered, the ones that were used last.
+/// Origins by number, and what is known of each. A redirect may name any host, so of the origins that no job waits for only
+/// `maxUnused` are remembered, the most recently used ones.
 struct OriginRegistry {
   static let maxUnused = 512
 
@@ -15,11 +15,11 @@ struct OriginRegistry {
   /// How many there may be before it is looked at which of them are in use.
   private var limit = 2 * maxUnused
   /// Origins whose time of fewer requests is over.
-  private var calmed: [UInt32] = []
+  private var restored: [UInt32] = []
 
-  mutating func takeCalmed() -> [UInt32] {
-    defer { calmed = [] }
-    return calmed
+  mutating func takeRestored() -> [UInt32] {
+    defer { restored = [] }
+    return restored
   }
 
   /// Stays this origin's until `forget` is called without it.
@@ -55,7 +55,7 @@ struct OriginRegistry {
     }
     for number in unused.dropLast(Self.maxUnused) {
       // What the scheduler keeps of it goes, too.
-      if states[Int(number)].isCalmed { calmed.append(number) }
+      if states[Int(number)].hasReducedConcurrency { restored.append(number) }
       numbers[names[Int(number)]] = nil
       names[Int(number)] = ""
       states[Int(number)] = OriginState()
@@ -74,8 +74,8 @@ struct OriginRegistry {
 
   mutating func ended(_ number: UInt32, job: JobID) { self[number].breaker.ended(job: job) }
 
-  /// The network changed: every closed road is tried.
-  mutating func hurry(now: Duration) { for index in states.indices { states[index].breaker.hurry(now: now) } }
+  /// The network changed: every open breaker sends its probe.
+  mutating func probeNow(now: Duration) { for index in states.indices { states[index].breaker.probeNow(now: now) } }
 
   /// Moments at which a blocked origin may be asked again.
   var openings: [Duration] { states.compactMap(\.nextOpening) }
@@ -85,7 +85,7 @@ struct OriginRegistry {
     var opens = false
     for index in states.indices {
       let expiry = states[index].expire(now)
-      if expiry.endsCalm { calmed.append(UInt32(index)) }
+      if expiry.endsReduction { restored.append(UInt32(index)) }
       opens = opens || expiry.opens
     }
     return opens

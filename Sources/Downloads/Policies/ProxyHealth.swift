@@ -2,7 +2,7 @@ internal import AssetModel
 
 /// How a proxy does. Its failures are no origin's, and count until it lets an answer through.
 struct ProxyHealth {
-  /// In a row, of whatever job: as long is the wait before it is asked again.
+  /// In a row, of all jobs. The wait before the proxy is asked again grows with them.
   private(set) var failures = 0
   private var failuresByJob: [JobID: Int] = [:]
 

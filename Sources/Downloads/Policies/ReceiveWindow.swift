@@ -5,7 +5,7 @@ internal import LinuxSystem
 ///
 /// The delay of the queue is the round-trip time that the kernel sees beyond the smallest one of the last minutes. Below
 /// the target the window grows in proportion to what is missing; above it, it becomes what fits the link and the target at
-/// the rate that bytes arrive with. Whoever else fills the queue lowers that rate, and so the window, time and again.
+/// the rate that bytes arrive with. Other traffic in the queue lowers that rate again and again, and so the window.
 struct ReceiveWindow {
   /// What the kernel says of a socket (TCP_INFO).
   struct Sample: Equatable {

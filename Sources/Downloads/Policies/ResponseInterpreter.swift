@@ -40,8 +40,8 @@ struct ResponseInterpreter {
     /// Of the whole file, as the head tells them.
     case keepDigests
     case originHasNoRanges
-    case originHeeds(RangeCondition)
-    case leaveAlone(Duration, value: String)
+    case originHonours(RangeCondition)
+    case retryAfter(Duration, value: String)
   }
 
   /// A job with a chunk list, when the answer came.
@@ -106,7 +106,7 @@ struct ResponseInterpreter {
       return .unchanged(known)
     case 429, 503:
       let wait = requestedWait
-      if let wait { effects.append(.leaveAlone(wait, value: head.first("retry-after") ?? "")) }
+      if let wait { effects.append(.retryAfter(wait, value: head.first("retry-after") ?? "")) }
       return .problem(.status(head.status), retryAfter: wait)
     default: return .problem(.status(head.status), retryAfter: nil)
     }
@@ -127,8 +127,8 @@ struct ResponseInterpreter {
       // It is the redirected request that has to wait (RFC 9110, 10.2.3), and no other: what one origin says is nothing that
       // the next has asked for.
       var wait = Duration.zero
-      if !record.history.heededRedirect, let requested = requestedWait, requested > .zero {
-        record.history.heededRedirect = true
+      if !record.history.honouredRedirect, let requested = requestedWait, requested > .zero {
+        record.history.honouredRedirect = true
         wait = requested
       }
       return .follow(url, dropsCredentials: drops, becomesGet: becomesGet, wait: wait)
@@ -161,7 +161,7 @@ struct ResponseInterpreter {
       isRepeated: request.hasSeenParts)
     switch decision {
     case .append(let entity):
-      if let condition = heededCondition { effects.append(.originHeeds(condition)) }
+      if let condition = acceptedCondition { effects.append(.originHonours(condition)) }
       mayBeRangeless = false
       effects += [.keepDigests, .take(entity, from: start)]
       return nil
@@ -177,7 +177,7 @@ struct ResponseInterpreter {
   }
 
   /// The condition that brought a range from an origin which drops it under another one.
-  private var heededCondition: RangeCondition? {
+  private var acceptedCondition: RangeCondition? {
     guard request.hasLostRange, case .range(_, _, let condition) = request.ask else { return nil }
     return RangeCondition(condition)
   }

@@ -88,7 +88,7 @@ enum ResumePolicy {
       return .fail(
         TransferFailure(
           .hostileResponse, status: head.status,
-          detail: "the server sends the transfer coding \(Printable.text(coding, limit: 40)), which nobody asked for"))
+          detail: "the server sends the transfer coding \(Printable.text(coding, limit: 40)), which wasn't asked for"))
     }
     let entity = Self.entity(of: head, finalURL: finalURL)
     if let coding = entity.coding, head.status == 200 || head.status == 206 {
@@ -181,7 +181,7 @@ enum ResumePolicy {
       return fault("206 of \(total) bytes in all instead of \(expected)")
     }
     guard let last = wanted.to ?? (range.total ?? expected).map({ $0 - 1 }) else {
-      return fault("206 of a file whose length nobody knows")
+      return fault("206 of a file of unknown length")
     }
     guard range.last == last else { return fault("206 up to byte \(range.last) instead of \(last)") }
     if let length = head.contentLength.value, length != range.last - range.first + 1 {

@@ -6,7 +6,7 @@ enum RetryAfter {
 
   /// A date counts against the answer's own `Date`; without one, past or garbage: nil.
   static func parse(_ value: String, responseDate: Int64?) -> Duration? {
-    // A number that no word can hold is still a wish to be left alone.
+    // A number too large for an integer still asks to wait: as long as is allowed.
     if Decimal.isDigits(value) { return Decimal.value(value).map { min(.seconds($0), longest) } ?? longest }
     guard let date = HTTPDate.seconds(value), let responseDate, date > responseDate else { return nil }
     let (seconds, overflow) = date.subtractingReportingOverflow(responseDate)

@@ -5,7 +5,7 @@ internal import LinuxSystem
 /// Who goes next. A value without clocks or effects: jobs and what they received go in, decisions come out.
 ///
 /// Between the apps of a class the one that received least goes first, in steps of a quantum (deficit round robin by
-/// bytes with equal weights); within an app priority decides, then the shortest rest, then age.
+/// bytes with equal weights); within an app priority decides, then the fewest remaining bytes, then age.
 package struct Scheduler {
   var limits: Limits
   private var queues: [AppClass: AppQueue] = [:]
@@ -106,10 +106,10 @@ package struct Scheduler {
     let isAwaited = queues.values.contains { queue in
       queue.byOrigin[origin]?.elements.contains { !isStale($0) } ?? false
     }
-    let most =
+    let maxConnections =
       transferClass == .foreground && !isAwaited
       ? limits.perOriginSegmented / divisor(origin) : originLimit(origin, transferClass) - (isAwaited ? 1 : 0)
-    return connections(nil) < limits.transfers - 1 && connections(origin) < most
+    return connections(nil) < limits.transfers - 1 && connections(origin) < maxConnections
   }
 
   private func connections(_ origin: UInt32?) -> Int {
@@ -183,7 +183,7 @@ package struct Scheduler {
     return .yield(victim)
   }
 
-  /// A job that was to make room has nothing left to transfer: somebody else is chosen.
+  /// A job that was to make room has nothing left to transfer: another one is chosen.
   mutating func keepsSlot(_ id: JobID) {
     running[id]?.isYielding = false
     running[id]?.keepsSlot = true

@@ -65,7 +65,7 @@ struct SourceTable {
   mutating func noteRangeless(_ source: Int) { rangeless.insert(source) }
   mutating func noteSlow(_ source: Int) { slow.insert(source) }
 
-  /// Nobody is left to be asked when that is false.
+  /// No source is left when that is false.
   mutating func forbid(_ source: Int) -> Bool {
     forbidden.insert(source)
     return urls.indices.contains(where: isUsable)
@@ -100,7 +100,7 @@ struct SourceTable {
     if failed.isEmpty { failure = nil }
   }
 
-  /// Nothing of it is taken any more, unless there is nobody else. Whether that is so.
+  /// Nothing of it is taken any more, unless there is no other source. Returns whether it isn't used any more.
   mutating func ban(_ source: Int) -> Bool {
     guard urls.indices.contains(where: { $0 != source && isUsable($0) }) else { return false }
     banned |= 1 << UInt64(source)

@@ -1,8 +1,8 @@
 internal import AssetModel
 internal import LinuxSystem
 
-/// Room on volumes: what running jobs were admitted for, what volumes refused, and who hears of it. A pure value: whoever owns
-/// it asks the volumes (statvfs(3)) and carries out what it says. Bytes, and boot time.
+/// Room on volumes: what running jobs were admitted for, which volumes refused to take more, and who is told of it. A pure value:
+/// its owner asks the volumes (statvfs(3)) and carries out what it decides. Sizes are bytes, times are boot time.
 struct SpaceLedger {
   /// Where a job's file goes.
   struct Place: Equatable {
@@ -74,8 +74,8 @@ struct SpaceLedger {
 
   // MARK: Volumes
 
-  /// What is told of a volume that was looked at: once when it gets low, and once when it isn't any more.
-  mutating func looked(at place: Place, space: VolumeSpace) -> VolumeReport? {
+  /// A volume's free space was asked for. Returns a report when it becomes low, and one when it isn't low any more.
+  mutating func checked(at place: Place, space: VolumeSpace) -> VolumeReport? {
     let before = volumes[place.device]?.state ?? .plenty
     switch policy.verdict(free: space.free, total: space.total) {
     case .plenty:
@@ -90,12 +90,12 @@ struct SpaceLedger {
     }
   }
 
-  /// A job waits until there is room. `canAsk`: somebody may be asked to delete something.
+  /// A job waits until there is room. `canAsk`: the owner of files may be asked to delete some.
   mutating func refused(_ shortage: SpaceShortage, now: Duration, canAsk: Bool) -> Refusal {
     var volume = volumes[shortage.device] ?? Volume()
     volume.directories.insert(shortage.directory)
     volume.shortages += 1
-    volume.leastRefused = min(volume.leastRefused, shortage.need)
+    volume.smallestRefused = min(volume.smallestRefused, shortage.need)
     volume.blockedUntil = now + Self.delay(after: volume.shortages)
     (volume.lastFree, volume.lastFloor) = (shortage.free, shortage.floor)
     let isNews = volume.state != .short
@@ -112,7 +112,7 @@ struct SpaceLedger {
     min(.seconds(60), .seconds(5) * (1 << min(4, shortages - 1)))
   }
 
-  /// Whoever was asked to make room has answered. Whether the volume is worth another look: without a deletion the same
+  /// The owner of files was asked to make room, and has answered. Whether the volume is worth another look: without a deletion the same
   /// question would have the same answer.
   mutating func madeRoom(on device: UInt64, hasDeleted: Bool) -> Bool {
     volumes[device]?.isMakingRoom = false
@@ -122,14 +122,14 @@ struct SpaceLedger {
     return true
   }
 
-  /// The volume is looked at again for whoever comes next.
+  /// The next job asks the volume again.
   mutating func unblock(_ device: UInt64) {
     volumes[device]?.blockedUntil = .zero
-    volumes[device]?.leastRefused = .max
+    volumes[device]?.smallestRefused = .max
     volumes[device]?.failure = nil
   }
 
-  /// Somebody says that what a job waits for is worth a look.
+  /// The room that a job waits for is to be checked now.
   mutating func unblock(for reason: Hold.Reason) {
     switch reason {
     case .disk(let shortage): unblock(shortage.device)
@@ -149,7 +149,9 @@ struct SpaceLedger {
       return nil
     }
     if let code = volume.failure { return (.volume(code), volume.blockedUntil) }
-    guard volume.state == .short, remaining != .max, remaining >= volume.leastRefused, isBackground else { return nil }
+    guard volume.state == .short, remaining != .max, remaining >= volume.smallestRefused, isBackground else {
+      return nil
+    }
     let shortage = SpaceShortage(
       directory: directory, device: device, need: remaining, free: volume.lastFree, floor: volume.lastFloor,
       purgeUntil: remaining + volume.lastFloor)
@@ -181,7 +183,7 @@ private struct Volume {
   /// Until then it isn't looked at again for what it refused.
   var blockedUntil: Duration = .zero
   /// Bytes of the smallest job that had no room, and what was free then.
-  var leastRefused: Int64 = .max
+  var smallestRefused: Int64 = .max
   var lastFree: Int64 = 0
   var lastFloor: Int64 = 0
   var isMakingRoom = false

@@ -2,7 +2,7 @@
 enum SpecialAddresses {
   enum Kind: Equatable {
     case loopback
-    /// Networks of whoever runs the machine: private, shared, link-local, unique-local.
+    /// Networks of the machine's operator: private, shared, link-local, unique-local.
     case local(String)
     case never(String)
   }

@@ -3,12 +3,12 @@
 /// Bytes are counted in slices. One slice more than the window has is kept, so that what it covers is never less than the
 /// window: a stall is seen up to a tenth of the window late, and a transfer that is fast enough is never taken for one.
 struct StallWindow: Sendable {
-  static let leastBytesPerSecond = 1024
+  static let minBytesPerSecond = 1024
   private static let slices = 10
 
   private let length: Duration
   private let step: Duration
-  private let leastBytes: Int
+  private let minBytes: Int
   /// A ring; `slice` is the newest.
   private var counts = [Int](repeating: 0, count: slices + 1)
   private var slice = 0
@@ -20,7 +20,7 @@ struct StallWindow: Sendable {
   init(isForeground: Bool, now: Duration) {
     let seconds = isForeground ? 30 : 60
     length = .seconds(seconds)
-    leastBytes = seconds * Self.leastBytesPerSecond
+    minBytes = seconds * Self.minBytesPerSecond
     step = length / Self.slices
     sliceEnd = now + step
     fullAt = now + length
@@ -30,7 +30,7 @@ struct StallWindow: Sendable {
     resumed(at: now)
     advance(to: now)
     // More than enough is enough, and can't overflow.
-    counts[slice] = min(counts[slice] + min(max(bytes, 0), leastBytes), leastBytes)
+    counts[slice] = min(counts[slice] + min(max(bytes, 0), minBytes), minBytes)
   }
 
   private mutating func advance(to now: Duration) {
@@ -64,12 +64,12 @@ struct StallWindow: Sendable {
   /// When it is stalled unless more arrives; nil while paused.
   var nextCheck: Duration? {
     guard pausedAt == nil else { return nil }
-    var rest = counts.reduce(0, +)
-    if rest < leastBytes { return fullAt }
+    var remaining = counts.reduce(0, +)
+    if remaining < minBytes { return fullAt }
     // The oldest slices leave the window first.
     for age in (0..<counts.count).reversed() {
-      rest -= counts[(slice + counts.count - age) % counts.count]
-      if rest < leastBytes { return max(fullAt, sliceEnd - step * age + length) }
+      remaining -= counts[(slice + counts.count - age) % counts.count]
+      if remaining < minBytes { return max(fullAt, sliceEnd - step * age + length) }
     }
     return max(fullAt, sliceEnd + length)
   }

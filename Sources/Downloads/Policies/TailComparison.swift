@@ -1,4 +1,5 @@
-/// The last bytes of what is there, beside those that come for the same place: whoever sends others has another file.
+/// Compares the last bytes of a partial file with those that a server sends for the same place. A server that sends others has
+/// another version of the file.
 struct TailComparison {
   private let expected: [UInt8]
   private var compared = 0

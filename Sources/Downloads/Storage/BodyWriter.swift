@@ -70,12 +70,12 @@ final class BodyWriter {
     while !rest.isEmpty {
       var piece = rest
       if wanted != nil {
-        let (skipped, most) = nextWanted(of: rest.count)
+        let (skipped, wanted) = nextWanted(of: rest.count)
         offset += Int64(skipped)
         self.skipped += Int64(skipped)
         rest = UnsafeRawBufferPointer(rebasing: rest[skipped...])
-        if most == 0 { continue }
-        piece = UnsafeRawBufferPointer(rebasing: rest[..<most])
+        if wanted == 0 { continue }
+        piece = UnsafeRawBufferPointer(rebasing: rest[..<wanted])
       }
       if current == nil { current = pool.buffer(at: offset, expecting: end.map { $0 - offset }) }
       guard let buffer = current else { return .abort }
@@ -131,7 +131,7 @@ final class BodyWriter {
     handOver(self, buffer)
   }
 
-  /// All that was received, where nothing of it was handed over and it is short; then nobody else is told of it.
+  /// All that was received, where nothing of it was handed over and it is short; then nothing else gets it.
   func takeWhole(atMost limit: Int) -> TransferBuffer? {
     guard let buffer = current, inFlight == 0, buffer.offset == 0, Int64(buffer.count) == offset, buffer.count <= limit
     else { return nil }

@@ -21,7 +21,7 @@ struct ChunkMap {
   /// Chunks of which some bytes were there before: that they are wrong is no fault of any server's.
   private var inherited: Set<Int>
   private var mismatches: [Int: Int] = [:]
-  /// Who sent each, counted from 1; 0 where that is nobody's business, or not one alone.
+  /// Who sent each, counted from 1; 0 where that isn't known, or it was several.
   private var senders: [UInt8]
 
   /// Wrong digests of one chunk after which the file is given up.
@@ -49,7 +49,7 @@ struct ChunkMap {
   var isComplete: Bool { states.allSatisfy { $0 == .verified } }
   var verifiedBytes: Int64 { bytes { states[$0] == .verified } }
   var journalledBytes: Int64 { bytes { journalled[$0] } }
-  /// Bytes of chunks that nobody fetches.
+  /// Bytes of chunks that no connection fetches.
   var missingBytes: Int64 { bytes { states[$0] == .missing } }
   /// Bytes that are on the file, but for those of chunks that are being fetched.
   var arrivedBytes: Int64 {
@@ -76,14 +76,14 @@ struct ChunkMap {
   /// byte is. `source`: who is asked for them.
   mutating func claim(atMost bytes: Int64, of source: Int = 0) -> (chunks: Range<Int>, from: Int64)? {
     guard let first = states.firstIndex(of: .missing) else { return nil }
-    let most = max(1, Int(bytes / list.chunkSize))
+    let maxChunks = max(1, Int(bytes / list.chunkSize))
     let prefix = prefixes.removeValue(forKey: first)
     let from = list.range(of: first).lowerBound + (prefix ?? 0)
     let sender = UInt8(source + 1)
     if prefix == nil || senders[first] != sender { senders[first] = prefix == nil ? sender : 0 }
     var end = first
     // A chunk of which there is something begins a run of its own.
-    while end < states.count, end - first < most, states[end] == .missing, prefixes[end] == nil {
+    while end < states.count, end - first < maxChunks, states[end] == .missing, prefixes[end] == nil {
       states[end] = .claimed
       if end > first { senders[end] = sender }
       end += 1

@@ -4,7 +4,7 @@ internal import Hashing
 internal import LinuxSystem
 
 /// A directory that finished files go to, with the staging directory beside them on the same filesystem. Kept open, so
-/// that nobody can exchange it between check and use.
+/// that it can't be exchanged between check and use.
 final class Destination: Sendable {
   let path: String
   let target: OwnedDescriptor
@@ -71,7 +71,7 @@ final class Destination: Sendable {
     digest([app, identifier, String(generation)] + (owner.isEmpty ? [] : [owner]))
   }
 
-  /// Opens a directory of our own, and makes it first if there is none; refuses one of somebody else.
+  /// Opens a directory of our own, and makes it first if there is none; refuses another user's.
   private static func subdirectory(
     _ name: String, of parent: Int32, _ files: any FileOperations
   ) throws(SystemCallError) -> OwnedDescriptor {

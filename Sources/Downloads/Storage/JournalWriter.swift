@@ -68,16 +68,16 @@ final class JournalWriter: Sendable {
 
   /// Reserves further bytes of a job's allowance: as many as there are, if those are enough.
   func reserve(
-    atLeast least: Int64, upTo most: Int64, for job: JobID,
+    atLeast minimum: Int64, upTo maximum: Int64, for job: JobID,
     completion: @escaping @Sendable (Result<Grant, any Error>) -> Void
   ) {
     queue.async {
       completion(
         Result {
-          guard let missing = try self.journal.reserve(most, for: job) else { return .granted(most) }
-          let there = most - missing
-          if there >= least, try self.journal.reserve(there, for: job) == nil { return .granted(there) }
-          return .missing(least - max(0, there))
+          guard let missing = try self.journal.reserve(maximum, for: job) else { return .granted(maximum) }
+          let there = maximum - missing
+          if there >= minimum, try self.journal.reserve(there, for: job) == nil { return .granted(there) }
+          return .missing(minimum - max(0, there))
         })
     }
   }

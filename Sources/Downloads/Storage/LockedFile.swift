@@ -1,8 +1,8 @@
 internal import LinuxSystem
 internal import Synchronization
 
-/// An open staging file with its lock. Whoever reads it keeps it open, so that its number can't become another file's; whoever
-/// writes to it keeps the lock as well, so that nobody takes over a file in which a write hangs.
+/// An open staging file with its lock. A reader keeps it open, so that its number can't become another file's. A writer
+/// keeps the lock as well, so that no other process takes over a file in which a write hangs.
 final class LockedFile: Sendable {
   let descriptor: OwnedDescriptor
   private struct Use {

@@ -5,13 +5,13 @@ internal import LinuxSystem
 internal import Synchronization
 
 /// Makes verified files visible, in the order that survives a power cut: data, journal `verified`, name, journal
-/// `finished`. Whatever gathers while one batch is on its way goes together in the next: many small files share their
+/// `finished`. Files that come while one batch is on its way go together in the next: many small files share their
 /// synchronisations.
 final class Publisher: Sendable {
   struct Item: Sendable {
     var job: JobRecord
     var file: StagingFile
-    /// All of the file, where nobody has written it yet.
+    /// All of the file, where it hasn't been written yet.
     var content: TransferBuffer?
     /// The journal says `verified` already: the steps before the rename were done by an earlier run.
     var isReplay = false

@@ -16,7 +16,7 @@ final class StagingFile: @unchecked Sendable {
   /// How far write-back has been asked for.
   private var writebackOffset: Int64 = 0
   /// Why a write failed. What was queued behind it would leave a hole, and a service that is killed before the journal
-  /// hears of that trusts the file's length.
+  /// is told of that trusts the file's length.
   private var writeFailure: SystemCallError?
   /// Its name would survive a power cut.
   var isNameDurable = false
@@ -291,7 +291,7 @@ final class StagingFile: @unchecked Sendable {
     close()
   }
 
-  /// Nobody else has it, or gets it, until `body` is through.
+  /// Runs `body` while no other process has it or can get it.
   func whileLocked(_ body: () throws(SystemCallError) -> Void) throws(SystemCallError) {
     // Also when it is ended meanwhile; one that was ended before has no lock any more.
     if let file = opened.withLock({ $0 }), file.beginWriting() {
@@ -309,7 +309,7 @@ final class StagingFile: @unchecked Sendable {
     file?.close()
   }
 
-  /// Lets go of it for good: whatever still wants to write fails, and the next run may have it. Who reads goes on.
+  /// Closes it for good: later writes fail, and the next run may open it. Reads that are under way go on.
   func end() {
     isEnded.store(true, ordering: .releasing)
     opened.withLock { $0 }?.close()

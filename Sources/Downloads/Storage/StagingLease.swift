@@ -2,7 +2,7 @@ internal import Glibc
 package import LinuxSystem
 
 /// The staging directory beneath a directory that people look at: kept as long as somebody works there, then removed if
-/// nothing is in it. Whoever works there has a shared lock on it, so that nobody's is taken from under them.
+/// nothing is in it. A process that works there holds a shared lock on it, so that no other one removes it meanwhile.
 package final class StagingLease: Sendable {
   /// By descriptors, because directories may be moved meanwhile.
   private let directory: OwnedDescriptor

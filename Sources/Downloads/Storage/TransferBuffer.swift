@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Received bytes on their way to the disk. Filled on the network thread, then only read, by whoever holds it.
+/// Received bytes on their way to the disk. Filled on the network thread, then only read, by its holders.
 ///
 /// @unchecked Sendable: `count` and the memory change on the network thread alone, before the buffer is handed on.
 final class TransferBuffer: @unchecked Sendable {
@@ -48,7 +48,7 @@ final class BufferPool: Sendable {
   /// pages from the kernel for every buffer.
   private static let kept = 2 << 20
 
-  /// @unchecked Sendable: an address that nobody uses any more.
+  /// @unchecked Sendable: an address that isn't used any more.
   private struct Idle: @unchecked Sendable { let memory: UnsafeMutableRawPointer }
   /// Of both sizes that are kept.
   private struct Kept: Sendable {
@@ -86,8 +86,8 @@ final class BufferPool: Sendable {
   var isCrowded: Bool { outstanding.load(ordering: .relaxed) >= Self.budget / 2 }
 
   /// A buffer for bytes from `offset` on; small where little is expected. nil when there is no memory.
-  func buffer(at offset: Int64, expecting rest: Int64?) -> TransferBuffer? {
-    let capacity = Self.capacity(at: offset, expecting: rest)
+  func buffer(at offset: Int64, expecting remaining: Int64?) -> TransferBuffer? {
+    let capacity = Self.capacity(at: offset, expecting: remaining)
     var memory = capacity > Self.bufferSize / 2 ? idle.withLock { $0.take(capacity) }?.memory : nil
     if memory == nil, posix_memalign(&memory, 4096, capacity) != 0 { return nil }
     guard let memory else { return nil }
@@ -95,10 +95,10 @@ final class BufferPool: Sendable {
     return TransferBuffer(offset: offset, capacity: capacity, memory: memory, pool: self)
   }
 
-  private static func capacity(at offset: Int64, expecting rest: Int64?) -> Int {
-    guard let rest else { return bufferSize }
-    if offset == 0, rest > Int64(bufferSize), rest <= Int64(wholeFile) { return wholeFile }
-    let wanted = Int(min(max(rest, 1), Int64(bufferSize)))
+  private static func capacity(at offset: Int64, expecting remaining: Int64?) -> Int {
+    guard let remaining else { return bufferSize }
+    if offset == 0, remaining > Int64(bufferSize), remaining <= Int64(wholeFile) { return wholeFile }
+    let wanted = Int(min(max(remaining, 1), Int64(bufferSize)))
     return wanted > bufferSize / 2 ? bufferSize : (wanted + 4095) & ~4095
   }
 

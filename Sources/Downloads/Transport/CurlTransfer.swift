@@ -23,7 +23,7 @@ final class CurlTransfer {
   /// nil: no tunnel is needed.
   private var tunnel: CurlTunnel?
   private var reader: ResponseHeadReader
-  /// nil: nobody wants to see heads.
+  /// nil: heads aren't traced.
   private var trace: HeadTrace?
   private var verdict: HeadVerdict?
   private var drained = 0
@@ -39,7 +39,7 @@ final class CurlTransfer {
     let address: CurlList
   }
 
-  /// Bytes of a body that nobody wants which are still read, so that the connection can serve again.
+  /// Bytes of an unwanted body that are still read, so that the connection can serve again.
   static let drainLimit = 64 << 10
   /// Bytes that one receive may bring: fewer system calls than the usual 16 KiB, still within the second-level cache, and
   /// less than what malloc(3) maps anew for each transfer (`Memory.keepSmall`).
@@ -323,7 +323,7 @@ final class CurlTransfer {
   private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
     guard request.url.scheme == "https" else { return nil }
     // What the library below refuses (floods, bombs) comes as an error of receiving.
-    if message.contains("nghttp2") { return .http2(Self.asksForCalm(message) ? .calm : .connection) }
+    if message.contains("nghttp2") { return .http2(Self.isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection) }
     var verification = 0
     oc_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
     return TLSDiagnosis.problem(
@@ -345,7 +345,7 @@ final class CurlTransfer {
   }
 
   /// libcurl has no code for it, and says it in its message alone.
-  private static func asksForCalm(_ message: String) -> Bool { message.contains("ENHANCE_YOUR_CALM") }
+  private static func isEnhanceYourCalm(_ message: String) -> Bool { message.contains("ENHANCE_YOUR_CALM") }
 
   private static func problem(_ code: CURLcode, _ message: String) -> TransportEnd.Problem {
     switch code {
@@ -358,8 +358,8 @@ final class CurlTransfer {
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
       CURLE_USE_SSL_FAILED:
       .tls
-    case CURLE_HTTP2: .http2(asksForCalm(message) ? .calm : .connection)
-    case CURLE_HTTP2_STREAM: .http2(asksForCalm(message) ? .calm : .stream)
+    case CURLE_HTTP2: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection)
+    case CURLE_HTTP2_STREAM: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .stream)
     case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: .reset
     case CURLE_PARTIAL_FILE: .truncated
     case CURLE_OPERATION_TIMEDOUT: .timeout

@@ -52,7 +52,7 @@ struct TransportEnd {
   enum HTTP2Fault: Equatable {
     case connection, stream
     /// The server asks for fewer requests (ENHANCE_YOUR_CALM of RFC 9113, 7).
-    case calm
+    case enhanceYourCalm
   }
 
   enum Problem: Equatable {

@@ -11,7 +11,7 @@ struct AnswerWait: Equatable {
   }
 
   /// For so long a plugin may keep the host from its other plugins.
-  static let patience = Duration.microseconds(100)
+  static let spinLimit = Duration.microseconds(100)
   /// Calls that a trial takes, one after the other. The first doesn't count: it finds the runner as the way before left it, and
   /// both where the kernel had put them for that.
   static let trialLength = 4
@@ -23,9 +23,9 @@ struct AnswerWait: Equatable {
     var sum: Int64 = 0
   }
 
-  private static let patienceTime = patience.inNanoseconds
+  private static let spinLimitTime = spinLimit.inNanoseconds
   /// One call that was long says nothing of the short ones.
-  private static let longestTime = 2 * patienceTime
+  private static let longestTime = 2 * spinLimitTime
 
   private var chosen = Way.asleep
   /// What calls take of late, waited for as chosen, in nanoseconds; nil: none was yet.
@@ -72,7 +72,7 @@ struct AnswerWait: Equatable {
     let turning = chosen == .turning ? mean : tried
     let asleep = chosen == .asleep ? mean : tried
     // An answer that doesn't come while it is waited for is none the later for sleeping.
-    let limit = min(asleep ?? .max, Self.patienceTime)
+    let limit = min(asleep ?? .max, Self.spinLimitTime)
     let better: Way = turning.map { $0 < limit } ?? false ? .turning : .asleep
     // Of which nothing is known yet is tried at once.
     left = mean == nil ? 1 : Self.trialGaps.lowerBound

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// How calls get to one runner and answers back, through memory that both share, or over its socket where they share none.
 ///
-/// While its plugin rests, a caller takes the *lane*: it asks and waits on its own thread, for a moment at most, and the watchdog's
-/// thread isn't woken. Whatever else happens to the run closes the lane first, and a call that is under way there becomes one of
+/// While its plugin is idle, a caller takes the *lane*: it asks and waits on its own thread, for a moment at most, and the watchdog's
+/// thread isn't woken. Everything else that happens to the run closes the lane first, and a call that is under way there becomes one of
 /// the run's own, with the time at which it began. Any thread.
 final class CallLane: Sendable {
   /// What became of a caller's attempt.
@@ -60,13 +60,13 @@ final class CallLane: Sendable {
     case closed
     case open(last: UInt64)
     /// Open, and the runner is frozen: who calls lets it go on.
-    case resting(last: UInt64)
+    case frozen(last: UInt64)
     case calling(Direct)
 
     /// The last call's id where the lane is free.
     var free: UInt64? {
       switch self {
-      case .open(let last), .resting(let last): last
+      case .open(let last), .frozen(let last): last
       case .closed, .calling: nil
       }
     }
@@ -95,7 +95,7 @@ final class CallLane: Sendable {
     /// nil: the two share no memory.
     var link: CallLink?
     var phase = Phase.closed
-    /// Calls that are on their way to the run: nobody overtakes them.
+    /// Calls that are on their way to the run: no later call overtakes them.
     var queued = 0
     var pace = CallPace()
     var runner = RunnerHandles()
@@ -105,7 +105,7 @@ final class CallLane: Sendable {
     var passed: Passed?
     var callTimes = TimeTally()
     var isOver = false
-    var isResting: Bool { if case .resting = phase { true } else { false } }
+    var isFrozen: Bool { if case .frozen = phase { true } else { false } }
 
     /// As `CallPace.isToMove`, for a call that may be made in the lane.
     mutating func isToMove(at now: Duration, cores: Int) -> Bool {
@@ -122,16 +122,16 @@ final class CallLane: Sendable {
   private static let shortBytes = 64 << 10
 
   private let state: Mutex<State>
-  private let limits: (wall: Duration, frameBytes: Int)
+  private let limits: (wallTime: Duration, frameBytes: Int)
   /// Of shared memory that isn't the plugin's; nil: there is none.
   let inode: UInt64?
   let isShared: Bool
   private let cores: Int
   private let alarm: LaneAlarm
 
-  init(_ link: consuming CallLink?, wall: Duration, frameBytes: Int, alarm: LaneAlarm) {
+  init(_ link: consuming CallLink?, wallTime: Duration, frameBytes: Int, alarm: LaneAlarm) {
     self.alarm = alarm
-    limits = (wall, frameBytes)
+    limits = (wallTime, frameBytes)
     switch consume link {
     case .some(let link):
       inode = link.inode
@@ -155,7 +155,7 @@ final class CallLane: Sendable {
       var id: UInt64
       var words: CallWords
       var way: AnswerWait.Way
-      var patience: Duration
+      var spinLimit: Duration
       var isSpecial: Bool
     }
     guard case .function(let symbol, let text, let arguments) = call, signature.longestAnswer <= limits.frameBytes
@@ -166,17 +166,17 @@ final class CallLane: Sendable {
     // Not under the lock: the other processor may have others to run first, and the watchdog's thread waits for nobody.
     if state.withLock({ $0.isToMove(at: since, cores: cores) }) { _ = ol_change_processor() }
     let begun = state.withLock { (state) -> Begun? in
-      guard state.queued == 0, let last = state.phase.free, !state.isResting || alarm.isWatched else {
+      guard state.queued == 0, let last = state.phase.free, !state.isFrozen || alarm.isWatched else {
         state.queued += 1
         return nil
       }
       state.pace.begin(at: since, cores: cores, isOnRunnersProcessor: state.link?.isOnRunnersProcessor ?? false)
-      let patience = state.pace.runnersPatience
-      let wasResting = state.isResting
+      let spinLimit = state.pace.runnersSpinLimit
+      let wasFrozen = state.isFrozen
       // Waking takes longer than asking: the runner finds the question as it wakes.
-      if wasResting { thaw(&state) }
+      if wasFrozen { thaw(&state) }
       state.slice.shorten(of: state.runner.pid, process: state.runner.process)
-      guard state.link?.ask(symbol, text, arguments, signature, id: last + 1, patience: patience) == true,
+      guard state.link?.ask(symbol, text, arguments, signature, id: last + 1, spinLimit: spinLimit) == true,
         let words = state.link?.words
       else {
         state.queued += 1
@@ -189,11 +189,11 @@ final class CallLane: Sendable {
       let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
       return Begun(
         id: last + 1, words: words, way: state.pace.choice,
-        patience: min(state.pace.patience + more, limit ?? limits.wall, limits.wall),
+        spinLimit: min(state.pace.spinLimit + more, limit ?? limits.wallTime, limits.wallTime),
         isSpecial: bytes > Self.shortBytes)
     }
     guard let begun else { return .queued }
-    let isThere = begun.words.wait(begun.way, for: begun.patience)
+    let isThere = begun.words.wait(begun.way, for: begun.spinLimit)
     let now = BootClock.now
     return state.withLock { state in
       state.pace.waited(now - since)
@@ -289,7 +289,7 @@ final class CallLane: Sendable {
     body?(result)
   }
 
-  /// The plugin rests: whoever calls may do it directly. `last`: the id of the last call.
+  /// The plugin is idle: a caller may call it directly. `last`: the id of the last call.
   func open(after last: UInt64, _ runner: RunnerHandles) {
     state.withLock { state in
       guard state.link != nil, case .closed = state.phase else { return }
@@ -309,7 +309,7 @@ final class CallLane: Sendable {
       }
       switch state.phase {
       case .closed: return nil
-      case .open(let last), .resting(let last):
+      case .open(let last), .frozen(let last):
         return Legacy(isThawed: state.isThawed, last: last, passed: state.passed)
       case .calling(let direct):
         return Legacy(isThawed: state.isThawed, last: direct.id, direct: direct, passed: state.passed)
@@ -317,13 +317,13 @@ final class CallLane: Sendable {
     }
   }
 
-  /// Freezes the runner by `stop`; whoever calls next lets it go on. False where somebody has just called.
-  func rest(_ stop: () -> Void) -> Bool {
+  /// Freezes the runner by `stop`; the next caller lets it go on. False if a call has just begun.
+  func freeze(_ stop: () -> Void) -> Bool {
     state.withLock { state in
       guard state.passed == nil else { return false }
       if case .calling = state.phase { return false }
       stop()
-      if case .open(let last) = state.phase { state.phase = .resting(last: last) }
+      if case .open(let last) = state.phase { state.phase = .frozen(last: last) }
       return true
     }
   }
@@ -364,16 +364,16 @@ final class CallLane: Sendable {
   func ask(_ call: HostMessage.Call, _ signature: CallSignature, id: UInt64) -> Bool {
     guard case .function(let symbol, let text, let arguments) = call else { return false }
     return state.withLock { state in
-      let patience = state.pace.runnersPatience
-      return state.link?.ask(symbol, text, arguments, signature, id: id, patience: patience) ?? false
+      let spinLimit = state.pace.runnersSpinLimit
+      return state.link?.ask(symbol, text, arguments, signature, id: id, spinLimit: spinLimit) ?? false
     }
   }
 
   /// Asks by a frame that fits; false where it has to go over the socket.
   func ask(_ frame: Frame, room: Int) -> Bool {
     state.withLock { state in
-      let patience = state.pace.runnersPatience
-      return state.link?.ask(frame, room: room, patience: patience) ?? false
+      let spinLimit = state.pace.runnersSpinLimit
+      return state.link?.ask(frame, room: room, spinLimit: spinLimit) ?? false
     }
   }
 
@@ -387,7 +387,7 @@ final class CallLane: Sendable {
     guard
       let (words, way, end) = state.withLock({ (state) -> (CallWords, AnswerWait.Way, Duration)? in
         guard let words = state.link?.words else { return nil }
-        return (words, state.pace.choice, state.pace.patienceEnd)
+        return (words, state.pace.choice, state.pace.spinEnd)
       })
     else { return false }
     let began = BootClock.now
@@ -398,7 +398,7 @@ final class CallLane: Sendable {
   }
 
   /// How answers on the socket are waited for.
-  var choice: (way: AnswerWait.Way, end: Duration) { state.withLock { ($0.pace.choice, $0.pace.patienceEnd) } }
+  var choice: (way: AnswerWait.Way, end: Duration) { state.withLock { ($0.pace.choice, $0.pace.spinEnd) } }
 
   /// As `CallLink.sleepForSocket`.
   func sleepForSocket() -> Bool { state.withLock { $0.link?.sleepForSocket() ?? false } }
@@ -419,7 +419,7 @@ final class CallLane: Sendable {
   /// The cause of the run's end is known.
   func runEnds() { state.withLock { $0.isOver = true } }
 
-  /// Whether the plugin rests, as far as is known without the run. Any thread.
+  /// Whether the plugin is idle, as far as is known without the run. Any thread.
   var occupation: Occupation {
     state.withLock { $0.queued > 0 ? .queued : $0.phase.free == nil ? .unknown : .free }
   }
@@ -427,7 +427,7 @@ final class CallLane: Sendable {
   /// Whether the run has ended or is about to. Any thread.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// The run is over: nobody takes the lane any more.
+  /// The run is over: the lane isn't taken any more.
   func free() {
     state.withLock { state in
       state.phase = .closed

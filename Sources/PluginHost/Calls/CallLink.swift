@@ -22,7 +22,7 @@ struct CallLink: ~Copyable, Sendable {
   private var isAnswered = true
   /// Whether that was on the socket: then it isn't answered here as well.
   private var wasOnSocket = false
-  /// What was taken and is somebody else's to handle.
+  /// What was taken here and is for another caller to handle.
   private var held: Result<Answer, ProtocolViolation>?
   /// Frames on the socket that say of an answer in the memory: at most one for each question for which the host slept.
   private var expectedNotices = 0
@@ -45,17 +45,17 @@ struct CallLink: ~Copyable, Sendable {
 
   /// Asks by a frame. `room`: bytes that its answer may take here; a longer one comes on the socket. False where there is no
   /// room for the frame.
-  mutating func ask(_ frame: Frame, room: Int, patience: Duration) -> Bool {
+  mutating func ask(_ frame: Frame, room: Int, spinLimit: Duration) -> Bool {
     guard region.fill(questions: frame.payload.count, answers: min(room, CallRegion.area)) else { return false }
     put(frame.payload)
-    publish(OL_IN_MEMORY, frame.kind, frame.payload.count, frame.id, room, patience)
+    publish(OL_IN_MEMORY, frame.kind, frame.payload.count, frame.id, room, spinLimit)
     return true
   }
 
   /// Asks by a function's call, whose long arguments and buffers are copied once each. False where there is no room.
   mutating func ask(
     _ symbol: String, _ text: String, _ arguments: [CallValue], _ signature: CallSignature, id: UInt64,
-    patience: Duration
+    spinLimit: Duration
   ) -> Bool {
     var area = AreaRoom(capacity: CallRegion.area)
     let room = Self.room(for: signature)
@@ -81,7 +81,7 @@ struct CallLink: ~Copyable, Sendable {
       }
     }
     put(payload)
-    publish(OL_IN_MEMORY, PlacedCall.kind, payload.count, id, room, patience)
+    publish(OL_IN_MEMORY, PlacedCall.kind, payload.count, id, room, spinLimit)
     return true
   }
 
@@ -105,7 +105,7 @@ struct CallLink: ~Copyable, Sendable {
   }
 
   private mutating func publish<Place: BinaryInteger>(
-    _ place: Place, _ kind: UInt8, _ length: Int, _ id: UInt64, _ room: Int, _ patience: Duration
+    _ place: Place, _ kind: UInt8, _ length: Int, _ id: UInt64, _ room: Int, _ spinLimit: Duration
   ) {
     let words = region.pointer
     before = ol_region_load(ol_answer_word(words))
@@ -119,7 +119,7 @@ struct CallLink: ~Copyable, Sendable {
       words,
       ol_question(
         sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
-        patience: UInt32(clamping: patience.inNanoseconds), host_waits: 0, host_processor: ol_processor(),
+        spin_limit: UInt32(clamping: spinLimit.inNanoseconds), host_waits: 0, host_processor: ol_processor(),
         taken: asked &- 1))
     // Where the plugin says that nobody sleeps, nobody is woken, and its deadline comes.
     if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
@@ -167,19 +167,19 @@ struct CallLink: ~Copyable, Sendable {
       Frame(kind: kind, id: answer.id, payload: payload),
       area: UnsafeRawBufferPointer(start: region.answers, count: CallRegion.area))
     // The runner clears them while the next question is made.
-    if case .returned(let result) = message, result.out.contains(where: { $0.count >= PlacedData.leastCleared }) {
+    if case .returned(let result) = message, result.out.contains(where: { $0.count >= PlacedData.minClearedBytes }) {
       ol_region_store(ol_taken(region.pointer), asked)
     }
     switch message {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
       return Answer(message: message, id: answer.id, isAfterMessages: answer.has_sent != 0)
-    case .settled, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered,
+    case .ready, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered,
       .corruptQuestion:
       throw .unexpected("\(kind) in the memory for calls")
     }
   }
 
-  /// For whoever takes next: it isn't read a second time, when it may be another.
+  /// Keeps an answer for the next caller of `take`: read a second time, it could be another one.
   mutating func putBack(_ answer: Result<Answer, ProtocolViolation>) { held = answer }
 
   /// The run is over.
@@ -190,7 +190,7 @@ struct CallLink: ~Copyable, Sendable {
   }
 }
 
-/// The word that tells of an answer, for whoever waits for it outside of any lock. It is there for as long as the link is.
+/// The word that tells of an answer, for a caller that waits for it outside of any lock. It is there for as long as the link is.
 ///
 /// @unchecked Sendable: it is read atomically.
 struct CallWords: @unchecked Sendable {

@@ -25,11 +25,11 @@ struct CallPace {
 
   /// For how long a caller waits for an answer on its own thread. A runner that has to be woken answers later, and to sleep costs
   /// nobody a core.
-  var patience: Duration { isAfterPause && way == .asleep ? Self.wakingPatience : AnswerWait.patience }
-  private static let wakingPatience = Duration.microseconds(400)
+  var spinLimit: Duration { isAfterPause && way == .asleep ? Self.wakingSpinLimit : AnswerWait.spinLimit }
+  private static let wakingSpinLimit = Duration.microseconds(400)
 
   /// Until when the watchdog's thread, which others need, waits for an answer on its own channel.
-  var patienceEnd: Duration { sent + AnswerWait.patience }
+  var spinEnd: Duration { sent + AnswerWait.spinLimit }
 
   /// A call is about to be made by a thread that may go elsewhere. Whether it is to go first: then it isn't on the runner's
   /// processor any more.
@@ -54,7 +54,7 @@ struct CallPace {
   var choice: AnswerWait.Way { way }
 
   /// For how long the runner turns round after its answer.
-  var runnersPatience: Duration { isAlone ? .zero : budget.patience }
+  var runnersSpinLimit: Duration { isAlone ? .zero : budget.spinLimit }
 
   /// It was waited so long for an answer.
   mutating func waited(_ time: Duration) { if way == .turning { turned += time } }

@@ -20,7 +20,7 @@ struct CallRegion: ~Copyable, @unchecked Sendable {
   private var filledQuestions = 0
   private var filledAnswers = 0
   /// Bytes that it takes because of the host.
-  private var own = 0
+  private var hostBytes = 0
 
   private init(_ file: consuming OwnedDescriptor, _ start: UnsafeMutableRawPointer, inode: UInt64) {
     self.start = start
@@ -41,12 +41,12 @@ struct CallRegion: ~Copyable, @unchecked Sendable {
     guard let start else { throw SystemCallError("mmap", code: ENOMEM, subject: "memory for calls") }
     var region = CallRegion(file, start, inode: inode)
     try check("fallocate", "memory for calls") { ol_region_fill(descriptor, 0, words) }
-    region.own = words
+    region.hostBytes = words
     guard region.fill(questions: PlacedData.payloadRoom, answers: PlacedData.payloadRoom) else {
       throw SystemCallError("fallocate", code: ENOMEM, subject: "memory for calls")
     }
     // The kernel may have given more at once. Nobody else has it yet.
-    region.own = max(region.own, region.used)
+    region.hostBytes = max(region.hostBytes, region.used)
     return region
   }
 
@@ -66,10 +66,10 @@ struct CallRegion: ~Copyable, @unchecked Sendable {
   mutating func fill(questions: Int, answers: Int) -> Bool {
     guard let more = fill(questions, beyond: filledQuestions, at: Self.words) else { return false }
     filledQuestions += more
-    own += more
+    hostBytes += more
     guard let more = fill(answers, beyond: filledAnswers, at: Self.words + Self.area) else { return false }
     filledAnswers += more
-    own += more
+    hostBytes += more
     return true
   }
 
@@ -91,10 +91,10 @@ struct CallRegion: ~Copyable, @unchecked Sendable {
   var share: (all: Int, plugins: Int) {
     guard !file.isEmpty else { return (0, 0) }
     let all = used
-    return (all, max(all - own, 0))
+    return (all, max(all - hostBytes, 0))
   }
 
-  /// The run is over. Whoever still looks sees zeros.
+  /// The run is over. A thread that still reads the memory sees zeros.
   mutating func free() {
     ol_region_free(start, Int(OL_REGION_BYTES))
     file.empty()

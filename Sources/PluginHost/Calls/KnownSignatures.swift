@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Signatures that were parsed before: reading the text takes as long as a call.
 enum KnownSignatures {
-  /// Whoever makes up more has them parsed each time.
+  /// Signatures beyond that are parsed at each call.
   private static let maxCount = 1024
   private static let known = Mutex<[String: CallSignature]>([:])
 

@@ -18,7 +18,7 @@ final class LaneAlarm: Sendable {
     timer = OwnedDescriptor(taking: number)
   }
 
-  /// Whether anybody hears it. Otherwise nobody may let a runner go on.
+  /// Whether the watchdog listens to it. Otherwise callers mustn't let a frozen runner go on.
   var isWatched: Bool { watched.load(ordering: .acquiring) }
 
   /// Watched for as long as the loop runs.

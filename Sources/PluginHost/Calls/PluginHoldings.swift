@@ -127,7 +127,8 @@ struct PluginHoldings: Sendable {
     expectedHandles += count
   }
 
-  mutating func settle(handles count: Int) { expectedHandles -= count }
+  /// So many that were expected have come or won't come.
+  mutating func release(handles count: Int) { expectedHandles -= count }
 
   /// The handle for an address: the same for the same address until it is released. nil for NULL.
   mutating func handle(to address: UInt64) -> PluginHandle? {
@@ -169,8 +170,8 @@ struct PluginHoldings: Sendable {
     expectedBlocks += 1
   }
 
-  /// What came of it; nil for an address where no memory can be.
-  mutating func settle(bytes count: Int, at address: UInt64?) -> PluginMemory? {
+  /// The allocation that was expected is over: its memory, or nil where `address` is none or can't be memory.
+  mutating func allocated(bytes count: Int, at address: UInt64?) -> PluginMemory? {
     expectedBlocks -= 1
     guard let address, address != 0, !address.addingReportingOverflow(UInt64(count)).overflow else {
       bytes -= count

@@ -2,9 +2,9 @@ internal import CLinux
 
 /// For how long the kernel lets a runner compute before it is another one's turn (sched_setattr(2), `sched_runtime`, Linux 6.12).
 ///
-/// Who asks for a short time has it sooner: a runner that wakes for a call doesn't wait until somebody who computes has used up
-/// milliseconds. That is for calls that are answered at once. What takes longer, and whatever a plugin does outside of calls, has
-/// the usual time, so that nobody computes in short turns for long.
+/// A thread with a short slice runs sooner: a runner that wakes for a call doesn't wait until a computing process has used up
+/// milliseconds. That is for calls that are answered at once. What takes longer, and everything that a plugin does outside of calls, has
+/// the usual time, so that no plugin computes in short turns for long.
 struct RunnerSlice {
   /// The shortest that there is.
   private static let short: UInt64 = 100_000

@@ -14,7 +14,7 @@ struct SpinBudget: Equatable {
   private var credit = 4
 
   /// For how long the runner turns round after its next answer.
-  var patience: Duration { credit > 0 ? Self.longest : .zero }
+  var spinLimit: Duration { credit > 0 ? Self.longest : .zero }
 
   mutating func handle(_ event: Event) {
     switch event {

@@ -19,7 +19,7 @@ struct WakingWait: Equatable {
 
   mutating func took(_ time: Duration, _ way: AnswerWait.Way) {
     switch way {
-    case .turning where time <= AnswerWait.patience:
+    case .turning where time <= AnswerWait.spinLimit:
       credit = min(credit + 1, Self.maxCredit)
       if credit == Self.maxCredit { gap = Self.gaps.lowerBound }
     case .turning:

@@ -65,10 +65,10 @@ final class EventFeed {
 
   func add(_ reader: EventReader) { places.append(Place(reader: reader)) }
 
-  /// Whether somebody has room for an event.
+  /// Whether any reader has room for an event.
   var isWanted: Bool { places.contains { $0.reader?.isFull == false } }
 
-  /// `event`: made at most once, and only where somebody has room for it.
+  /// `event`: made at most once, and only where a reader has room for it.
   func tell(_ event: () -> PluginEvent) {
     guard !places.isEmpty else { return }
     var made: PluginEvent?

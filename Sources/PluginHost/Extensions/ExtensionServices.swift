@@ -1,6 +1,6 @@
 public import AssetModel
 
-/// What an extension asks of whoever embeds the host (`PluginHost.LoadOptions.services`). One value serves one run.
+/// What an extension asks of the program that embeds the host (`PluginHost.LoadOptions.services`). One value serves one run.
 ///
 /// The functions are called from tasks, never on the watchdog's thread: they may take as long as they like. The extension's
 /// own clocks go on meanwhile, and the run may end; its open requests are then cancelled (`Task.isCancelled`), and what they

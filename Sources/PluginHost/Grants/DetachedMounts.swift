@@ -49,7 +49,7 @@ final class DetachedMounts {
   /// What helps where `clone` failed, as the end of a sentence.
   static func remedy(for error: SystemCallError) -> String {
     error.call == mapping
-      ? "; run as the ordinary user who owns it, or choose a folder on a filesystem with id-mapped mounts (ext4, xfs, btrfs, tmpfs since Linux 6.3)"
+      ? "; run as the user who owns the folder, or choose a folder on a filesystem with id-mapped mounts (ext4, xfs, btrfs, tmpfs since Linux 6.3)"
       : ""
   }
 

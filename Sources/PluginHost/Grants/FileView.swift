@@ -27,7 +27,7 @@ struct FileView {
   /// Follows links in what is the machine's.
   private let machines: GrantPlaces
   /// What of `shown` is the run's own.
-  private let own: [String]
+  private let runFolders: [String]
 
   struct Disk {
     /// Where symbolic links in what is the machine's lead.
@@ -48,7 +48,7 @@ struct FileView {
     (self.shown, self.listed, self.executable, self.writable) = (shown, listed, executable, writable)
     (self.devices, self.runtime, self.temporary) = (devices, runtime, temporary)
     (self.hidesFiles, self.hasLandlock, self.disk) = (hidesFiles, hasLandlock, disk)
-    own = shown.filter(RunnerView.isOwn)
+    runFolders = shown.filter(RunnerView.isOwn)
     // Without a mount namespace all of the machine's links are there.
     machines = GrantPlaces(
       [], runtime: hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""], link: disk.link)
@@ -66,14 +66,15 @@ struct FileView {
   /// it also goes through one that is the last part.
   func destination(of path: String, followsLast: Bool) -> String {
     var parts = path.split(separator: "/").filter { $0 != "." }
-    guard hidesFiles, parts.count <= Self.maxComponents, own.contains(where: { Self.holds($0, path) }) else {
+    guard hidesFiles, parts.count <= Self.maxComponents, runFolders.contains(where: { Self.holds($0, path) }) else {
       return path
     }
     let last = followsLast || parts.last == ".." ? nil : parts.popLast()
     let folder = "/" + parts.joined(separator: "/")
     var count = 0
-    let place = GrantPlaces([folder], runtime: own) { [own, ownLink = disk.ownLink] found in
-      guard count < Self.maxOwnLinks, own.contains(where: { Self.holds($0, found) }), let target = ownLink(found),
+    let place = GrantPlaces([folder], runtime: runFolders) { [runFolders, ownLink = disk.ownLink] found in
+      guard count < Self.maxOwnLinks, runFolders.contains(where: { Self.holds($0, found) }),
+        let target = ownLink(found),
         target.split(separator: "/").count <= Self.maxComponents
       else { return nil }
       count += 1

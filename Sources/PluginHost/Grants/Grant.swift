@@ -2,7 +2,7 @@ internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
 
-/// A path that a policy grants, looked up once for a run: whoever attaches it has to find that very file.
+/// A path that a policy grants, looked up once for a run: when it is mounted, it must still be that very file.
 struct Grant {
   let path: String
   /// Where it lies in the runner's view.

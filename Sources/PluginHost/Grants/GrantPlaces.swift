@@ -3,7 +3,7 @@ internal import LinuxSystem
 
 /// Where in a runner's view the paths lie that a policy grants. Mostly under their own name. But what lies in a folder that
 /// is shown as a whole is shown with its symbolic links, and nothing can be attached to one that leads to a folder: then the
-/// place is where the link leads, and whoever follows it arrives there.
+/// place is where the link leads.
 struct GrantPlaces {
   private var places: [String: String] = [:]
   private var covers: Set<String>

@@ -11,11 +11,11 @@ package enum GrantRoom {
   package static let maxOfPolicy = maxHandedOver - 1
 
   /// The rights of a rule and the length of its path.
-  private static let leastBesides = 12
+  private static let minOverhead = 12
 
   /// Why so many don't fit; nil: each can stand in a request at least once, so that looking them up isn't for nothing.
   package static func rejectionReason(for paths: [String]) -> String? {
-    let bytes = paths.reduce(0) { $0 + $1.utf8.count + leastBesides }
+    let bytes = paths.reduce(0) { $0 + $1.utf8.count + minOverhead }
     return bytes > ServerRequest.longest ? rejectionReason(bytes: bytes) : nil
   }
 

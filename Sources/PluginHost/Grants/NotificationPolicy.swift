@@ -11,7 +11,7 @@ struct NotificationPolicy {
     case grant(Grant)
     /// The kernel decides; the paths are noted.
     case note(String, paths: [SystemCalls.PathArgument])
-    case deny(layer: String, name: String, target: String, code: Int32, kills: Bool)
+    case deny(wall: String, name: String, target: String, code: Int32, kills: Bool)
     /// It meets a rule of the policy about an argument.
     case breach(CallRule, target: String, code: Int32, kills: Bool)
     /// A call of another architecture, which ends the run: its number and arguments mean something else here.
@@ -94,7 +94,7 @@ struct NotificationPolicy {
     case "fcntl" where FileLockLedger.Kind(command: arguments.1) != nil: return lock(call)
     case "fallocate": return reserve(call)
     case "epoll_ctl":
-      return grants.watches < Grants.maxWatches ? .grant(.watch) : deny(name, call, ENOSPC, layer: "limits")
+      return grants.watches < Grants.maxWatches ? .grant(.watch) : deny(name, call, ENOSPC, wall: "limits")
     case "mprotect":
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       // The kernel keeps what is mounted without execution from it, whatever the policy says (mprotect(2), EACCES).
@@ -109,7 +109,7 @@ struct NotificationPolicy {
       // One that has begun counts twice for a moment, and one that was joined is still there for another, or was at the
       // first look.
       let isUnclear = grants.starts.isEmpty ? threads() <= policy.limits.threads : grants.starts.isAnyRecent(at: now)
-      return isUnclear || isAnyEnding() ? .hold : deny(name, call, EAGAIN, layer: "limits")
+      return isUnclear || isAnyEnding() ? .hold : deny(name, call, EAGAIN, wall: "limits")
     case "fork" where policy.processes > 0, "vfork" where policy.processes > 0: return .proceed
     // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
     // the runner has the id that the host sees. The kernel reads the low half.
@@ -149,7 +149,7 @@ struct NotificationPolicy {
     guard let kind = FileLockLedger.Kind(command: call.arguments.1) else { return .proceed }
     if grants.fileLocks.hasRoom(for: kind) { return .grant(.fileLock(kind)) }
     let mayHaveRoom = grants.fileLocks.isWorthACount(for: kind, at: now)
-    return mayHaveRoom ? .countLocks : deny("fcntl", call, ENOLCK, layer: "limits")
+    return mayHaveRoom ? .countLocks : deny("fcntl", call, ENOLCK, wall: "limits")
   }
 
   /// FALLOC_FL_KEEP_SIZE, and FALLOC_FL_ZERO_RANGE with it, within the limit on a file's length; other modes (fallocate(2)) make
@@ -162,7 +162,7 @@ struct NotificationPolicy {
     // What the kernel itself refuses.
     if offset < 0 || length <= 0 { return .proceed }
     let isWithin = !isTooMuch && end <= Int64(clamping: policy.limits.fileSize)
-    return isWithin ? .proceed : deny("fallocate", call, EFBIG, layer: "limits")
+    return isWithin ? .proceed : deny("fallocate", call, EFBIG, wall: "limits")
   }
 
   private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {
@@ -187,7 +187,7 @@ struct NotificationPolicy {
       let pages = length / 4096 + (length % 4096 == 0 ? 0 : 1)
       if pages <= left / 4096 { return .grant(.sharedMemory(bytes: Int(pages) * 4096)) }
       let couldFit = grants.shared.total > 0 && pages <= UInt64(policy.limits.memory) / 4096
-      return couldFit && !grants.hasLooked ? .look : deny("mmap", call, ENOMEM, layer: "limits")
+      return couldFit && !grants.hasLooked ? .look : deny("mmap", call, ENOMEM, wall: "limits")
     }
     if policy.executableMemory == .justInTime, isAnonymous, flags & CallFlags.shared == 0 { return .proceed }
     let isForCode = isLoading || hidesFiles && policy.mapsCodeLater
@@ -201,10 +201,10 @@ struct NotificationPolicy {
       && CallArchitecture.foreignName(call.architecture, number: call.number) == nil
   }
 
-  private func deny(_ name: String?, _ call: ol_notification, _ code: Int32, layer: String = "seccomp") -> Decision {
+  private func deny(_ name: String?, _ call: ol_notification, _ code: Int32, wall: String = "seccomp") -> Decision {
     let name = name ?? "syscall \(call.number)"
     return .deny(
-      layer: layer, name: name, target: Self.arguments(call, of: name), code: code,
+      wall: wall, name: name, target: Self.arguments(call, of: name), code: code,
       kills: policy.systemCalls.onDenied[name] == .kill)
   }
 

@@ -8,7 +8,7 @@ package import Sandbox
 /// it is looked up here, by one rule (`GrantWalk`), and once: afterwards it is this file and no name.
 struct RunPath: ~Copyable {
   private let found: GrantWalk.Found
-  /// Without symbolic links. Whoever uses it again has to find `identity` there.
+  /// Without symbolic links. When it is opened again, it must still be `identity`.
   let path: String
   let subject: String
 

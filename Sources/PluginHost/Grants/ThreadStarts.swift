@@ -23,7 +23,7 @@ struct ThreadStarts: Equatable {
   mutating func noteCall(from maker: UInt32) { starts[maker] = nil }
 
   /// Forgets those that have begun. `hasBegun`: asked of the older ones, with what the maker had used before.
-  mutating func settle(at now: Duration, hasBegun: (UInt32, Duration?) -> Bool) {
+  mutating func forgetBegun(at now: Duration, hasBegun: (UInt32, Duration?) -> Bool) {
     starts = starts.filter { maker, start in now - start.at < Self.soon || !hasBegun(maker, start.used) }
   }
 

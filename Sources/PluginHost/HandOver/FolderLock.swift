@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// flock(2) on a folder says that whoever made it is at work. Process ids don't: where hosts share a folder, one may be in
+/// A lock (flock(2)) on a folder says that the process that made it is at work. Process ids don't: where hosts share a folder, one may be in
 /// a pid namespace in which nothing is known of the other. The kernel lets go when the process ends, however it ends.
 final class FolderLock: Sendable {
   enum State: Sendable, Equatable {

@@ -20,7 +20,7 @@ struct HandOverFailure {
 
   /// The copy itself fails for the file's sake with these (sendfile(2)).
   private static let ofTheFile: Set<Int32> = [EIO, EINVAL, EOVERFLOW]
-  /// With these the volume refuses, whoever filled it.
+  /// Errors of a full or read-only volume, which aren't the plugin's fault.
   private static let ofTheVolume: Set<Int32> = [ENOSPC, EDQUOT, EFBIG, EROFS]
 
   var hostError: HostError {

@@ -22,7 +22,7 @@ final class ForkServerClient: @unchecked Sendable {
   }
 
   let hello: ServerEvent.Hello
-  /// The kernel's ids of its runners: some that nobody else has where this host may map them, or its own.
+  /// The kernel's ids of its runners: some that no other process has where this host may map them, or its own.
   let uid: UInt32
   let gid: UInt32
   var hasOwnIdentity: Bool { uid != geteuid() }
@@ -66,9 +66,9 @@ final class ForkServerClient: @unchecked Sendable {
     }
   }
 
-  /// Starts `program` and waits until it has loaded everything: some 25 ms, at most `patience`. `isWanted`: asked meanwhile; what
-  /// nobody wants any more is given up.
-  init(_ program: Program, patience: Duration, isWanted: () -> Bool = { true }) throws(HostError) {
+  /// Starts `program` and waits until it has loaded everything: some 25 ms, at most `timeout`. `isWanted`: asked meanwhile; what
+  /// isn't wanted any more is given up.
+  init(_ program: Program, timeout: Duration, isWanted: () -> Bool = { true }) throws(HostError) {
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
       socket = OwnedDescriptor(taking: mine)
@@ -79,7 +79,7 @@ final class ForkServerClient: @unchecked Sendable {
       throw .failed("the fork server doesn't start: \(error.description)")
     }
     do {
-      (hello, uid, gid) = try Self.greet(socket.number, pid: process, patience: patience, isWanted)
+      (hello, uid, gid) = try Self.greet(socket.number, pid: process, timeout: timeout, isWanted)
     } catch {
       throw .failed(Self.farewell(process, program.runner, error))
     }
@@ -105,7 +105,7 @@ final class ForkServerClient: @unchecked Sendable {
     var description: String {
       switch self {
       case .ended: "it ended"
-      case .silent(let patience): "it said nothing for \(patience.formatted)"
+      case .silent(let timeout): "it said nothing for \(timeout.formatted)"
       case .unwanted: "the host was shut down"
       case .outOfTurn: "it spoke out of turn"
       }
@@ -127,13 +127,13 @@ final class ForkServerClient: @unchecked Sendable {
   }
 
   private static func greet(
-    _ socket: Int32, pid: pid_t, patience: Duration, _ isWanted: () -> Bool
+    _ socket: Int32, pid: pid_t, timeout: Duration, _ isWanted: () -> Bool
   ) throws -> (ServerEvent.Hello, uid: UInt32, gid: UInt32) {
     var ids = (uid: geteuid(), gid: getegid())
-    let deadline = BootClock.now + patience
+    let deadline = BootClock.now + timeout
     var buffer = [UInt8](repeating: 0, count: 65536)
     while true {
-      guard BootClock.now < deadline else { throw GreetingError.silent(patience) }
+      guard BootClock.now < deadline else { throw GreetingError.silent(timeout) }
       guard isWanted() else { throw GreetingError.unwanted }
       guard ol_poll_readable(socket, 50) == 1 else { continue }
       guard let message = try Sockets.receive(socket, into: &buffer), message.count > 0 else {
@@ -154,7 +154,7 @@ final class ForkServerClient: @unchecked Sendable {
     }
   }
 
-  /// Nobody has an id as high, and process ids are added to it.
+  /// No process has an id as high, and process ids are added to it.
   private static let firstUnusedIdentity: UInt32 = 2_000_000_000
 
   /// Whether a user id is one that root's runners get.
@@ -181,8 +181,8 @@ final class ForkServerClient: @unchecked Sendable {
   func attach(to loop: EventLoop, _ handlers: Handlers) throws(SystemCallError) {
     let number = socket.number
     // One that doesn't read must not stop the watchdog's thread.
-    var most = timeval(tv_sec: 2, tv_usec: 0)
-    setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &most, socklen_t(MemoryLayout<timeval>.size))
+    var sendTimeout = timeval(tv_sec: 2, tv_usec: 0)
+    setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &sendTimeout, socklen_t(MemoryLayout<timeval>.size))
     let lease = try Lease()
     try Sockets.send(number, ServerRequest.lease.encoded(), descriptors: [lease.timer.number])
     self.lease = lease
@@ -213,7 +213,7 @@ final class ForkServerClient: @unchecked Sendable {
     end(attached.loop, attached.handlers, reason)
   }
 
-  /// Asks for the end of a run's process of which this host has no handle. Whoever still waits for it then asks again.
+  /// Asks for the end of a run's process of which this host has no handle. The run, which still waits for the end, asks again later.
   func end(run: UInt64) {
     try? Sockets.send(socket.number, ServerRequest.kill(run: run).encoded(), flags: Int32(MSG_DONTWAIT))
   }

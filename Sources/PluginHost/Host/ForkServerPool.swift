@@ -29,7 +29,7 @@ final class ForkServerPool: @unchecked Sendable {
     case bare(String?)
   }
 
-  private static let patience = Duration.seconds(20)
+  private static let startTimeout = Duration.seconds(20)
   private static let shutDownText = "the host was shut down"
 
   let settings: Settings
@@ -37,7 +37,7 @@ final class ForkServerPool: @unchecked Sendable {
   private let workers: WorkerThreads
   private let logger: Logger
   private let runs: RunTable
-  /// Whoever shuts the host down doesn't wait for a server that is just starting.
+  /// Set when the host shuts down, which then doesn't wait for a server that is just starting.
   private let isStopped = Atomic(false)
   /// Serves every run but those of `bare` and `cold`.
   private(set) var main: ForkServerClient?
@@ -104,7 +104,7 @@ final class ForkServerPool: @unchecked Sendable {
         ForkServerClient.Program(
           runner: settings.runner, preload: settings.preload, isBare: true, sanitizer: sanitizer)
       }
-    return try ForkServerClient(program, patience: Self.patience, isWanted: { isWanted })
+    return try ForkServerClient(program, timeout: Self.startTimeout, isWanted: { isWanted })
   }
 
   /// Takes over a server that has started; where there is such a bare one by now, that.
@@ -163,7 +163,7 @@ final class ForkServerPool: @unchecked Sendable {
     return server
   }
 
-  /// Nobody waits any more for one that is just starting. Any thread.
+  /// One that is just starting isn't waited for any more. Any thread.
   func stopStarting() { isStopped.store(true, ordering: .relaxed) }
 
   /// Ends every server, and with them their runners.

@@ -84,7 +84,7 @@ extension HostCore {
     }
   }
 
-  /// Before anything of a load is begun. Nobody is harmed by one that is refused here.
+  /// Before anything of a load is begun. Refusing one here costs no other load anything.
   private func admit(_ request: LoadRequest) throws(HostError) {
     let budget = DescriptorBudget(
       loading: runs.loading,
@@ -101,7 +101,7 @@ extension HostCore {
 }
 
 extension HostCore: RunOwner {
-  func runRests() { pool.spares.rest() }
+  func runBecameIdle() { pool.spares.becameIdle() }
 
   func runEnded(_ run: Run) {
     metrics.ended(run)

@@ -61,7 +61,7 @@ final class HostCore: @unchecked Sendable {
     Janitor.removeFolders()
     loop.submit { [self] in
       cgroups.open()
-      // Without it, calls of plugins that rest come by this thread.
+      // Without it, calls of idle plugins come by this thread.
       try? alarm.watch(on: loop) { [unowned self] in for run in runs.all { run.lookAfterThaw() } }
     }
   }
@@ -136,7 +136,7 @@ final class HostCore: @unchecked Sendable {
     if !isBare, LoadPages.areDue(for: image.library.identity, at: image.library.path),
       await onLoop({ $0.cgroups.isThere })
     {
-      request.reading += LoadPages.bringIn(for: image, within: policy.limits.wall - reading)
+      request.reading += LoadPages.bringIn(for: image, within: policy.limits.wallTime - reading)
     }
     let ticket = request.ticket
     let result: Result<Plugin, HostError> = await withTaskCancellationHandler {
@@ -237,7 +237,7 @@ final class HostCore: @unchecked Sendable {
     }
   }
 
-  /// Returns when the run has ended, by whatever: nobody ends it for this.
+  /// Returns when the run has ended, for any reason. It isn't ended for this.
   func awaitEnd(of run: UInt64) async {
     await withCheckedContinuation { continuation in
       loop.submit { [self] in
@@ -267,7 +267,7 @@ final class HostCore: @unchecked Sendable {
   func isBusy(_ run: UInt64) async -> Bool {
     await onLoop { core in
       guard let run = core.runs[run] else { return false }
-      // Of one that was made in the lane the run hasn't heard yet.
+      // The run hasn't been told yet of a call that was made in the lane.
       run.takeOver()
       return !run.machine.isFree
     }

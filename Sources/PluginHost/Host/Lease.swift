@@ -6,7 +6,7 @@ internal import LinuxSystem
 final class Lease {
   /// From one look to the next, and what a busy machine may add. Where nobody else counts memory, a plugin can use in that
   /// time what it can write in it.
-  static let patience = (counted: Duration.milliseconds(60), uncounted: Duration.milliseconds(10))
+  static let durations = (counted: Duration.milliseconds(60), uncounted: Duration.milliseconds(10))
 
   let timer: LeaseTimer
   private var working: Set<UInt64> = []
@@ -19,15 +19,15 @@ final class Lease {
   /// A plugin is at work, and was just looked at. `isCounted`: the kernel keeps it within its memory.
   func extend(for run: UInt64, isCounted: Bool, at now: Duration) {
     working.insert(run)
-    let patience = isCounted ? Self.patience.counted : Self.patience.uncounted
+    let duration = isCounted ? Self.durations.counted : Self.durations.uncounted
     // Not with every one of many short calls.
-    guard now + patience - end > patience / 4 else { return }
-    end = now + patience
-    timer.set(patience)
+    guard now + duration - end > duration / 4 else { return }
+    end = now + duration
+    timer.set(duration)
   }
 
   /// A plugin is frozen, or gone.
-  func rest(_ run: UInt64) {
+  func release(_ run: UInt64) {
     guard working.remove(run) != nil, working.isEmpty else { return }
     end = .zero
     timer.set(.zero)

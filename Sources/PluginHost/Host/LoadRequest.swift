@@ -12,7 +12,7 @@ struct LoadRequest: Sendable {
     /// Of a folder that the caller named; nil for one that the host made.
     var identity: FileIdentity?
 
-    /// As it is now, where nobody named it.
+    /// As it is now, where it wasn't named.
     func folder() throws(HostError) -> PluginImage.File {
       if let identity { return PluginImage.File(path: path, identity: identity) }
       do throws(SystemCallError) {

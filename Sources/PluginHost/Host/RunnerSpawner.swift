@@ -80,10 +80,10 @@ final class RunnerSpawner {
   private func lane(of plan: SpawnPlan, _ theirs: inout [Int32]) throws(SystemCallError) -> CallLane {
     let limits = plan.policy.limits
     guard plan.options.sharesMemory, let region = try CallRegion.make() else {
-      return CallLane(nil, wall: limits.wall, frameBytes: limits.frameBytes, alarm: alarm)
+      return CallLane(nil, wallTime: limits.wallTime, frameBytes: limits.frameBytes, alarm: alarm)
     }
     theirs.append(try region.duplicate().release())
-    return CallLane(CallLink(region), wall: limits.wall, frameBytes: limits.frameBytes, alarm: alarm)
+    return CallLane(CallLink(region), wallTime: limits.wallTime, frameBytes: limits.frameBytes, alarm: alarm)
   }
 
   private func network(of plan: SpawnPlan, _ theirs: inout [Int32]) throws(SystemCallError) -> RunNetwork? {

@@ -31,8 +31,8 @@ final class SpareRunner {
   var isReady: Bool { plan.isReady }
 
   /// A call or a run is over.
-  func rest() {
-    guard isWanted, let due = plan.rest(at: BootClock.now) else { return }
+  func becameIdle() {
+    guard isWanted, let due = plan.becameIdle(at: BootClock.now) else { return }
     loop.setTimer(timers[.consider], at: due) { [weak self] in self?.consider() }
   }
 
@@ -40,7 +40,7 @@ final class SpareRunner {
     guard let server, server.isAlive else { return }
     let isDue = plan.isDue(
       at: BootClock.now, isBusy: runs.isAnyBusy, deadline: runs.deadline, isDying: runs.isAnyDying)
-    guard isDue else { return rest() }
+    guard isDue else { return becameIdle() }
     if cgroup == nil { cgroup = try? cgroups.take() }
     server.prepare(in: cgroup)
   }
@@ -76,7 +76,7 @@ final class SpareRunner {
     guard isWanted, !plan.isReady else { return continuation.resume() }
     waiting.append(continuation)
     loop.setTimer(timers[.waiting], at: BootClock.now + Self.longestWait) { [weak self] in self?.tell() }
-    rest()
+    becameIdle()
   }
 
   private func tell() {

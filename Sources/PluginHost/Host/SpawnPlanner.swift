@@ -46,7 +46,7 @@ struct SpawnPlanner {
     return plan
   }
 
-  /// Of a run that nobody asks for, for what its walls would be.
+  /// The plan of a run that isn't started, to tell what its walls would be.
   func plan(of image: PluginImage, _ policy: Policy) throws(HostError) -> SpawnPlan {
     let root = LoadRequest.Container(group: "", path: "/")
     return try SpawnPlan(
@@ -78,10 +78,10 @@ struct SpawnPlanner {
       }
     }
     if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }
-    let most = Files.maxOpen
-    // The default is nobody's wish.
-    guard policy.limits.openFiles <= most || policy.limits.openFiles == Limits().openFiles else {
-      throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(most) (ulimit -Hn)")
+    let maxOpen = Files.maxOpen
+    // The default wasn't chosen by anybody, so it is lowered instead of being refused.
+    guard policy.limits.openFiles <= maxOpen || policy.limits.openFiles == Limits().openFiles else {
+      throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(maxOpen) (ulimit -Hn)")
     }
   }
 }

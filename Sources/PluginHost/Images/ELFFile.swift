@@ -5,7 +5,7 @@ package struct ELFFile: Sendable, Equatable {
   package var soname: String?
   package var needed: [String]
   package var runpath: [String]
-  /// Names of the functions and data that it exports, sorted; empty where nobody asked for them.
+  /// Names of the functions and data that it exports, sorted; empty where they weren't asked for.
   package var exports: [String]
   /// Whether there are more than are read.
   package var exportsAreCut = false
@@ -127,15 +127,17 @@ package struct ELFFile: Sendable, Equatable {
     let table = hash &+ 16 &+ words &* 8
     let chains = table &+ buckets &* 4
     var last: UInt64 = 0
-    let most = UInt64(Self.maxEntries)
-    for index in 0..<min(buckets, most) {
+    let maxCount = UInt64(Self.maxEntries)
+    for index in 0..<min(buckets, maxCount) {
       guard let symbol = view.integer(table &+ index &* 4, 4) else { return }
       last = max(last, symbol)
     }
     guard last >= first else { return }
-    exportsAreCut = buckets > most || last - first >= most
-    last = min(last, first + most)
-    while last - first < most, let link = view.integer(chains &+ (last - first) &* 4, 4), link & 1 == 0 { last += 1 }
+    exportsAreCut = buckets > maxCount || last - first >= maxCount
+    last = min(last, first + maxCount)
+    while last - first < maxCount, let link = view.integer(chains &+ (last - first) &* 4, 4), link & 1 == 0 {
+      last += 1
+    }
     var names: Set<String> = []
     var room = Self.maxNameBytes
     for index in first...last {
@@ -147,7 +149,7 @@ package struct ELFFile: Sendable, Equatable {
       // Neither undefined nor reserved: absolute symbols are the names of versions. A function has one entry per version.
       if (1..<0xff00).contains(section), !text.isEmpty { names.insert(text) }
     }
-    exportsAreCut = exportsAreCut || room < 0 || last - first == most
+    exportsAreCut = exportsAreCut || room < 0 || last - first == maxCount
     exports = names.sorted()
   }
 

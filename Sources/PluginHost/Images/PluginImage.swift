@@ -233,7 +233,7 @@ package struct PluginImage: Sendable {
   /// Names, whether or not there is anything of that name.
   private static let maxLookedFor = 4096
 
-  /// Of a neighbour only what it needs is of interest: nobody asks for its digest, and hashing all of them would take long.
+  /// Of a neighbour only what it needs is of interest: its digest isn't needed, and hashing all of them would take long.
   private static func elf(of file: File, _ reading: ReadingTime) throws(HostError) -> ELFFile? {
     if let known = neighbourELFs.withLock({ $0[file.identity] }) { return known }
     guard let descriptor = try? OwnedDescriptor.open(file.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),

@@ -2,7 +2,7 @@ internal import HostProtocol
 internal import LinuxSystem
 package import Sandbox
 
-/// Exceeds each limit on purpose, in a real runner: a limit that doesn't bite isn't in force, whatever was configured.
+/// Exceeds each limit on purpose, in a real runner: a limit that doesn't bite isn't in force, no matter what was configured.
 package struct Canary: Sendable {
   package struct Finding: Sendable, Codable, Equatable {
     package var limit: String
@@ -61,7 +61,7 @@ package struct Canary: Sendable {
         }
       },
       {
-        await ending("wall time", .watchdog, .wallTimeExceeded, Limits(wall: .milliseconds(20))) {
+        await ending("wall time", .watchdog, .wallTimeExceeded, Limits(wallTime: .milliseconds(20))) {
           (plugin) throws(HostError) in
           _ = try await plugin.call("sleep", "u32(u32)", 30)
         }
@@ -75,7 +75,7 @@ package struct Canary: Sendable {
         }
       },
       {
-        await ending("memory", .cgroup, .memoryExceeded, Limits(wall: .seconds(10), memory: 4 << 20)) {
+        await ending("memory", .cgroup, .memoryExceeded, Limits(wallTime: .seconds(10), memory: 4 << 20)) {
           (plugin) throws(HostError) in
           let memory = try await Self.address(plugin.call("calloc", "pointer(u64,u64)", 1, .integer(64 << 20)))
           _ = try await plugin.call("memset", "pointer(pointer,i32,u64)", memory, 1, .integer(64 << 20))
@@ -115,7 +115,7 @@ package struct Canary: Sendable {
   }
 
   private static var cpuLimits: Limits {
-    var limits = Limits(wall: .seconds(10))
+    var limits = Limits(wallTime: .seconds(10))
     limits.cpuTotal = .milliseconds(20)
     return limits
   }

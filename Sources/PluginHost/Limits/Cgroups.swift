@@ -153,11 +153,11 @@ struct RunCgroup {
 
   /// Sets the limit; false where more is used already. Version 2 takes any limit, and ends the run for it.
   func limit(_ bytes: Int) throws(SystemCallError) -> Bool {
-    let most = "\(bytes)"
+    let limit = "\(bytes)"
     do throws(SystemCallError) {
       switch version {
-      case .one: try Files.control(path + "/memory.limit_in_bytes", most)
-      case .two: try Files.control(path + "/memory.max", most)
+      case .one: try Files.control(path + "/memory.limit_in_bytes", limit)
+      case .two: try Files.control(path + "/memory.max", limit)
       }
       return true
     } catch {
@@ -209,12 +209,12 @@ struct RunCgroup {
   /// then what is used now.
   func peak(beyond floor: Int) -> Int {
     let name = version == .one ? "/memory.max_usage_in_bytes" : "/memory.peak"
-    guard let most = Self.number(in: path + name) else { return usage() }
-    guard most > floor else { return 0 }
-    guard most > peakBefore, Self.hits(path, version) == hitsBefore else { return usage() }
+    guard let peak = Self.number(in: path + name) else { return usage() }
+    guard peak > floor else { return 0 }
+    guard peak > peakBefore, Self.hits(path, version) == hitsBefore else { return usage() }
     // Both count shared memory as files.
     let files = statistics(version == .one ? ["cache ", "shmem "] : ["file ", "shmem "])
-    return most - max(files[0] - files[1], 0)
+    return peak - max(files[0] - files[1], 0)
   }
 
   /// What memory.stat says under these names, in their order. Some forty lines: a wake waits for this.
@@ -238,7 +238,7 @@ struct RunCgroup {
     case nobody
     /// One who was at this group's limit.
     case atLimit
-    /// The machine, or a group around this one, had none left: the kernel then kills whomever it finds beneath.
+    /// The machine, or a group around this one, had none left: the kernel then kills any process beneath.
     case around
   }
 

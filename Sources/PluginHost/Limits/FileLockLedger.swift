@@ -5,7 +5,7 @@
 struct FileLockLedger: Equatable {
   /// A lock is some 200 bytes of the kernel's.
   static let maxHeld = 8192
-  /// Locks of open file descriptions belong to no process, so nobody can count those of a run: none is given back.
+  /// Locks of open file descriptions belong to no process, so those of a run can't be counted: none is given back.
   static let maxOfOpenFiles = 8192
   /// One of another type amid a lock leaves three.
   static let maxTakenByOne = 2

@@ -2,7 +2,7 @@ internal import LinuxSystem
 
 /// Decides when the host brings in the file pages that a plugin maps. A pure value.
 ///
-/// The kernel charges a file page to the cgroup of whoever touches it first, and pages that are cached already to nobody
+/// The kernel charges a file page to the cgroup of the process that touches it first, and pages that are cached already to nobody
 /// else. From a cold cache a runner pays for every page of its libraries and its data, and its few MiB are reclaimed and read
 /// again without end. Pages that the host brings in are charged to the host's own cgroup, where they belong: they are cache.
 struct PageInRule: Equatable {

@@ -6,7 +6,7 @@ struct SharedMemoryLedger: Equatable {
   /// What is granted beyond so many at a time is never given back.
   private static let maxGrants = 4096
 
-  /// Grants that became these files, one each, and nobody knows which: one alone, where that was told.
+  /// Grants that became these files, one each, and it isn't known which: one alone, where that was told.
   private struct Group: Equatable {
     /// In bytes, ascending.
     var sizes: [Int]

@@ -24,7 +24,7 @@ struct Watchdog: Sendable {
   private enum State: Sendable, Equatable {
     /// The runner closes its walls: until the first call, its loading. `looks`: how often it was found there.
     case preparing(looks: Int, last: Duration)
-    /// Its walls are closed, and what is to be loaded waits for somebody.
+    /// Its walls are closed, and it waits to be told what to load.
     case ready
     case idle(since: Duration)
     case frozen(since: Duration)
@@ -43,7 +43,7 @@ struct Watchdog: Sendable {
   static let shortSampling = Duration.milliseconds(1)
   static let longSampling = Duration.milliseconds(10)
   /// Between two looks; as long as a lease. What is longer is no time of the plugin's, as if its server had stopped it.
-  static let longestGap = Lease.patience.counted
+  static let longestGap = Lease.durations.counted
 
   private let limits: Limits
   private let cores: Int
@@ -63,7 +63,7 @@ struct Watchdog: Sendable {
   private(set) var peakMemory = 0
   /// Time inside calls and activities so far.
   private(set) var wall = Duration.zero
-  /// The same time in which the runner stood still because nobody could look at it. Not in `wall`.
+  /// The same time in which the runner stood still because it couldn't be checked. Not in `wall`.
   private(set) var stood = Duration.zero
   /// Until when the time in which the runner stood still has been counted.
   private var stoodUntil = Duration.zero
@@ -76,7 +76,7 @@ struct Watchdog: Sendable {
     self.cores = max(cores, 1)
     sampling = looksOften ? Self.shortSampling : Self.longSampling
     state = .preparing(looks: 0, last: now)
-    call = (now, .zero, limits.wall)
+    call = (now, .zero, limits.wallTime)
     (lastSample, lastLook) = (now, now)
   }
 
@@ -106,7 +106,7 @@ struct Watchdog: Sendable {
     let since = now - reading
     resume(at: since, cpu: cpu)
     lastLook = now
-    call = (since, self.cpu, min(limit ?? limits.wall, limits.wall))
+    call = (since, self.cpu, min(limit ?? limits.wallTime, limits.wallTime))
     if isWaiting { waitBegan(at: now) }
   }
 
@@ -145,7 +145,7 @@ struct Watchdog: Sendable {
     state = .calling(since: now)
   }
 
-  /// The runner stood still because nobody could look at it. Its call takes that much longer.
+  /// The runner stood still because it couldn't be checked. Its call takes that much longer.
   mutating func stood(still since: Duration, until now: Duration) {
     guard case .calling(let began) = state else { return }
     let pause = now - max(since, began, stoodUntil)
@@ -159,8 +159,8 @@ struct Watchdog: Sendable {
   }
 
   /// The runner is looked at, and what is found then is for `tick`. Where the look before was so long ago, this host had no
-  /// processor or was stopped, or the whole machine stood still, and nobody knows whether the runner went on meanwhile.
-  mutating func looked(at now: Duration) {
+  /// processor or was stopped, or the whole machine stood still, and it isn't known whether the runner went on meanwhile.
+  mutating func checked(at now: Duration) {
     if now - lastLook > Self.longestGap { stood(still: lastLook, until: now) }
     lastLook = now
   }
@@ -215,7 +215,7 @@ struct Watchdog: Sendable {
   }
 
   /// Checks a measurement. `memory` is beyond the baseline, nil where it couldn't be read. `hasAnswered`: the call is over,
-  /// and was in time unless a tick had found it late: whoever asks may itself have been stopped in between.
+  /// and was in time unless a tick had found it late: the host's thread may itself have been stopped in between.
   mutating func tick(at now: Duration, cpu measured: Duration, memory: Int?, hasAnswered: Bool = false) -> Action {
     guard state != .over, !isFrozen else { return .none }
     lastSample = now
@@ -234,7 +234,7 @@ struct Watchdog: Sendable {
       if cpu - call.cpu >= limits.cpu { return .kill(.cpuTimeExceeded(limit: limits.cpu, used: cpu - call.cpu)) }
       if cpu >= limits.cpuTotal { return .kill(.cpuTimeExceeded(limit: limits.cpuTotal, used: cpu)) }
       if !hasAnswered, let wallDeadline, now >= wallDeadline {
-        return .kill(.wallTimeExceeded(limit: call.limit, isCallers: call.limit < limits.wall))
+        return .kill(.wallTimeExceeded(limit: call.limit, isCallers: call.limit < limits.wallTime))
       }
       return .none
     case .idle where hasPassed && cpu >= limits.cpuTotal:

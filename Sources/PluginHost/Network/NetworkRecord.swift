@@ -1,4 +1,4 @@
-/// What a plugin did with its network, bounded whatever it does. A pure value.
+/// What a plugin did with its network, bounded, no matter what it does. A pure value.
 struct NetworkRecord: Sendable {
   /// By the numbers of the plan's places.
   private(set) var rows: [RunReport.Connection]
@@ -31,7 +31,7 @@ struct NetworkRecord: Sendable {
   /// `asked`: names that aren't listed, with how often. Where nothing was connected to, that is all there is to report.
   mutating func end(asked: [(name: String, count: Int)]) {
     for (name, count) in asked where !connectedNames.contains(name) {
-      _ = denied(layer: "network", target: name, by: Self.lookup, count: count)
+      _ = denied(wall: "network", target: name, by: Self.lookup, count: count)
     }
   }
 
@@ -40,9 +40,9 @@ struct NetworkRecord: Sendable {
 
   /// Counts what isn't done for the plugin. Returns the row where it is the first of its kind.
   mutating func denied(
-    layer: String, target: String, by operation: String = "connect", count: Int = 1
+    wall: String, target: String, by operation: String = "connect", count: Int = 1
   ) -> RunReport.Denial? {
-    let key = "\(layer) \(operation) \(target)"
+    let key = "\(wall) \(operation) \(target)"
     if let place = places[key] {
       denials[place].count += count
       return nil
@@ -51,7 +51,7 @@ struct NetworkRecord: Sendable {
       droppedDenials += count
       return nil
     }
-    let denial = RunReport.Denial(layer: layer, operation: operation, target: target, count: count)
+    let denial = RunReport.Denial(wall: wall, operation: operation, target: target, count: count)
     places[key] = denials.count
     denials.append(denial)
     return denial

@@ -37,7 +37,7 @@ final class NetworkRelay: @unchecked Sendable {
   /// Where names are asked for; then one for each place of the plan.
   private let questions: Listener
   private var listeners: [Listener] = []
-  private let desk: NameDesk
+  private let names: NameServer
   private var connections: [UInt64: RelayConnection] = [:]
   private var lastConnection: UInt64 = 0
 
@@ -68,7 +68,7 @@ final class NetworkRelay: @unchecked Sendable {
     loop = try EventLoop("outrider-net")
     timers = loop.newTimers()
     resolver = NameResolver(loop)
-    desk = NameDesk(plan, loop)
+    names = NameServer(plan, loop)
     loop.submit { [self] in begin() }
   }
 
@@ -78,7 +78,7 @@ final class NetworkRelay: @unchecked Sendable {
     nonisolated(unsafe) var last: NetworkRecord?
     loop.submit { [self] in
       finish()
-      record.end(asked: desk.asked)
+      record.end(asked: names.asked)
       last = record
       done.signal()
     }
@@ -91,7 +91,7 @@ final class NetworkRelay: @unchecked Sendable {
     do {
       watcher.key = try loop.watch(watcher.descriptor.number) { [unowned self] in see() }
       questions.key = try loop.watch(questions.descriptor.number) { [unowned self] in
-        accept(questions) { desk.take($0) }
+        accept(questions) { names.take($0) }
       }
       for (index, listener) in listeners.enumerated() {
         listener.key = try loop.watch(listener.descriptor.number) { [unowned self] in
@@ -109,7 +109,7 @@ final class NetworkRelay: @unchecked Sendable {
     for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
     resolver.cancel()
     for id in connections.keys { close(id, resets: true) }
-    desk.end()
+    names.end()
     for listener in listeners + [watcher, questions] {
       if let key = listener.key { loop.stop(key) }
       listener.descriptor.empty()
@@ -139,15 +139,15 @@ final class NetworkRelay: @unchecked Sendable {
       {
         continue
       }
-      let asked = desk.name(of: attempt.address)
+      let asked = names.name(of: attempt.address)
       if let asked { record.connected(asked) }
       deny("network", plan.text(of: attempt.address, port: attempt.port, asked: asked))
     }
     return true
   }
 
-  private func deny(_ layer: String, _ target: String) {
-    if let first = record.denied(layer: layer, target: target) { tell(first) }
+  private func deny(_ wall: String, _ target: String) {
+    if let first = record.denied(wall: wall, target: target) { tell(first) }
   }
 
   private func accept(_ listener: Listener, _ take: (consuming OwnedDescriptor) -> Void) {

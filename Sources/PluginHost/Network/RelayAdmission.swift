@@ -17,8 +17,8 @@ struct RelayAdmission {
 
     var words: String {
       switch self {
-      case .tooMany(let most): "more than \(most) at once"
-      case .tooFast(let most): "more than \(most) a second"
+      case .tooMany(let max): "more than \(max) at once"
+      case .tooFast(let max): "more than \(max) a second"
       }
     }
   }
@@ -38,10 +38,10 @@ struct RelayAdmission {
 
   /// Asks for one more; nil: it is made, and `ended` is told in the end.
   mutating func admit(at now: Duration) -> Refusal? {
-    let most = Int64(bounds.burst) * Self.cost(bounds)
+    let maxCredit = Int64(bounds.burst) * Self.cost(bounds)
     let passed = (now - (last ?? now)).inNanoseconds
     last = now
-    credit = min(most, credit + max(0, min(passed, most)))
+    credit = min(maxCredit, credit + max(0, min(passed, maxCredit)))
     guard open < bounds.connections else { return .tooMany(bounds.connections) }
     guard credit >= Self.cost(bounds) else { return .tooFast(bounds.perSecond) }
     credit -= Self.cost(bounds)

@@ -16,14 +16,14 @@ struct RelayFlow {
   /// Reads in one go.
   private static let portion = 4
 
-  private var rest: ArraySlice<UInt8> = []
+  private var remaining: ArraySlice<UInt8> = []
   private var hasEnded = false
   private var isPassedOn = false
   /// Bytes that the receiving side has taken since it was asked last.
   private(set) var moved = 0
 
-  var wantsReading: Bool { !hasEnded && rest.isEmpty }
-  var wantsWriting: Bool { !rest.isEmpty }
+  var wantsReading: Bool { !hasEnded && remaining.isEmpty }
+  var wantsWriting: Bool { !remaining.isEmpty }
   var isOver: Bool { isPassedOn }
 
   mutating func takeMoved() -> Int { exchange(&moved, with: 0) }
@@ -45,7 +45,7 @@ struct RelayFlow {
       case let code: return .failed(code)
       }
     }
-    if hasEnded, rest.isEmpty, !isPassedOn {
+    if hasEnded, remaining.isEmpty, !isPassedOn {
       // Whoever is gone already says so by an error elsewhere.
       _ = ol_end_writing(sink)
       isPassedOn = true
@@ -54,8 +54,8 @@ struct RelayFlow {
   }
 
   private mutating func flush(to sink: Int32) -> Progress? {
-    guard !rest.isEmpty else { return nil }
-    return write(exchange(&rest, with: []), to: sink)
+    guard !remaining.isEmpty else { return nil }
+    return write(exchange(&remaining, with: []), to: sink)
   }
 
   /// nil: go on.
@@ -72,7 +72,7 @@ struct RelayFlow {
         moved += count
       case EINTR: continue
       case EAGAIN:
-        rest = ArraySlice(Array(bytes))
+        remaining = ArraySlice(Array(bytes))
         return .waiting
       default: return .failed(code)
       }

@@ -89,7 +89,7 @@ struct SpawnPlan {
   /// The plugin's home.
   var container: String { containers.places[0].path }
 
-  /// What a plugin writes to memory nobody counts then, and the container is a bounded filesystem of the run's own, which
+  /// Then what a plugin writes to memory isn't counted, and the container is a bounded filesystem of the run's own, which
   /// the host doesn't see.
   var boundsContainer: Bool { options.isContainerInMemory && machine.hidesFiles && !options.hasMemoryCgroup }
 
@@ -237,11 +237,11 @@ struct SpawnPlan {
   func limits() -> [SpawnRequest.ResourceLimit] {
     if options.open.contains(.rlimits) { return [] }
     let limits = policy.limits
-    // Whoever has a lower one himself can't give more, and the plugin has no more for it.
+    // The host can't give a plugin more than its own hard limit.
     func fixed(_ resource: __rlimit_resource, _ value: UInt64) -> SpawnRequest.ResourceLimit {
       let number = Int32(resource.rawValue)
-      let least = min(value, surroundings.hardLimits[number] ?? .max)
-      return .init(resource: number, soft: least, hard: least)
+      let limit = min(value, surroundings.hardLimits[number] ?? .max)
+      return .init(resource: number, soft: limit, hard: limit)
     }
     // A backstop only: the watchdog ends a run long before.
     let cpu = UInt64(max(limits.cpuTotal.inSeconds.rounded(.up), 1)) + 2

@@ -80,7 +80,7 @@ extension Plugin {
     do throws(PluginHoldings.Refusal) {
       values = try holdings.withLock { (state) throws(PluginHoldings.Refusal) in
         try state.expect(handles: signature.handles)
-        defer { state.settle(handles: signature.handles) }
+        defer { state.release(handles: signature.handles) }
         return signature.values(of: arguments) { .handle(state.handle(to: $0)) }
       }
     } catch {

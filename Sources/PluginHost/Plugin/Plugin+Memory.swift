@@ -15,11 +15,11 @@ extension Plugin {
     do throws(HostError) {
       result = try await own(.allocate, [.unsigned(UInt64(byteCount))])
     } catch {
-      _ = holdings.withLock { $0.settle(bytes: byteCount, at: nil) }
+      _ = holdings.withLock { $0.allocated(bytes: byteCount, at: nil) }
       throw error
     }
     let address: UInt64? = if case .pointer(let address) = result.value { address } else { nil }
-    guard let memory = holdings.withLock({ $0.settle(bytes: byteCount, at: address) }) else {
+    guard let memory = holdings.withLock({ $0.allocated(bytes: byteCount, at: address) }) else {
       throw .usage("the plugin has no room for \(byteCount) bytes")
     }
     return memory
@@ -100,7 +100,7 @@ extension Plugin {
   ) async throws(HostError) -> CallValue {
     let layout = try CallBounds.layout(type)
     try held { (holdings) throws(PluginHoldings.Refusal) in try holdings.expect(handles: layout.handles) }
-    defer { holdings.withLock { $0.settle(handles: layout.handles) } }
+    defer { holdings.withLock { $0.release(handles: layout.handles) } }
     let bytes = try await read(memory, at: offset, count: layout.size)
     return holdings.withLock { state in
       layout.value(in: bytes) { (address) -> CallValue in .handle(state.handle(to: address)) }
@@ -185,7 +185,7 @@ extension Plugin {
     let handles = function.signature.isComposed ? function.signature.handles : 0
     guard handles > 0 || !function.used.isEmpty else { return }
     holdings.withLock { state in
-      state.settle(handles: handles)
+      state.release(handles: handles)
       for memory in function.used { state.unuse(memory) }
     }
   }

@@ -116,7 +116,7 @@ public final class Plugin: Sendable {
   /// What the plugin logs and is denied, as it happens: also what it did while it was loaded.
   public var events: PluginEvents { PluginEvents(core: core, run: run) }
 
-  /// A plugin that nobody ended goes with its last reference.
+  /// A plugin that wasn't ended ends with its last reference.
   deinit { core.discard(run) }
 
   /// Ends the runner and waits until it is gone.

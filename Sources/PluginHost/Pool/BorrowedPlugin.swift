@@ -7,7 +7,7 @@ struct BorrowedPlugin {
   func leftovers() async -> PoolMachine.Leftovers {
     var left = plugin.holdings.withLock { $0.leftovers }
     guard !left.isBusy else { return left }
-    // That a plugin rests is known without asking the watchdog's thread.
+    // That a plugin is idle is known without asking the watchdog's thread.
     switch plugin.lane.occupation {
     case .free: break
     case .queued: left.isBusy = true

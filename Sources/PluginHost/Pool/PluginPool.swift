@@ -1,7 +1,7 @@
 internal import LinuxSystem
 internal import Synchronization
 
-/// Keeps plugins of one library and policy loaded, and lends each to one borrower at a time: nobody waits for a load.
+/// Keeps plugins of one library and policy loaded, and lends each to one borrower at a time, so that none waits for a load.
 ///
 /// A plugin that died is replaced by itself. Where it dies again and again before it has served anybody, the next load waits 10 ms,
 /// then twice as long each time, up to ten seconds. Memory and callbacks that a borrower left are taken back; a plugin in which it left
@@ -27,7 +27,7 @@ public final class PluginPool: Sendable {
   public struct Status: Sendable, Equatable {
     /// Plugins that wait for a borrower.
     public var idle: Int
-    /// Plugins that somebody has, or had just now and left something in.
+    /// Plugins that are lent, or were just returned with something left in them.
     public var lent: Int
     /// Plugins that are being loaded.
     public var loading: Int
@@ -95,7 +95,7 @@ public final class PluginPool: Sendable {
 
   // MARK: Borrowing
 
-  /// Lends a plugin to `body`, which has it for itself until it returns. Whoever asks first gets one first. A task that is
+  /// Lends a plugin to `body`, which has it for itself until it returns. Borrowers are served in the order in which they asked. A task that is
   /// cancelled while it waits gets `PoolError.cancelled`; in a call of the plugin, the run ends as always, and the pool replaces it.
   ///
   /// - Parameter body: May call the plugin any number of times. It must not keep it. Handles that it doesn't release cost the pool a
@@ -135,7 +135,7 @@ public final class PluginPool: Sendable {
     return Status(idle: counts.idle, lent: counts.lent, loading: counts.loading, waiting: counts.waiting)
   }
 
-  /// Lends nothing any more, refuses whoever waits, and returns when every plugin has been given back and has ended.
+  /// Lends nothing any more, refuses the tasks that wait, and returns when every plugin has been given back and has ended.
   public func stop() async {
     handle(.stopped)
     await withCheckedContinuation { continuation in
@@ -275,7 +275,7 @@ public final class PluginPool: Sendable {
     }
   }
 
-  /// One that nobody has may end as well.
+  /// One that isn't lent may end as well.
   private func watch(_ plugin: Plugin, in slot: Int) {
     Task { [weak self, host, run = plugin.run] in
       await host.core.awaitEnd(of: run)

@@ -3,24 +3,24 @@ internal import LinuxSystem
 /// Decides what a pool of warm plugins does: who gets which plugin, when one that died is replaced, and what stopping waits for. A
 /// pure value: `PluginPool` carries out what it says.
 ///
-/// Whoever asks gets a plugin in the order of asking, and nothing of whoever had it before: what that one left is taken back, or the
-/// plugin is replaced. A plugin that died after it had served somebody is replaced at once; one that
+/// Borrowers get plugins in the order in which they asked, and nothing of an earlier borrower: what that one left is taken back, or the
+/// plugin is replaced. A plugin that died after it had served a borrower is replaced at once; one that
 /// died before that was no use to anybody, and each such death doubles the time until the next load, until one serves again.
 struct PoolMachine {
   enum Event: Equatable {
     case began
     case loaded(slot: Int)
     case loadFailed(slot: Int)
-    /// Somebody wants a plugin, until `deadline`.
+    /// A borrower wants a plugin, until `deadline`.
     case asked(UInt64, deadline: Duration)
-    /// Whoever asked doesn't want one any more.
+    /// The borrower doesn't want one any more.
     case cancelled(UInt64)
     case returned(slot: Int, Return)
     /// What was to be taken back (`Effect.takeBack`) is, or the plugin has ended in that.
     case tookBack(slot: Int, isAlive: Bool)
     /// What was to be lent turned out to be dead.
     case lendingFailed(slot: Int)
-    /// One that nobody had.
+    /// One that no borrower had.
     case died(slot: Int)
     /// What was to be ended (`Effect.end`) is gone.
     case ended(slot: Int)
@@ -38,7 +38,7 @@ struct PoolMachine {
 
   /// What a borrower left in a plugin.
   struct Leftovers: Equatable {
-    /// Only functions of the library close what they stand for, and nobody here knows which.
+    /// Only functions of the library close what they stand for, and it isn't known which.
     var handles = 0
     /// Pieces of memory and callbacks: each is taken back by a call.
     var holdings = 0
@@ -62,9 +62,9 @@ struct PoolMachine {
     case load(slot: Int)
     case lend(slot: Int, to: UInt64)
     case refuse(UInt64, Refusal)
-    /// Memory is freed and callbacks are released. Nobody has the plugin meanwhile.
+    /// Memory is freed and callbacks are released. The plugin isn't lent meanwhile.
     case takeBack(slot: Int)
-    /// Nobody has it, and nobody is to get it.
+    /// It isn't lent, and won't be.
     case end(slot: Int)
     /// Nothing is left.
     case drained
@@ -92,7 +92,7 @@ struct PoolMachine {
   /// Who is idle; the last one was at work last, and is warmest.
   private var idle: [Int] = []
   private var waiting: [(ticket: UInt64, deadline: Duration)] = []
-  /// Deaths and failed loads since a plugin served somebody.
+  /// Deaths and failed loads since a plugin served a borrower.
   private var failures = 0
   private var isStopping = false
   private var isDrained = false

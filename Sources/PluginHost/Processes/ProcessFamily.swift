@@ -33,7 +33,7 @@ final class ProcessFamily {
   /// Threads of all of them.
   var threads: Int { looks(listed).reduce(0) { $0 + $1.threads } }
 
-  /// Those that have ended, that were seen, and that nobody has waited for.
+  /// Those that have ended, that were seen, and that haven't been waited for.
   var zombies: Int { tally.zombies }
 
   /// All that the run has.

@@ -8,7 +8,7 @@ struct ProcessLook: Sendable, Equatable {
   /// CPU time of the processes that it has waited for, and of those that they have.
   var waited: Duration
   var threads: Int
-  /// It has ended, and nobody has waited for it.
+  /// It has ended, and hasn't been waited for.
   var isZombie = false
 }
 
@@ -17,10 +17,10 @@ struct ProcessLook: Sendable, Equatable {
 /// The kernel adds what a process has used to its parent's account when the parent waits for it (wait(2)), and nowhere where the parent
 /// lets the kernel do so (SA_NOCLDWAIT). What has gone since the last look may then have used the processor until a moment ago and nobody
 /// can tell: so each thread that isn't there any more counts as if it had, and short looks keep that small. What isn't counted is a
-/// process that begins and ends between two looks, and that nobody waits for.
+/// process that begins and ends between two looks, and that isn't waited for.
 struct ProcessTally: Sendable, Equatable {
   /// A host that hasn't looked for longer has its fork server stop the processes (`Lease`).
-  static let longestGap = Lease.patience.counted
+  static let longestGap = Lease.durations.counted
 
   private var known: [Int32: ProcessLook] = [:]
   private var lastLook: Duration
@@ -44,7 +44,7 @@ struct ProcessTally: Sendable, Equatable {
   var certain: Duration { ended.certain + used }
   /// What counts for the limits: no less than what is certain.
   var counted: Duration { ended.counted + used }
-  /// The processes that were there at the last look, those that nobody has waited for among them.
+  /// The processes that were there at the last look, with those that haven't been waited for.
   var pids: [Int32] { known.keys.sorted() }
 
   /// How many of those have ended.

@@ -2,13 +2,13 @@
 /// many rows as a report has room for.
 struct DenialRecorder {
   private struct Key: Hashable {
-    var layer: String
+    var wall: String
     var operation: String
     var target: String
     var path: String?
 
     init(_ denial: RunReport.Denial) {
-      (layer, operation, target, path) = (denial.layer, denial.operation, denial.target, denial.path)
+      (wall, operation, target, path) = (denial.wall, denial.operation, denial.target, denial.path)
     }
   }
 
@@ -25,22 +25,22 @@ struct DenialRecorder {
   private(set) var dropped = 0
   /// All of them, by the wall that stopped them.
   private(set) var countsByWall: [String: Int] = [:]
-  /// Who hears of each as it happens.
+  /// Is told of each as it happens.
   private let feed: EventFeed?
 
   init(feed: EventFeed? = nil) { self.feed = feed }
 
   mutating func record(
-    layer: String, operation: String, target: String, writes: Bool = false, mayHaveChanged: Bool = false
+    wall: String, operation: String, target: String, writes: Bool = false, mayHaveChanged: Bool = false
   ) {
     record(
       .init(
-        layer: layer, operation: operation, target: target, count: 1, writes: writes, mayHaveChanged: mayHaveChanged))
+        wall: wall, operation: operation, target: target, count: 1, writes: writes, mayHaveChanged: mayHaveChanged))
   }
 
   /// One more of these.
   mutating func record(_ denial: RunReport.Denial) {
-    countsByWall[denial.layer, default: 0] += 1
+    countsByWall[denial.wall, default: 0] += 1
     feed?.tell { .denied(denial) }
     let key = Key(denial)
     if let row = rows[key] {
@@ -55,25 +55,25 @@ struct DenialRecorder {
     }
   }
 
-  /// What was counted elsewhere, in all: the first of each may have been recorded here as it happened.
-  mutating func settle(_ denial: RunReport.Denial) {
+  /// Adds the final count of what was counted elsewhere. The first of each kind may have been recorded here as it happened.
+  mutating func merge(_ denial: RunReport.Denial) {
     let key = Key(denial)
     let before = rows[key]?.count ?? 0
-    countsByWall[denial.layer, default: 0] += max(denial.count - before, 0)
+    countsByWall[denial.wall, default: 0] += max(denial.count - before, 0)
     guard before > 0 || rows.count < Self.maxRows else { return drop(denial.count) }
     if before == 0 { order.append(key) }
     rows[key] = Row(
       count: max(denial.count, before), writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
   }
 
-  /// So many more that nobody can name.
+  /// Counts so many more without their names.
   mutating func drop(_ count: Int) { dropped += count }
 
   var denials: [RunReport.Denial] {
     order.compactMap { key in
       rows[key].map { row in
         .init(
-          layer: key.layer, operation: key.operation, target: key.target, path: key.path, count: row.count,
+          wall: key.wall, operation: key.operation, target: key.target, path: key.path, count: row.count,
           writes: row.writes, mayHaveChanged: row.mayHaveChanged, rule: row.rule)
       }
     }

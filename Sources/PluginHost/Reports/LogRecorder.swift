@@ -7,11 +7,11 @@ struct LogRecorder {
   private(set) var droppedBytes = 0
   private(set) var droppedLines = 0
   private(set) var lines: [RunReport.LogLine] = []
-  /// Who hears of the lines as they come, also of those that are dropped.
+  /// Is told of the lines as they come, also of those that are dropped.
   private let feed: EventFeed?
 
-  /// Of a line that somebody hears of and that isn't kept.
-  private static let longestHeard = 4096
+  /// Bytes of a line that isn't kept and that `feed` gets.
+  private static let longestUnkept = 4096
 
   init(limit: Int, feed: EventFeed? = nil) {
     self.limit = limit
@@ -69,8 +69,8 @@ struct LogRecorder {
     begunBytes += bytes.count
     if hasRoom(for: begunBytes) {
       begun += bytes
-    } else if begun.count < Self.longestHeard, feed?.isWanted ?? false {
-      begun += bytes.prefix(Self.longestHeard - begun.count)
+    } else if begun.count < Self.longestUnkept, feed?.isWanted ?? false {
+      begun += bytes.prefix(Self.longestUnkept - begun.count)
     }
   }
 

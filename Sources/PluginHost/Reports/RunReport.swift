@@ -108,7 +108,7 @@ public struct RunReport: Sendable {
   /// Something that a plugin tried and didn't get.
   public struct Denial: Sendable, Codable, Equatable {
     /// The wall that stopped it: `seccomp`, `limits`, `files` or `network`.
-    public var layer: String
+    public var wall: String
     /// The system call, or what was beyond a limit.
     public var operation: String
     /// Its arguments, or the path that it named; made printable, and cut at 200 characters.
@@ -127,6 +127,12 @@ public struct RunReport: Sendable {
     /// that it denies by the name of a group stands there by its own. nil: no more than what holds for every plugin.
     public var rule: String?
 
+    /// `layer`: as reports in JSON have it.
+    private enum CodingKeys: String, CodingKey {
+      case operation, target, path, count, writes, mayHaveChanged, rule
+      case wall = "layer"
+    }
+
     /// Has it be about `file`, a path from the plugin.
     mutating func name(_ file: String) {
       target = Printable.text(file)
@@ -144,7 +150,7 @@ public struct RunReport: Sendable {
     public var sent: UInt64 = 0
     /// Bytes that the plugin has taken.
     public var received: UInt64 = 0
-    /// How many of them came to nothing: the name wasn't found, nobody answered, or nothing moved for too long.
+    /// How many of them came to nothing: the name wasn't found, the host didn't answer, or nothing moved for too long.
     public var failed = 0
     /// Why the last of these did; empty where none failed.
     public var failure = ""

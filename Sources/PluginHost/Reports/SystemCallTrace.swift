@@ -1,6 +1,6 @@
 internal import Sandbox
 
-/// What somebody wants to see of the system calls of one run, as the host answers them: what the filter hands over, and the calls
+/// A trace of the system calls of one run, as the host answers them: what the filter hands over, and the calls
 /// that it hands over for this.
 package struct SystemCallTrace: Sendable {
   /// What a call led to.

@@ -8,7 +8,7 @@ struct ThreadStacks: Equatable {
 
   private var stacks: [UInt32: CrashStack] = [:]
   private var names: [UInt32: String] = [:]
-  /// How many were asked; nil: nobody yet.
+  /// How many were asked; nil: none yet.
   private var asked: Int?
 
   /// Whether all that were asked have told.
@@ -16,7 +16,7 @@ struct ThreadStacks: Equatable {
 
   mutating func ask(_ count: Int) { asked = min(count, Self.maxThreads) }
 
-  /// What a thread says that nobody asked, or that has told all, or that is one too many, is left out.
+  /// What a thread says that wasn't asked, or that has told all, or that is one too many, is left out.
   mutating func note(_ frame: RunnerMessage.StackFrame, of thread: UInt32) {
     guard asked != nil, names[thread] == nil, stacks[thread] != nil || stacks.count < Self.maxThreads else { return }
     stacks[thread, default: CrashStack()].note(frame)

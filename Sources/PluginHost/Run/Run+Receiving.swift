@@ -90,7 +90,7 @@ extension Run {
   private func keep(_ descriptor: consuming OwnedDescriptor) {
     var expected = RunChannels.Expectation()
     if case .closingWalls(let preparation) = machine.phase {
-      expected = .init(process: !preparation.hasSettled, listener: plan.expectsListener, namespace: true)
+      expected = .init(process: !preparation.isReady, listener: plan.expectsListener, namespace: true)
     }
     guard !channels.keep(descriptor, expecting: expected) else { return }
     kill(Outcome(.protocolViolation, "the plugin sent a descriptor"))
@@ -206,7 +206,7 @@ extension Run {
       guard lane.rang() else { throw .unexpected("answered") }
       takeAnswer()
     case .corruptQuestion: throw .unexpected("something else in the place of the host's question")
-    case .settled: handle(.settled(id: id))
+    case .ready: handle(.ready(id: id))
     case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))
     case .loaded(let image):
       let library = plan.image.library

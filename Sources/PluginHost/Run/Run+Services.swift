@@ -27,7 +27,7 @@ extension Run {
     }
   }
 
-  /// The plugin calls a function of whoever made the call that is under way.
+  /// The plugin calls a callback of the call that is under way.
   private func answer(_ number: UInt8, _ arguments: [CallValue], _ id: UInt64) throws(ProtocolViolation) {
     takeOver()
     guard case .calling(let call) = machine.phase else {
@@ -72,7 +72,7 @@ extension Run {
     guard !isEnding else { return }
     // For the report; what the rules of a run without a client say of it doesn't matter here.
     if case .schedule(let download) = answer.request, answer.isDone { _ = record.scheduled.add(download) }
-    // One that was granted goes on, one that was refused rests if it did before.
+    // One that was granted goes on, one that was refused is idle again if it was before.
     if case .acquire = answer.request { controlChanged() }
     reply(answer.reply)
   }

@@ -68,12 +68,12 @@ extension Run {
         "more than \(Policy.maxProcesses) of its processes have ended and weren't waited for (wait(2)) \(machine.phase.moment)"
       )
     }
-    let most = plan.policy.processes
-    guard family.others > most else { return nil }
-    supervisor.record(.init(layer: "limits", operation: "fork", target: "\(family.others) of \(most)", count: 1))
+    let maxProcesses = plan.policy.processes
+    guard family.others > maxProcesses else { return nil }
+    supervisor.record(.init(wall: "limits", operation: "fork", target: "\(family.others) of \(maxProcesses)", count: 1))
     return Outcome(
       .policyViolation,
-      "it had \(family.others) processes beside its own at one time, and the policy allows \(most) \(machine.phase.moment)"
+      "it had \(family.others) processes beside its own at one time, and the policy allows \(maxProcesses) \(machine.phase.moment)"
     )
   }
 
@@ -96,10 +96,10 @@ extension Run {
       isExhausted = ending.exhaustion != nil
       if channels.process < 0 { askServerToKill() }
     }
-    switch server.silence.look(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
+    switch server.silence.check(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
     case .giveUp: server.client?.giveUp("the fork server doesn't answer")
-    case .lookAgain:
-      loop.setTimer(timers[.server], at: BootClock.now + ServerSilence.betweenLooks) { [weak self] in
+    case .checkAgain:
+      loop.setTimer(timers[.server], at: BootClock.now + ServerSilence.checkInterval) { [weak self] in
         self?.lookAgainAtServer()
       }
     }
@@ -206,7 +206,7 @@ extension Run {
     guard !isEnding else { return }
     // One moment for all that is decided here: should this thread be stopped from now on, the next look finds that out.
     let now = BootClock.now
-    watchdog.looked(at: now)
+    watchdog.checked(at: now)
     meter.callMemory = lane.share
     var memory = meter.memory(shared: supervisor.grants.shared.total)
     if mayLook, supervisor.looksFirst(at: memory) { memory = nil }
@@ -222,13 +222,13 @@ extension Run {
     case .none: break
     // One signal stops the whole tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze:
-      guard lane.rest({ stopRunner() }) else {
+      guard lane.freeze({ stopRunner() }) else {
         // Somebody has just called.
         watchdog.thawed(at: now)
         takeOver()
         return
       }
-      server.lease?.rest(id)
+      server.lease?.release(id)
     case .kill(let verdict):
       if case .wallTimeExceeded = verdict { meter.deadline = due }
       kill(verdict.outcome(isLoading: isLoading, waited: watchdog.waited))
@@ -256,7 +256,7 @@ extension Run: SupervisedRun {
     channels.signal(SIGCONT)
   }
 
-  func looked() {
+  func sharedMemoryWasChecked() {
     sample(mayLook: false)
     arm()
   }

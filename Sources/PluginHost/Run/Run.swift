@@ -9,7 +9,7 @@ internal import Sandbox
 /// What a run tells its host.
 protocol RunOwner: AnyObject {
   /// A call or the run is over.
-  func runRests()
+  func runBecameIdle()
   /// Nothing of the run is left but its report.
   func runEnded(_ run: Run)
   /// Whether it has no other plugin that is at work.
@@ -53,7 +53,7 @@ final class Run {
   weak var owner: (any RunOwner)?
   /// Where the host's client answers what the extension asks; nil: this run does.
   var relay: ServiceRelay?
-  let callbacks: CallbackDesk
+  let callbacks: CallbackDispatcher
   var record: RunRecord
 
   init(
@@ -78,7 +78,7 @@ final class Run {
     // What ends between two looks counts as if it had run until the second one.
     watchdog = Watchdog(
       limits: limits, cores: Self.cores, looksOften: cgroup == nil || plan.mayStartProcesses, now: requested)
-    callbacks = CallbackDesk(loop)
+    callbacks = CallbackDispatcher(loop)
     supervisor.run = self
   }
 
@@ -207,7 +207,7 @@ final class Run {
       } else {
         callers.load.take()?(.failure(error))
       }
-    case .rest(let isBusy): rest(isBusy: isBusy)
+    case .becomeIdle(let isBusy): becomeIdle(isBusy: isBusy)
     case .resume:
       thaw()
       watchdog.activityBegan(at: BootClock.now, cpu: meter.cpu)
@@ -309,7 +309,7 @@ final class Run {
     callers.calls.removeValue(forKey: call.ticket)?(error.map { .failure(.callback($0)) } ?? result)
   }
 
-  private func rest(isBusy: Bool) {
+  private func becomeIdle(isBusy: Bool) {
     sample(hasAnswered: true)
     if !isBusy { watchdog.callEnded(at: BootClock.now) }
     // What an extension asks for while it runs is handled between its calls and their answers.
@@ -320,10 +320,10 @@ final class Run {
         .init(
           control: channels.control, service: channels.service, process: channels.process, pid: channels.pid,
           group: channels.group, lease: server.lease?.timer,
-          leaseTime: counted ? Lease.patience.counted : Lease.patience.uncounted))
+          leaseTime: counted ? Lease.durations.counted : Lease.durations.uncounted))
     }
     arm()
-    owner?.runRests()
+    owner?.runBecameIdle()
   }
 
   // MARK: The end
@@ -337,7 +337,7 @@ final class Run {
 
   private func killProcess() {
     loop.setTimer(timers[.question], at: nil)
-    server.lease?.rest(id)
+    server.lease?.release(id)
     meter.killed(at: BootClock.now)
     awaitServer()
     guard channels.process >= 0 else { return askServerToKill() }
@@ -365,7 +365,7 @@ final class Run {
     let now = BootClock.now
     watchdog.end(at: now)
     let network = network?.end()
-    if let network { supervisor.settle(network) }
+    if let network { supervisor.merge(network) }
     let denials = supervisor.denials
     var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
@@ -387,7 +387,7 @@ final class Run {
     relay?.end()
     channels.stopWatching()
     meter.pages?.reader.cancel()
-    server.lease?.rest(id)
+    server.lease?.release(id)
     for timer in Timer.allCases { loop.setTimer(timers[timer], at: nil) }
     supervisor.end()
   }
@@ -399,6 +399,6 @@ final class Run {
     lane.free()
     meter.end()
     owner?.runEnded(self)
-    owner?.runRests()
+    owner?.runBecameIdle()
   }
 }

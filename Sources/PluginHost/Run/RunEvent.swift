@@ -14,7 +14,7 @@ enum RunEvent {
 
   // MARK: From the runner: every one may be the plugin's word
 
-  case settled(id: UInt64)
+  case ready(id: UInt64)
   /// `failure`: what a wall that couldn't be closed means.
   case wallsClosed(failure: Outcome?, id: UInt64)
   /// `isUnchanged`: the library is still the file that was hashed.
@@ -35,7 +35,7 @@ enum RunEvent {
 
   /// So many threads were asked where they are.
   case threadsAsked(Int)
-  /// Nobody waits any longer for threads that haven't told.
+  /// Threads that haven't told their stacks aren't waited for any longer.
   case threadsOverdue
 
   /// How the run stands to exclusive control (`ControlUse`).
@@ -59,7 +59,7 @@ enum RunEffect {
   case openMeters
   /// Begin to measure and to supervise, and ask the runner to load the plugin.
   case load
-  /// The image is loaded: tell whoever waits for that.
+  /// The image is loaded: tell the load's caller.
   case completeLoad(RunnerMessage.LoadedImage)
   /// Send a call, whose clocks begin now, with the limit that its caller gave it. Its answer may follow at once.
   case begin(Frame, countsWait: Bool, limit: Duration?)
@@ -67,12 +67,12 @@ enum RunEffect {
   case adopt(PluginCall)
   /// Handle what the plugin asked for before its call returned; `serviceDrained` is to follow.
   case drainService
-  /// A call is over: tell whoever waits for it.
+  /// A call is over: tell its caller.
   case complete(PluginCall, Result<RunnerMessage.CallResult, HostError>)
-  /// Tell whoever waits with that ticket that the call doesn't begin, or that the load or call was cut short.
+  /// Tell the caller with that ticket that the call doesn't begin, or that the load or call was cut short.
   case refuse(UInt64, HostError)
-  /// Nobody waits for the plugin (any more). `isBusy`: something that it began goes on, and its clocks with it.
-  case rest(isBusy: Bool)
+  /// No call is under way (any more). `isBusy`: something that it began goes on, and its clocks with it.
+  case becomeIdle(isBusy: Bool)
   /// Something began after the call had returned: the clocks of the last call go on.
   case resume
   /// Whether the plugin's wait for exclusive control isn't its own time.

@@ -33,7 +33,7 @@ struct RunMachine {
   /// the other side waiting.
   var isBusy: Bool { activities > 0 || isControlEngaged }
 
-  /// Whether a caller may call without the machine: nothing is under way, and nobody waits.
+  /// Whether a caller may call without the machine: nothing is under way, and no call waits.
   var isFree: Bool { phase.isIdle && line.isEmpty && !isBusy }
 
   /// Whether the load or call that is under way is the one with this ticket.
@@ -88,14 +88,14 @@ struct RunMachine {
 
   private mutating func handleAlive(_ event: RunEvent) -> [RunEffect] {
     switch event {
-    case .handleArrived, .settled, .wallsClosed: return handlePreparation(event)
+    case .handleArrived, .ready, .wallsClosed: return handlePreparation(event)
     case .loaded(let image, let isUnchanged, let path, let id):
       guard case .loading = phase, id == 1 else { return violate(.unexpected("loaded")) }
       // The inode is pinned by the mount; that nobody wrote into it since it was hashed is seen by its times.
       guard isUnchanged else { return end(Outcome(.loadFailed, "\(path) was changed while it was loaded")) }
       phase = .idle
       // Whoever waits goes on while the sample is taken.
-      return [.completeLoad(image), .rest(isBusy: isBusy)] + nextTurn
+      return [.completeLoad(image), .becomeIdle(isBusy: isBusy)] + nextTurn
     case .loadFailed(let text, let id):
       guard phase.isLoading, id == 1 else { return violate(.unexpected("loadFailed")) }
       return end(Outcome(.loadFailed, Printable.text(text, limit: 500)))
@@ -147,8 +147,8 @@ struct RunMachine {
       preparation.hasHandle = true
       phase = .closingWalls(preparation)
       return enterWalls(preparation.walls)
-    case (.settled(0), .closingWalls(var preparation)) where !preparation.hasSettled:
-      preparation.hasSettled = true
+    case (.ready(0), .closingWalls(var preparation)) where !preparation.isReady:
+      preparation.isReady = true
       phase = .closingWalls(preparation)
       return [.openMeters]
     case (.wallsClosed(let failure, 0), .closingWalls(var preparation)) where preparation.walls == .unknown:
@@ -156,7 +156,7 @@ struct RunMachine {
       phase = .closingWalls(preparation)
       // The runner may be faster than its server's word of it.
       return preparation.hasHandle ? enterWalls(preparation.walls) : []
-    case (.settled, _): return violate(.unexpected("settled"))
+    case (.ready, _): return violate(.unexpected("ready"))
     case (.wallsClosed, _): return violate(.unexpected("wallsClosed"))
     default: return []
     }
@@ -209,7 +209,7 @@ struct RunMachine {
     _ call: PluginCall, _ result: Result<RunnerMessage.CallResult, HostError>
   ) -> [RunEffect] {
     phase = .idle
-    return [.complete(call, result), .rest(isBusy: isBusy)] + nextTurn
+    return [.complete(call, result), .becomeIdle(isBusy: isBusy)] + nextTurn
   }
 
   private var nextTurn: [RunEffect] { line.isEmpty ? [] : [.scheduleTurn] }
@@ -237,7 +237,7 @@ struct RunMachine {
     var effects: [RunEffect] = []
     if !wasBusy, isBusy, phase.isIdle { effects.append(.resume) }
     effects.append(.countWait(countsWait))
-    if wasBusy, !isBusy, phase.isIdle { effects.append(.rest(isBusy: false)) }
+    if wasBusy, !isBusy, phase.isIdle { effects.append(.becomeIdle(isBusy: false)) }
     return effects + release()
   }
 

@@ -114,7 +114,7 @@ final class RunMeter {
   /// The run's processes; empty where they can't be told.
   var processes: [pid_t] { family?.pids ?? process.map { [$0] } ?? [] }
 
-  /// nil where nobody can tell.
+  /// nil where that can't be told.
   var isAnyThreadEnding: Bool? { hasBegun ? meters?.isAnyThreadEnding() : nil }
 
   /// Whether the process is on its way out.

@@ -1,7 +1,7 @@
 internal import AssetModel
 internal import HostProtocol
 
-/// A call that somebody asked of a plugin.
+/// A call of a plugin, as its caller asked for it.
 struct PluginCall: Equatable {
   var call: HostMessage.Call
   /// Of a function; nil for an entry point.
@@ -27,7 +27,7 @@ enum RunPhase {
   case closingWalls(Preparation)
   /// The walls are closed, and the runner was asked to load the plugin.
   case loading
-  /// Nobody waits for the plugin. What it began itself may go on.
+  /// No call is under way. What the plugin began itself may go on.
   case idle
   case calling(PluginCall)
   /// The call has been answered. Its caller gets the answer once everything is handled that the plugin sent on the service
@@ -47,7 +47,7 @@ enum RunPhase {
 
     var hasHandle = false
     /// Whether what is used from now on isn't the runner's own any more.
-    var hasSettled = false
+    var isReady = false
     var walls = Walls.unknown
   }
 

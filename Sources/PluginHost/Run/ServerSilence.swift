@@ -1,27 +1,27 @@
 /// Notices a fork server that keeps to itself what it has to tell of a run: that there is a runner, or that there is none any
 /// more. A pure value.
 ///
-/// Its patience is counted in looks, before each of which what the server has said is received: a machine that was suspended, a
-/// host that was stopped, or a processor that neither got for seconds is one look, however long it took.
+/// Its timeout is counted in checks, before each of which what the server has said is received: a machine that was suspended, a
+/// host that was stopped, or a processor that neither got for seconds is one check, however long it took.
 struct ServerSilence: Equatable {
-  static let betweenLooks = Duration.milliseconds(500)
-  /// Looks at which the server's word was due already and that it let pass: 5 s and 2 s.
-  static let patience = (beginning: 10, end: 4)
+  static let checkInterval = Duration.milliseconds(500)
+  /// Checks in a row at which the server's message was overdue: 5 s and 2 s.
+  static let maxMissedChecks = (beginning: 10, end: 4)
 
   enum Step: Equatable {
-    case lookAgain
+    case checkAgain
     /// The server doesn't do its part.
     case giveUp
   }
 
   private(set) var isAwaited = false
-  private var looksInVain = 0
+  private var missedChecks = 0
 
   /// The server's next word of the run is due. False where it was already.
   mutating func begin() -> Bool {
     guard !isAwaited else { return false }
     isAwaited = true
-    looksInVain = 0
+    missedChecks = 0
     return true
   }
 
@@ -31,12 +31,13 @@ struct ServerSilence: Equatable {
   /// `hasHandle`: of the process, which the server sends with its first word. `isExhausted`: the kernel left it out; the
   /// server has been asked to end such a runner, and has others. `hasEnded`: the process is gone; what comes before that takes as long as
   /// the kernel needs.
-  mutating func look(hasHandle: Bool, isExhausted: Bool, hasEnded: Bool) -> Step {
+  mutating func check(hasHandle: Bool, isExhausted: Bool, hasEnded: Bool) -> Step {
     guard hasEnded || !hasHandle && !isExhausted else {
-      looksInVain = 0
-      return .lookAgain
+      missedChecks = 0
+      return .checkAgain
     }
-    looksInVain += 1
-    return looksInVain > (hasHandle ? Self.patience.end : Self.patience.beginning) ? .giveUp : .lookAgain
+    missedChecks += 1
+    return missedChecks > (hasHandle ? Self.maxMissedChecks.end : Self.maxMissedChecks.beginning)
+      ? .giveUp : .checkAgain
   }
 }

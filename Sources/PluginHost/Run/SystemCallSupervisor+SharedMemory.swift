@@ -82,6 +82,6 @@ extension SystemCallSupervisor {
     grants.hasLooked = waiting.contains { NotificationPolicy.mapsShared($0) }
     meter.sharedLook.ended(at: BootClock.now, cost: BootClock.now - begun)
     run.continueRunner()
-    run.looked()
+    run.sharedMemoryWasChecked()
   }
 }

@@ -3,7 +3,7 @@ internal import CLinux
 internal import LinuxSystem
 internal import Sandbox
 
-/// What is said of each answered call to whoever wants to see them.
+/// Reports each answered call to the trace, where one is wanted.
 extension SystemCallSupervisor {
   /// Before the answer: the thread still waits, and its memory is what it was.
   func trace(_ call: ol_notification, _ decision: NotificationPolicy.Decision, _ denial: RunReport.Denial?) {

@@ -23,7 +23,7 @@ protocol SupervisedRun: AnyObject {
   /// Unless something else keeps it.
   func continueRunner()
   /// A look at its memory is over: what it uses is measured anew.
-  func looked()
+  func sharedMemoryWasChecked()
 }
 
 /// Answers the system calls that a runner's filter hands to the host, and records what was denied: what observing, tracing and
@@ -51,7 +51,7 @@ final class SystemCallSupervisor {
   private(set) var denials: DenialRecorder
   /// When the walls were closed.
   private(set) var began = Duration.zero
-  /// Places of the plugin's view that held what it named, where somebody wants to know.
+  /// Places of the plugin's view that held what it named, where that is wanted.
   private(set) var used: Set<String> = []
   /// What the host granted of what it has to count itself.
   var grants = NotificationPolicy.Grants()
@@ -132,7 +132,7 @@ final class SystemCallSupervisor {
       }
     }
     if !grants.starts.isEmpty, SystemCalls.name(of: call.number) == "clone" {
-      grants.starts.settle(at: now, hasBegun: ThreadProgress.isBeyondClone)
+      grants.starts.forgetBegun(at: now, hasBegun: ThreadProgress.isBeyondClone)
     }
     let decide = { (isAnyEnding: () -> Bool) in
       withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
@@ -168,11 +168,11 @@ final class SystemCallSupervisor {
       // Whoever asks is there, and may have ended before the next look.
       if name == "execve" { meter.family?.count() }
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
-    case .deny(let layer, let name, let target, _, let kills):
+    case .deny(let wall, let name, let target, _, let kills):
       var row = RunReport.Denial(
-        layer: layer, operation: name, target: target, count: 1,
-        rule: layer == "seccomp" ? plan.policy.lineRefusing(name) : nil)
-      if layer == "seccomp", let file = file(deniedTo: name, call) { row.name(file) }
+        wall: wall, operation: name, target: target, count: 1,
+        rule: wall == "seccomp" ? plan.policy.lineRefusing(name) : nil)
+      if wall == "seccomp", let file = file(deniedTo: name, call) { row.name(file) }
       denials.record(row)
       denial = row
       if kills {
@@ -180,7 +180,7 @@ final class SystemCallSupervisor {
       }
     case .breach(let rule, let target, _, let kills):
       let row = RunReport.Denial(
-        layer: "seccomp", operation: rule.call, target: target, count: 1, rule: rule.policyLine)
+        wall: "seccomp", operation: rule.call, target: target, count: 1, rule: rule.policyLine)
       denials.record(row)
       denial = row
       if kills {
@@ -265,7 +265,7 @@ final class SystemCallSupervisor {
     let isShared = hasThreads
     guard let refusal = isShared ? first : paths.refused(name, argument) else { return nil }
     var denial = RunReport.Denial(
-      layer: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared)
+      wall: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared)
     denial.name(refusal.path)
     denials.record(denial)
     return denial
@@ -276,7 +276,7 @@ final class SystemCallSupervisor {
     guard plan.machine.hidesFiles, SystemCalls.name(of: call.number) == "mmap" else { return nil }
     let paths = named(by: call)
     guard let file = paths.codeFile, paths.view.refusesCode(file) else { return nil }
-    var denial = RunReport.Denial(layer: "files", operation: "mmap", target: "", count: 1)
+    var denial = RunReport.Denial(wall: "files", operation: "mmap", target: "", count: 1)
     denial.name(file)
     denials.record(denial)
     return denial
@@ -288,19 +288,19 @@ final class SystemCallSupervisor {
     guard SystemCalls.opening.contains(name), OpenFiles.areAll(of: call.pid, limit: limit), isWaiting(call) else {
       return nil
     }
-    let denial = RunReport.Denial(layer: "limits", operation: name, target: "\(limit) open files", count: 1)
+    let denial = RunReport.Denial(wall: "limits", operation: name, target: "\(limit) open files", count: 1)
     denials.record(denial)
     return denial
   }
 
   /// What something other than the filter kept it from. The first of each kind, as it happens.
   func record(_ denial: RunReport.Denial) {
-    denials.record(layer: denial.layer, operation: denial.operation, target: denial.target)
+    denials.record(wall: denial.wall, operation: denial.operation, target: denial.target)
   }
 
-  /// All of it, in the end.
-  func settle(_ network: NetworkRecord) {
-    for denial in network.denials { denials.settle(denial) }
+  /// Adds what a run's network refused, when the run ends.
+  func merge(_ network: NetworkRecord) {
+    for denial in network.denials { denials.merge(denial) }
     denials.drop(network.droppedDenials)
   }
 

@@ -5,7 +5,7 @@ internal import HostProtocol
 struct BoundRecord: Equatable {
   /// As Swift has it, in `Types`.
   let name: String
-  /// As C spells it, for a comment: whoever describes it could end a line there.
+  /// As C spells it, for a comment. The text is hostile, and could end the line.
   let spelling: String
   let fields: [Field]
 

@@ -173,7 +173,7 @@ extension Corpus.Row {
     var policy = base
     for option in options {
       switch option {
-      case .wall(let limit): policy.limits.wall = limit
+      case .wall(let limit): policy.limits.wallTime = limit
       case .cpu(let limit): policy.limits.cpu = limit
       case .memory(let limit): policy.limits.memory = limit
       case .observe: policy.observesFiles = true

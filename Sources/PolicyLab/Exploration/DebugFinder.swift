@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
@@ -54,9 +55,11 @@ package struct DebugFinder {
 
   private func candidates(_ facts: LibraryFacts, _ path: String) -> [String] {
     var paths: [String] = []
-    let digits = facts.buildIdentifier.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    if let first = digits.first, digits.count > 1 {
-      paths.append("\(folder)/.build-id/\(first)/\(digits.dropFirst().joined()).debug")
+    let identifier = facts.buildIdentifier
+    if identifier.count > 1 {
+      paths.append(
+        "\(folder)/.build-id/\(Hexadecimal.text(identifier.prefix(1)))/\(Hexadecimal.text(identifier.dropFirst())).debug"
+      )
     }
     if let name = facts.debugLink?.name, !name.isEmpty, !name.contains("/"), name != ".", name != "..",
       name.utf8.count <= Self.longestLink
@@ -113,7 +116,7 @@ package struct DebugFinder {
   private static func expand(
     _ sections: [CompressedSection], _ file: LibraryBytes, _ method: CompressedSection.Method, _ host: PluginHost
   ) async throws(HostError) -> [(String, [UInt8])] {
-    var policy = Policy(limits: Limits(wall: .seconds(10), cpu: .seconds(10), memory: 512 << 20))
+    var policy = Policy(limits: Limits(wallTime: .seconds(10), cpu: .seconds(10), memory: 512 << 20))
     policy.limits.frameBytes = CompressedSection.longest + (1 << 20)
     policy.limits.threads = 0
     policy.writesContainer = false

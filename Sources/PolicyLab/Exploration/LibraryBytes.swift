@@ -1,4 +1,4 @@
-/// A library's file as numbers and texts at places. The file is hostile: whatever it says, nothing beyond it is read.
+/// A library's file as numbers and texts at places. The file is hostile, and nothing beyond it is ever read.
 struct LibraryBytes {
   let bytes: [UInt8]
 

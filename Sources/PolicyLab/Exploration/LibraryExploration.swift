@@ -36,7 +36,7 @@ package struct LibraryExploration: Sendable, Encodable {
 
   /// - Parameters:
   ///   - bytes: The library's file.
-  ///   - debug: Where its debug information is; its own file where nobody has looked.
+  ///   - debug: Where its debug information is; its own file where that wasn't looked for.
   ///   - header: What its headers declare.
   package init(_ bytes: [UInt8], debug: DebugSource? = nil, header: HeaderDescription? = nil) {
     facts = LibraryFacts(LibraryBytes(bytes: bytes))

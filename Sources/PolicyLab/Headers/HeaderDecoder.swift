@@ -62,7 +62,7 @@ struct HeaderDecoder {
     let isUsuallyCalled = try flag()
     let result = try type()
     var parameters: [CParameter] = []
-    for _ in 0..<(try count(Self.maxParameters)) {
+    for _ in 0..<(try count(upTo: Self.maxParameters)) {
       let name = try identifier(orNone: true)
       parameters.append(CParameter(name: name, type: try type()))
     }
@@ -73,7 +73,7 @@ struct HeaderDecoder {
 
   private mutating func enumeration() throws(Violation) -> HeaderDescription.Enumeration {
     var result = HeaderDescription.Enumeration(name: try word(), size: try size(), isSigned: try flag(), members: [])
-    for _ in 0..<(try count(Self.maxMembers)) {
+    for _ in 0..<(try count(upTo: Self.maxMembers)) {
       result.members.append(.init(name: try identifier(), value: try integer()))
     }
     return result
@@ -81,7 +81,7 @@ struct HeaderDecoder {
 
   private mutating func record(isUnion: Bool) throws(Violation) -> CRecord {
     var result = CRecord(name: try word(), isUnion: isUnion, size: try size(), alignment: try size(), fields: [])
-    for _ in 0..<(try count(Self.maxMembers)) {
+    for _ in 0..<(try count(upTo: Self.maxMembers)) {
       // One that is named by what no name of Swift has is as good as one without.
       let name = try word()
       result.fields.append(
@@ -149,9 +149,9 @@ struct HeaderDecoder {
     return value == 1
   }
 
-  private mutating func count(_ most: Int) throws(Violation) -> Int {
-    guard let value = Int(exactly: try integer()), (0...most).contains(value) else {
-      throw violation("a number up to \(most)")
+  private mutating func count(upTo limit: Int) throws(Violation) -> Int {
+    guard let value = Int(exactly: try integer()), (0...limit).contains(value) else {
+      throw violation("a number up to \(limit)")
     }
     return value
   }

@@ -56,7 +56,7 @@ package struct HeaderReader: Sendable {
 
   /// What a read may do: read the folders of headers, map libclang.
   package static func policy(folders: [String], clang: String) -> Policy {
-    var policy = Policy(limits: Limits(wall: .seconds(30), cpu: .seconds(20), memory: 512 << 20))
+    var policy = Policy(limits: Limits(wallTime: .seconds(30), cpu: .seconds(20), memory: 512 << 20))
     // The description, and what frames it.
     policy.limits.frameBytes = HeaderDecoder.longest + (1 << 20)
     policy.limits.fileSize = 0

@@ -11,7 +11,7 @@ struct GrantRefusal {
   /// `base`: what recording starts from. `never`: what is to be denied.
   init(base: Policy, never: Set<String>) { (self.base, denied) = (base, never) }
 
-  /// What nobody would grant without having read it.
+  /// What is never granted without a review.
   private static let sensitive = [
     "/root", "/home", "/dev", "/proc", "/sys", "/run", "/boot", "/etc/shadow", "/etc/gshadow", "/etc/ssh",
     "/etc/ssl/private",

@@ -17,8 +17,8 @@ struct LimitSearch {
       if ended == .memoryExceeded || denied.contains("mmap") {
         wanted.memory = max(before.memory, min(before.memory * 2, bounds.memory))
       }
-      if ended == .wallTimeExceeded { wanted.wall = max(before.wall, min(before.wall * 2, bounds.wall)) }
-      if ended == .cpuTimeExceeded { wanted.cpu = max(before.cpu, min(before.cpu * 2, bounds.wall)) }
+      if ended == .wallTimeExceeded { wanted.wallTime = max(before.wallTime, min(before.wallTime * 2, bounds.wallTime)) }
+      if ended == .cpuTimeExceeded { wanted.cpu = max(before.cpu, min(before.cpu * 2, bounds.wallTime)) }
       if !denied.isDisjoint(with: SystemCalls.opening) {
         wanted.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
       }
@@ -31,28 +31,28 @@ struct LimitSearch {
     return limits != before
   }
 
-  /// MiB. Where a cgroup counts, file pages that nobody has read since the start of the machine pass through it.
-  private static let leastMemory = 4
+  /// MiB. Where a cgroup counts, file pages that haven't been read since the machine's start pass through it.
+  private static let minMemory = 4
 
   /// Twenty times the time and a half more memory than was used: other machines are slower or busier, and other runs larger.
   func tightened(_ limits: Limits, _ round: [Observed]) -> Limits {
     var limits = limits
     // What a run has by a limit of its own says nothing of the policy's.
-    func most<Value: Comparable>(_ key: String, _ used: (Observed) -> Value) -> Value? {
+    func largest<Value: Comparable>(_ key: String, _ used: (Observed) -> Value) -> Value? {
       round.filter { !$0.ownLimits.contains(key) && ($0.outcome.kind == .returned || !$0.endsAsExpected) }.map(used)
         .max()
     }
-    let memory = most("memory") { $0.memoryBytes } ?? 0
-    let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.leastMemory) << 20
+    let memory = largest("memory") { $0.memoryBytes } ?? 0
+    let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.minMemory) << 20
     // What it had was enough this time; where little of that was left, it isn't the next time.
     let isShort = memory > limits.memory / 5 * 4
     limits.memory = isShort ? max(limits.memory, min(enough, bounds.memory)) : min(limits.memory, enough)
-    limits.wall = min(limits.wall, Self.seconds(most("wall") { $0.wallSeconds } ?? 0, least: 10))
-    limits.cpu = min(limits.cpu, Self.seconds(most("cpu") { $0.cpuSeconds } ?? 0, least: 2))
+    limits.wallTime = min(limits.wallTime, Self.seconds(largest("wall") { $0.wallSeconds } ?? 0, atLeast: 10))
+    limits.cpu = min(limits.cpu, Self.seconds(largest("cpu") { $0.cpuSeconds } ?? 0, atLeast: 2))
     return limits
   }
 
-  private static func seconds(_ used: Double, least: Int64) -> Duration {
-    .seconds(max(Int64((min(used, 1e6) * 20).rounded(.up)), least))
+  private static func seconds(_ used: Double, atLeast minimum: Int64) -> Duration {
+    .seconds(max(Int64((min(used, 1e6) * 20).rounded(.up)), minimum))
   }
 }

@@ -153,7 +153,7 @@ struct PathSearch {
   }
 
   /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
-  /// isn't there, and nobody could grant it.
+  /// isn't there, and can't be granted.
   private func grant(
     for denial: Observed.Denial, _ path: String, _ kind: (String) -> PolicyRecorder.PathKind
   ) -> (String, PathAccess)? {

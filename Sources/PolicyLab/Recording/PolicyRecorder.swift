@@ -27,7 +27,7 @@ package struct PolicyRecorder {
   package struct Bounds: Sendable {
     package var rounds = 16
     package var memory = 1 << 30
-    package var wall = Duration.seconds(60)
+    package var wallTime = Duration.seconds(60)
     package var threads = 1024
     package var openFiles = 1 << 16
     /// What is never granted, nor what lies in it.
@@ -150,7 +150,7 @@ package struct PolicyRecorder {
     } else if Recording.End.areAlike(ends, before) {
       recording.policy.limits = smallest
       recording.note =
-        "it doesn't end the same way twice, whatever its limits: what it changes in one run is there in the next"
+        "it doesn't end the same way twice, with any limits: what it changes in one run is there in the next"
     } else {
       recording.note = "it ends otherwise each time, so that smaller limits weren't proved"
     }

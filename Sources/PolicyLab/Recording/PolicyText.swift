@@ -122,12 +122,12 @@ package struct PolicyText {
 
   private var limits: [String] {
     let defaults = LimitValues.all(Limits())
-    let most = recording.observed
+    let observed = recording.observed
     var used = [
-      "wall": LimitValues.milliseconds(most.map(\.wallSeconds).max() ?? 0),
-      "cpu": LimitValues.milliseconds(most.map(\.cpuSeconds).max() ?? 0),
+      "wall": LimitValues.milliseconds(observed.map(\.wallSeconds).max() ?? 0),
+      "cpu": LimitValues.milliseconds(observed.map(\.cpuSeconds).max() ?? 0),
     ]
-    used["memory"] = "\((most.map(\.memoryBytes).max() ?? 0) >> 10) KiB"
+    used["memory"] = "\((observed.map(\.memoryBytes).max() ?? 0) >> 10) KiB"
     let own = zip(LimitValues.all(recording.policy.limits), defaults).filter { $0.number != $1.number }.map(\.0)
     guard !own.isEmpty else { return [] }
     return ["limits:"]

@@ -78,7 +78,7 @@ package struct Recording: Sendable {
     }
   }
 
-  /// By whoever waited for it.
+  /// Its caller stopped it.
   package mutating func stop() { note = "stopped before it had all that it asked for" }
 
   mutating func take(_ round: [Observed]) { observed = round }
@@ -90,7 +90,7 @@ package struct Recording: Sendable {
     return all
   }
 
-  /// Granted, and not everybody's to read: whoever reviews the policy has to know.
+  /// Granted, and not readable by everybody: the policy's reviewer has to know.
   package var privateFiles: [String] { policy.grants.filter { needs[$0]?.isPrivate == true } }
 
   /// Hosts to which connections failed in the last round, so that what follows a connection wasn't seen.

@@ -148,7 +148,8 @@ extension Policy {
   /// - Throws: `YAMLFileError` with the place of the first mistake.
   public init(parsing text: String, file: String) throws(YAMLFileError) {
     self = try PolicyFile(parsing: text, file: file) { (_) throws(PolicyFile.Unreadable) in
-      throw PolicyFile.Unreadable(reason: "whoever reads this policy reads no other files")
+      throw PolicyFile.Unreadable(
+        reason: "this policy is read from its text alone, and can't extend a file; extend a shipped policy")
     }.policy
   }
 }

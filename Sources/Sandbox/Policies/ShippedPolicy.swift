@@ -2,7 +2,7 @@
 public enum ShippedPolicy: String, Sendable, CaseIterable {
   case downloader, computation, codec, interpreter, developer
 
-  /// The file, for whoever wants to read or copy it.
+  /// The file's text, to be read or copied.
   public var text: String {
     switch self {
     case .downloader: Self.downloaderText

@@ -3,7 +3,7 @@ internal import AssetModel
 // The launch gate: what closes it, and everything that opens it (B8, B14, B15, B49, B54).
 extension AppLifecycle {
   /// How long a stage may go without a sign before its request is given up.
-  static func patience(_ stage: GateReason.Stage, isGated: Bool) -> Duration {
+  static func timeout(_ stage: GateReason.Stage, isGated: Bool) -> Duration {
     switch stage {
     // Ten attempts of an essential transfer, with their delays, take less. Without a gate nobody waits, and an origin that
     // is away for hours needs no second request tomorrow.
@@ -20,7 +20,7 @@ extension AppLifecycle {
 
   mutating func renewDeadline(_ now: Instant) {
     guard let active, !isPaused else { return }
-    var deadline = now + Self.patience(active.stage, isGated: active.isGated)
+    var deadline = now + Self.timeout(active.stage, isGated: active.isGated)
     if active.isGated, active.stage != .placing { deadline = min(deadline, max(now, gate.since + Self.longestGate)) }
     self.active?.deadline = deadline
   }
@@ -145,7 +145,7 @@ extension AppLifecycle {
     return [.openGate(reason), .deliverBatch] + startNext(now)
   }
 
-  mutating func patienceExceeded(_ stage: GateReason.Stage, _ now: Instant) -> [Effect] {
+  mutating func timedOut(_ stage: GateReason.Stage, _ now: Instant) -> [Effect] {
     guard let active, let incoming = incoming ?? version else { return [] }
     switch stage {
     case .manifest:

@@ -1,63 +1,63 @@
-public import AssetModel
+package import AssetModel
 
 /// One app's life: installation and update, its launch gate, content requests one at a time, first launch, removal
 /// (B1 to B9, B14, B15, B33, B49 to B54).
 ///
 /// A gate is closed only while a request of an installation or update is active, and each of its stages has a deadline:
 /// whatever becomes of the rest, time opens it. Only a user's pause stops that time.
-public struct AppLifecycle: Sendable, Equatable, Codable {
-  public let app: String
-  public internal(set) var phase: Phase
+package struct AppLifecycle: Sendable, Equatable, Codable {
+  package let app: String
+  package internal(set) var phase: Phase
   /// The version that may be launched; nil before the installation is complete.
-  public internal(set) var version: String?
+  package internal(set) var version: String?
   /// The version that is being installed, or updated to.
-  public internal(set) var incoming: String?
-  public internal(set) var gate: Gate
-  public internal(set) var isPaused = false
-  public internal(set) var hasLaunched = false
+  package internal(set) var incoming: String?
+  package internal(set) var gate: Gate
+  package internal(set) var isPaused = false
+  package internal(set) var hasLaunched = false
   /// Processes of the app.
-  public internal(set) var running = 0
-  public internal(set) var active: Request?
-  public internal(set) var queue: [Queued] = []
+  package internal(set) var running = 0
+  package internal(set) var active: Request?
+  package internal(set) var queue: [Queued] = []
   /// Requests that were refused or got no manifest: they are asked again, without the gate.
-  public internal(set) var deferred: [Deferred] = []
+  package internal(set) var deferred: [Deferred] = []
   /// Counts requests; an answer to an earlier one is ignored.
-  public internal(set) var generation = 0
+  package internal(set) var generation = 0
   /// How often the service died while the extension was asked, since it last answered or ended by itself.
-  public internal(set) var interruptions = 0
+  package internal(set) var interruptions = 0
 
   /// One content request on its way.
-  public struct Request: Sendable, Equatable, Codable {
-    public var generation: Int
-    public var kind: ContentRequestKind
-    public var isSimulated: Bool
-    public var isGated: Bool
-    public var stage: GateReason.Stage
+  package struct Request: Sendable, Equatable, Codable {
+    package var generation: Int
+    package var kind: ContentRequestKind
+    package var isSimulated: Bool
+    package var isGated: Bool
+    package var stage: GateReason.Stage
     /// When the stage is given up; nil while the user has paused.
-    public var deadline: Instant?
-    public var manifestDigest = ""
-    public var run: Int64?
+    package var deadline: Instant?
+    package var manifestDigest = ""
+    package var run: Int64?
     /// Essential downloads that haven't settled.
-    public var essentials: Set<String> = []
-    public var failedEssentials = 0
+    package var essentials: Set<String> = []
+    package var failedEssentials = 0
     /// Once the new version is in place, the gate opens for this reason.
-    public var openingReason: GateReason?
+    package var openingReason: GateReason?
     /// The extension is asked again, because the access to a download has expired: the generation that it was asked in first.
-    public var firstGeneration: Int?
+    package var firstGeneration: Int?
 
     /// The generation that its downloads belong to, however often the extension is asked.
-    public var downloadGeneration: Int { firstGeneration ?? generation }
+    package var downloadGeneration: Int { firstGeneration ?? generation }
   }
 
-  public struct Queued: Sendable, Equatable, Codable {
-    public var kind: ContentRequestKind
-    public var isSimulated: Bool
+  package struct Queued: Sendable, Equatable, Codable {
+    package var kind: ContentRequestKind
+    package var isSimulated: Bool
   }
 
-  public struct Deferred: Sendable, Equatable, Codable {
-    public var kind: ContentRequestKind
+  package struct Deferred: Sendable, Equatable, Codable {
+    package var kind: ContentRequestKind
     /// nil: the manifest couldn't be had, and the planner says when it is asked for again.
-    public var refusal: WakeRefusal?
+    package var refusal: WakeRefusal?
   }
 
   /// What waits, at most: one request of each kind.
@@ -65,22 +65,22 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   static let maxInterruptions = 3
 
   /// An app that isn't there yet: its first event is `placed`.
-  public init(app: String, now: Instant) {
+  package init(app: String, now: Instant) {
     self.app = app
     phase = .installing
     gate = Gate(isClosed: true, reason: .installing, since: now)
   }
 
   /// Whether the version is there to stay or to come.
-  public func names(_ version: String) -> Bool { self.version == version || incoming == version }
+  package func names(_ version: String) -> Bool { self.version == version || incoming == version }
 
   /// When `tick` has something to do.
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     let retries = active == nil ? deferred.compactMap(\.refusal?.until) : []
     return ((active?.deadline).map { [$0] } ?? [] + retries).min()
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     if phase == .removing { return handleWhileRemoving(event) }
     switch event {
     case .placed(let version, let kind): return place(version, kind, now)
@@ -116,7 +116,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   }
 
   /// What the service is about to do for this app: done again after it died.
-  public var pending: [Effect] {
+  package var pending: [Effect] {
     if phase == .removing { return [.cancelDownloads(generation: nil), .removeApp] }
     guard let active, let version = incoming ?? version else { return [] }
     switch active.stage {
@@ -166,7 +166,7 @@ public struct AppLifecycle: Sendable, Equatable, Codable {
   }
 
   private mutating func tick(_ now: Instant) -> [Effect] {
-    if let active, let deadline = active.deadline, deadline <= now { return patienceExceeded(active.stage, now) }
+    if let active, let deadline = active.deadline, deadline <= now { return timedOut(active.stage, now) }
     return askDeferred(now) { $0.refusal?.until.map { $0 <= now } ?? false }
   }
 

@@ -1,10 +1,10 @@
-public import AssetModel
+package import AssetModel
 
 extension AppLifecycle {
   /// How a version came.
-  public enum PlacementKind: String, Sendable, Codable { case install, update }
+  package enum PlacementKind: String, Sendable, Codable { case install, update }
 
-  public enum Event: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     /// The files of a version are in place, in a folder of their own; the first event of an app, or an update.
     case placed(version: String, kind: PlacementKind)
     /// Answers `fetchManifest`.
@@ -21,7 +21,7 @@ extension AppLifecycle {
     case extensionEnded(run: Int64, end: RunEnd)
     /// Any download of the app; what it isn't waiting for is ignored.
     case settled(uniqueIdentifier: String, settlement: Settlement)
-    /// Something arrived for the essential downloads: patience starts anew.
+    /// Something arrived for the essential downloads: the timeout starts anew.
     case essentialProgressed
     case paused
     case resumed
@@ -47,7 +47,7 @@ extension AppLifecycle {
     case restarted
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     case closeGate(GateReason)
     case openGate(GateReason)
     /// Idempotent by generation. Answer: `manifestFetched`, `manifestFailed`, `manifestRefused`. Without a gate the first
@@ -92,14 +92,14 @@ extension AppLifecycle {
     case forget
     /// The first launch (B60).
     case liftRestrictions
-    /// What became of a simulated event: somebody waits for it. `reason`: as of a gate that opened.
+    /// What became of a simulated event, for the command that waits for it. `reason`: as of a gate that opened.
     case simulationEnded(request: ContentRequestKind, reason: GateReason)
     /// The planner: runtime starts anew (B26).
     case resetRuntime
   }
 
   /// Why the gate is as it is.
-  public enum GateReason: Sendable, Equatable, Codable {
+  package enum GateReason: Sendable, Equatable, Codable {
     case installing, updating
     case essentialsSettled(failed: Int)
     case noEssentials
@@ -114,20 +114,20 @@ extension AppLifecycle {
     case placingFailed(String)
     case removing
 
-    public enum Stage: String, Sendable, Codable { case manifest, wake, answer, essentials, placing }
+    package enum Stage: String, Sendable, Codable { case manifest, wake, answer, essentials, placing }
   }
 
-  public struct Gate: Sendable, Equatable, Codable {
-    public var isClosed: Bool
-    public var reason: GateReason
-    public var since: Instant
+  package struct Gate: Sendable, Equatable, Codable {
+    package var isClosed: Bool
+    package var reason: GateReason
+    package var since: Instant
 
-    public init(isClosed: Bool, reason: GateReason, since: Instant) {
+    package init(isClosed: Bool, reason: GateReason, since: Instant) {
       self.isClosed = isClosed
       self.reason = reason
       self.since = since
     }
   }
 
-  public enum Phase: String, Sendable, Codable { case installing, updating, launchable, removing }
+  package enum Phase: String, Sendable, Codable { case installing, updating, launchable, removing }
 }

@@ -1,9 +1,9 @@
-/// The life of a finished file, and of a failure, from its staging until somebody was told exactly once (B14, B55).
+/// The life of a finished file, and of a failure, from its staging until it was delivered exactly once (B14, B55).
 ///
 /// While the launch gate is closed everything is held; when it opens, all of it goes out as a batch. A recipient that ends
 /// in the middle is no recipient: the same is offered again, unless the file is gone, which was the commit.
-public struct DeliveryLedger: Sendable, Equatable, Codable {
-  public enum State: Sendable, Equatable, Codable {
+package struct DeliveryLedger: Sendable, Equatable, Codable {
+  package enum State: Sendable, Equatable, Codable {
     /// Behind the gate.
     case held
     /// Whoever is there may be called.
@@ -11,41 +11,41 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
     case offered(to: [Recipient])
   }
 
-  public struct Entry: Sendable, Equatable, Codable {
-    public var hasFile: Bool
+  package struct Entry: Sendable, Equatable, Codable {
+    package var hasFile: Bool
     /// Of a file.
-    public var identifier: String?
-    public var state: State
+    package var identifier: String?
+    package var state: State
     /// Recipients that ended while they were told.
-    public var lostRecipients = 0
+    package var lostRecipients = 0
     /// The order of staging.
     var sequence: Int64
   }
 
-  public static let maxLostRecipients = 3
+  package static let maxLostRecipients = 3
 
-  public private(set) var entries: [String: Entry] = [:]
-  public private(set) var isGateClosed = false
+  package private(set) var entries: [String: Entry] = [:]
+  package private(set) var isGateClosed = false
   private var staged: Int64 = 0
-  /// Unique identifiers of files that nobody has taken yet, by identifier.
+  /// Unique identifiers of files that no recipient has taken yet, by identifier.
   private var waiting: [String: String] = [:]
   /// Identifiers of files that were handed over since the extension was asked, as long as it hasn't answered.
   private var handedOver: Set<String>?
 
-  public init() {}
+  package init() {}
 
   /// What follows from the entries, and what ends with the service, isn't kept.
   private enum CodingKeys: String, CodingKey { case entries, isGateClosed, staged }
 
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     isGateClosed = try fields.decode(Bool.self, forKey: .isGateClosed)
     staged = try fields.decode(Int64.self, forKey: .staged)
     for (unique, entry) in try fields.decode([String: Entry].self, forKey: .entries) { take(entry, of: unique) }
   }
 
-  /// Whether a file of that identifier is there, and nobody has been called with it yet.
-  public func isDue(_ identifier: String) -> Bool {
+  /// Whether a file of that identifier is there, and no recipient has been called with it yet.
+  package func isDue(_ identifier: String) -> Bool {
     guard let unique = waiting[identifier], let entry = entries[unique] else { return false }
     if case .offered = entry.state { return false }
     return true
@@ -53,12 +53,12 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
 
   /// Whether an answer that names this identifier was given without knowing of a file that has arrived: one that waits to be
   /// handed over, or was handed over meanwhile.
-  public func isUnknownToAnswer(_ identifier: String) -> Bool {
+  package func isUnknownToAnswer(_ identifier: String) -> Bool {
     waiting[identifier] != nil || handedOver?.contains(identifier) == true
   }
 
   /// For whoever keeps each entry by itself.
-  public var withoutEntries: DeliveryLedger {
+  package var withoutEntries: DeliveryLedger {
     var ledger = self
     ledger.entries = [:]
     ledger.waiting = [:]
@@ -66,7 +66,7 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
     return ledger
   }
 
-  public mutating func take(_ entry: Entry, of uniqueIdentifier: String) {
+  package mutating func take(_ entry: Entry, of uniqueIdentifier: String) {
     entries[uniqueIdentifier] = entry
     if let identifier = entry.identifier { waiting[identifier] = uniqueIdentifier }
   }
@@ -79,7 +79,7 @@ public struct DeliveryLedger: Sendable, Equatable, Codable {
     handedOver?.insert(identifier)
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
     case .staged(let unique, let identifier, let hasFile):
       guard entries[unique] == nil else { return [] }

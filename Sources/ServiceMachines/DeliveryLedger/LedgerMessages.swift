@@ -1,6 +1,6 @@
 extension DeliveryLedger {
-  public enum Event: Sendable, Equatable, Codable {
-    /// A download ended and somebody has to be told. `hasFile`: a finished one, whose identifier is known, too.
+  package enum Event: Sendable, Equatable, Codable {
+    /// A download ended, which has to be delivered. `hasFile`: a finished one, whose identifier is known, too.
     case staged(uniqueIdentifier: String, identifier: String? = nil, hasFile: Bool)
     /// The extension is asked what there is to download, and looks at the files that it has.
     case asked
@@ -22,7 +22,7 @@ extension DeliveryLedger {
     case restarted
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     /// To the router, in this order.
     case offer([String])
     /// The callback returned and left the file (B55).
@@ -33,7 +33,7 @@ extension DeliveryLedger {
     case inspect(uniqueIdentifier: String)
   }
 
-  public enum Outcome: String, Sendable, Codable {
+  package enum Outcome: String, Sendable, Codable {
     /// Told, and the file taken; or told of a failure.
     case delivered
     /// Told, and the file left: it is deleted.

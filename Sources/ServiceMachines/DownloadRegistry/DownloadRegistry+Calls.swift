@@ -114,7 +114,7 @@ extension DownloadRegistry {
     )
   }
 
-  /// 101: not scheduled, or complete. 103: failed. 113: nobody knows it (B44, B76).
+  /// 101: not scheduled, or complete. 103: failed. 113: unknown (B44, B76).
   private func refuseUnknown(_ call: UInt64, _ identifier: String, _ unique: String, _ state: State) -> [Effect] {
     if state == .failed { return refuse(call, 103, "the download \(Printable.text(identifier)) has already failed") }
     if state == .created || state == .finished || recent.contains(unique) {

@@ -4,16 +4,16 @@ internal import AssetModel
 ///
 /// Every change is reported for one download, so that a journal writes one row for it; a registry is made again from such
 /// rows. One event takes the same time whether there are ten downloads or 100,000.
-public struct DownloadRegistry: Sendable, Equatable, Codable {
+package struct DownloadRegistry: Sendable, Equatable, Codable {
   /// Failed downloads that are remembered: an operation on one is answered with 103.
-  public static let maxFailed = 256
+  package static let maxFailed = 256
   /// Scheduled ones, beyond which none is admitted: what is kept of all of them together is one value in the journal.
-  public static let maxScheduled = 20_000
+  package static let maxScheduled = 20_000
   /// Finished and cancelled ones: 101.
-  public static let maxRecent = 1024
+  package static let maxRecent = 1024
 
   /// By unique identifier.
-  public internal(set) var entries: [String: Entry] = [:]
+  package internal(set) var entries: [String: Entry] = [:]
   /// Unique identifiers of what is scheduled, by identifier (B36).
   var scheduled: [String: String] = [:]
   /// Unique identifiers in the foreground, by connection (B37).
@@ -25,10 +25,10 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
   var recent = RecentNames(limit: Self.maxRecent)
   var isBackgroundActivityAllowed = true
 
-  public init() {}
+  package init() {}
 
   /// From the rows of a journal. What connections wanted ends with `restarted`, which takes it back from the engine, too.
-  public init(entries: some Sequence<Entry>) {
+  package init(entries: some Sequence<Entry>) {
     for entry in entries {
       insert(entry)
       if entry.state == .failed { _ = failed.insert(entry.download.uniqueIdentifier) }
@@ -36,14 +36,14 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
   }
 
   /// Scheduled, running and failed ones (B45), in no order.
-  public var current: some Collection<Entry> { entries.values.lazy.filter { !$0.isCancelling } }
+  package var current: some Collection<Entry> { entries.values.lazy.filter { !$0.isCancelling } }
 
   /// Scheduled and running ones, without manifests.
-  public var scheduledCount: Int { scheduled.count }
+  package var scheduledCount: Int { scheduled.count }
 
-  public func entry(identifier: String) -> Entry? { scheduled[identifier].flatMap { entries[$0] } }
+  package func entry(identifier: String) -> Entry? { scheduled[identifier].flatMap { entries[$0] } }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
     case .schedule(let call, let download, let caller): return schedule(call, download, caller)
     case .startForeground(let call, let download, let state, let caller):
@@ -76,7 +76,7 @@ public struct DownloadRegistry: Sendable, Equatable, Codable {
   }
 
   /// Why `download` can't be scheduled beside what is; nil: it can.
-  public func rejection(of download: PlannedDownload, isManifest: Bool = false) -> Failure? {
+  package func rejection(of download: PlannedDownload, isManifest: Bool = false) -> Failure? {
     if !isManifest, let other = scheduled[download.identifier], entries[other] != nil {
       return .framework(
         100, "a download with the identifier \(Printable.text(download.identifier)) is already scheduled")

@@ -1,7 +1,7 @@
-public import AssetModel
+package import AssetModel
 
 extension DownloadRegistry {
-  public enum Caller: Sendable, Equatable, Codable {
+  package enum Caller: Sendable, Equatable, Codable {
     case app(connection: Int64, isActive: Bool)
     /// `isAnswering`: `downloads(for:…)` has been called and hasn't returned (B27).
     case `extension`(run: Int64, isAnswering: Bool)
@@ -9,19 +9,19 @@ extension DownloadRegistry {
     case `operator`
   }
 
-  public enum Urgency: String, Sendable, Codable { case foreground, essential, background }
+  package enum Urgency: String, Sendable, Codable { case foreground, essential, background }
 
-  public enum Owner: String, Sendable, Codable { case app, `extension`, service }
+  package enum Owner: String, Sendable, Codable { case app, `extension`, service }
 
   /// The raw values of `BADownload.State`.
-  public enum State: Int, Sendable, Codable {
+  package enum State: Int, Sendable, Codable {
     case failed = -1
     case created = 0
     case waiting, downloading, finished
   }
 
   /// A download as the registry has it. There may be 100,000, each of them here and where its row is made.
-  public struct Entry: Sendable, Equatable {
+  package struct Entry: Sendable, Equatable {
     private struct Fields: Sendable, Equatable, Codable {
       var download: PlannedDownload
       var state: State
@@ -37,7 +37,7 @@ extension DownloadRegistry {
 
     private var fields: Boxed<Fields>
 
-    public init(
+    package init(
       download: PlannedDownload, state: State, ownUrgency: Urgency, owner: Owner, generation: Int? = nil,
       promotedBy: Set<Int64> = [], isPaused: Bool = false, isManifest: Bool = false, isCancelling: Bool = false,
       isKnownToEngine: Bool = false
@@ -49,66 +49,66 @@ extension DownloadRegistry {
           isKnownToEngine: isKnownToEngine))
     }
 
-    public var download: PlannedDownload {
+    package var download: PlannedDownload {
       _read { yield fields.content.download }
       _modify { yield &fields.content.download }
     }
 
-    public var state: State {
+    package var state: State {
       _read { yield fields.content.state }
       _modify { yield &fields.content.state }
     }
 
     /// What it has when no connection wants it in the foreground.
-    public var ownUrgency: Urgency {
+    package var ownUrgency: Urgency {
       _read { yield fields.content.ownUrgency }
       _modify { yield &fields.content.ownUrgency }
     }
 
-    public var owner: Owner {
+    package var owner: Owner {
       _read { yield fields.content.owner }
       _modify { yield &fields.content.owner }
     }
 
     /// The request of the lifecycle that it belongs to; nil: scheduled through the manager.
-    public var generation: Int? {
+    package var generation: Int? {
       _read { yield fields.content.generation }
       _modify { yield &fields.content.generation }
     }
 
     /// Connections that want it in the foreground (B37).
-    public var promotedBy: Set<Int64> {
+    package var promotedBy: Set<Int64> {
       _read { yield fields.content.promotedBy }
       _modify { yield &fields.content.promotedBy }
     }
 
     /// By `outrider downloads pause`; an installation is paused as a whole.
-    public var isPaused: Bool {
+    package var isPaused: Bool {
       _read { yield fields.content.isPaused }
       _modify { yield &fields.content.isPaused }
     }
 
-    public var isManifest: Bool {
+    package var isManifest: Bool {
       _read { yield fields.content.isManifest }
       _modify { yield &fields.content.isManifest }
     }
 
     /// Cancelled: the engine was told and hasn't confirmed yet.
-    public var isCancelling: Bool {
+    package var isCancelling: Bool {
       _read { yield fields.content.isCancelling }
       _modify { yield &fields.content.isCancelling }
     }
 
     /// The engine has confirmed that it has it.
-    public var isKnownToEngine: Bool {
+    package var isKnownToEngine: Bool {
       _read { yield fields.content.isKnownToEngine }
       _modify { yield &fields.content.isKnownToEngine }
     }
 
-    public var urgency: Urgency { promotedBy.isEmpty ? ownUrgency : .foreground }
+    package var urgency: Urgency { promotedBy.isEmpty ? ownUrgency : .foreground }
   }
 
-  public enum Event: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     /// `call` tells calls apart; it is answered by `accept` or `refuse`.
     case schedule(call: UInt64, download: PlannedDownload, caller: Caller)
     case startForeground(call: UInt64, download: PlannedDownload, state: State, caller: Caller)
@@ -127,7 +127,7 @@ extension DownloadRegistry {
     case engineStarted(uniqueIdentifier: String)
     case engineWaiting(uniqueIdentifier: String)
     case engineSettled(uniqueIdentifier: String, settlement: Settlement)
-    /// Nobody waits for it any more: it ends without being told of.
+    /// It isn't wanted any more: it ends without being reported.
     case abandoned(uniqueIdentifier: String)
     /// It is as if it had never been scheduled; what the engine has of it is the caller's to cancel.
     case withdrawn(uniqueIdentifier: String)
@@ -138,7 +138,7 @@ extension DownloadRegistry {
     case restarted
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     case accept(call: UInt64, uniqueIdentifier: String)
     case refuse(call: UInt64, failure: Failure)
     /// One of those that were planned was refused: to the extension's `failedWithError`. It settles without having begun.
@@ -162,6 +162,6 @@ extension DownloadRegistry {
 }
 
 extension DownloadRegistry.Entry: Codable {
-  public init(from decoder: any Decoder) throws { fields = try Boxed(from: decoder) }
-  public func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
+  package init(from decoder: any Decoder) throws { fields = try Boxed(from: decoder) }
+  package func encode(to encoder: any Encoder) throws { try fields.encode(to: encoder) }
 }

@@ -2,47 +2,53 @@
 ///
 /// Every delegate gets every event. Challenges, failures and finished files are calls with an answer: what no delegate
 /// handles goes to the extension, which is woken for it. The rest is told and forgotten.
-public struct EventRouter: Sendable, Equatable, Codable {
-  /// An occurrence that somebody was called for.
-  public struct Call: Sendable, Equatable, Codable {
-    public var occurrence: Occurrence
+package struct EventRouter: Sendable, Equatable, Codable {
+  /// An occurrence, with the recipients that were called for it.
+  package struct Call: Sendable, Equatable, Codable {
+    package var occurrence: Occurrence
     /// Recipients that haven't answered.
-    public var asked: [Recipient]
-    public var handledBy: [Recipient] = []
-    public var gone: Recipient?
+    package var pending: [Recipient]
+    package var handledBy: [Recipient] = []
+    package var gone: Recipient?
     /// nil: bounded by the run itself.
-    public var deadline: Instant?
+    package var deadline: Instant?
+
+    /// `asked`: as the journal has it.
+    private enum CodingKeys: String, CodingKey {
+      case occurrence, handledBy, gone, deadline
+      case pending = "asked"
+    }
   }
 
   /// A server closes the connection sooner or later (B73).
-  static let challengePatience: Duration = .seconds(30)
+  static let challengeTimeout: Duration = .seconds(30)
   /// A delegate may be at work with a large file.
-  static let callPatience: Duration = .minutes(5)
+  static let callTimeout: Duration = .minutes(5)
   /// A process that lost its service connects again within a second of the next one's start.
-  static let reconnectionPatience: Duration = .seconds(2)
+  static let reconnectionTimeout: Duration = .seconds(2)
 
   /// With a delegate, in the order in which they came.
-  public private(set) var observers: [Recipient] = []
-  public private(set) var calls: [Call] = []
+  package private(set) var observers: [Recipient] = []
+  package private(set) var calls: [Call] = []
   /// For the extension, in order.
-  public private(set) var waiting: [Occurrence] = []
+  package private(set) var waiting: [Occurrence] = []
   /// The run that takes what waits.
-  public private(set) var readyRun: Int64?
+  package private(set) var readyRun: Int64?
   private var isWakeAsked = false
   /// The run that was asked for, until it is ready.
   private var wokenRun: Int64?
   /// Until then what is for the extension waits, because a delegate may come back for it (B29).
   private var reconnectsUntil: Instant?
 
-  public init() {}
+  package init() {}
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     let next = calls.lazy.compactMap(\.deadline).min()
     guard let reconnectsUntil, !waiting.isEmpty else { return next }
     return min(next ?? reconnectsUntil, reconnectsUntil)
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     var effects: [Effect] = []
     if let until = reconnectsUntil, until <= now {
       reconnectsUntil = nil
@@ -64,9 +70,9 @@ public struct EventRouter: Sendable, Equatable, Codable {
       return all.flatMap { occurred($0, now) }
     case .answered(let number, let recipient, let isHandled):
       guard let index = calls.firstIndex(where: { $0.occurrence.number == number }),
-        calls[index].asked.contains(recipient)
+        calls[index].pending.contains(recipient)
       else { return [] }
-      calls[index].asked.removeAll { $0 == recipient }
+      calls[index].pending.removeAll { $0 == recipient }
       // The extension is the last: its default implementations answer for it (B72).
       if isHandled || recipient.isEntryPoint { calls[index].handledBy.append(recipient) }
       return conclude(index)
@@ -97,7 +103,7 @@ public struct EventRouter: Sendable, Equatable, Codable {
     case .restarted(let isAppRunning):
       // Connections, runs and challenges went with the service; the ledger offers the rest anew.
       self = EventRouter()
-      if isAppRunning { reconnectsUntil = now + Self.reconnectionPatience }
+      if isAppRunning { reconnectsUntil = now + Self.reconnectionTimeout }
       return []
     }
   }
@@ -111,8 +117,8 @@ public struct EventRouter: Sendable, Equatable, Codable {
       || waiting.contains { $0.number == occurrence.number }
     guard !isKnown else { return [] }
     guard !observers.isEmpty else { return toExtension(occurrence) }
-    let patience = occurrence.kind == .challenge ? Self.challengePatience : Self.callPatience
-    calls.append(Call(occurrence: occurrence, asked: observers, deadline: now + patience))
+    let timeout = occurrence.kind == .challenge ? Self.challengeTimeout : Self.callTimeout
+    calls.append(Call(occurrence: occurrence, pending: observers, deadline: now + timeout))
     return observers.map { .call(recipient: $0, occurrence: occurrence) }
   }
 
@@ -123,7 +129,7 @@ public struct EventRouter: Sendable, Equatable, Codable {
   }
 
   private mutating func callExtension(_ occurrence: Occurrence, _ run: Int64) -> Effect {
-    calls.append(Call(occurrence: occurrence, asked: [.entryPoint(run: run)]))
+    calls.append(Call(occurrence: occurrence, pending: [.entryPoint(run: run)]))
     return .call(recipient: .entryPoint(run: run), occurrence: occurrence)
   }
 
@@ -135,7 +141,7 @@ public struct EventRouter: Sendable, Equatable, Codable {
 
   /// Once everyone who was asked has answered or is gone.
   private mutating func conclude(_ index: Int) -> [Effect] {
-    guard calls[index].asked.isEmpty else { return [] }
+    guard calls[index].pending.isEmpty else { return [] }
     let call = calls.remove(at: index)
     let occurrence = call.occurrence
     if !call.handledBy.isEmpty { return [.resolved(occurrence: occurrence, resolution: .handled(by: call.handledBy))] }
@@ -156,16 +162,16 @@ public struct EventRouter: Sendable, Equatable, Codable {
       if run == wokenRun { (wokenRun, isWakeAsked) = (nil, false) }
     }
     // A delegate is told one at a time, in order: only the first is what its process can have ended in.
-    let begun = calls.first { $0.asked.contains(recipient) && $0.occurrence.kind != .challenge }?.occurrence.number
+    let begun = calls.first { $0.pending.contains(recipient) && $0.occurrence.kind != .challenge }?.occurrence.number
     var effects: [Effect] = []
     var untold: [Occurrence] = []
-    for index in calls.indices.reversed() where calls[index].asked.contains(recipient) {
-      calls[index].asked.removeAll { $0 == recipient }
+    for index in calls.indices.reversed() where calls[index].pending.contains(recipient) {
+      calls[index].pending.removeAll { $0 == recipient }
       let call = calls[index]
       if case .connection = recipient, call.occurrence.kind != .challenge, call.occurrence.number != begun,
         call.gone == nil, call.handledBy.isEmpty
       {
-        if call.asked.isEmpty { untold.insert(calls.remove(at: index).occurrence, at: 0) }
+        if call.pending.isEmpty { untold.insert(calls.remove(at: index).occurrence, at: 0) }
         continue
       }
       calls[index].gone = recipient
@@ -176,14 +182,14 @@ public struct EventRouter: Sendable, Equatable, Codable {
 
   private mutating func notCalled(_ number: Int64, _ recipient: Recipient) -> [Effect] {
     guard
-      let index = calls.firstIndex(where: { $0.occurrence.number == number && $0.asked.contains(recipient) })
+      let index = calls.firstIndex(where: { $0.occurrence.number == number && $0.pending.contains(recipient) })
     else { return [] }
     observers.removeAll { $0 == recipient }
     if case .entryPoint(let run) = recipient {
       if readyRun == run { readyRun = nil }
       return toExtension(calls.remove(at: index).occurrence)
     }
-    calls[index].asked.removeAll { $0 == recipient }
+    calls[index].pending.removeAll { $0 == recipient }
     return conclude(index)
   }
 
@@ -193,7 +199,7 @@ public struct EventRouter: Sendable, Equatable, Codable {
     }
     guard let index = calls.firstIndex(where: { $0.occurrence.number == number }) else { return [] }
     let call = calls.remove(at: index)
-    return call.asked.map { .withdraw(recipient: $0, number: number) }
+    return call.pending.map { .withdraw(recipient: $0, number: number) }
       + [.resolved(occurrence: call.occurrence, resolution: .dropped)]
   }
 
@@ -202,9 +208,9 @@ public struct EventRouter: Sendable, Equatable, Codable {
     for index in calls.indices.reversed() {
       guard let deadline = calls[index].deadline, deadline <= now else { continue }
       let number = calls[index].occurrence.number
-      effects += calls[index].asked.map { .withdraw(recipient: $0, number: number) }
-      calls[index].gone = calls[index].asked.first
-      calls[index].asked = []
+      effects += calls[index].pending.map { .withdraw(recipient: $0, number: number) }
+      calls[index].gone = calls[index].pending.first
+      calls[index].pending = []
       effects += conclude(index)
     }
     return effects

@@ -1,5 +1,5 @@
 /// Who may get a download's events.
-public enum Recipient: Sendable, Hashable, Codable {
+package enum Recipient: Sendable, Hashable, Codable {
   /// A process of the app, by its connection.
   case connection(Int64)
   /// A delegate that a running extension set for itself (B31).
@@ -9,27 +9,27 @@ public enum Recipient: Sendable, Hashable, Codable {
 }
 
 extension EventRouter {
-  public enum Kind: String, Sendable, Codable {
+  package enum Kind: String, Sendable, Codable {
     case began, paused, progress, challenge, failed, finished
 
-    /// Whether somebody has to handle it; the extension is woken if nobody else does (B30).
-    public var needsAnswer: Bool { self == .challenge || self == .failed || self == .finished }
+    /// Whether it has to be handled; the extension is woken if no delegate does (B30).
+    package var needsAnswer: Bool { self == .challenge || self == .failed || self == .finished }
   }
 
   /// One event of a download. Numbers are given by the caller and never used twice.
-  public struct Occurrence: Sendable, Equatable, Codable {
-    public var number: Int64
-    public var uniqueIdentifier: String
-    public var kind: Kind
+  package struct Occurrence: Sendable, Equatable, Codable {
+    package var number: Int64
+    package var uniqueIdentifier: String
+    package var kind: Kind
 
-    public init(number: Int64, uniqueIdentifier: String, kind: Kind) {
+    package init(number: Int64, uniqueIdentifier: String, kind: Kind) {
       self.number = number
       self.uniqueIdentifier = uniqueIdentifier
       self.kind = kind
     }
   }
 
-  public enum Event: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     case occurred(Occurrence)
     /// A delegate was set or taken away (B28).
     case observing(recipient: Recipient, isObserving: Bool)
@@ -49,15 +49,15 @@ extension EventRouter {
     case wakeRefused
     /// The planner reconsiders: what waits is asked for again.
     case wakePossible
-    /// Nobody needs it any more: the download was cancelled.
+    /// It isn't needed any more: the download was cancelled.
     case dropped(number: Int64)
     case tick
     /// `isAppRunning`: a process of the app was connected when the service died, and may come back.
     case restarted(isAppRunning: Bool)
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
-    /// Nobody answers.
+  package enum Effect: Sendable, Equatable, Codable {
+    /// No answer is expected.
     case notify(recipients: [Recipient], occurrence: Occurrence)
     case call(recipient: Recipient, occurrence: Occurrence)
     /// The answer counts for nothing any more.
@@ -68,11 +68,11 @@ extension EventRouter {
     case resolved(occurrence: Occurrence, resolution: Resolution)
   }
 
-  public enum Resolution: Sendable, Equatable, Codable {
+  package enum Resolution: Sendable, Equatable, Codable {
     case handled(by: [Recipient])
     /// The last recipient ended or kept silent during the call; a file or a failure is offered again.
     case recipientGone(Recipient)
-    /// A challenge that nobody answered: default handling (B72).
+    /// A challenge that no recipient answered: default handling (B72).
     case unhandled
     case dropped
   }

@@ -1,21 +1,21 @@
 extension ExclusiveControl {
-  public enum Holder: Sendable, Hashable, Codable {
+  package enum Holder: Sendable, Hashable, Codable {
     case connection(Int64)
     case run(Int64)
   }
 
   /// One request of one holder. Its token tells it from the holder's others.
-  public struct Claim: Sendable, Hashable, Codable {
-    public var holder: Holder
-    public var token: UInt64
+  package struct Claim: Sendable, Hashable, Codable {
+    package var holder: Holder
+    package var token: UInt64
 
-    public init(holder: Holder, token: UInt64) {
+    package init(holder: Holder, token: UInt64) {
       self.holder = holder
       self.token = token
     }
   }
 
-  public enum Event: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     /// `timeout` nil: waits as long as it takes; zero or less: tries once (B68).
     case requested(Claim, timeout: Duration?)
     /// Also takes back a request that wasn't granted yet.
@@ -26,12 +26,12 @@ extension ExclusiveControl {
     case restarted
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     case grant(Claim)
     case refuse(Claim, Refusal)
   }
 
-  public enum Refusal: String, Sendable, Codable {
+  package enum Refusal: String, Sendable, Codable {
     case notInTime
     /// The same token was asked for twice.
     case tokenInUse

@@ -1,27 +1,27 @@
 /// The advisory lock between an app and its extension (B65 to B70): one holder, the others in the order in which they came.
-public struct ExclusiveControl: Sendable, Equatable, Codable {
-  public struct Waiting: Sendable, Equatable, Codable {
-    public var claim: Claim
+package struct ExclusiveControl: Sendable, Equatable, Codable {
+  package struct Waiting: Sendable, Equatable, Codable {
+    package var claim: Claim
     /// nil: as long as it takes.
-    public var deadline: Instant?
+    package var deadline: Instant?
   }
 
   /// Requests of one holder that may wait.
   static let maxWaiting = 64
 
-  public private(set) var holder: Claim?
-  public private(set) var waiting: [Waiting] = []
+  package private(set) var holder: Claim?
+  package private(set) var waiting: [Waiting] = []
 
-  public init() {}
+  package init() {}
 
-  public var nextDeadline: Instant? { waiting.lazy.compactMap(\.deadline).min() }
+  package var nextDeadline: Instant? { waiting.lazy.compactMap(\.deadline).min() }
 
   /// Whether a run has to live on for its control (B21).
-  public func isConcerned(_ holder: Holder) -> Bool {
+  package func isConcerned(_ holder: Holder) -> Bool {
     self.holder?.holder == holder || waiting.contains { $0.claim.holder == holder }
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
     case .requested(let claim, let timeout): return refuseLate(now) + requested(claim, timeout, now)
     case .released(let claim):

@@ -1,8 +1,8 @@
 internal import AssetModel
 
 /// Base app, installation and essential downloads as one fraction that never runs backwards (B53).
-public struct InstallProgress: Sendable, Equatable, Codable {
-  public enum Event: Sendable, Equatable, Codable {
+package struct InstallProgress: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     /// A new installation or update. `estimate`: `BAEssentialDownloadAllowance`, until the sizes are known.
     case began(estimate: Int64)
     /// Reading and unpacking the bundle, 0…1.
@@ -19,17 +19,17 @@ public struct InstallProgress: Sendable, Equatable, Codable {
     case completed
   }
 
-  public enum Effect: Sendable, Equatable, Codable { case report(Report) }
+  package enum Effect: Sendable, Equatable, Codable { case report(Report) }
 
-  public struct Report: Sendable, Equatable, Codable {
+  package struct Report: Sendable, Equatable, Codable {
     /// 0…1; never less than the one before.
-    public var fraction = 0.0
-    public var base = 0.0
-    public var install = 0.0
-    public var essential = 0.0
-    public var receivedBytes: Int64 = 0
-    public var expectedBytes: Int64 = 0
-    public var isPaused = false
+    package var fraction = 0.0
+    package var base = 0.0
+    package var install = 0.0
+    package var essential = 0.0
+    package var receivedBytes: Int64 = 0
+    package var expectedBytes: Int64 = 0
+    package var isPaused = false
   }
 
   /// The parts of the whole. Unpacking and asking take their time, whatever there is to download.
@@ -41,7 +41,7 @@ public struct InstallProgress: Sendable, Equatable, Codable {
     var expected: Int64
   }
 
-  public private(set) var report = Report()
+  package private(set) var report = Report()
   /// Essential downloads by unique identifier.
   private var parts: [String: Part] = [:]
   /// Of all of `parts`, kept as they change.
@@ -50,9 +50,9 @@ public struct InstallProgress: Sendable, Equatable, Codable {
   private var isPlanned = false
   private var isComplete = true
 
-  public init() {}
+  package init() {}
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     let old = report
     switch event {
     case .began(let estimate): begin(Self.size(estimate))

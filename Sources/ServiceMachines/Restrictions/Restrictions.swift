@@ -4,8 +4,8 @@ internal import AssetModel
 ///
 /// The journal's budgets count and bound the bytes of every transfer, across crashes. This machine says which of them are
 /// set, and answers at once what can't be scheduled: what it reserves is what the journal will reserve.
-public struct Restrictions: Sendable, Equatable, Codable {
-  public enum Event: Sendable, Equatable, Codable {
+package struct Restrictions: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     /// A download is to be scheduled, in this order: allow list, then size. Answered by `admit` or `refuse`.
     case requested(PlannedDownload, isManifest: Bool)
     /// Bytes that arrived for a download since the last time.
@@ -21,7 +21,7 @@ public struct Restrictions: Sendable, Equatable, Codable {
     case restarted
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     /// `budget`: the name of the journal's budget that it is charged to; nil: none.
     case admit(uniqueIdentifier: String, budget: Budget?)
     case refuse(uniqueIdentifier: String, failure: Failure)
@@ -31,16 +31,16 @@ public struct Restrictions: Sendable, Equatable, Codable {
     case setBudget(Budget, allowed: Int64?)
   }
 
-  public enum Budget: String, Sendable, Codable, CaseIterable { case essential, other }
+  package enum Budget: String, Sendable, Codable, CaseIterable { case essential, other }
 
   /// `BAInitialDownloadRestrictions`, and bytes as in 3.1.
-  public struct Limits: Sendable, Equatable, Codable {
-    public var allowance: Int64
-    public var essentialAllowance: Int64
+  package struct Limits: Sendable, Equatable, Codable {
+    package var allowance: Int64
+    package var essentialAllowance: Int64
     /// `BADownloadDomainAllowList`; nil: any host.
-    public var domains: [String]?
+    package var domains: [String]?
 
-    public init(allowance: Int64, essentialAllowance: Int64, domains: [String]?) {
+    package init(allowance: Int64, essentialAllowance: Int64, domains: [String]?) {
       self.allowance = max(0, allowance)
       self.essentialAllowance = max(0, essentialAllowance)
       self.domains = domains
@@ -48,7 +48,7 @@ public struct Restrictions: Sendable, Equatable, Codable {
   }
 
   /// As much is always left for the manifest, and never for anything else (B62).
-  public static let manifestPart: Int64 = 1 << 20
+  package static let manifestPart: Int64 = 1 << 20
 
   struct Reservation: Sendable, Equatable, Codable {
     var budget: Budget
@@ -63,28 +63,28 @@ public struct Restrictions: Sendable, Equatable, Codable {
     var manifestReserved: Int64 = 0
   }
 
-  public private(set) var limits: Limits
-  public private(set) var isActive = true
+  package private(set) var limits: Limits
+  package private(set) var isActive = true
   var isContentAllowed = true
   private var reservations = ReservationTable()
   private var essential = Use()
   private var other = Use()
 
-  public init(limits: Limits) { self.limits = limits }
+  package init(limits: Limits) { self.limits = limits }
 
   /// Puts equal strings that are there already in the place of its own: an app may have 100,000.
-  public mutating func shareNames(_ shared: (String) -> String) { reservations.shareNames(shared) }
+  package mutating func shareNames(_ shared: (String) -> String) { reservations.shareNames(shared) }
 
   /// Bytes that may still be scheduled, as the extension sees them (B64); nil: nothing is restricted.
-  public var remaining: Int64? { isActive ? available(.other, isManifest: false) : nil }
-  public var essentialRemaining: Int64? { isActive ? available(.essential, isManifest: false) : nil }
+  package var remaining: Int64? { isActive ? available(.other, isManifest: false) : nil }
+  package var essentialRemaining: Int64? { isActive ? available(.essential, isManifest: false) : nil }
   /// Bytes used or promised.
-  public func used(_ budget: Budget) -> Int64 {
+  package func used(_ budget: Budget) -> Int64 {
     let use = self[budget]
     return [use.charged, use.reserved, use.manifestCharged, use.manifestReserved].reduce(0, Nanoseconds.sum)
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
     case .requested(let download, let isManifest): return requested(download, isManifest: isManifest)
     case .received(let unique, let bytes): return received(unique, max(0, bytes))
@@ -195,7 +195,7 @@ public struct Restrictions: Sendable, Equatable, Codable {
 
   /// `*.example.com` matches every host below `example.com`, and not that one itself. Names have no case, and a dot at the
   /// end says nothing (RFC 1035, 2.3.3).
-  public static func matches(_ host: String, _ pattern: String) -> Bool {
+  package static func matches(_ host: String, _ pattern: String) -> Bool {
     func plain(_ name: some StringProtocol) -> String {
       let lower = name.lowercased()
       return lower.hasSuffix(".") ? String(lower.dropLast()) : lower

@@ -2,7 +2,7 @@
 ///
 /// A table that grows keeps room for up to as many again as it has: eight bytes for each place instead of hundreds. And what
 /// lies in two tables is there once.
-public struct Boxed<Content> {
+package struct Boxed<Content> {
   private final class Storage {
     var content: Content
 
@@ -11,9 +11,9 @@ public struct Boxed<Content> {
 
   private var storage: Storage
 
-  public init(_ content: Content) { storage = Storage(content) }
+  package init(_ content: Content) { storage = Storage(content) }
 
-  public var content: Content {
+  package var content: Content {
     _read { yield storage.content }
     _modify {
       if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.content) }
@@ -26,15 +26,15 @@ public struct Boxed<Content> {
 extension Boxed: @unchecked Sendable where Content: Sendable {}
 
 extension Boxed: Equatable where Content: Equatable {
-  public static func == (left: Self, right: Self) -> Bool {
+  package static func == (left: Self, right: Self) -> Bool {
     left.storage === right.storage || left.storage.content == right.storage.content
   }
 }
 
 extension Boxed: Decodable where Content: Decodable {
-  public init(from decoder: any Decoder) throws { self.init(try Content(from: decoder)) }
+  package init(from decoder: any Decoder) throws { self.init(try Content(from: decoder)) }
 }
 
 extension Boxed: Encodable where Content: Encodable {
-  public func encode(to encoder: any Encoder) throws { try content.encode(to: encoder) }
+  package func encode(to encoder: any Encoder) throws { try content.encode(to: encoder) }
 }

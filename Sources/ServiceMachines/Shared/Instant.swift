@@ -1,34 +1,34 @@
 /// A moment of service time: nanoseconds that never run backwards, over restarts and reboots. See `ServiceClock`.
-public struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
-  public var nanoseconds: Int64
+package struct Instant: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
+  package var nanoseconds: Int64
 
-  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  public init(seconds: Double) { nanoseconds = Nanoseconds.saturated(seconds) }
+  package init(seconds: Double) { nanoseconds = Nanoseconds.saturated(seconds) }
 
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     nanoseconds = try decoder.singleValueContainer().decode(Int64.self)
   }
 
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(nanoseconds)
   }
 
   /// When the service first ran.
-  public static let start = Instant(nanoseconds: 0)
+  package static let start = Instant(nanoseconds: 0)
 
-  public var seconds: Double { Double(nanoseconds) / 1e9 }
-  public var description: String { "\(seconds) s" }
+  package var seconds: Double { Double(nanoseconds) / 1e9 }
+  package var description: String { "\(seconds) s" }
 
-  public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+  package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
   /// Stops at the ends of the scale.
-  public static func + (left: Self, right: Duration) -> Self {
+  package static func + (left: Self, right: Duration) -> Self {
     Instant(nanoseconds: Nanoseconds.sum(left.nanoseconds, right.inNanoseconds))
   }
 
-  public static func - (left: Self, right: Self) -> Duration {
+  package static func - (left: Self, right: Self) -> Duration {
     .nanoseconds(Nanoseconds.sum(left.nanoseconds, right.nanoseconds == .min ? .max : -right.nanoseconds))
   }
 }
@@ -47,15 +47,15 @@ enum Nanoseconds {
 
 extension Duration {
   /// Stops at the ends of the scale: 292 years.
-  public var inNanoseconds: Int64 {
+  package var inNanoseconds: Int64 {
     let (seconds, rest) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflow ? (seconds < 0 ? .min : .max) : Nanoseconds.sum(product, rest / 1_000_000_000)
   }
 
-  public var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+  package var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 
-  public static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
-  public static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
-  public static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
+  package static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+  package static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
+  package static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
 }

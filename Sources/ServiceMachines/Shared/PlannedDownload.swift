@@ -1,18 +1,18 @@
 /// What the machines know of a download; its request stays with whoever carries out.
-public struct PlannedDownload: Sendable, Equatable, Codable {
+package struct PlannedDownload: Sendable, Equatable, Codable {
   /// The service's name for it, a UUID.
-  public var uniqueIdentifier: String
+  package var uniqueIdentifier: String
   /// The client's name for it.
-  public var identifier: String
-  public var isEssential: Bool
+  package var identifier: String
+  package var isEssential: Bool
   /// Bytes, as the client declared them; nil: unknown.
-  public var size: Int64?
+  package var size: Int64?
   /// -100…100; higher goes first within an app (B46).
-  public var priority: Int
+  package var priority: Int
   /// The host of its URL, for the allow list.
-  public var host: String
+  package var host: String
 
-  public init(
+  package init(
     uniqueIdentifier: String, identifier: String, isEssential: Bool = false, size: Int64? = nil, priority: Int = 0,
     host: String = ""
   ) {
@@ -26,30 +26,30 @@ public struct PlannedDownload: Sendable, Equatable, Codable {
 }
 
 /// An error as machines hand it on: domain, code and sentence of an `NSError`.
-public struct Failure: Error, Sendable, Equatable, Codable {
-  public var domain: String
-  public var code: Int
-  public var message: String
+package struct Failure: Error, Sendable, Equatable, Codable {
+  package var domain: String
+  package var code: Int
+  package var message: String
 
-  public static let frameworkDomain = "BAErrorDomain"
-  public static let networkDomain = "NSURLErrorDomain"
+  package static let frameworkDomain = "BAErrorDomain"
+  package static let networkDomain = "NSURLErrorDomain"
   /// `NSURLErrorCancelled`.
-  public static let cancelled = Failure(domain: networkDomain, code: -999, message: "the download was cancelled")
+  package static let cancelled = Failure(domain: networkDomain, code: -999, message: "the download was cancelled")
 
-  public init(domain: String, code: Int, message: String) {
+  package init(domain: String, code: Int, message: String) {
     self.domain = domain
     self.code = code
     self.message = message
   }
 
   /// By the raw value of its `BAErrorCode`.
-  public static func framework(_ code: Int, _ message: String) -> Self {
+  package static func framework(_ code: Int, _ message: String) -> Self {
     Failure(domain: frameworkDomain, code: code, message: message)
   }
 }
 
 /// How a download ended.
-public enum Settlement: Sendable, Equatable, Codable {
+package enum Settlement: Sendable, Equatable, Codable {
   /// `size`: bytes of the file.
   case finished(size: Int64)
   case failed(Failure)
@@ -57,14 +57,14 @@ public enum Settlement: Sendable, Equatable, Codable {
 }
 
 /// How a run of an extension ended; the raw values are those of the plugin host's outcomes.
-public enum RunEnd: String, Sendable, Codable, CaseIterable {
+package enum RunEnd: String, Sendable, Codable, CaseIterable {
   case returned, loadFailed, crashed, wallTimeExceeded, cpuTimeExceeded, memoryExceeded, policyViolation
   case protocolViolation, runtimeBudgetExhausted, entryPointMissing, wallUnavailable, hostFailed
   /// The service died meanwhile, or ended it for a reason of its own.
   case interrupted
 
   /// Whether the extension did it: such ends lead to quarantine.
-  public var isFaultOfExtension: Bool {
+  package var isFaultOfExtension: Bool {
     switch self {
     case .loadFailed, .crashed, .wallTimeExceeded, .cpuTimeExceeded, .memoryExceeded, .policyViolation,
       .protocolViolation, .entryPointMissing:

@@ -2,16 +2,16 @@
 ///
 /// Within a boot only the boot-time clock counts (it goes on during suspend), so a wall clock that somebody sets moves
 /// nothing. From boot to boot the difference of the wall clocks counts, and never less than nothing.
-public struct ServiceClock: Sendable, Equatable, Codable {
-  public struct Reading: Sendable, Equatable, Codable {
+package struct ServiceClock: Sendable, Equatable, Codable {
+  package struct Reading: Sendable, Equatable, Codable {
     /// `/proc/sys/kernel/random/boot_id`.
-    public var boot: String
+    package var boot: String
     /// Nanoseconds of CLOCK_BOOTTIME.
-    public var bootTime: Int64
+    package var bootTime: Int64
     /// Nanoseconds of CLOCK_REALTIME since 1970.
-    public var wall: Int64
+    package var wall: Int64
 
-    public init(boot: String, bootTime: Int64, wall: Int64) {
+    package init(boot: String, bootTime: Int64, wall: Int64) {
       self.boot = boot
       self.bootTime = bootTime
       self.wall = wall
@@ -19,33 +19,33 @@ public struct ServiceClock: Sendable, Equatable, Codable {
   }
 
   /// The wall clock went otherwise than the boot-time clock.
-  public struct Jump: Sendable, Equatable, Codable {
+  package struct Jump: Sendable, Equatable, Codable {
     /// Positive: the wall clock is later than it was expected to be.
-    public var by: Duration
-    public var at: Instant
+    package var by: Duration
+    package var at: Instant
 
-    public init(by: Duration, at: Instant) {
+    package init(by: Duration, at: Instant) {
       self.by = by
       self.at = at
     }
   }
 
   /// Less is the drift that time synchronisation corrects.
-  public static let tolerance: Duration = .seconds(2)
+  package static let tolerance: Duration = .seconds(2)
 
-  public private(set) var now: Instant
+  package private(set) var now: Instant
   /// The last jump that was noticed within a boot.
-  public private(set) var lastJump: Jump?
+  package private(set) var lastJump: Jump?
   private var last: Reading
 
-  public init(_ reading: Reading) {
+  package init(_ reading: Reading) {
     now = .start
     last = reading
   }
 
   /// The service time of a reading. Readings that go backwards stand still.
   @discardableResult
-  public mutating func advance(_ reading: Reading) -> Instant {
+  package mutating func advance(_ reading: Reading) -> Instant {
     let byWall = Nanoseconds.difference(reading.wall, last.wall)
     if reading.boot == last.boot {
       let byBoot = Nanoseconds.difference(reading.bootTime, last.bootTime)
@@ -64,10 +64,10 @@ public struct ServiceClock: Sendable, Equatable, Codable {
   }
 
   /// What the wall clock shows at `instant`, as it goes now: nanoseconds since 1970.
-  public func wall(of instant: Instant) -> Int64 { Nanoseconds.sum(last.wall, (instant - now).inNanoseconds) }
+  package func wall(of instant: Instant) -> Int64 { Nanoseconds.sum(last.wall, (instant - now).inNanoseconds) }
 
   /// The service time at which the wall clock, as it goes now, shows `wall`.
-  public func instant(ofWall wall: Int64) -> Instant { now + .nanoseconds(Nanoseconds.difference(wall, last.wall)) }
+  package func instant(ofWall wall: Int64) -> Instant { now + .nanoseconds(Nanoseconds.difference(wall, last.wall)) }
 }
 
 extension Nanoseconds {

@@ -1,16 +1,16 @@
 /// How often an app was launched, by days of service time, for two weeks.
-public struct UseHistory: Sendable, Equatable, Codable {
+package struct UseHistory: Sendable, Equatable, Codable {
   static let days = 14
   private static let day: Int64 = 86_400_000_000_000
 
-  public private(set) var lastLaunch: Instant?
+  package private(set) var lastLaunch: Instant?
   private var today: Int64 = 0
   /// Today's first.
   private var counts: [Int] = []
 
-  public init() {}
+  package init() {}
 
-  public mutating func launched(_ now: Instant) {
+  package mutating func launched(_ now: Instant) {
     lastLaunch = now
     let day = now.nanoseconds / Self.day
     let passed = Int(min(Int64(Self.days), max(0, day - today)))
@@ -21,7 +21,7 @@ public struct UseHistory: Sendable, Equatable, Codable {
   }
 
   /// Launches of the last `days` days, at most 14.
-  public func launches(inLast days: Int, now: Instant) -> Int {
+  package func launches(inLast days: Int, now: Instant) -> Int {
     let passed = max(0, now.nanoseconds / Self.day - today)
     guard passed < Int64(days) else { return 0 }
     return counts.prefix(days - Int(passed)).reduce(0, +)

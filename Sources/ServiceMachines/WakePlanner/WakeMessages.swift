@@ -1,24 +1,24 @@
-public import AssetModel
+package import AssetModel
 
 /// Why an extension is to be woken.
-public enum WakeReason: Sendable, Equatable, Codable {
+package enum WakeReason: Sendable, Equatable, Codable {
   case content(ContentRequestKind)
   /// Finished or failed downloads, or a challenge (B30).
   case callbacks
 }
 
-public struct WakeRequest: Sendable, Equatable, Codable {
-  public var app: String
+package struct WakeRequest: Sendable, Equatable, Codable {
+  package var app: String
   /// The asker's number; one app's requests are told apart by it.
-  public var token: Int
-  public var reason: WakeReason
+  package var token: Int
+  package var reason: WakeReason
   /// SHA-256 of the manifest, in hexadecimal; empty: none. Quarantine is for one manifest.
-  public var manifestDigest: String
+  package var manifestDigest: String
   /// The user waits at the launch gate.
-  public var isGateClosed: Bool
-  public var isSimulated: Bool
+  package var isGateClosed: Bool
+  package var isSimulated: Bool
 
-  public init(
+  package init(
     app: String, token: Int, reason: WakeReason, manifestDigest: String = "", isGateClosed: Bool = false,
     isSimulated: Bool = false
   ) {
@@ -31,21 +31,21 @@ public struct WakeRequest: Sendable, Equatable, Codable {
   }
 }
 
-public struct WakeGrant: Sendable, Equatable, Codable {
-  public var run: Int64
-  public var request: WakeRequest
+package struct WakeGrant: Sendable, Equatable, Codable {
+  package var run: Int64
+  package var request: WakeRequest
   /// Time inside entry points that the run may use; it is reserved already.
-  public var runtime: Duration
+  package var runtime: Duration
 
-  public init(run: Int64, request: WakeRequest, runtime: Duration) {
+  package init(run: Int64, request: WakeRequest, runtime: Duration) {
     self.run = run
     self.request = request
     self.runtime = runtime
   }
 }
 
-public struct WakeRefusal: Sendable, Equatable, Codable {
-  public enum Reason: String, Sendable, Codable, CaseIterable {
+package struct WakeRefusal: Sendable, Equatable, Codable {
+  package enum Reason: String, Sendable, Codable, CaseIterable {
     case contentBeforeLaunchOff, backgroundActivityOff, lowPower, runtimeSpent, quarantined, appInUse, unknownApp
     /// The service died again and again while the extension was asked.
     case interrupted
@@ -53,18 +53,18 @@ public struct WakeRefusal: Sendable, Equatable, Codable {
     case hostFailed
   }
 
-  public var reason: Reason
+  package var reason: Reason
   /// When it ends by itself; nil: an event ends it.
-  public var until: Instant?
+  package var until: Instant?
 
-  public init(reason: Reason, until: Instant? = nil) {
+  package init(reason: Reason, until: Instant? = nil) {
     self.reason = reason
     self.until = until
   }
 }
 
 extension WakePlanner {
-  public enum Event: Sendable, Equatable, Codable {
+  package enum Event: Sendable, Equatable, Codable {
     /// A new app, or a new version of one: quarantine ends.
     case installed(app: String, version: String)
     case removed(app: String)
@@ -89,7 +89,7 @@ extension WakePlanner {
     case restarted
   }
 
-  public enum Effect: Sendable, Equatable, Codable {
+  package enum Effect: Sendable, Equatable, Codable {
     case wake(WakeGrant)
     case refuse(request: WakeRequest, refusal: WakeRefusal)
     /// Ask the app's lifecycle for a periodic request.

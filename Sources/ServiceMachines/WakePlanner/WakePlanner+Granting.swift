@@ -66,7 +66,7 @@ extension WakePlanner {
     guard let index = runs.firstIndex(where: { $0.number == number }) else { return [.exhausted(run: number)] }
     let app = runs[index].request.app
     let more = min(Self.slice, runtimeLeft(app, now))
-    guard more >= Self.leastRuntime else { return [.exhausted(run: number)] }
+    guard more >= Self.minRuntime else { return [.exhausted(run: number)] }
     runs[index].granted += more
     apps[app]?.runtime.reserve(more, now)
     return [.extended(run: number, runtime: more)]

@@ -4,37 +4,37 @@ internal import Basics
 /// When an extension may run: daily runtime, throttling by use, periodic wakes, quarantine, settings and power
 /// (B3, B9, B10, B18 to B23, B26, X1). One for the service.
 ///
-/// Runtime is reserved before a run starts and settled when it ends, so that nobody gets more by crashing.
-public struct WakePlanner: Sendable, Equatable, Codable {
-  public internal(set) var settings: ServiceSettings
-  public internal(set) var conditions = Conditions()
-  public internal(set) var apps: [String: WakeRecord] = [:]
+/// Runtime is reserved before a run starts and replaced by what was used when it ends, so that an extension gains none by crashing.
+package struct WakePlanner: Sendable, Equatable, Codable {
+  package internal(set) var settings: ServiceSettings
+  package internal(set) var conditions = Conditions()
+  package internal(set) var apps: [String: WakeRecord] = [:]
   /// Requests that wait for room, in the order in which they came.
-  public internal(set) var queue: [WakeRequest] = []
-  public internal(set) var runs: [Run] = []
+  package internal(set) var queue: [WakeRequest] = []
+  package internal(set) var runs: [Run] = []
   var lastRun: Int64 = 0
   var randomness: SeededGenerator
   /// Off only in a simulation that shows what spreading is for.
   package var isSpread = true
 
-  public struct Run: Sendable, Equatable, Codable {
-    public var number: Int64
-    public var request: WakeRequest
+  package struct Run: Sendable, Equatable, Codable {
+    package var number: Int64
+    package var request: WakeRequest
     /// Reserved for it, extensions included.
-    public var granted: Duration
-    public var since: Instant
+    package var granted: Duration
+    package var since: Instant
   }
 
   /// Runtime is granted in parts of this size: as much is lost when the service dies.
-  public static let slice: Duration = .seconds(60)
+  package static let slice: Duration = .seconds(60)
   /// Less isn't worth a wake.
-  static let leastRuntime: Duration = .seconds(1)
+  static let minRuntime: Duration = .seconds(1)
   /// Between runs for callbacks that the host couldn't make.
   static let hostFailureDelay: Duration = .seconds(5)
   /// Requests of one app that may wait.
   static let maxQueuePerApp = 8
 
-  public init(settings: ServiceSettings = .init(), seed: UInt64) {
+  package init(settings: ServiceSettings = .init(), seed: UInt64) {
     self.settings = settings
     randomness = SeededGenerator(seed: seed)
   }
@@ -43,7 +43,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   mutating func spread() -> Double { isSpread ? randomness.fraction() : 0.5 }
 
   /// When `tick` has something to do.
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     var next: Instant?
     for (app, record) in apps {
       for case let moment? in [
@@ -54,7 +54,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
     return next
   }
 
-  public mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+  package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     for (app, record) in apps where record.runtime.renewsAt.map({ $0 <= now }) ?? false {
       apps[app]?.runtime.renew(now)
     }
@@ -89,7 +89,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   }
 
   /// A day's runtime of an app, as it stands now.
-  public func dailyRuntime(of app: String, now: Instant) -> Duration {
+  package func dailyRuntime(of app: String, now: Instant) -> Duration {
     guard let record = apps[app] else { return .zero }
     // What somebody set for one app isn't adapted.
     if let own = settings.apps[app]?.dailyRuntime { return own }
@@ -102,7 +102,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   }
 
   /// Why the app's extension can't run for `request` now; nil: it can.
-  public func refusal(of request: WakeRequest, now: Instant) -> WakeRefusal? {
+  package func refusal(of request: WakeRequest, now: Instant) -> WakeRefusal? {
     guard let record = apps[request.app] else { return WakeRefusal(reason: .unknownApp) }
     if let situation = situationRefusal(request.app) { return situation }
     if !request.isSimulated, let quarantine = record.quarantine, quarantine.until > now,
@@ -113,7 +113,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
     if request.reason == .callbacks, let until = record.hostFailedUntil, until > now {
       return WakeRefusal(reason: .hostFailed, until: until)
     }
-    if runtimeLeft(request.app, now) < Self.leastRuntime {
+    if runtimeLeft(request.app, now) < Self.minRuntime {
       return WakeRefusal(reason: .runtimeSpent, until: record.runtime.renewsAt)
     }
     if request.reason == .content(.periodic), record.running > 0, !request.isSimulated {
@@ -123,7 +123,7 @@ public struct WakePlanner: Sendable, Equatable, Codable {
   }
 
   /// What settings and power say, whatever the request (B9, B10).
-  public func situationRefusal(_ app: String) -> WakeRefusal? {
+  package func situationRefusal(_ app: String) -> WakeRefusal? {
     let own = settings[app]
     if conditions.isLowPower { return WakeRefusal(reason: .lowPower) }
     if own.isBackgroundActivityAllowed == false { return WakeRefusal(reason: .backgroundActivityOff) }

@@ -1,25 +1,25 @@
 internal import AssetModel
 
 /// What the planner keeps of one app.
-public struct WakeRecord: Sendable, Equatable, Codable {
-  public internal(set) var version: String
-  public internal(set) var installedAt: Instant
-  public internal(set) var use = UseHistory()
+package struct WakeRecord: Sendable, Equatable, Codable {
+  package internal(set) var version: String
+  package internal(set) var installedAt: Instant
+  package internal(set) var use = UseHistory()
   /// Processes of the app.
-  public internal(set) var running = 0
-  public internal(set) var runtime = Runtime()
-  public internal(set) var quarantine: Quarantine?
+  package internal(set) var running = 0
+  package internal(set) var runtime = Runtime()
+  package internal(set) var quarantine: Quarantine?
   /// Of the last content request: callbacks are asked of the same extension.
-  public internal(set) var manifestDigest = ""
-  public internal(set) var lastRefusal: WakeRefusal?
+  package internal(set) var manifestDigest = ""
+  package internal(set) var lastRefusal: WakeRefusal?
   /// Callbacks whose run the host couldn't make aren't tried again before.
   var hostFailedUntil: Instant?
-  /// Somebody was refused and hasn't been told yet that the time is over.
+  /// A request was refused, and the end of that refusal hasn't been reported yet.
   var isReconsidered = true
-  public internal(set) var lastWake: Instant?
-  public internal(set) var nextPeriodic: Instant?
+  package internal(set) var lastWake: Instant?
+  package internal(set) var nextPeriodic: Instant?
   /// Periodic requests since the last launch.
-  public internal(set) var periodicSinceLaunch = 0
+  package internal(set) var periodicSinceLaunch = 0
   /// Periodic requests in a row whose manifest couldn't be had.
   var failedPeriodics = 0
   /// Where in its interval this app's periodic wakes lie, 0..<1: a fleet spreads over it for good.
@@ -28,16 +28,16 @@ public struct WakeRecord: Sendable, Equatable, Codable {
   var isMakingUp = false
 
   /// Time inside entry points, a day at a time: a day begins with the first wake after the last one.
-  public struct Runtime: Sendable, Equatable, Codable {
-    public internal(set) var began: Instant?
-    public internal(set) var charged: Duration = .zero
+  package struct Runtime: Sendable, Equatable, Codable {
+    package internal(set) var began: Instant?
+    package internal(set) var charged: Duration = .zero
     /// Promised to runs that haven't ended: a crash of the service can't give it back.
-    public internal(set) var reserved: Duration = .zero
+    package internal(set) var reserved: Duration = .zero
 
-    public static let period: Duration = .hours(24)
+    package static let period: Duration = .hours(24)
 
-    public var renewsAt: Instant? { began.map { $0 + Self.period } }
-    public var used: Duration { charged + reserved }
+    package var renewsAt: Instant? { began.map { $0 + Self.period } }
+    package var used: Duration { charged + reserved }
 
     mutating func renew(_ now: Instant) {
       guard let renewsAt, renewsAt <= now else { return }
@@ -57,11 +57,11 @@ public struct WakeRecord: Sendable, Equatable, Codable {
   }
 
   /// An extension that crashed, hung or broke its walls waits, longer each time, until its manifest or version changes.
-  public struct Quarantine: Sendable, Equatable, Codable {
-    public internal(set) var manifestDigest: String
-    public internal(set) var failures: Int
-    public internal(set) var reason: RunEnd
-    public internal(set) var until: Instant
+  package struct Quarantine: Sendable, Equatable, Codable {
+    package internal(set) var manifestDigest: String
+    package internal(set) var failures: Int
+    package internal(set) var reason: RunEnd
+    package internal(set) var until: Instant
 
     static let base: Duration = .minutes(15)
     static let cap: Duration = .days(7)

@@ -15,7 +15,7 @@ package struct SettingsSummary: Sendable, Equatable, Codable {
   package var isContentBeforeLaunchAllowed: Bool
   package var isLowPower: Bool
   package var isMetered: Bool
-  /// Whether somebody has set it; otherwise it is as the machine says.
+  /// Whether it was set by an operator; otherwise it is the machine's.
   package var isLowPowerSet: Bool
   package var isMeteredSet: Bool
   /// The language tag that extensions are asked for (RFC 5646); nil: unknown.

@@ -46,7 +46,7 @@ struct FetchCommand: AsyncParsableCommand {
     completion: .file())
   var from: [String] = []
   @OptionGroup(title: "Files") var place: FetchPlaceOptions
-  @OptionGroup(title: "What a file has to be") var checks: FetchCheckOptions
+  @OptionGroup(title: "Integrity") var checks: FetchCheckOptions
   @OptionGroup(title: "Requests") var requests: FetchRequestOptions
   @OptionGroup(title: "Time and rate") var pace: FetchPaceOptions
   @OptionGroup(title: "Output") var output: FetchOutputOptions

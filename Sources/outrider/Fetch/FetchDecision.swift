@@ -9,7 +9,7 @@ enum FetchMode: Sendable, Equatable {
   case force
   /// The server is asked whether it has another version than the one that was fetched.
   case ifChanged
-  /// The directory is the command's own: nobody's file is there.
+  /// The directory is the command's own: it has no file of the user's.
   case ownPlace
 }
 
@@ -23,7 +23,7 @@ enum FetchDecision: Equatable {
   case fetch(known: KnownVersion?, replaces: FileVersion?)
 
   /// What this command's own journal says of the newest download to that place.
-  enum Own: Equatable {
+  enum ExistingFile: Equatable {
     case none
     /// It is finished, and its file is there under `name`.
     case intact(JobRecord, name: String)
@@ -38,7 +38,7 @@ enum FetchDecision: Equatable {
   struct Facts {
     var mode: FetchMode
     var path: String
-    var own: Own = .none
+    var existing: ExistingFile = .none
     var sibling: FetchSiblings.Finding?
     /// Why no journal takes it.
     var rejection: TransferFailure?
@@ -57,7 +57,7 @@ enum FetchDecision: Equatable {
       return .complete(record.id, name: record.name, bytes: record.record.finalSize ?? 0)
     }
     if case .inHand(let who) = facts.sibling { return .refuse(TransferFailure(.refused, detail: who)) }
-    if facts.own == .named { return fetch }
+    if facts.existing == .named { return fetch }
     if let rejection = facts.rejection { return .refuse(rejection) }
     switch facts.mode {
     case .force, .ownPlace: return fetch
@@ -65,12 +65,12 @@ enum FetchDecision: Equatable {
       if let record = facts.finished?.record {
         return .fetch(known: KnownVersion(record), replaces: FileVersion(record))
       }
-      if case .open(let version?) = facts.own { return .fetch(known: nil, replaces: version) }
+      if case .open(let version?) = facts.existing { return .fetch(known: nil, replaces: version) }
     case .keep: break
     }
     guard facts.isThere else { return fetch }
-    // Whoever knows the digest knows the file, whatever brought it there.
-    if case .damaged = facts.own {
+    // The digest identifies the file, no matter how it got there.
+    if case .damaged = facts.existing {
     } else if let size = facts.fittingSize() {
       return .complete(nil, name: String(facts.path.split(separator: "/").last ?? ""), bytes: size)
     }
@@ -81,7 +81,7 @@ enum FetchDecision: Equatable {
 extension FetchDecision.Facts {
   /// The finished download whose file is there, whoever fetched it.
   fileprivate var finished: (id: JobID?, record: JobRecord, name: String)? {
-    if case .intact(let record, let name) = own { return (record.id, record, name) }
+    if case .intact(let record, let name) = existing { return (record.id, record, name) }
     if case .complete(let record, let name) = sibling { return (nil, record, name) }
     return nil
   }
@@ -91,11 +91,11 @@ extension FetchDecision.Facts {
 
   fileprivate var whyOccupied: String {
     let shown = Printable.text(path)
-    if case .damaged(let why) = own {
+    if case .damaged(let why) = existing {
       return "\(shown) \(why), and nothing is ever replaced; remove it, or fetch it with --force"
     }
     if mode == .ifChanged {
-      return "\(shown) is there already, and which version it is nobody knows; --force fetches it in any case"
+      return "\(shown) is there already, and its version isn't known; --force fetches it in any case"
     }
     return "\(shown) is there already, and nothing is ever replaced; remove it, choose --to, or fetch it with --force"
   }

@@ -63,7 +63,7 @@ struct FetchIntake {
     var replaced: [Int: FileVersion] = [:]
     for index in plan.targets.indices {
       let target = plan.targets[index]
-      switch decide(index, found.own[index] ?? .none, findings[index]) {
+      switch decide(index, found.existing[index] ?? .none, findings[index]) {
       case .complete(let id, let name, let bytes):
         let path = "\(plan.directory)/\(name)"
         begun.complete.append(path)
@@ -94,7 +94,7 @@ struct FetchIntake {
         return begun
       }
       try remember(zip(batch, results), replaced)
-      if plan.hurries { try hasten(results) }
+      if plan.isUrgent { try hasten(results) }
       for (index, result) in zip(batch, results) {
         if let id = try accepted(plan.targets[index], result) { begun.open.insert(id) }
       }
@@ -105,7 +105,7 @@ struct FetchIntake {
   // MARK: What is there
 
   private struct Found {
-    var own: [Int: FetchDecision.Own] = [:]
+    var existing: [Int: FetchDecision.ExistingFile] = [:]
     /// Downloads of something else to the same place.
     var others: [(index: Int, record: JobRecord)] = []
   }
@@ -118,8 +118,8 @@ struct FetchIntake {
         record, for: plan.specification(plan.targets[index]), name: memory.names[record.id],
         modified: memory.modified[record.id], finished: finished)
       switch verdict {
-      case .intact(let name): found.own[index] = .intact(record, name: name)
-      case .damaged(let why): found.own[index] = .damaged(why)
+      case .intact(let name): found.existing[index] = .intact(record, name: name)
+      case .damaged(let why): found.existing[index] = .damaged(why)
       case .another: break
       }
     }
@@ -137,10 +137,10 @@ struct FetchIntake {
           check(index, record, finished: nil)
         }
       case .verified where FetchedFile.isOf(record):
-        if isTheSame { found.own[index] = .named } else { engine.resume(record.id) }
+        if isTheSame { found.existing[index] = .named } else { engine.resume(record.id) }
       case .open, .paused, .verified:
         if isTheSame {
-          found.own[index] = .open(replaces: memory.replaced[record.id])
+          found.existing[index] = .open(replaces: memory.replaced[record.id])
         } else if record.state != .verified {
           found.others.append((index, record))
         }
@@ -153,14 +153,14 @@ struct FetchIntake {
   }
 
   private func decide(
-    _ index: Int, _ own: FetchDecision.Own, _ finding: FetchSiblings.Finding?
+    _ index: Int, _ existing: FetchDecision.ExistingFile, _ finding: FetchSiblings.Finding?
   ) -> FetchDecision {
     let target = plan.targets[index]
     let specification = plan.specification(target)
     let path = plan.path(target)
     return FetchDecision.about(
       FetchDecision.Facts(
-        mode: plan.mode, path: path, own: own, sibling: finding, rejection: plan.rejection(of: target),
+        mode: plan.mode, path: path, existing: existing, sibling: finding, rejection: plan.rejection(of: target),
         isExpected: specification.digest != nil || specification.chunks != nil, isThere: Files.exists(path),
         fittingSize: { FetchedFile.size(ofFileThatFits: specification) }))
   }

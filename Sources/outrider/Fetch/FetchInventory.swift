@@ -121,7 +121,7 @@ struct FetchInventory {
     }
   }
 
-  /// What stops it ends when somebody makes room, not at a time. It is looked at again while others move, and may stop all
+  /// What stops it ends when there is room, not at a time. It is looked at again while others move, and may stop all
   /// of them: the same is told once, however the free space changes meanwhile.
   private mutating func waits(_ id: JobID, _ explanation: Explanation, _ now: Date) -> FetchNews {
     let stops = explanation.code == .disk || explanation.code == .volume
@@ -168,13 +168,13 @@ struct FetchInventory {
     let rate = active.values.reduce(0) { $0 + ($1.progress?.bytesPerSecond ?? 0) }
     let start = "\(done) of \(items.count) files, \(FetchWords.size(bytes))"
     let speed = "\(FetchWords.size(Int64(rate)))/s"
-    guard let rest else { return "\(start), \(speed)" }
-    let left = FetchWords.timeLeft(rest, at: rate).map { ", \($0)" } ?? ""
-    return "\(start) of \(FetchWords.size(bytes + rest)), \(speed)\(left)"
+    guard let remaining else { return "\(start), \(speed)" }
+    let left = FetchWords.timeLeft(remaining, at: rate).map { ", \($0)" } ?? ""
+    return "\(start) of \(FetchWords.size(bytes + remaining)), \(speed)\(left)"
   }
 
   /// Bytes that are still to come, once all that aren't done have said how many they are.
-  private var rest: Int64? {
+  private var remaining: Int64? {
     let totals = active.values.compactMap { active in
       active.progress.flatMap { progress in progress.total.map { $0 - progress.received } }
     }

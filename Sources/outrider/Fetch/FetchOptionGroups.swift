@@ -53,22 +53,21 @@ struct FetchPlaceOptions: ParsableArguments {
 
 /// What fetched files are checked against.
 struct FetchCheckOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The SHA-256 that the file has to have; for one URL.", valueName: "hex")) var sha256:
-    [String] = []
+  @Option(help: ArgumentHelp("The SHA-256 of the file; for one URL.", valueName: "hex")) var sha256: [String] = []
   @Option(
     help: ArgumentHelp(
-      "A list as sha256sum(1) prints it, with --tag or without, in which each file has to be listed by its name and fit.",
+      "Checksums as sha256sum(1) prints them, with or without --tag. Each fetched file must be listed by its name and match.",
       valueName: "file"),
     completion: .file())
   var checksums: String?
   @Option(
     help: ArgumentHelp(
-      "The chunk list that the file has to fit, as `outrider digest` prints it; for one URL.", valueName: "file"),
+      "The chunk list of the file, as `outrider digest` prints it; for one URL.", valueName: "file"),
     completion: .file())
   var chunks: [String] = []
   @Option(
     help: ArgumentHelp(
-      "Another URL of the same file, which --chunks tells right from wrong; may be given several times.",
+      "Another URL of the same file; --chunks detects wrong bytes from it. May be given several times.",
       valueName: "URL"))
   var mirror: [String] = []
 
@@ -124,7 +123,7 @@ struct FetchRequestOptions: ParsableArguments {
 
 /// How fast, how long and how often.
 struct FetchPaceOptions: ParsableArguments {
-  @Flag(help: "Somebody waits for it: more connections, short waits, and failures after a few attempts.")
+  @Flag(help: "A person waits for it: more connections, short waits, and a failure after a few attempts.")
   var foreground = false
   @Option(help: ArgumentHelp("Bytes per second in all, for example 2MB.", valueName: "rate")) var limitRate: String?
   @Option(

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Foundation
 internal import Hashing
 internal import LinuxSystem
@@ -40,6 +41,6 @@ struct FetchPlace: Equatable {
     var url = url
     var hash = RunningHash(.sha256)
     url.withUTF8 { hash.update(UnsafeRawBufferPointer($0)) }
-    return hash.digest.prefix(16).map { String(format: "%02x", $0) }.joined()
+    return Hexadecimal.text(hash.digest.prefix(16))
   }
 }

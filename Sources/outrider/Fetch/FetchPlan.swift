@@ -19,8 +19,8 @@ struct FetchPlan: Sendable {
   let mode: FetchMode
   let mirrors: [String]
   let isForOutput: Bool
-  /// Somebody waits for it.
-  var hurries: Bool { transferClass == .foreground }
+  /// A person waits for it.
+  var isUrgent: Bool { transferClass == .foreground }
   private(set) var directory: String
   private let option: String
   private let transferClass: TransferClass

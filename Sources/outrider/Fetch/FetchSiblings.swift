@@ -17,7 +17,7 @@ struct FetchSiblings {
     case inHand(String)
   }
 
-  /// Takes what the journals say of this plan's files, by their places in it. What nobody has in hand becomes `store`'s.
+  /// Takes what the journals say of this plan's files, by their places in it. What no other process has in hand becomes `store`'s.
   func look(into store: AssetStore) -> [Int: Finding] {
     var findings: [Int: Finding] = [:]
     for directory in directories {

@@ -32,7 +32,7 @@ enum FetchState {
     var holder: StoreHolder?
   }
 
-  /// Opens the chosen folder or, of the default ones, the first that nobody has.
+  /// Opens the chosen folder or, of the default ones, the first that no other process has open.
   static func open(_ chosen: String?, _ options: AssetStore.Options) throws -> Opened {
     let first = try directory(chosen)
     let folders = chosen == nil ? folders(first) : [first]

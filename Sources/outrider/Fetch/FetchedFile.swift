@@ -11,12 +11,12 @@ enum FetchedFile {
     case intact(name: String)
     /// None of that download's is at its place.
     case another
-    /// It has that download's name, but not the bytes that it has to have, or nobody knows whether it has.
+    /// It has that download's name, but not the bytes that it has to have, or that isn't known.
     case damaged(String)
   }
 
   /// What this command or, where that says nothing, the earlier one said of the bytes counts. Without any such word the
-  /// inode, the size and the time of the last change have to be as they were (`modified`). Where nobody wrote that down,
+  /// inode, the size and the time of the last change have to be as they were (`modified`). Where that wasn't recorded,
   /// because the command was killed, nothing of the inode may have changed after the journal called it finished.
   ///
   /// `name`: the one that its server gave it, where it has another one than its download.

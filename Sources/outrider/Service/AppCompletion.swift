@@ -12,7 +12,7 @@ extension CompletionKind {
 
 enum AppCompletion {
   /// Milliseconds that a shell waits at most.
-  private static let patience = 300
+  private static let timeout = 300
 
   /// `words`: the command line, as the shell has it.
   static func identifiers(_ words: [String], prefix: String) -> [String] {
@@ -28,7 +28,7 @@ enum AppCompletion {
       if case .success(.apps(let apps)) = result { box.found.withLock { $0 = apps.map(\.identifier) } }
       answered.signal()
     }
-    guard answered.wait(timeout: .now() + .milliseconds(patience)) == .success else { return [] }
+    guard answered.wait(timeout: .now() + .milliseconds(timeout)) == .success else { return [] }
     return box.found.withLock { $0 }.filter { $0.hasPrefix(prefix) && isWord($0) }.sorted()
   }
 

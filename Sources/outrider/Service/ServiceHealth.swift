@@ -28,7 +28,7 @@ struct ServiceHealth: Encodable {
   }
 
   /// Seconds in which a service has to say hello.
-  private static let patience = 5
+  private static let timeout = 5
 
   /// One that hangs isn't waited for: this is the command that has to say so.
   private static func checkThatItAnswers(_ place: ServicePlace) async throws {
@@ -38,7 +38,7 @@ struct ServiceHealth: Encodable {
       throw error
     }
     let limit = Task {
-      try await Task.sleep(for: .seconds(patience))
+      try await Task.sleep(for: .seconds(timeout))
       session.close()
     }
     defer { limit.cancel() }
@@ -46,7 +46,7 @@ struct ServiceHealth: Encodable {
       guard session.isClosed else { throw error }
       throw Failure(
         75,
-        "a service listens, and said nothing within \(patience) s; 'outrider service log' may tell why, end it and start another"
+        "a service listens, and said nothing within \(timeout) s; 'outrider service log' may tell why, end it and start another"
       )
     }
   }
@@ -87,7 +87,7 @@ struct ServiceHealth: Encodable {
       ? Finding(part: "socket", state: "good", detail: path)
       : Finding(
         part: "socket", state: "absent",
-        detail: "\(path): nobody listens since a service ended without removing it; the next one replaces it")
+        detail: "\(path): no process listens on it: a service ended without removing it; the next one replaces it")
   }
 
   private static func process(_ report: ServiceReport) -> Finding {

@@ -9,9 +9,9 @@ struct ServiceOperator: Sendable {
 
   /// Connects; where nothing listens, it starts the service and says so.
   static func connect(
-    _ place: ServicePlace, handlers: ServiceSession.Handlers = .init(), patience: Duration = .seconds(30)
+    _ place: ServicePlace, handlers: ServiceSession.Handlers = .init(), timeout: Duration = .seconds(30)
   ) async throws -> Self {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + timeout
     var nextStart = ContinuousClock.now
     var holder: String?
     while true {

@@ -4,7 +4,7 @@ internal import ServiceProtocol
 
 /// Starts the service beside the command, and waits until it listens.
 ///
-/// An `outrider service detach` of its own starts it and ends: the service is nobody's child then, least of all that of an
+/// An `outrider service detach` of its own starts it and ends: the service is then the child of init, and not of an
 /// app which `outrider launch` becomes.
 struct ServiceStarter: Sendable {
   enum Outcome: Sendable, Equatable {
@@ -15,7 +15,7 @@ struct ServiceStarter: Sendable {
 
   var place: ServicePlace
   /// Also for one that has to recover a large database.
-  var patience: Duration = .seconds(30)
+  var timeout: Duration = .seconds(30)
   var program: String
   /// This program.
   var launcher = "/proc/self/exe"
@@ -53,7 +53,7 @@ struct ServiceStarter: Sendable {
 
   /// Reads what the launcher and the service say until one of them has said how it went.
   private func outcome(of channel: borrowing OwnedDescriptor, logged: Int64) throws -> Outcome {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + timeout
     var (text, process): ([UInt8], Int32?) = ([], nil)
     while true {
       while let end = text.firstIndex(of: UInt8(ascii: "\n")) {
@@ -71,7 +71,7 @@ struct ServiceStarter: Sendable {
         let who = process.map { " (process \($0))" } ?? ""
         throw Failure(
           75,
-          "the service\(who) is still starting after \(patience.components.seconds) s; try again, or look at \(place.log)"
+          "the service\(who) is still starting after \(timeout.components.seconds) s; try again, or look at \(place.log)"
         )
       }
       var buffer = [UInt8](repeating: 0, count: 1024)

@@ -109,7 +109,7 @@ import Testing
     #expect(outcome.record.history.fruitlessAttempts == 1)
   }
 
-  @Test("F-28 calm is asked for: fewer requests at once, and after the second time HTTP/1.1") func calm() async throws {
+  @Test("F-28 ENHANCE_YOUR_CALM: fewer requests at once, and after the second time HTTP/1.1") func calm() async throws {
     let outcome = try await Self.run { connection, _ in
       while true { try connection.reset(try connection.request(), HTTP2Connection.enhanceYourCalm) }
     }
@@ -118,7 +118,7 @@ import Testing
     #expect(outcome.notes.count { $0.contains("fewer requests") } == 2)
   }
 
-  @Test("F-28 who asks for calm has half as many requests at once, for a while") func halved() {
+  @Test("F-28 an origin that sends ENHANCE_YOUR_CALM gets half as many requests at once, for a while") func halved() {
     var scheduler = Scheduler()
     func fill(_ origin: UInt32) -> Int {
       for id in 1...20 {
@@ -146,17 +146,17 @@ import Testing
     #expect(fill(1) == 6)
   }
 
-  @Test("F-28 calm lasts an hour") func calmEnds() {
+  @Test("F-28 the reduction lasts an hour") func calmEnds() {
     var origins = OriginRegistry()
     let number = origins.number(of: "https://a:443")
-    origins[number].askedForCalm(now: .zero)
+    origins[number].reduceConcurrency(now: .zero)
     #expect(origins.openings == [.seconds(3600)])
     let early = origins.expire(.seconds(3599))
-    let none = origins.takeCalmed()
+    let none = origins.takeRestored()
     #expect(!early && none.isEmpty)
     let late = origins.expire(.seconds(3600))
-    let calmed = [origins.takeCalmed(), origins.takeCalmed()]
-    #expect(late && calmed == [[number], []])
+    let restored = [origins.takeRestored(), origins.takeRestored()]
+    #expect(late && restored == [[number], []])
   }
 
   // MARK: Floods

@@ -243,7 +243,7 @@ import Testing
     }
   }
 
-  /// Said again each time: whoever heeded it always would never get there.
+  /// Said again each time: a client that honoured it each time would never get there.
   @Test("F-22 Retry-After on a redirect: what it leads to waits, once", arguments: [301, 302, 307])
   func retryAfterOfARedirect(status: Int) async throws {
     let clock = TestClock()

@@ -18,19 +18,19 @@ import Testing
   ])
   func aPermanentAnswerFailsAtOnceAndShowsThatTheRoadIsFree(status: Int, reason: TransferFailure.Reason) throws {
     var history = JobHistory()
-    let (verdict, road) = Self.policy().failed(
+    let (verdict, breaker) = Self.policy().failed(
       .status(status), requestedDelay: nil, withoutProgress: { .zero }, history: &history)
     guard case .fail(let failure) = verdict else { throw Unexpected("\(verdict)") }
-    #expect(failure.reason == reason && failure.status == status && road == .free && history == JobHistory())
+    #expect(failure.reason == reason && failure.status == status && breaker == .closed && history == JobHistory())
   }
 
   @Test func aFileThatIsntThereIsLookedForTwiceMore() throws {
     var history = JobHistory()
     for count in 1...AttemptPolicy.maxRetests {
-      let (verdict, road) = Self.policy().failed(
+      let (verdict, breaker) = Self.policy().failed(
         .status(404), requestedDelay: nil, withoutProgress: { .zero }, history: &history)
       guard case .wait(.publication(count), let delay) = verdict else { throw Unexpected("\(verdict)") }
-      #expect(delay > .zero && road == .unchanged)
+      #expect(delay > .zero && breaker == .unchanged)
     }
     let (verdict, _) = Self.policy().failed(
       .status(404), requestedDelay: nil, withoutProgress: { .zero }, history: &history)
@@ -46,15 +46,15 @@ import Testing
     var history = JobHistory()
     let limit = RetryPolicy(transferClass: .foreground, appIdleForWeek: false).attemptLimit ?? 0
     for attempt in 1..<limit {
-      let (verdict, road) = Self.policy().failed(
+      let (verdict, breaker) = Self.policy().failed(
         .stalled, requestedDelay: nil, withoutProgress: { .zero }, history: &history)
       guard case .wait(.retry, let delay) = verdict else { throw Unexpected("\(attempt): \(verdict)") }
-      #expect(road == .failed(delay: delay))
+      #expect(breaker == .failed(delay: delay))
     }
-    let (verdict, road) = Self.policy().failed(
+    let (verdict, breaker) = Self.policy().failed(
       .stalled, requestedDelay: nil, withoutProgress: { .zero }, history: &history)
     guard case .fail(let failure) = verdict else { throw Unexpected("\(verdict)") }
-    #expect(failure.reason == .noProgress && failure.detail.hasPrefix("\(limit) attempts") && road == .unchanged)
+    #expect(failure.reason == .noProgress && failure.detail.hasPrefix("\(limit) attempts") && breaker == .unchanged)
   }
 
   @Test func inTheBackgroundOnlyTimeEndsIt() throws {
@@ -69,7 +69,7 @@ import Testing
     guard case .fail = over else { throw Unexpected("\(over)") }
   }
 
-  @Test func whatAServerAsksForIsHeededAndSaid() throws {
+  @Test func whatAServerAsksForIsHonouredAndSaid() throws {
     var history = JobHistory()
     let (verdict, _) = Self.policy().failed(
       .status(503), requestedDelay: .seconds(500), withoutProgress: { .zero }, history: &history)

@@ -20,17 +20,17 @@ import Testing
 
   @Test func piecesLeaveWorkForTheOthers() {
     let planner = ConnectionPlanner()
-    #expect(planner.pieceSize(missing: 100 << 20, chunkSize: 1 << 20, connections: 4, most: 1) == .max)
-    #expect(planner.pieceSize(missing: 64 << 20, chunkSize: 1 << 20, connections: 4, most: 8) == 8 << 20)
-    #expect(planner.pieceSize(missing: 1 << 30, chunkSize: 1 << 20, connections: 1, most: 8) == 32 << 20)
-    #expect(planner.pieceSize(missing: 1 << 20, chunkSize: 4 << 20, connections: 8, most: 8) == 4 << 20)
+    #expect(planner.pieceSize(missing: 100 << 20, chunkSize: 1 << 20, connections: 4, maxConnections: 1) == .max)
+    #expect(planner.pieceSize(missing: 64 << 20, chunkSize: 1 << 20, connections: 4, maxConnections: 8) == 8 << 20)
+    #expect(planner.pieceSize(missing: 1 << 30, chunkSize: 1 << 20, connections: 1, maxConnections: 8) == 32 << 20)
+    #expect(planner.pieceSize(missing: 1 << 20, chunkSize: 4 << 20, connections: 8, maxConnections: 8) == 4 << 20)
   }
 
   @Test func aSmallRestGetsNoOtherConnection() {
     var planner = ConnectionPlanner()
     func add(_ missing: Int64, _ connections: Int, _ written: Int64, _ now: Duration) -> Int {
       planner.additions(
-        missing: missing, connections: connections, most: 8, hashesChunks: false, written: written, now: now)
+        missing: missing, connections: connections, maxConnections: 8, hashesChunks: false, written: written, now: now)
     }
     #expect(add((16 << 20) - 1, 1, 0, .zero) == 0)
     #expect(add(64 << 20, 1, 0, .zero) == 3, "a file worth it starts with four")
@@ -46,13 +46,15 @@ import Testing
       // The first look of a number of connections begins the measurement.
       for _ in 0..<2 {
         added = planner.additions(
-          missing: 32 << 20, connections: connections, most: 8, hashesChunks: false, written: written, now: now)
+          missing: 32 << 20, connections: connections, maxConnections: 8, hashesChunks: false, written: written,
+          now: now)
         now += SegmentGrowth.window
         written += rate
       }
       return added
     }
-    _ = planner.additions(missing: 32 << 20, connections: 1, most: 8, hashesChunks: false, written: 0, now: .zero)
+    _ = planner.additions(
+      missing: 32 << 20, connections: 1, maxConnections: 8, hashesChunks: false, written: 0, now: .zero)
     #expect(add(1, rate: 1 << 20) == 1 && add(2, rate: 2 << 20) == 2)
     #expect(add(4, rate: 2 << 20) == 0, "four brought no more than two")
     #expect(add(4, rate: 9 << 20) == 0, "and that is that")
@@ -114,10 +116,11 @@ import Testing
       let missing = Int64.random(in: 0...1 << 30, using: &random)
       let most = Int.random(in: 1...8, using: &random)
       let added = planner.additions(
-        missing: missing, connections: connections, most: most, hashesChunks: .random(using: &random),
+        missing: missing, connections: connections, maxConnections: most, hashesChunks: .random(using: &random),
         written: written, now: now)
       #expect(added >= 0 && (added == 0 || connections + added <= most), "seed \(seed)")
-      let piece = planner.pieceSize(missing: missing, chunkSize: 1 << 16, connections: connections, most: most)
+      let piece = planner.pieceSize(
+        missing: missing, chunkSize: 1 << 16, connections: connections, maxConnections: most)
       #expect(piece >= 1 << 16, "seed \(seed)")
       connections = min(8, max(1, connections + added - Int.random(in: 0...1, using: &random)))
     }

@@ -40,7 +40,7 @@ import Testing
     #expect(!breaker.permits(now: .seconds(31)) && breaker.permits(now: .seconds(32)))
   }
 
-  @Test func successOpensTheRoad() {
+  @Test func successClosesTheBreaker() {
     var breaker = Self.opened()
     breaker.began(job: JobID(7), now: .seconds(10))
     breaker.succeeded()
@@ -52,7 +52,7 @@ import Testing
   @Test func stragglersDontShortenTheWait() {
     var breaker = Self.opened(delay: .seconds(3600))
     breaker.failed(job: JobID(9), now: .seconds(5), delay: .seconds(1))
-    #expect(breaker.opensAt == .seconds(3600))
+    #expect(breaker.probeAt == .seconds(3600))
   }
 
   @Test func tellsOnceThatItIsHalfOpen() {
@@ -63,7 +63,7 @@ import Testing
     #expect(breaker.nextChange == .seconds(16))
   }
 
-  /// Whatever happens in whatever order, an open road has at most one job on it, and it never stays shut for good.
+  /// In any order of events, a half-open breaker lets at most one job through, and none stays open for ever.
   @Test(arguments: 1...100 as ClosedRange<UInt64>) func atMostOneProbe(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var (breaker, now, probes) = (OriginBreaker(), Duration.zero, Set<JobID>())
@@ -71,7 +71,7 @@ import Testing
       now += .seconds(Int64.random(in: 0...5, using: &random))
       let job = JobID(Int64(step))
       if breaker.permits(now: now) {
-        let isProbe = breaker.opensAt != nil
+        let isProbe = breaker.probeAt != nil
         breaker.began(job: job, now: now)
         if isProbe { probes.insert(job) } else { probes = [] }
       }

@@ -37,7 +37,7 @@ import Testing
     for host in 0..<5000 {
       let number = table.number(of: "https://h\(host).test")
       numbers.insert(number)
-      _ = table[number].leaveAlone(until: .seconds(1000), value: "1000")
+      _ = table[number].setRetryAfter(until: .seconds(1000), value: "1000")
       if table.isCrowded { table.forget(except: []) }
     }
     #expect(table.count <= 2 * OriginRegistry.maxUnused + 1 && numbers.count <= 2 * OriginRegistry.maxUnused + 1)
@@ -47,14 +47,14 @@ import Testing
     #expect(table.openings.count <= 2 * OriginRegistry.maxUnused + 2)
   }
 
-  @Test func whoAskedForCalmIsLetGo() {
+  @Test func reductionsOfForgottenOriginsEnd() {
     var table = OriginRegistry()
-    let number = table.number(of: "https://calm.test")
-    table[number].askedForCalm(now: .zero)
+    let number = table.number(of: "https://reduced.test")
+    table[number].reduceConcurrency(now: .zero)
     for host in 0..<(3 * OriginRegistry.maxUnused) {
       table[table.number(of: "https://h\(host).test")].edge = "192.0.2.1"
     }
     table.forget(except: [])
-    #expect(table.takeCalmed() == [number])
+    #expect(table.takeRestored() == [number])
   }
 }

@@ -9,7 +9,7 @@ import Testing
   @Test func aShorterWaitNeverReplacesALongerOne() {
     var state = OriginState()
     let news = [
-      state.leaveAlone(until: .seconds(100), value: "100"), state.leaveAlone(until: .seconds(50), value: "50"),
+      state.setRetryAfter(until: .seconds(100), value: "100"), state.setRetryAfter(until: .seconds(50), value: "50"),
     ]
     #expect(news == [true, false])
     #expect(state.retryAfter == .seconds(100) && state.retryAfterValue == "100")
@@ -19,7 +19,7 @@ import Testing
   /// What a server sent is shown to people.
   @Test func itsWordsAreMadePrintableAndBounded() {
     var state = OriginState()
-    _ = state.leaveAlone(until: .seconds(1), value: "\u{1b}[2J" + String(repeating: "9", count: 1000))
+    _ = state.setRetryAfter(until: .seconds(1), value: "\u{1b}[2J" + String(repeating: "9", count: 1000))
     let shown = state.retryAfterValue ?? ""
     #expect(shown.utf8.count < 100 && !shown.unicodeScalars.contains { $0.value < 32 })
   }
@@ -27,20 +27,20 @@ import Testing
   @Test func onlyWhatIsNewIsWrittenDown() {
     var state = OriginState()
     let news = [
-      state.hasNoRanges(now: .zero), state.hasNoRanges(now: .seconds(5)), state.heeds(.ifMatch, now: .zero),
-      state.heeds(.ifMatch, now: .seconds(5)), state.heeds(.comparedAfterwards, now: .seconds(6)),
+      state.hasNoRanges(now: .zero), state.hasNoRanges(now: .seconds(5)), state.honours(.ifMatch, now: .zero),
+      state.honours(.ifMatch, now: .seconds(5)), state.honours(.comparedAfterwards, now: .seconds(6)),
     ]
     #expect(news == [true, false, true, false, true])
   }
 
-  @Test func http2IsLeftForADayOrFromTheSecondRequestForCalmOn() {
+  @Test func http2IsAvoidedForADayOrFromTheSecondEnhanceYourCalmOn() {
     var state = OriginState()
-    state.askedForCalm(now: .zero)
-    #expect(!state.avoidsHTTP2 && state.isCalmed)
-    state.askedForCalm(now: .seconds(10))
+    state.reduceConcurrency(now: .zero)
+    #expect(!state.avoidsHTTP2 && state.hasReducedConcurrency)
+    state.reduceConcurrency(now: .seconds(10))
     #expect(state.avoidsHTTP2)
-    let expiry = state.expire(.seconds(10) + OriginState.calmTime)
-    #expect(expiry.opens && expiry.endsCalm && !state.isCalmed && state.avoidsHTTP2)
+    let expiry = state.expire(.seconds(10) + OriginState.reductionTime)
+    #expect(expiry.opens && expiry.endsReduction && !state.hasReducedConcurrency && state.avoidsHTTP2)
     var broken = OriginState()
     broken.distrustHTTP2(now: .zero)
     _ = broken.expire(OriginState.memory - .nanoseconds(1))
@@ -58,12 +58,12 @@ import Testing
       now += .seconds(Int64.random(in: 0...4000, using: &random))
       let expiry = state.expire(now)
       #expect(state.nextOpening.map { $0 > now } ?? true, "seed \(seed)")
-      #expect(!expiry.endsCalm || expiry.opens)
+      #expect(!expiry.endsReduction || expiry.opens)
       switch Int.random(in: 0..<8, using: &random) {
-      case 0: _ = state.leaveAlone(until: now + .seconds(Int64.random(in: 1...9000, using: &random)), value: "x")
+      case 0: _ = state.setRetryAfter(until: now + .seconds(Int64.random(in: 1...9000, using: &random)), value: "x")
       case 1: _ = state.hasNoRanges(now: now)
-      case 2: _ = state.heeds(Bool.random(using: &random) ? .ifMatch : .comparedAfterwards, now: now)
-      case 3: state.askedForCalm(now: now)
+      case 2: _ = state.honours(Bool.random(using: &random) ? .ifMatch : .comparedAfterwards, now: now)
+      case 3: state.reduceConcurrency(now: now)
       case 4: state.distrustHTTP2(now: now)
       case 5: state.breaker.failed(job: JobID(.random(in: 0...5, using: &random)), now: now, delay: .seconds(60))
       case 6: state.breaker.succeeded()

@@ -39,19 +39,19 @@ import Testing
   }
 
   @Test func aRedirectMayAskForOneWaitAndNoMore() throws {
-    for heeded in [false, true] {
+    for honoured in [false, true] {
       var record = Self.record
-      record.history.heededRedirect = heeded
+      record.history.honouredRedirect = honoured
       var interpreter = try Self.interpreter(307, [("location", "/b"), ("retry-after", "30")], record: record)
       guard case .follow(_, _, _, let wait)? = interpreter.plan() else { throw Unexpected("not followed") }
-      #expect(wait == (heeded ? .zero : .seconds(30)) && interpreter.record.history.heededRedirect)
+      #expect(wait == (honoured ? .zero : .seconds(30)) && interpreter.record.history.honouredRedirect)
     }
   }
 
   @Test(arguments: [429, 503]) func aServerThatAsksForARestIsLeftAlone(status: Int) throws {
     var interpreter = try Self.interpreter(status, [("retry-after", "120")])
     #expect(interpreter.plan() == .problem(.status(status), retryAfter: .seconds(120)))
-    #expect(interpreter.effects == [.leaveAlone(.seconds(120), value: "120")])
+    #expect(interpreter.effects == [.retryAfter(.seconds(120), value: "120")])
     var silent = try Self.interpreter(status)
     #expect(silent.plan() == .problem(.status(status), retryAfter: nil) && silent.effects.isEmpty)
   }

@@ -32,7 +32,7 @@ import Testing
 
   @Test func eachChangeOfAVolumeIsToldOnce() {
     var ledger = Self.ledger()
-    func look(_ free: Int64) -> VolumeReport? { ledger.looked(at: Self.place, space: Self.space(free)) }
+    func look(_ free: Int64) -> VolumeReport? { ledger.checked(at: Self.place, space: Self.space(free)) }
     #expect(look(500) == nil)
     #expect(look(199) == .low(directory: "/v/d", free: 199) && look(150) == nil)
     #expect(look(200) == .plenty(directory: "/v/d") && look(300) == nil)

@@ -75,7 +75,7 @@ final class Additions: EnginePart {
       if specification.budget == nil, generation == 1 { records.reads.know(record) }
       let entry = engine.entry(of: record)
       // A person waits: whether the road is free is found out now.
-      if entry.transferClass == .foreground { engine.origins[entry.origin].breaker.hurry(now: clock.boot) }
+      if entry.transferClass == .foreground { engine.origins[entry.origin].breaker.probeNow(now: clock.boot) }
       engine.scheduler.enqueue(entry, now: clock.boot)
     case .alreadyScheduled(let id):
       // It may be expected to have other bytes from now on; in the meantime it may have begun.

@@ -83,7 +83,7 @@ final class Explainer: EnginePart {
       block =
         state.asksToWait(now: now)
         ? .retryAfter(value: state.retryAfterValue ?? "", until: state.retryAfter)
-        : .backoff(failures: state.breaker.failures, until: state.breaker.opensAt)
+        : .backoff(failures: state.breaker.failures, until: state.breaker.probeAt)
     }
     return JobStanding.Surroundings(
       conditions: conditions, gate: conditions.gate(for: entry.transferClass, now: now),

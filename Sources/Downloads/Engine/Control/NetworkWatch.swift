@@ -42,7 +42,7 @@ final class NetworkWatch: EnginePart {
     for (id, hold) in engine.holds {
       if case .retry = hold.reason { engine.release(id) }
     }
-    engine.origins.hurry(now: clock.boot)
+    engine.origins.probeNow(now: clock.boot)
     engine.needsSchedule = true
   }
 

@@ -41,7 +41,7 @@ final class RoomKeeper: EnginePart {
     let place = SpaceLedger.Place(device: destination.device, directory: destination.path)
     // After the volume: what its file allocates in between is missing from neither.
     let need = need(of: job)
-    if let report = space.looked(at: place, space: free) { events.send(.volume(report)) }
+    if let report = space.checked(at: place, space: free) { events.send(.volume(report)) }
     return space.shortage(
       need: need, at: place, space: free, isBackground: starts && job.record.transferClass.isBackground,
       running: engine.active.count

@@ -35,14 +35,14 @@ extension JobEndings {
       verdict = policy.proxyFailed(problem, tries: tries, failures: network.proxyHealth.failures)
       if case .fail = verdict { network.proxyHealth.forget(job.id) }
     } else {
-      let road: AttemptPolicy.Road
+      let breaker: AttemptPolicy.BreakerChange
       // The time without progress may be placed anew in the record.
       var history = job.record.history
-      (verdict, road) = policy.failed(
+      (verdict, breaker) = policy.failed(
         problem, requestedDelay: retryAfter, withoutProgress: { timeWithoutProgress(job) }, history: &history)
       job.record.history = history
-      switch road {
-      case .free: engine.origins[origin].breaker.succeeded()
+      switch breaker {
+      case .closed: engine.origins[origin].breaker.succeeded()
       case .failed(let delay): engine.origins[origin].breaker.failed(job: job.id, now: clock.boot, delay: delay)
       case .unchanged: break
       }

@@ -32,7 +32,7 @@ final class ChunkedTransfers: EnginePart {
     guard let list = job.file.chunks?.list else { return false }
     let piece = job.planner.pieceSize(
       missing: job.file.chunks?.missingBytes ?? 0, chunkSize: list.chunkSize, connections: job.segments.count,
-      most: maxConnections(job))
+      maxConnections: maxConnections(job))
     guard let (run, first) = job.file.chunks?.claim(atMost: piece, of: source) else { return false }
     let last = list.range(of: run.upperBound - 1).upperBound - 1
     // Without a condition: the digests of the chunks say whether it is the same file, and edges with tags of their own do.
@@ -59,7 +59,7 @@ final class ChunkedTransfers: EnginePart {
       job.segments.count < most, engine.scheduler.permitsConnection(of: job.id)
     else { return }
     let additions = job.planner.additions(
-      missing: chunks.missingBytes, connections: job.segments.count, most: most,
+      missing: chunks.missingBytes, connections: job.segments.count, maxConnections: most,
       hashesChunks: job.file.hashing.chunks > 0, written: job.file.written.bytes, now: now)
     for _ in 0..<additions where engine.scheduler.permitsConnection(of: job.id) {
       guard addSegment(job) else { return }

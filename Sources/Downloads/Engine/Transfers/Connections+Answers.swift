@@ -76,10 +76,10 @@ extension Connections {
     for effect in interpreter.effects {
       switch effect {
       case .originHasNoRanges: if engine.origins[number].hasNoRanges(now: clock.boot) { journalOrigin(number) }
-      case .originHeeds(let condition):
-        if engine.origins[number].heeds(condition, now: clock.boot) { journalOrigin(number) }
-      case .leaveAlone(let wait, let value):
-        if engine.origins[number].leaveAlone(until: clock.boot + wait, value: value) { journalOrigin(number) }
+      case .originHonours(let condition):
+        if engine.origins[number].honours(condition, now: clock.boot) { journalOrigin(number) }
+      case .retryAfter(let wait, let value):
+        if engine.origins[number].setRetryAfter(until: clock.boot + wait, value: value) { journalOrigin(number) }
       case .startAfresh(let reason, let isAnother): endings.startAfresh(job, reason: reason, isAnother: isAnother)
       case .keepDigests: keepDigests(of: interpreter.head, job)
       case .take(let entity, let offset):

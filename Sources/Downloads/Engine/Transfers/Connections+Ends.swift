@@ -213,9 +213,9 @@ extension Connections {
     // A request fits into one packet. What can't be sent are answers to a flood: there is a limit to those that wait.
     if end.brokeSending, !end.cameTooLate { distrustHTTP2(segment) }
     switch problem {
-    case .http2(.calm):
+    case .http2(.enhanceYourCalm):
       let number = engine.originNumber(segment.request.url)
-      engine.origins[number].askedForCalm(now: clock.boot)
+      engine.origins[number].reduceConcurrency(now: clock.boot)
       engine.scheduler.halve(number)
       events.send(.note(segment.job, "\(segment.request.url.origin) asks for fewer requests at once"))
     case .http2(.connection): distrustHTTP2(segment)
@@ -262,7 +262,7 @@ extension Connections {
     case .connect: .connect(text)
     case .tls: .tls(text)
     case .proxy: .proxy(text)
-    case .http2(let fault): .http2(enhanceYourCalm: fault == .calm)
+    case .http2(let fault): .http2(enhanceYourCalm: fault == .enhanceYourCalm)
     case .truncated: .truncated
     case .protocolFault: .protocolFault(text)
     case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Policies of version 2 under the real walls, tried with the C library.
-@Suite(.ownThreads, .timeLimit(.minutes(3))) struct PolicyFileTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct PolicyEffectTests {
   /// Not below /tmp, in whose place a plugin has a folder of its own.
   private struct Scene: ~Copyable {
     let folder = "/var/tmp/outrider-test-\(UUID().uuidString)"

@@ -5,7 +5,7 @@ internal import ServiceMachines
 internal import Synchronization
 
 /// Where one run of an extension asks the service.
-final class ServiceDesk: ExtensionServices {
+final class ServiceEndpoint: ExtensionServices {
   private weak let service: AssetService?
   private let app: String
   private let run: Int64

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct ChallengeTests {
+@Suite(.timeLimit(.minutes(1))) struct ChallengeHeaderTests {
   static func shown(_ values: [String]) -> [String] {
     Challenge.parse(values).map { challenge in
       ([challenge.scheme.rawValue] + challenge.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })

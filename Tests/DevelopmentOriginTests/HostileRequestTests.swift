@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HostileClientTests {
+@Suite(.timeLimit(.minutes(1))) struct HostileRequestTests {
   @Test func servesNothingOutside() throws {
     let root = NSTemporaryDirectory() + "origin-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: root + "/served/sub", withIntermediateDirectories: true)

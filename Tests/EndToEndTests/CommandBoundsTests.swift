@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is too much, too little or not there, said in one sentence before anything of a plugin runs.
-@Suite(.ownThreads, .timeLimit(.minutes(3))) struct BoundsTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct CommandBoundsTests {
   private static let abs = ["call", "libc.so.6", "abs", "i32(i32)", "-5"]
 
   private static func file(_ bytes: Int, suffix: String) throws -> String {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A server's challenge goes to the extension, and a bounded answer comes back (B71 to B73).
-@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ChallengeTests {
+@Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExtensionChallengeTests {
   private static let question = ChallengeDescription(
     host: "e.example.com", port: 443, protocolName: "https", realm: "films",
     authenticationMethod: "NSURLAuthenticationMethodHTTPBasic", previousFailureCount: 2)
@@ -70,7 +70,7 @@ import Testing
   @Test("B73: the handler's time is the extension's") func isBounded() async throws {
     var scene = try ExtensionScene()
     defer { scene.remove() }
-    scene.limits.wall = .milliseconds(300)
+    scene.limits.wallTime = .milliseconds(300)
     let plugin = try await scene.load()
     await #expect(throws: HostError.self) {
       try await plugin.authenticationChallenge(ExtensionScene.download("sleeps"), Self.question)

@@ -4,7 +4,7 @@ internal import LinuxSystem
 
 /// Answers a plugin's questions for names, over TCP in its own namespace. Nothing is asked of the machine's resolvers. The loop
 /// thread of the relay alone.
-final class NameDesk {
+final class NameServer {
   /// At once, and on one connection.
   private static let (maxConnections, maxQuestions) = (16, 64)
 
@@ -35,7 +35,7 @@ final class NameDesk {
     for connection in connections { close(connection) }
   }
 
-  /// nil: nobody asked for a name that has it.
+  /// nil: the plugin hasn't asked for a name that has it.
   func name(of address: [UInt8]) -> String? { names.name(of: address) }
 
   /// A plugin connected to ask.
@@ -79,7 +79,7 @@ final class NameDesk {
     }
   }
 
-  /// Whether all of it was taken: an answer is shorter than what a socket holds, unless nobody reads.
+  /// Whether all of it was taken: an answer is shorter than what a socket holds, unless the plugin doesn't read.
   private func answer(_ question: NameQuestion, _ connection: Connection) -> Bool {
     let reply = question.reply(names.ask(question.name))
     let bytes = [UInt8(reply.count >> 8), UInt8(reply.count & 0xff)] + reply

@@ -2,7 +2,7 @@ import Sandbox
 import StrictYAML
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PolicyFileTests {
+@Suite(.timeLimit(.minutes(1))) struct PolicyParsingTests {
   private func failure(_ text: String) -> YAMLFileError? {
     do throws(YAMLFileError) {
       _ = try Policy(parsing: text, file: "p.yaml")
@@ -37,7 +37,7 @@ import Testing
     #expect(policy.libraries == ["/usr/lib/python3.11/lib-dynload"])
     #expect(policy.require == [.landlock, .seccomp])
     #expect(policy.systemCalls.onDenied == ["socket": .kill, "execve": .deny])
-    var limits = Limits(wall: .milliseconds(300), cpu: .milliseconds(1500), memory: 8 << 20)
+    var limits = Limits(wallTime: .milliseconds(300), cpu: .milliseconds(1500), memory: 8 << 20)
     limits.openFiles = 32
     limits.fileSize = 1 << 20
     limits.threads = 0

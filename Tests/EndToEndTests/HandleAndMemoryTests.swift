@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 
 /// What stays between calls: memory of the plugin's, and handles to what its functions returned.
-@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct HoldingTests {
+@Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct HandleAndMemoryTests {
   private func load(
     _ library: String, _ host: PluginHost, memory: Int = 64 << 20, frameBytes: Int = 4 << 20
   ) async throws -> Plugin {
-    var limits = Limits(wall: .seconds(40), memory: memory)
+    var limits = Limits(wallTime: .seconds(40), memory: memory)
     limits.frameBytes = frameBytes
     return try await host.load(library, policy: Policy(limits: limits))
   }

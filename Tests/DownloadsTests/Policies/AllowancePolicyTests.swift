@@ -4,7 +4,7 @@ import Testing
 @testable import Downloads
 
 /// `Allowance`: what may still arrive before more is reserved.
-@Suite(.timeLimit(.minutes(1))) struct BudgetPolicyTests {
+@Suite(.timeLimit(.minutes(1))) struct AllowancePolicyTests {
   @Test func withoutABudgetNothingIsMissing() {
     var allowance = Allowance()
     allowance.charge(1 << 40)
@@ -19,13 +19,13 @@ import Testing
     while arrived < size {
       let bytes = min(Int64.random(in: 1...70_000, using: &random), size - arrived)
       if let missing = allowance.missing(for: bytes) {
-        guard let (least, most) = allowance.extend(by: missing, remaining: size - arrived) else {
+        guard let (minimum, maximum) = allowance.extend(by: missing, remaining: size - arrived) else {
           throw Unexpected("seed \(seed): not asked twice")
         }
-        #expect(least == missing && most >= least && most <= max(least, Allowance.step), "seed \(seed)")
+        #expect(minimum == missing && maximum >= minimum && maximum <= max(minimum, Allowance.step), "seed \(seed)")
         let again = allowance.extend(by: missing, remaining: nil)
         #expect(again == nil && allowance.isExtending, "one question at a time")
-        let granted = Int64.random(in: least...most, using: &random)
+        let granted = Int64.random(in: minimum...maximum, using: &random)
         reserved += granted
         allowance.extended(by: granted)
         continue

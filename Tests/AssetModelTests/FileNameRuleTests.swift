@@ -2,7 +2,7 @@ import AssetModel
 import Testing
 
 /// The rest of the table, of paths as libcurl reads them out of URLs, is with the downloads.
-@Suite(.timeLimit(.minutes(1))) struct SafeFileNameTests {
+@Suite(.timeLimit(.minutes(1))) struct FileNameRuleTests {
   @Test(
     "a file is named after the last part of its URL's path",
     arguments: [

@@ -23,7 +23,7 @@ struct CallbackAnswer: Sendable {
 
 /// The bits that a callback returns, and what it fills.
 struct CallbackReply: Sendable, Equatable {
-  /// Where nobody says anything else.
+  /// The default.
   static let zero = CallbackReply(bits: 0)
 
   var bits: UInt64
@@ -45,7 +45,7 @@ struct CallbackScope: Hashable, Sendable {
 ///
 /// @unchecked Sendable: everything mutable is touched on the loop's thread only. The tasks that call the callers get values and hand
 /// numbers back.
-final class CallbackDesk: @unchecked Sendable {
+final class CallbackDispatcher: @unchecked Sendable {
   private struct Entry {
     var callbacks: [UInt8: CallbackAnswer]
     var scope: Set<CallbackScope>
@@ -78,7 +78,7 @@ final class CallbackDesk: @unchecked Sendable {
   @discardableResult
   func remove(_ ticket: UInt64) -> (any Error)? { entries.removeValue(forKey: ticket)?.error }
 
-  /// The run is over: nobody wants to know.
+  /// The run is over, and answers are dropped.
   func cancel() {
     task?.cancel()
     entries = [:]

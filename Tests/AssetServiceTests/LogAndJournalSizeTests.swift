@@ -4,7 +4,7 @@ import Testing
 
 @testable import AssetService
 
-@Suite(.timeLimit(.minutes(2))) struct BoundsTests {
+@Suite(.timeLimit(.minutes(2))) struct LogAndJournalSizeTests {
   @Test("The log of a running service is put aside at its limit, and at most two files of that size are there")
   func log() throws {
     let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)"

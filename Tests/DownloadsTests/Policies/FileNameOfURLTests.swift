@@ -4,7 +4,7 @@ import Testing
 
 @testable import Downloads
 
-@Suite(.timeLimit(.minutes(1))) struct SafeFileNameTests {
+@Suite(.timeLimit(.minutes(1))) struct FileNameOfURLTests {
   static func name(_ path: String) throws -> String {
     SafeFileName.from(path: try ParsedURL("https://a.example" + path).path)
   }
