@@ -1,10 +1,10 @@
 import AssetModel
 import AssetStore
-import Downloads
 import Foundation
 import TestSupport
 import Testing
 
+@testable import Downloads
 @testable import outrider
 
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchPartsTests {
@@ -92,13 +92,18 @@ import Testing
   }
 
   @Test func whatStopsIsNoWait() {
-    let full = Explanation(
-      .disk, data: ["volume": "/v", "need": "20971520", "free": "1048576", "floor": "1024"], endsIn: 5, remedy: "")
+    func stop(lacksInodes: Bool = false) -> Explanation {
+      let shortage = SpaceShortage(
+        directory: "/v", device: 1, need: 20 << 20, free: 1 << 20, floor: 1024, purgeUntil: 30 << 20,
+        lacksInodes: lacksInodes)
+      return Explanation(.disk(shortage), endsIn: 5)
+    }
+    let full = stop()
     let words = FetchWords.wait(full)
     #expect(words.contains("20.0 MiB") && words.contains("same command") && !words.contains("5 s"), "\(words)")
-    let inodes = FetchWords.wait(Explanation(.disk, data: ["volume": "/v", "inodes": "none left"], remedy: ""))
+    let inodes = FetchWords.wait(stop(lacksInodes: true))
     #expect(inodes.contains("inode") && !inodes.contains(" 0 B"), "\(inodes)")
-    let retry = Explanation(.retrying, data: ["lastError": "x"], endsIn: 5, remedy: "")
+    let retry = Explanation(.retrying(lastError: "x", attempts: 1, limit: 6), endsIn: 5)
     #expect(FetchWords.wait(retry) == "waits for 5 s, then tries again: x")
   }
 

@@ -72,7 +72,7 @@ final class Explainer: EnginePart {
         lastError: error.isEmpty ? record?.lastError ?? "" : error, attempts: record?.history.fruitlessAttempts ?? 0,
         limit: endings.retryPolicy(of: hold.entry.transferClass).attemptLimit)
     case .clock(let doubt, _): return .clock(doubt)
-    case .publication(let count): return .publication(retest: count)
+    case .publication(let count): return .publication(retest: count, limit: AttemptPolicy.maxRetests)
     case .disk(let shortage): return .disk(shortage)
     case .allowance(let budget, let missing): return .allowance(budget: budget, missing: missing)
     case .volume(let code):
