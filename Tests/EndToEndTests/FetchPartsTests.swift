@@ -121,28 +121,4 @@ import Testing
     #expect(FetchHold.explanation(event, of: job, lastAttempt: later) == nil)
     #expect(FetchHold.event(job.id, Explanation(.retrying, remedy: ""), at: 1) == nil, "the row says it by itself")
   }
-
-  @Test func failuresNameTheOptionThatHelps() {
-    func detail(_ reason: TransferFailure.Reason, _ text: String) -> String {
-      FetchAdvice().detail(of: TransferFailure(reason, detail: text))
-    }
-    #expect(detail(.challenge, #"https://a:443 asks for a credential (digest, realm "x")"#).contains("--user"))
-    let asks = #"the proxy p:1 asks for a credential (basic, realm "x")"#
-    for end in [" and there is none", ", and nobody gave it"] {
-      let told = detail(.challenge, asks + end)
-      #expect(told.contains("NAME:PASSWORD@") && !told.contains("--user") && !told.contains("and"), "\(told)")
-    }
-    let refused = FetchAdvice(hasProxyCredential: true)
-      .detail(of: TransferFailure(.challenge, detail: "\(asks) and there is none"))
-    #expect(refused == "\(asks); the one in its URL was refused")
-    #expect(detail(.notAllowed, "a.example: 10.0.0.1 is in a private network").contains("--allow-private"))
-    #expect(detail(.notAllowed, "a: fe80::1 is link-local").contains("--allow-private"))
-    #expect(!detail(.notAllowed, "a: 224.0.0.1 is a multicast address").contains("--"))
-    let literal = detail(.notAllowed, "1.2.3.4 is an address, and only names are asked; have the policy list it")
-    #expect(literal.hasPrefix("1.2.3.4 ") && literal.contains("no_proxy") && !literal.contains("policy"))
-    #expect(detail(.trust, "https://a:443: unable to get local issuer certificate").contains("--cacert"))
-    #expect(!detail(.trust, "https://a:443: certificate has expired").contains("--"))
-    let forged = detail(.trust, "https://a:443: OpenSSL/3.0.22: error:06880006:asn1 encoding routines::EVP lib")
-    #expect(forged.hasPrefix("https://a:443: ") && forged.contains("--cacert") && !forged.contains("asn1"), "\(forged)")
-  }
 }
