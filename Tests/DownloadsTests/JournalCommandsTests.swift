@@ -16,7 +16,7 @@ import Testing
 
   /// Reading fails until the latch is open.
   private static func unreadable(until readable: Latch) -> MemoryJournal {
-    MemoryJournal(beforeRead: { if !readable.isOpen { throw MemoryJournal.Failing() } })
+    MemoryJournal(before: { _ in if !readable.isOpen { throw MemoryJournal.Failing() } })
   }
 
   enum Asked: CaseIterable { case pause, resume, cancel, promote }
