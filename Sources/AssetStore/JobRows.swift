@@ -47,8 +47,8 @@ enum JobRow {
 
   static let change = """
     UPDATE jobs SET class=?, generation=?, state=?, failureReason=?, failureStatus=?, failureHop=?, failureErrno=?, failureDetail=?,
-      stagingName=?, strongTag=?, weakTag=?, lastModified=?, total=?, coding=?, finalURL=?, reprDigest=?, checkpoints=?, verifiedChunks=?,
-      partialBoot=?, device=?, inode=?, rest=?, history=?, received=?, lastError=?, waitBoot=?, waitAt=?, waitWall=?, waitLength=?,
+      failureCause=?, keptBytes=?, stagingName=?, strongTag=?, weakTag=?, lastModified=?, total=?, coding=?, finalURL=?, reprDigest=?, checkpoints=?, verifiedChunks=?,
+      partialBoot=?, device=?, inode=?, rest=?, history=?, received=?, lastError=?, lastCause=?, waitBoot=?, waitAt=?, waitWall=?, waitLength=?,
       progressBoot=?, progressAt=?, progressWall=?, publishedInode=?, finalSize=?
     WHERE id=? AND generation<=? AND state<3
     """
@@ -62,7 +62,7 @@ enum JobRow {
       if database.changedRows > 0 { return }
     }
     let query = try database.query(change)
-    bind(job, to: query)
+    try bind(job, to: query)
     try query.run()
   }
 
@@ -82,12 +82,13 @@ enum JobRow {
     try update(database, job)
   }
 
-  private static func bind(_ job: JobRecord, to query: Query) {
+  private static func bind(_ job: JobRecord, to query: Query) throws {
     var failure: TransferFailure?
     if case .failed(let reason) = job.state { failure = reason }
     query.bind(job.transferClass.rawValue).bind(job.generation).bind(state(job.state).rawValue)
     query.bind(failure?.reason.rawValue).bind(failure?.status.map(Int64.init)).bind((failure?.hop).map(Int64.init))
     query.bind(failure?.errno.map(Int64.init)).bind(failure?.detail)
+    query.bind(try failure?.cause.map(json)).bind(failure?.keptBytes)
     let entity = job.partial?.entity
     query.bind(job.partial?.stagingName).bind(entity?.strongTag).bind(entity?.weakTag).bind(entity?.lastModified)
     query.bind(entity?.total)
@@ -95,6 +96,7 @@ enum JobRow {
     query.bind((job.partial?.checkpoints).map(checkpoints)).bind(job.partial?.verifiedChunks)
     query.bind(job.partial?.bootIdentifier).bind(bits: job.partial?.device).bind(bits: job.partial?.inode)
     query.bind(rest(job)).bind(history(job.history)).bind(job.receivedBytes).bind(job.lastError)
+    query.bind(try job.lastCause.map(json))
     query.bind(job.wait?.since.bootIdentifier).bind(job.wait?.since.boot).bind(job.wait?.since.wall)
     query.bind(job.wait?.length)
     query.bind(job.lastProgress.bootIdentifier).bind(job.lastProgress.boot).bind(job.lastProgress.wall)
@@ -118,9 +120,9 @@ enum JobRow {
   static let columns = """
     id, app, identifier, url, headers, requestedClass, isEssential, priority, declaredSize, digest, chunkSize, chunkTotal,
     chunks, directory, fileName, allowedDomains, budget, isManifest, mirrors, method, body, class, generation, state, failureReason, failureStatus,
-    failureHop, failureErrno, failureDetail, stagingName, strongTag, weakTag, lastModified, total, coding, finalURL, reprDigest,
+    failureHop, failureErrno, failureDetail, failureCause, keptBytes, stagingName, strongTag, weakTag, lastModified, total, coding, finalURL, reprDigest,
     checkpoints, verifiedChunks, partialBoot, device, inode, history, received, reserved, enqueuedBoot, enqueuedAt, enqueuedWall,
-    waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, publishedInode, finalSize
+    waitBoot, waitAt, waitWall, waitLength, progressBoot, progressAt, progressWall, lastError, lastCause, publishedInode, finalSize
     """
 
   static func find(_ id: JobID, _ database: Database) throws -> JobRecord? {
@@ -142,7 +144,7 @@ enum JobRow {
       id: id, specification: specification, transferClass: transferClass, generation: generation, state: state,
       partial: partial, history: history, receivedBytes: received, reservedBytes: reserved,
       enqueued: moment(row) ?? StoredMoment(bootIdentifier: "", boot: 0, wall: 0), wait: wait(row),
-      lastProgress: moment(row), lastError: row.optionalText(),
+      lastProgress: moment(row), lastError: row.optionalText(), lastCause: try cause(row.optionalText()),
       publishedInode: row.optionalInt64().map { UInt64(bitPattern: $0) }, finalSize: row.optionalInt64())
   }
 
@@ -173,6 +175,7 @@ enum JobRow {
     let reason = row.optionalText().flatMap { TransferFailure.Reason(rawValue: $0) }
     let (status, hop) = (row.optionalInt64().map { Int($0) }, row.int())
     let (errno, detail) = (row.optionalInt64().map { Int32(truncatingIfNeeded: $0) }, row.text())
+    let (cause, keptBytes) = (try cause(row.optionalText()), size(row.optionalInt64()))
     switch state {
     case .open?: return .open
     case .paused?: return .paused
@@ -181,7 +184,9 @@ enum JobRow {
     case .cancelled?: return .cancelled
     case .failed?:
       guard let reason else { throw Unpacker.Unreadable() }
-      return .failed(TransferFailure(reason, status: status, hop: hop, errno: errno, detail: detail))
+      return .failed(
+        TransferFailure(
+          reason, status: status, hop: hop, errno: errno, cause: cause, keptBytes: keptBytes, detail: detail))
     case nil: throw Unpacker.Unreadable()
     }
   }
@@ -253,6 +258,18 @@ enum JobRow {
   }
 
   // MARK: Columns of bytes
+
+  private static func json(_ cause: FailureCause) throws -> String {
+    String(decoding: try JSONEncoder().encode(cause), as: UTF8.self)
+  }
+
+  /// nil: a row of before, or a failure of which the sentence says all.
+  private static func cause(_ text: String?) throws -> FailureCause? {
+    guard let text else { return nil }
+    do { return try JSONDecoder().decode(FailureCause.self, from: Data(text.utf8)) } catch {
+      throw Unpacker.Unreadable()
+    }
+  }
 
   private static func digest(_ bytes: [UInt8]?) -> ContentDigest? {
     guard let bytes,

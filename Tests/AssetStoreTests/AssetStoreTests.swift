@@ -59,7 +59,7 @@ import Testing
       job.receivedBytes = 99
       job.wait = StoredWait(since: Self.moment(6), length: 77)
       job.lastProgress = Self.moment(7)
-      job.lastError = "no\nluck"
+      job.noteError("no\nluck", .httpStatus(503))
       job.publishedInode = .max
       job.finalSize = 5
       try store.commit([

@@ -112,6 +112,32 @@ import Testing
     try Self.expectClosed(folder)
   }
 
+  @Test("F-67 rows of before the causes of failures have their sentences, and no cause") func withoutCauses() throws {
+    let folder = try AssetStoreTests.Folder()
+    try Self.makeFirstVersion(folder.database)
+    let queue = try DatabaseQueue(path: folder.database)
+    try Schema.migrator.migrate(queue, upTo: "8: methods and bodies")
+    try queue.write { database in
+      try database.execute(
+        sql: """
+          UPDATE jobs SET lastError = 'the server answered 404', waitBoot = 'boot', waitAt = 1, waitWall = 2,
+            waitLength = 3 WHERE id = 1;
+          UPDATE jobs SET state = 4, failureReason = 'challenge', failureStatus = 401, failureHop = 1,
+            failureDetail = 'https://a asks for a credential (basic), and nobody gave it' WHERE id = 2;
+          """)
+    }
+    try queue.close()
+    let store = try AssetStore(opening: folder.path)
+    let open = try #require(try store.job(JobID(1)))
+    #expect(open.lastError == "the server answered 404" && open.lastCause == nil && open.wait?.length == 3)
+    #expect(
+      try store.job(JobID(2))?.state
+        == .failed(
+          TransferFailure(
+            .challenge, status: 401, hop: 1, detail: "https://a asks for a credential (basic), and nobody gave it")))
+    try store.close()
+  }
+
   private static func expectClosed(_ folder: AssetStoreTests.Folder) throws {
     let again = try AssetStore(opening: folder.path)
     #expect(try again.job(JobID(4)) != nil)

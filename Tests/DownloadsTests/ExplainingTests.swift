@@ -34,6 +34,22 @@ import Testing
     await harness.engine.close()
   }
 
+  @Test("a row without what its last error was about says that it is tried again, and what went wrong")
+  func rowOfBefore() {
+    let moment = StoredMoment(bootIdentifier: "boot", boot: 0, wall: 0)
+    let specification = DownloadSpecification(
+      app: "app", identifier: "a", url: "https://a/b", transferClass: .background, directory: "/", fileName: "b")
+    func explanation(_ cause: FailureCause?) -> Explanation {
+      var job = JobRecord(
+        id: JobID(1), specification: specification, enqueued: moment, wait: StoredWait(since: moment, length: 5),
+        lastError: "the server answered 404", lastCause: cause)
+      job.history.publicationRetests = 1
+      return Explanation(of: job, now: moment)
+    }
+    #expect(explanation(nil).code == .retrying && explanation(nil).data["lastError"] == "the server answered 404")
+    #expect(explanation(.httpStatus(503)).code == .retrying && explanation(.httpStatus(404)).code == .publication)
+  }
+
   @Test("how long it has been so, and which attempt it was") func since() async throws {
     let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in nth == 1 ? .status(500) : nil }
     #expect(try await scene.isWaiting().code == .retrying)

@@ -16,7 +16,7 @@ import Testing
 
   /// Reading fails until the latch is open.
   private static func unreadable(until readable: Latch) -> MemoryJournal {
-    MemoryJournal(beforeRead: { if !readable.isOpen { throw MemoryJournal.Failing() } })
+    MemoryJournal(before: { _ in if !readable.isOpen { throw MemoryJournal.Failing() } })
   }
 
   enum Asked: CaseIterable { case pause, resume, cancel, promote }
@@ -111,8 +111,8 @@ import Testing
     "what the journal is still asked for when the engine is closed is told, or carried out", arguments: [true, false])
   func closedWhileReading(fails: Bool) async throws {
     let (blocks, answers) = (Latch(), Latch())
-    let journal = MemoryJournal(beforeRead: {
-      guard blocks.isOpen else { return }
+    let journal = MemoryJournal(before: { call in
+      guard call == .job, blocks.isOpen else { return }
       answers.wait()
       if fails { throw MemoryJournal.Failing() }
     })
@@ -134,8 +134,8 @@ import Testing
 
   @Test("a journal that takes its time to read holds nobody else up") func slowReads() async throws {
     let (blocks, asked, answers, requested, more) = (Latch(), Latch(), Latch(), Latch(), Latch())
-    let journal = MemoryJournal(beforeRead: {
-      guard blocks.isOpen else { return }
+    let journal = MemoryJournal(before: { call in
+      guard call == .job, blocks.isOpen else { return }
       asked.open()
       answers.wait()
     })

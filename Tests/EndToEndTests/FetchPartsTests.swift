@@ -1,10 +1,10 @@
 import AssetModel
 import AssetStore
-import Downloads
 import Foundation
 import TestSupport
 import Testing
 
+@testable import Downloads
 @testable import outrider
 
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct FetchPartsTests {
@@ -92,13 +92,18 @@ import Testing
   }
 
   @Test func whatStopsIsNoWait() {
-    let full = Explanation(
-      .disk, data: ["volume": "/v", "need": "20971520", "free": "1048576", "floor": "1024"], endsIn: 5, remedy: "")
+    func stop(lacksInodes: Bool = false) -> Explanation {
+      let shortage = SpaceShortage(
+        directory: "/v", device: 1, need: 20 << 20, free: 1 << 20, floor: 1024, purgeUntil: 30 << 20,
+        lacksInodes: lacksInodes)
+      return Explanation(.disk(shortage), endsIn: 5)
+    }
+    let full = stop()
     let words = FetchWords.wait(full)
     #expect(words.contains("20.0 MiB") && words.contains("same command") && !words.contains("5 s"), "\(words)")
-    let inodes = FetchWords.wait(Explanation(.disk, data: ["volume": "/v", "inodes": "none left"], remedy: ""))
+    let inodes = FetchWords.wait(stop(lacksInodes: true))
     #expect(inodes.contains("inode") && !inodes.contains(" 0 B"), "\(inodes)")
-    let retry = Explanation(.retrying, data: ["lastError": "x"], endsIn: 5, remedy: "")
+    let retry = Explanation(.retrying(lastError: "x", attempts: 1, limit: 6), endsIn: 5)
     #expect(FetchWords.wait(retry) == "waits for 5 s, then tries again: x")
   }
 
@@ -115,29 +120,5 @@ import Testing
     let later = Attempt(wall: 101, duration: 0, bytes: 0, status: nil, outcome: "")
     #expect(FetchHold.explanation(event, of: job, lastAttempt: later) == nil)
     #expect(FetchHold.event(job.id, Explanation(.retrying, remedy: ""), at: 1) == nil, "the row says it by itself")
-  }
-
-  @Test func failuresNameTheOptionThatHelps() {
-    func detail(_ reason: TransferFailure.Reason, _ text: String) -> String {
-      FetchAdvice().detail(of: TransferFailure(reason, detail: text))
-    }
-    #expect(detail(.challenge, #"https://a:443 asks for a credential (digest, realm "x")"#).contains("--user"))
-    let asks = #"the proxy p:1 asks for a credential (basic, realm "x")"#
-    for end in [" and there is none", ", and nobody gave it"] {
-      let told = detail(.challenge, asks + end)
-      #expect(told.contains("NAME:PASSWORD@") && !told.contains("--user") && !told.contains("and"), "\(told)")
-    }
-    let refused = FetchAdvice(hasProxyCredential: true)
-      .detail(of: TransferFailure(.challenge, detail: "\(asks) and there is none"))
-    #expect(refused == "\(asks); the one in its URL was refused")
-    #expect(detail(.notAllowed, "a.example: 10.0.0.1 is in a private network").contains("--allow-private"))
-    #expect(detail(.notAllowed, "a: fe80::1 is link-local").contains("--allow-private"))
-    #expect(!detail(.notAllowed, "a: 224.0.0.1 is a multicast address").contains("--"))
-    let literal = detail(.notAllowed, "1.2.3.4 is an address, and only names are asked; have the policy list it")
-    #expect(literal.hasPrefix("1.2.3.4 ") && literal.contains("no_proxy") && !literal.contains("policy"))
-    #expect(detail(.trust, "https://a:443: unable to get local issuer certificate").contains("--cacert"))
-    #expect(!detail(.trust, "https://a:443: certificate has expired").contains("--"))
-    let forged = detail(.trust, "https://a:443: OpenSSL/3.0.22: error:06880006:asn1 encoding routines::EVP lib")
-    #expect(forged.hasPrefix("https://a:443: ") && forged.contains("--cacert") && !forged.contains("asn1"), "\(forged)")
   }
 }

@@ -12,7 +12,7 @@ import Testing
   private static let progress = DownloadProgress(
     received: 50, durable: 20, total: 100, bytesPerSecond: 10, connections: 1)
   private static let failure = TransferFailure(.gone, status: 410, detail: "the server answered 410")
-  private static let wait = Explanation(.retrying, data: ["lastError": "x"], endsIn: 5, remedy: "")
+  private static let wait = Explanation(.retrying(lastError: "x", attempts: 0, limit: nil), endsIn: 5)
 
   /// Tells both an inventory and a renderer, and returns what there is to print.
   private struct Run<Renderer: FetchRenderer> {
@@ -64,8 +64,9 @@ import Testing
   }
 
   @Test("what stops downloads is told once, however the free space changes") func stops() {
-    func full(_ free: String, _ volume: String = "/v") -> Explanation {
-      Explanation(.disk, data: ["volume": volume, "free": free], endsIn: 5, remedy: "")
+    func full(_ free: Int64, _ volume: String = "/v") -> Explanation {
+      let shortage = SpaceShortage(directory: volume, device: 1, need: 9, free: free, floor: 1, purgeUntil: 10)
+      return Explanation(.disk(shortage), endsIn: 5)
     }
     var inventory = FetchInventory()
     for id in 1...3 { _ = inventory.add(JobID(Int64(id)), "a", "https://h/a") }
@@ -75,7 +76,7 @@ import Testing
       }
       return isNews
     }
-    #expect(isNews(1, full("1")) && !isNews(2, full("2")) && isNews(3, full("2", "/w")) && !isNews(1, full("3")))
+    #expect(isNews(1, full(1)) && !isNews(2, full(2)) && isNews(3, full(2, "/w")) && !isNews(1, full(3)))
     #expect(isNews(1, Self.wait) && isNews(1, Self.wait))
     #expect(inventory.active[JobID(1)]?.wait?.end == Self.now + 5 && inventory.active[JobID(2)]?.wait?.end == nil)
     #expect(inventory.waiting.count == 3)

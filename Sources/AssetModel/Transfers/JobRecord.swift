@@ -87,7 +87,9 @@ public struct JobRecord: Sendable, Equatable {
   /// Moment of the last progress: the fourteen days without any count from here.
   public var lastProgress: StoredMoment
   /// Why the last attempt failed, for people.
-  public var lastError: String?
+  public private(set) var lastError: String?
+  /// What that was about, where anybody decides by it.
+  public private(set) var lastCause: FailureCause?
   /// Identity of the published file, from `verified` on: how recovery knows that the rename happened.
   public var publishedInode: UInt64?
   /// Size of the file, from `verified` on.
@@ -99,7 +101,7 @@ public struct JobRecord: Sendable, Equatable {
     state: JobState = .open, partial: Partial? = nil, history: JobHistory = JobHistory(), receivedBytes: Int64 = 0,
     reservedBytes: Int64 = 0,
     enqueued: StoredMoment, wait: StoredWait? = nil, lastProgress: StoredMoment? = nil, lastError: String? = nil,
-    publishedInode: UInt64? = nil, finalSize: Int64? = nil
+    lastCause: FailureCause? = nil, publishedInode: UInt64? = nil, finalSize: Int64? = nil
   ) {
     self.id = id
     self.specification = specification
@@ -114,6 +116,7 @@ public struct JobRecord: Sendable, Equatable {
     self.wait = wait
     self.lastProgress = lastProgress ?? enqueued
     self.lastError = lastError
+    self.lastCause = lastCause
     self.publishedInode = publishedInode
     self.finalSize = finalSize
   }
@@ -135,6 +138,15 @@ extension JobRecord {
     // Validators belong to the old address.
     left.entity = Entity(total: left.entity.total, coding: left.entity.coding, finalURL: later.url)
     return left
+  }
+
+  /// Keeps why an attempt failed.
+  ///
+  /// - Parameters:
+  ///   - text: The sentence.
+  ///   - cause: What it was about, where anybody decides by it.
+  public mutating func noteError(_ text: String, _ cause: FailureCause? = nil) {
+    (lastError, lastCause) = (text, cause)
   }
 
   /// Takes over what a later request for the same file expects of its bytes. Those that are there stay, and have to be

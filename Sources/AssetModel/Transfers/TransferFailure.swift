@@ -16,16 +16,44 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   public var hop: Int
   /// The system's error, where one is the reason.
   public var errno: Int32?
+  /// What it was about, where anybody decides by that.
+  public var cause: FailureCause?
+  /// Bytes that stay for another URL of the same file; nil: none do.
+  public private(set) var keptBytes: Int64?
   /// A sentence for people; nothing in it comes unescaped from a server.
   public var detail: String
 
   /// Creates a failure of its parts.
-  public init(_ reason: Reason, status: Int? = nil, hop: Int = 0, errno: Int32? = nil, detail: String) {
+  public init(
+    _ reason: Reason, status: Int? = nil, hop: Int = 0, errno: Int32? = nil, cause: FailureCause? = nil,
+    keptBytes: Int64? = nil, detail: String
+  ) {
     self.reason = reason
     self.status = status
     self.hop = hop
     self.errno = errno
+    self.cause = cause
+    self.keptBytes = keptBytes
     self.detail = detail
+  }
+
+  /// Creates a failure whose cause says all.
+  public init(_ reason: Reason, status: Int? = nil, hop: Int = 0, cause: FailureCause) {
+    self.init(reason, status: status, hop: hop, cause: cause, detail: cause.sentence)
+  }
+
+  /// The same failure, for which so many bytes stay.
+  package func keeping(_ bytes: Int64) -> Self {
+    var failure = self
+    failure.keptBytes = bytes
+    failure.detail += failure.remark
+    return failure
+  }
+
+  /// What follows the sentence of its cause: that something of the file stays.
+  package var remark: String {
+    keptBytes.map { "; the \($0) bytes that are there are kept, and another URL of the same file goes on from them" }
+      ?? ""
   }
 
   /// All of the file was received and right, but something else has its name: what was received stays for the next

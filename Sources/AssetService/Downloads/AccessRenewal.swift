@@ -47,9 +47,9 @@ final class AccessRenewal {
     guard let number = awaited.insert(unique, of: app, failure) else { return true }
     news.log(app, "expired", "\(Printable.text(download.value.identifier)): \(failure.detail)")
     downloads.change(app, unique) {
-      $0.waiting = .init(
-        code: Explanation.Code.challenge.rawValue, data: ["lastError": failure.detail],
-        remedy: "the extension's next answer, which is asked for")
+      $0.waiting = TransferWait(
+        Explanation(
+          .challenge, data: ["lastError": failure.detail], remedy: "the extension's next answer, which is asked for"))
     }
     decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
     decider.process(.app(app, .lifecycle(.accessExpired)))

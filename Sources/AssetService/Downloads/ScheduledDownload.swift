@@ -84,5 +84,5 @@ struct TransferFacts: Sendable, Equatable {
   var received: Int64 = 0
   var total: Int64?
   var bytesPerSecond: Double?
-  var waiting: DownloadSummary.Waiting?
+  var waiting: TransferWait?
 }

@@ -83,7 +83,7 @@ final class TransferEvents {
         .app(app, .received(download: unique, bytes: progress.received, added: max(0, added), total: progress.total)))
     case .waiting(let explanation):
       if explanation.code == .allowance, exceedsAllowance(app, unique) { return }
-      downloads.change(app, unique) { $0.waiting = Summaries.waiting(explanation) }
+      downloads.change(app, unique) { $0.waiting = TransferWait(explanation) }
       downloads[app]?[unique]?.share(&downloads.shared)
       decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
       leaveToPlanner(app, unique, explanation)

@@ -79,20 +79,13 @@ enum Summaries {
     }
   }
 
-  static func waiting(_ explanation: Explanation) -> DownloadSummary.Waiting {
-    var data = explanation.data
-    // Follows from what is known of the download.
-    if explanation.code == .metered { data["bytes"] = nil }
-    return .init(code: explanation.code.rawValue, data: data, remedy: explanation.remedy)
-  }
-
   private static func waiting(_ scheduled: ScheduledDownload) -> DownloadSummary.Waiting? {
     let transfer = scheduled.transfer
-    guard var waiting = transfer.waiting else { return nil }
-    if waiting.code == Explanation.Code.metered.rawValue, let total = transfer.total ?? scheduled.value.fileSize {
-      waiting.data["bytes"] = "\(total - transfer.received)"
-    }
-    return waiting
+    guard
+      let explanation = transfer.waiting?.explanation(
+        remaining: (transfer.total ?? scheduled.value.fileSize).map { $0 - transfer.received })
+    else { return nil }
+    return .init(code: explanation.code.rawValue, data: explanation.data, remedy: explanation.remedy)
   }
 
   static func run(_ id: Int64, _ app: String, request: String, startedAt: String, _ report: RunReport) -> RunSummary {

@@ -75,6 +75,14 @@ enum Schema {
           ALTER TABLE jobs ADD COLUMN body BLOB CHECK (length(body) <= \(DownloadRules.longestBody));
           """)
     }
+    migrator.registerMigration("9: causes of failures") { database in
+      try database.execute(
+        sql: """
+          ALTER TABLE jobs ADD COLUMN failureCause TEXT;
+          ALTER TABLE jobs ADD COLUMN keptBytes INTEGER;
+          ALTER TABLE jobs ADD COLUMN lastCause TEXT;
+          """)
+    }
     return migrator
   }
 

@@ -72,7 +72,8 @@ enum Tables {
       publishedInode INTEGER, finalSize INTEGER,
       isManifest INTEGER NOT NULL DEFAULT 0, reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0), volume INTEGER,
       weakTag TEXT, mirrors BLOB, method TEXT \(bytes("method", DownloadRules.longestMethod)),
-      body BLOB CHECK (length(body) <= \(DownloadRules.longestBody))
+      body BLOB CHECK (length(body) <= \(DownloadRules.longestBody)),
+      failureCause TEXT, keptBytes INTEGER, lastCause TEXT
     ) STRICT;
     CREATE INDEX jobsByIdentifier ON jobs (app, identifier, id);
     CREATE INDEX openJobs ON jobs (id) WHERE state < 3;

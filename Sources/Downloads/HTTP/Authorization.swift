@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import Hashing
 
 /// What answers a challenge, request by request. In memory only, for one job and origin.

@@ -1,3 +1,5 @@
+internal import AssetModel
+
 /// One challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110, 11.6.1).
 struct Challenge: Sendable, Equatable {
   typealias Scheme = AuthScheme

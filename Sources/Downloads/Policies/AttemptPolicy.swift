@@ -45,10 +45,15 @@ struct AttemptPolicy {
     }
     switch problem.classification {
     case .permanent(let reason):
-      return (.fail(TransferFailure(reason, status: problem.status, detail: problem.description)), .closed)
+      return (
+        .fail(TransferFailure(reason, status: problem.status, cause: problem.cause, detail: problem.description)), .closed
+      )
     case .publication:
       guard retestsPublication, history.publicationRetests < Self.maxRetests else {
-        return (.fail(TransferFailure(.gone, status: problem.status, detail: problem.description)), .unchanged)
+        return (
+          .fail(TransferFailure(.gone, status: problem.status, cause: problem.cause, detail: problem.description)),
+          .unchanged
+        )
       }
       history.publicationRetests += 1
       let delay = retry.delay(fruitless: history.publicationRetests, random: random)

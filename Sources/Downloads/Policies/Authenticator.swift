@@ -74,24 +74,23 @@ struct Authenticator {
     _ head: ResponseHead, _ request: Request, strongest: inout Challenge.Strength?
   ) -> Verdict {
     let isProxy = head.status == 407
-    func fail(_ reason: TransferFailure.Reason, _ detail: String) -> Verdict {
-      .fail(TransferFailure(reason, status: head.status, hop: request.hop, detail: detail))
-    }
     if isProxy, request.proxyName == nil {
-      return fail(
-        .hostileResponse,
-        "\(request.origin) answers as a proxy that asks for a credential, and there is none on the way")
+      return .fail(
+        TransferFailure(
+          .hostileResponse, status: head.status, hop: request.hop,
+          detail: "\(request.origin) answers as a proxy that asks for a credential, and there is none on the way"))
     }
     let origin = isProxy ? Self.proxy : request.origin
-    let peer = name(of: origin, request)
+    func fail(_ scheme: AuthScheme?, _ outcome: CredentialDemand.Outcome) -> Verdict {
+      let demand = demand(scheme, of: origin, request, outcome)
+      return .fail(TransferFailure(.challenge, status: head.status, hop: request.hop, cause: .credential(demand)))
+    }
     let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
     guard let best = offered.filter(Authorization.isSupported).max(by: { $0.strength < $1.strength }) else {
-      return fail(.challenge, "\(peer) asks for a credential by no scheme that is known")
+      return fail(nil, .unanswered)
     }
     if let strongest, best.strength < strongest {
-      return fail(
-        .challenge,
-        "\(peer) offers a weaker scheme (\(best.scheme.rawValue)) than before (\(strongest.scheme.rawValue))")
+      return fail(best.scheme, .weaker(than: strongest.scheme))
     }
     strongest = best.strength
     // A credential was given for a realm: for another one it is asked for anew.
@@ -102,12 +101,11 @@ struct Authenticator {
       return .again
     }
     guard request.canAsk else {
-      let realm = "realm \"\(Printable.text(best.realm, limit: 60))\""
-      return fail(.challenge, "\(peer) asks for a credential (\(best.scheme.rawValue), \(realm)) and there is none")
+      return fail(best.scheme, .nobodyToAsk(realm: Printable.text(best.realm, limit: 60)))
     }
     let refusals = refusals(origin, request)
     guard refusals < Self.maxChallenges else {
-      return fail(.challenge, "\(peer) refused \(Self.maxChallenges) credentials (\(best.scheme.rawValue))")
+      return fail(best.scheme, .refusedOften(times: Self.maxChallenges))
     }
     let kind = AuthenticationChallenge.Kind.credentials(
       scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy)
@@ -125,9 +123,26 @@ struct Authenticator {
     origin == Self.proxy ? request.proxyName ?? "the proxy" : origin
   }
 
+  /// Why a certificate wasn't accepted.
+  struct TrustProblem: Equatable {
+    /// What the TLS library says, fit for a terminal.
+    var text: String
+    var fault: TLSDiagnosis.Fault
+
+    func failure(_ origin: String, hop: Int = 0) -> TransferFailure {
+      switch fault {
+      case .unknownAuthority, .forgedSignature:
+        let cause = FailureCause.untrustedAuthority(
+          origin: origin, isForged: fault == .forgedSignature, problem: text)
+        return TransferFailure(.trust, hop: hop, cause: cause)
+      case .notYetValid, .oldTLS, .other: return TransferFailure(.trust, hop: hop, detail: "\(origin): \(text)")
+      }
+    }
+  }
+
   /// `trustProblem`: why the certificate wasn't accepted.
   mutating func answered(
-    _ question: Question, with answer: ChallengeAnswer, host: String, _ request: Request, trustProblem: String?
+    _ question: Question, with answer: ChallengeAnswer, host: String, _ request: Request, trustProblem: TrustProblem?
   ) -> Verdict {
     let origin = question.challenge.origin
     if let otherwise = question.otherwise {
@@ -146,25 +161,24 @@ struct Authenticator {
     }
     if sessions[origin] != nil { return .again }
     return .fail(
-      TransferFailure(
-        .challenge,
-        detail:
-          "the answer doesn't fit what \(name(of: origin, request)) asks for (\(question.scheme?.scheme.rawValue ?? ""))"
-      ))
+      TransferFailure(.challenge, cause: .credential(demand(question.scheme?.scheme, of: origin, request, .unfit))))
   }
 
   /// Nobody had an answer, or none but the one that was refused.
-  private func unanswered(_ question: Question, _ request: Request, _ trustProblem: String?) -> TransferFailure {
+  private func unanswered(_ question: Question, _ request: Request, _ trustProblem: TrustProblem?) -> TransferFailure {
     let origin = question.challenge.origin
-    let peer = name(of: origin, request)
-    guard let scheme = question.scheme?.scheme.rawValue else {
-      return TransferFailure(.trust, detail: "\(peer): \(trustProblem ?? "its certificate isn't trusted")")
+    guard let scheme = question.scheme?.scheme else {
+      let problem = trustProblem ?? TrustProblem(text: "its certificate isn't trusted", fault: .other)
+      return problem.failure(name(of: origin, request))
     }
-    return TransferFailure(
-      .challenge, status: origin == Self.proxy ? 407 : 401,
-      detail: sessions[origin] != nil
-        ? "\(peer) refused the credential that it was given (\(scheme))"
-        : "\(peer) asks for a credential (\(scheme)), and nobody gave it")
+    let demand = demand(scheme, of: origin, request, sessions[origin] != nil ? .refused : .unanswered)
+    return TransferFailure(.challenge, status: demand.isProxy ? 407 : 401, cause: .credential(demand))
+  }
+
+  private func demand(
+    _ scheme: AuthScheme?, of origin: String, _ request: Request, _ outcome: CredentialDemand.Outcome
+  ) -> CredentialDemand {
+    CredentialDemand(scheme, by: name(of: origin, request), isProxy: origin == Self.proxy, outcome)
   }
 
   // MARK: Headers
@@ -201,7 +215,7 @@ struct Authenticator {
   }
 
   /// The chain that wasn't accepted, leaf first, as PEM.
-  func shown(_ chain: [String], problem: String?, _ request: Request) -> Verdict {
+  func shown(_ chain: [String], problem: TrustProblem?, _ request: Request) -> Verdict {
     guard let problem, let leaf = chain.first, let key = PEMText(leaf).pin else {
       return .fail(
         TransferFailure(.trust, detail: "\(request.origin): its certificate isn't trusted, and it showed none"))
@@ -209,7 +223,8 @@ struct Authenticator {
     let refusals = refusals(request.origin, request)
     return .ask(
       Question(
-        challenge: challenge(.serverTrust(chain: chain, problem: problem), request.origin, request, refusals), key: key)
+        challenge: challenge(.serverTrust(chain: chain, problem: problem.text), request.origin, request, refusals),
+        key: key)
     )
   }
 
@@ -219,12 +234,10 @@ struct Authenticator {
     func failure(_ detail: String) -> NextStep {
       .fail(TransferFailure(.challenge, hop: request.hop, detail: detail))
     }
+    let unanswered = TransferFailure(.challenge, hop: request.hop, cause: .clientCertificate(origin: origin))
     let isCertain = demand != .perhaps || certificates[origin] != nil
     // A handshake may fail without a word for other reasons, too: then it is tried again like any other.
-    let otherwise =
-      isCertain
-      ? failure("\(origin) asks for a client certificate, and nobody gave one that it takes")
-      : .retry(.tls(text), retryAfter: nil)
+    let otherwise: NextStep = isCertain ? .fail(unanswered) : .retry(.tls(text), retryAfter: nil)
     if demand == .unusable { return .end(failure("the client certificate for \(text)")) }
     guard request.canAsk else { return .end(otherwise) }
     let refusals = refusals(origin, request)

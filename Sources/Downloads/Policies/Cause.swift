@@ -1,9 +1,9 @@
-internal import AssetModel
+package import AssetModel
 internal import LinuxSystem
 
 /// Why a download isn't moving, or that it is, with what belongs to that. Bytes, and texts as they came: `Explanation` makes of
 /// it what people and tools read.
-enum Cause: Equatable {
+package enum Cause: Sendable, Equatable {
   case finished, cancelled
   case failed(TransferFailure)
   case transferring(received: Int64, total: Int64?)
@@ -15,7 +15,8 @@ enum Cause: Equatable {
   /// `limit`: attempts without anything new after which it fails.
   case retrying(lastError: String, attempts: Int, limit: Int?)
   case clock(ClockDoubt)
-  case publication(retest: Int)
+  /// `limit`: how often a file that isn't there is asked for again.
+  case publication(retest: Int, limit: Int)
   case disk(SpaceShortage)
   case allowance(budget: String, missing: Int64)
   /// `code`: errno.
@@ -29,26 +30,27 @@ enum Cause: Equatable {
   case queued(Place?)
 
   /// What the machine is like keeps a class from running.
-  struct Gate: Equatable {
-    var code: Explanation.Code
-    var transferClass: TransferClass
-    var conditions: MachineConditions
+  package struct Gate: Sendable, Equatable {
+    package var code: Explanation.Code
+    package var transferClass: TransferClass
+    package var conditions: MachineConditions
     /// Bytes that are still to come; nil: unknown.
-    var remaining: Int64?
+    package var remaining: Int64?
   }
 
-  struct Place: Equatable {
-    var transferClass: TransferClass
-    var number: Int
-    var waiting: Int
+  package struct Place: Sendable, Equatable {
+    package var transferClass: TransferClass
+    package var number: Int
+    package var waiting: Int
   }
 }
 
 extension Explanation {
   /// Everything that people and tools read of a cause. `since` and `endsIn`: seconds.
-  init(_ cause: Cause, since: Double? = nil, endsIn: Double? = nil, others: [Code] = []) {
+  package init(_ cause: Cause, since: Double? = nil, endsIn: Double? = nil, others: [Code] = []) {
     let (code, data, remedy) = Self.rendered(cause)
     self.init(code, data: data, since: since, endsIn: endsIn, remedy: remedy, others: others)
+    self.cause = cause
   }
 
   private static func rendered(_ cause: Cause) -> (Code, [String: String], String) {
@@ -78,8 +80,8 @@ extension Explanation {
       if attempts > 0 { data["attempt"] = limit.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
       return (.retrying, data, "time, or resume it")
     case .clock(let doubt): return (.clockUnset, doubt.data, "the clock is set, or something keeps it right")
-    case .publication(let retest):
-      return (.publication, ["retest": "\(retest) of \(AttemptPolicy.maxRetests)"], "the server publishes the file")
+    case .publication(let retest, let limit):
+      return (.publication, ["retest": "\(retest) of \(limit)"], "the server publishes the file")
     case .disk(let shortage): return rendered(shortage)
     case .allowance(let budget, let missing):
       return (

@@ -1,5 +1,5 @@
 /// Whether a certificate that isn't valid yet says something of the certificate, or of this machine's clock.
-enum ClockDoubt: Sendable, Equatable {
+package enum ClockDoubt: Sendable, Equatable {
   /// It is earlier than this program was written.
   case beforeRelease
   /// Nothing keeps it right.

@@ -34,51 +34,59 @@ public struct HostRules: Sendable, Equatable {
   public init() {}
 
   /// Why a URL isn't asked, or nil. One sentence that names the host and what to do.
-  package func rejectionReason(for url: ParsedURL) -> String? {
+  package func rejectionReason(for url: ParsedURL) -> String? { rejection(of: url)?.sentence() }
+
+  /// Why a URL isn't asked, or nil.
+  func rejection(of url: ParsedURL) -> Rejection? {
     let shown = Printable.text(url.host)
     if url.text.utf8.count > Self.longestURL {
-      return "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked, so shorten it"
+      return .other(
+        "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked, so shorten it")
     }
     if url.text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
-      return "the URL of \(shown) contains blanks or control characters; write them as %20 and the like"
+      return .other("the URL of \(shown) contains blanks or control characters; write them as %20 and the like")
     }
-    if let rejectionReason = Self.rejectionReason(forHost: url.host) { return rejectionReason }
-    if url.hasUserInfo { return "the URL of \(shown) contains a user name; give credentials when they are asked for" }
+    if let reason = Self.rejectionReason(forHost: url.host) { return .other(reason) }
+    if url.hasUserInfo {
+      return .other("the URL of \(shown) contains a user name; give credentials when they are asked for")
+    }
     let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host))
     switch url.scheme {
     case "https": break
     case "http" where allowsPlainHTTPToLoopback && isLoopback: return nil
     case "http" where allowsPlainHTTPToLoopback:
-      return Self.isLoopback(url.host)
-        ? "\(shown) would be the proxy's own, and a server led there; only a download that names it asks it"
-        : "plain http goes to loopback hosts only, not to \(shown); use https"
-    default: return "\(shown) is to be asked by \(Printable.text(url.scheme, limit: 40)), and only https is; use https"
+      return .other(
+        Self.isLoopback(url.host)
+          ? "\(shown) would be the proxy's own, and a server led there; only a download that names it asks it"
+          : "plain http goes to loopback hosts only, not to \(shown); use https")
+    default:
+      return .other("\(shown) is to be asked by \(Printable.text(url.scheme, limit: 40)), and only https is; use https")
     }
     if isLoopback, allowsPlainHTTPToLoopback { return nil }
     if !allowsAnyPort, !ports.contains(url.port) {
       let list = ports.sorted().prefix(5).map(String.init).joined(separator: ", ")
-      return "port \(url.port) of \(shown) isn't among those allowed (\(list)); have the policy name it"
+      return .other("port \(url.port) of \(shown) isn't among those allowed (\(list)); have the policy name it")
     }
     if let ownDomains {
       var own = self
       own.domains = ownDomains
-      if let rejectionReason = own.rejectionReason(forListed: url.host, shown) { return rejectionReason }
+      if let rejection = own.rejection(ofListed: url.host, shown) { return rejection }
     }
-    return rejectionReason(forListed: url.host, shown)
+    return rejection(ofListed: url.host, shown)
   }
 
-  private func rejectionReason(forListed host: String, _ shown: String) -> String? {
+  private func rejection(ofListed host: String, _ shown: String) -> Rejection? {
     let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
     if let address = Self.address(host) {
       let isNamed =
         isListed == true || allowsAddressLiterals && isSeen(host)
         || listedAddresses.contains { Self.address($0) == address }
-      if !isNamed { return "\(shown) is an address, and only names are asked; have the policy list it" }
+      if !isNamed { return .addressLiteral(shown) }
     }
     guard isListed == false else { return nil }
     let wide = domains?.first { $0.utf8.starts(with: "*".utf8) && !Self.isNarrow($0) }
     let hint = wide.map { ", and \(Printable.text($0, limit: 60)) is too wide to mean anything" } ?? ""
-    return "\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))\(hint); add it to the list"
+    return .other("\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))\(hint); add it to the list")
   }
 
   /// Asked without a proxy, so that the address policy sees where it leads.

@@ -120,7 +120,7 @@ extension Cause {
           lastError: error.isEmpty ? held.facts.lastError : error, attempts: held.facts.attempts,
           limit: held.attemptLimit)
       case .clock(let doubt, _): .clock(doubt)
-      case .publication(let count): .publication(retest: count)
+      case .publication(let count): .publication(retest: count, limit: AttemptPolicy.maxRetests)
       case .disk(let shortage): .disk(shortage)
       case .allowance(let budget, let missing): .allowance(budget: budget, missing: missing)
       case .volume(let code): .volume(code: code, mount: held.mount)

@@ -20,8 +20,8 @@ enum RedirectPolicy {
     visited: [ParsedURL], rules: HostRules, setsCookie: Bool = false
   ) -> Decision {
     let source = Printable.text(from.redacted)
-    func refuse(_ reason: TransferFailure.Reason, _ detail: String) -> Decision {
-      .refuse(TransferFailure(reason, status: status, hop: visited.count + 1, detail: detail))
+    func refuse(_ reason: TransferFailure.Reason, _ detail: String, _ cause: FailureCause? = nil) -> Decision {
+      .refuse(TransferFailure(reason, status: status, hop: visited.count + 1, cause: cause, detail: detail))
     }
     guard [301, 302, 303, 307, 308].contains(status) else {
       return refuse(.refused, "\(source) answered \(status), which leads nowhere")
@@ -59,8 +59,8 @@ enum RedirectPolicy {
     if from.scheme == "https", url.scheme != "https" {
       return refuse(.notAllowed, "\(source) redirects from https to \(Printable.text(url.scheme, limit: 40))")
     }
-    if let rejectionReason = rules.rejectionReason(for: url) {
-      return refuse(.notAllowed, "redirected by \(source): \(rejectionReason)")
+    if let rejection = rules.rejection(of: url) {
+      return refuse(.notAllowed, rejection.sentence(redirectedBy: source), rejection.cause(redirectedBy: source))
     }
     // What it says is meant for whom it was sent to.
     if method != "GET" || hasBody, !becomesGet, url.origin != from.origin {

@@ -37,6 +37,9 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
 
   var status: Int? { if case .status(let status) = self { status } else { nil } }
 
+  /// What somebody may decide by later.
+  var cause: FailureCause? { status.map { .httpStatus($0) } }
+
   /// What the system would say of it: a name without an address is an unreachable host. Nil where the server answered, or a
   /// proxy is in between.
   var errno: Int32? {
@@ -58,7 +61,7 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     case .stalled: "next to nothing arrived for too long"
     case .headTimeout: "the server didn't answer in time"
     case .http2(let calm): calm ? "the server asked for fewer requests (HTTP/2)" : "HTTP/2 failed"
-    case .status(let status): "the server answered \(status)"
+    case .status(let status): FailureCause.httpStatus(status).sentence
     case .protocolFault(let text): text
     }
   }

@@ -29,7 +29,7 @@ final class CurlTransfer {
   private var drained = 0
   private var headerBytes: Int64 = 0
   private var bodyBytes: Int64 = 0
-  private var refusal: String?
+  private var refusal: AddressRefusal?
   private var abortedByClient = false
 
   /// What libcurl reads as long as the transfer lasts: it copies none of it.
@@ -255,15 +255,21 @@ final class CurlTransfer {
     // Behind a proxy the target's address can't be seen; the proxy itself is the administrator's choice.
     if !usesProxy {
       let target = withUnsafePointer(to: &address.pointee.addr) { NetworkAddress($0) }
-      guard let target else { return refuse("an address of family \(address.pointee.family)") }
-      if let rejectionReason = addresses.rejectionReason(for: target) { return refuse(rejectionReason) }
+      guard let target else {
+        return refuse(AddressRefusal(address: nil, reason: "an address of family \(address.pointee.family)"))
+      }
+      if let refusal = refusal(of: target) { return refuse(refusal) }
     }
     return socket(
       address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
   }
 
-  private func refuse(_ reason: String) -> curl_socket_t {
-    refusal = reason
+  private func refusal(of address: NetworkAddress) -> AddressRefusal? {
+    addresses.rejectionReason(for: address).map { AddressRefusal(address: address, reason: $0) }
+  }
+
+  private func refuse(_ refusal: AddressRefusal) -> curl_socket_t {
+    self.refusal = refusal
     return curl_socket_t(-1)
   }
 
@@ -273,10 +279,10 @@ final class CurlTransfer {
     client()?.transferConnected(id)
     if usesProxy { return true }
     guard let address = NetworkAddress(remote) else {
-      refusal = "an unknown address"
+      refusal = AddressRefusal(address: nil, reason: "an unknown address")
       return false
     }
-    refusal = addresses.rejectionReason(for: address)
+    refusal = refusal(of: address)
     return refusal == nil
   }
 

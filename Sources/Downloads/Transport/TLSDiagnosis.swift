@@ -8,6 +8,10 @@ enum TLSDiagnosis {
     case notYetValid
     /// Nothing newer than TLS 1.1 is spoken.
     case oldTLS
+    /// Nobody who is trusted signed it.
+    case unknownAuthority
+    /// Its signature isn't that of the authority whose name it has.
+    case forgedSignature
     case other
   }
 
@@ -25,6 +29,12 @@ enum TLSDiagnosis {
 
   /// X509_V_ERR_…, as CURLINFO_SSL_VERIFYRESULT has them.
   private static let notYetValid: Set<Int> = [9, 11]
+  private static let unknownAuthority: Set<Int> = [18, 19, 20, 21]
+
+  private static func fault(_ verification: Int) -> Fault {
+    if notYetValid.contains(verification) { return .notYetValid }
+    return unknownAuthority.contains(verification) ? .unknownAuthority : .other
+  }
 
   /// nil: the code alone says what happened. `showedCertificate`: this request had a client certificate to show.
   static func problem(
@@ -35,7 +45,7 @@ enum TLSDiagnosis {
     case CURLE_SSL_CERTPROBLEM: return showedCertificate ? .clientCertificate(.unusable) : nil
     case CURLE_SSL_INVALIDCERTSTATUS: return .untrusted(.other)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR:
-      return .untrusted(Self.notYetValid.contains(verification) ? .notYetValid : .other)
+      return .untrusted(fault(verification))
     case CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SSL_CIPHER:
       if message.contains("alert certificate required") { return .clientCertificate(.demanded) }
       if message.contains("alert protocol version") || message.contains("unsupported protocol") {
@@ -44,7 +54,7 @@ enum TLSDiagnosis {
       // A signature that doesn't fit: libcurl reports what OpenSSL met first, and no result of the verification. Whoever
       // forges an authority's name is no broken connection.
       if code == CURLE_SSL_CONNECT_ERROR, Self.signatures.contains(where: message.contains) {
-        return .untrusted(.other)
+        return .untrusted(.forgedSignature)
       }
       if showedCertificate, Self.refusals.contains(where: { message.contains("alert \($0)") }) {
         return .clientCertificate(.refused)

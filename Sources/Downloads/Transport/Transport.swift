@@ -47,6 +47,18 @@ struct TransportRequest {
   }
 }
 
+/// Why the address policy let no socket be opened.
+struct AddressRefusal: Equatable {
+  /// The last address that it refused; nil: what it was given is none that it knows.
+  var address: NetworkAddress?
+  /// Which address it is, and what is against it.
+  var reason: String
+
+  func cause(of host: String) -> FailureCause {
+    .refusedAddress(host: host, address: address?.description, reason: reason)
+  }
+}
+
 /// How the transport ended a request.
 struct TransportEnd {
   enum HTTP2Fault: Equatable {
@@ -63,8 +75,8 @@ struct TransportEnd {
     case untrusted(TLSDiagnosis.Fault)
     /// The peer wants a client certificate, or another one.
     case clientCertificate(TLSDiagnosis.Demand)
-    /// The address policy refused every address; the text says which and why.
-    case refusedAddress(String)
+    /// The address policy refused every address.
+    case refusedAddress(AddressRefusal)
     /// The client said so, by a verdict.
     case aborted
   }

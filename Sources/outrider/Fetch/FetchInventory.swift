@@ -46,8 +46,8 @@ struct FetchInventory {
   /// Of all items.
   private(set) var bytes: Int64 = 0
   private var places: [JobID: Int32] = [:]
-  /// What stops downloads, as it was told, without how much is free.
-  private var told: Set<[String: String]> = []
+  /// What stops downloads, as it was told.
+  private var told: Set<FetchStop> = []
   private var begun: Set<JobID> = []
 
   init(advice: FetchAdvice = FetchAdvice(), keepsPaths: Bool = true) {
@@ -124,11 +124,10 @@ struct FetchInventory {
   /// What stops it ends when there is room, not at a time. It is looked at again while others move, and may stop all
   /// of them: the same is told once, however the free space changes meanwhile.
   private mutating func waits(_ id: JobID, _ explanation: Explanation, _ now: Date) -> FetchNews {
-    let stops = explanation.code == .disk || explanation.code == .volume
+    let stop = FetchStop(explanation)
     let before = active[id]?.wait?.explanation.code
-    let end = stops ? nil : explanation.endsIn.map { now + $0 }
-    let isNews =
-      !stops || before != explanation.code && told.insert(explanation.data.filter { $0.key != "free" }).inserted
+    let end = stop == nil ? explanation.endsIn.map { now + $0 } : nil
+    let isNews = stop.map { before != explanation.code && told.insert($0).inserted } ?? true
     active[id, default: Activity()].wait = Wait(explanation: explanation, end: end)
     active[id]?.note = FetchWords.wait(explanation)
     return .waits(id, explanation, isNews: isNews)

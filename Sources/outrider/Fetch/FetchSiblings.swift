@@ -95,6 +95,6 @@ struct FetchSiblings {
       id: id, specification: record.specification, transferClass: record.transferClass, generation: generation,
       state: record.state, partial: record.partial, history: record.history, receivedBytes: record.receivedBytes,
       enqueued: record.enqueued, wait: record.wait, lastProgress: record.lastProgress, lastError: record.lastError,
-      publishedInode: record.publishedInode, finalSize: record.finalSize)
+      lastCause: record.lastCause, publishedInode: record.publishedInode, finalSize: record.finalSize)
   }
 }

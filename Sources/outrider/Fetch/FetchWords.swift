@@ -1,43 +1,44 @@
 internal import AssetModel
 internal import Downloads
 internal import Foundation
+internal import LinuxSystem
 
 /// How a fetch says things.
 enum FetchWords {
   /// Why a download doesn't move. What stops the whole command isn't a wait: somebody has to do something.
   static func wait(_ explanation: Explanation) -> String {
-    switch explanation.code {
-    case .disk where explanation.data["inodes"] != nil:
+    switch explanation.cause {
+    case .disk(let shortage): return "stops: \(stop(shortage))"
+    case .journal(let what, isOfVolume: true, _):
       return
-        "stops: the volume of \(explanation.data["volume"] ?? "") takes no further file, however small (no inode is "
-        + "left): delete some, and the same command goes on"
-    case .disk:
-      let amounts = ["free", "need", "floor"].map { Int64(explanation.data[$0] ?? "") ?? 0 }
-      let need = amounts[1] > 0 ? "; \(size(amounts[1])) are needed" : ""
-      let place = explanation.data["volume"] ?? ""
-      return "stops: the volume of \(place) has \(size(amounts[0])) free\(need), and \(size(amounts[2])) stay free: "
-        + "make room, and the same command goes on"
-    case .volume where explanation.data["journal"] != nil:
+        "stops: the journal can't be written (\(Printable.text(what))): when it can, the same command goes on"
+    case .volume(let code, _):
       return
-        "stops: the journal can't be written (\(explanation.data["journal"] ?? "")): when it can, the same command "
-        + "goes on"
-    case .volume:
-      let why = explanation.data["message"] ?? ""
-      return "stops: its volume fails (\(why)): when it works again, the same command goes on"
-    case .retryAfter:
-      let origin = explanation.data["origin"] ?? ""
+        "stops: its volume fails (\(SystemCallError.message(code))): when it works again, the same command goes on"
+    case .retryAfter(let origin, _):
       return "waits\(time(explanation)): \(origin) asked to be left alone for that long"
-    case .retrying:
-      let error = explanation.data["lastError"] ?? ""
-      return "waits\(time(explanation)), then tries again\(error.isEmpty ? "" : ": \(error)")"
-    case .publication:
+    case .retrying(let error, _, _):
+      return "waits\(time(explanation)), then tries again\(error.isEmpty ? "" : ": \(Printable.text(error))")"
+    case .publication(let retest, let limit):
       return
-        "waits\(time(explanation)), then asks again (\(explanation.data["retest"] ?? "")): the server answered 404, "
+        "waits\(time(explanation)), then asks again (\(retest) of \(limit)): the server answered 404, "
         + "and a new file may take its time"
     default:
       let data = explanation.data.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
       return "waits\(time(explanation)): \(explanation.code.rawValue)\(data.isEmpty ? "" : " (\(data))")"
     }
+  }
+
+  private static func stop(_ shortage: SpaceShortage) -> String {
+    let place = Printable.text(shortage.directory)
+    if shortage.lacksInodes {
+      return
+        "the volume of \(place) takes no further file, however small (no inode is left): delete some, and the same "
+        + "command goes on"
+    }
+    let need = shortage.need > 0 ? "; \(size(shortage.need)) are needed" : ""
+    return "the volume of \(place) has \(size(shortage.free)) free\(need), and \(size(shortage.floor)) stay free: "
+      + "make room, and the same command goes on"
   }
 
   private static func time(_ explanation: Explanation) -> String {

@@ -1,3 +1,4 @@
+import AssetModel
 import Basics
 import Testing
 

@@ -22,7 +22,7 @@ import Testing
     (.retrying(lastError: "x", attempts: 0, limit: 6), .retrying, ["lastError": "x"]),
     (.retrying(lastError: "x", attempts: 2, limit: 6), .retrying, ["lastError": "x", "attempt": "2 of 6"]),
     (.retrying(lastError: "x", attempts: 2, limit: nil), .retrying, ["lastError": "x", "attempt": "2"]),
-    (.publication(retest: 1), .publication, ["retest": "1 of 2"]),
+    (.publication(retest: 1, limit: 2), .publication, ["retest": "1 of 2"]),
     (.disk(shortage), .disk, ["volume": "/v", "need": "50", "free": "10", "floor": "5"]),
     (.disk(inodes), .disk, ["volume": "/v", "inodes": "none left"]),
     (.allowance(budget: "b", missing: 7), .allowance, ["budget": "b", "missing": "7"]),

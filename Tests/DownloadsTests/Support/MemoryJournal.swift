@@ -14,17 +14,22 @@ final class MemoryJournal: DownloadJournal {
 
   struct Failing: Error {}
 
+  /// What is asked of it besides commits.
+  enum Call: Equatable, CaseIterable {
+    case job, jobOfName, openJobs, origins, add, reserve
+  }
+
   let state = Mutex(State())
   /// Called before the nth commit; throws to fail it.
   let beforeCommit: @Sendable (Int) throws -> Void
-  /// Called before the engine looks a job up; throws to fail that.
-  let beforeRead: @Sendable () throws -> Void
+  /// Called before a read, an addition or a reservation; throws to fail it.
+  let before: @Sendable (Call) throws -> Void
 
   init(
     beforeCommit: @escaping @Sendable (Int) throws -> Void = { _ in },
-    beforeRead: @escaping @Sendable () throws -> Void = {}
+    before: @escaping @Sendable (Call) throws -> Void = { _ in }
   ) {
-    self.beforeRead = beforeRead
+    self.before = before
     self.beforeCommit = beforeCommit
   }
 
@@ -36,7 +41,8 @@ final class MemoryJournal: DownloadJournal {
   }
 
   func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
-    state.withLock { state in
+    try before(.add)
+    return state.withLock { state in
       specifications.map { specification in
         if let rejectionReason = specification.rejectionReason { return .invalid(rejectionReason) }
         let same = state.jobs.values.first {
@@ -78,15 +84,19 @@ final class MemoryJournal: DownloadJournal {
     }
   }
 
-  func reserve(_ bytes: Int64, for job: JobID) throws -> Int64? { nil }
+  func reserve(_ bytes: Int64, for job: JobID) throws -> Int64? {
+    try before(.reserve)
+    return nil
+  }
 
   func job(_ id: JobID) throws -> JobRecord? {
-    try beforeRead()
+    try before(.job)
     return state.withLock { $0.jobs[id] }
   }
 
   func job(app: String, identifier: String) throws -> JobRecord? {
-    state.withLock { state in
+    try before(.jobOfName)
+    return state.withLock { state in
       state.jobs.values.filter { $0.specification.app == app && $0.specification.identifier == identifier }.max {
         $0.id < $1.id
       }
@@ -94,6 +104,7 @@ final class MemoryJournal: DownloadJournal {
   }
 
   func forEachOpenJob(_ body: (JobSummary) -> Void) throws {
+    try before(.openJobs)
     for record in state.withLock({ $0.jobs.values.sorted { $0.id < $1.id } }) where !record.state.isTerminal {
       body(
         JobSummary(
@@ -106,5 +117,8 @@ final class MemoryJournal: DownloadJournal {
 
   static func origin(_ url: String) -> String { url.split(separator: "/").prefix(2).joined(separator: "//") }
 
-  func origins() throws -> [OriginRecord] { state.withLock { Array($0.origins.values) } }
+  func origins() throws -> [OriginRecord] {
+    try before(.origins)
+    return state.withLock { Array($0.origins.values) }
+  }
 }

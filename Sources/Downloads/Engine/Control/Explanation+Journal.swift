@@ -14,8 +14,8 @@ extension Explanation {
       if let error = job.lastError { data["lastError"] = Printable.text(error) }
       if let wait = job.wait, wait.remaining(at: now) > 0 {
         let (since, endsIn) = (Double(wait.since.elapsed(until: now)) / 1e9, Double(wait.remaining(at: now)) / 1e9)
-        if job.history.publicationRetests > 0, job.lastError == TransferProblem.status(404).description {
-          data["retest"] = "\(job.history.publicationRetests) of 2"
+        if job.history.publicationRetests > 0, job.lastCause == .httpStatus(404) {
+          data["retest"] = "\(job.history.publicationRetests) of \(AttemptPolicy.maxRetests)"
           self.init(.publication, data: data, since: since, endsIn: endsIn, remedy: "the server publishes the file")
         } else {
           if job.history.fruitlessAttempts > 0 { data["attempt"] = "\(job.history.fruitlessAttempts)" }

@@ -18,7 +18,7 @@ extension NetworkWatch {
   /// Whether the job waits for the clock from now on.
   func holdForClock(_ job: ActiveJob, _ problem: String) -> Bool {
     guard let doubt = clockDoubt else { return false }
-    job.record.lastError = problem
+    job.record.noteError(problem)
     endings.stop(job, then: .hold(.clock(doubt, offset: wallOffset), after: Self.clockCheck))
     return true
   }

@@ -35,7 +35,7 @@ extension NetworkWatch {
       endings.startAfresh(job, reason: "a login page came instead of it")
     }
     job.record.history = job.start.history
-    job.record.lastError = failure.detail
+    job.record.noteError(failure.detail, failure.cause)
     endings.commitAndRetire(job, .queuedBehindPortal)
     portalCheckAt = clock.boot + Self.portalCheck
     var conditions = conditions

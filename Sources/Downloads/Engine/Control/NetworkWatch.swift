@@ -86,6 +86,7 @@ final class NetworkWatch: EnginePart {
   /// Why a URL isn't asked.
   struct RefusedURL: Error {
     var text: String
+    var cause: FailureCause?
   }
 
   /// One of a job's URLs, as it is asked.
@@ -94,8 +95,8 @@ final class NetworkWatch: EnginePart {
     do throws(ParsedURL.Failure) { url = try ParsedURL(text) } catch {
       throw RefusedURL(text: "\(Printable.text(text)) isn't a URL: \(error)")
     }
-    if let rejectionReason = hostRules(specification).rejectionReason(for: url) {
-      throw RefusedURL(text: rejectionReason)
+    if let rejection = hostRules(specification).rejection(of: url) {
+      throw RefusedURL(text: rejection.sentence(), cause: rejection.cause())
     }
     return url
   }

@@ -1,7 +1,7 @@
 internal import AssetModel
 
 /// A volume that has too little room for a download. Bytes.
-public struct SpaceShortage: Sendable, Equatable, CustomStringConvertible {
+public struct SpaceShortage: Sendable, Hashable, CustomStringConvertible {
   /// The directory that the download's file goes to.
   public var directory: String
   /// The volume's device number (stat(2)).

@@ -23,7 +23,7 @@ extension JobEndings {
   func concludeAttempt(_ job: ActiveJob, _ problem: TransferProblem, _ retryAfter: Duration?) {
     // The hop that failed: who leads there does its part.
     let origin = job.failedAt ?? job.origin
-    job.record.lastError = problem.description
+    job.record.noteError(problem.description, problem.cause)
     let attempt = job.attempt(until: clock, problem.status, problem.description)
     let policy = AttemptPolicy(
       retry: retryPolicy(of: job.record.transferClass), retestsPublication: engine.options.retestsPublication,

@@ -29,7 +29,7 @@ extension JobEndings {
       job.record.partial = nil
     }
     job.record.state = .failed(failure)
-    job.record.lastError = failure.detail
+    job.record.noteError(failure.detail, failure.cause)
     let last = attempt ?? own
     discard(job) { engine, job in engine.endings.commitAndRetire(job, attempt: last, .failed(failure)) }
   }
@@ -40,15 +40,12 @@ extension JobEndings {
     guard job.file.failure == nil, let entity = job.record.partial?.entity, job.durableBytes > 0,
       ResumePolicy.isIdentified(job.record) || entity.strongTag != nil
     else { return nil }
-    var failure = failure
-    failure.detail +=
-      "; the \(job.durableBytes) bytes that are there are kept, and another URL of the same file goes on from them"
-    return failure
+    return failure.keeping(job.durableBytes)
   }
 
   func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
     job.record.state = .failed(failure)
-    job.record.lastError = failure.detail
+    job.record.noteError(failure.detail, failure.cause)
     commitAndRetire(job, attempt: attempt, .failed(failure))
   }
 

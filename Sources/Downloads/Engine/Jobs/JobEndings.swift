@@ -59,12 +59,12 @@ final class JobEndings: EnginePart {
     case .verify: publishing.verify(job)
     case .retry(let problem, let retryAfter): concludeAttempt(job, problem, retryAfter)
     case .hold(.disk(let shortage), _):
-      job.record.lastError = "\(shortage)"
+      job.record.noteError("\(shortage)")
       forgetWhatCannotBeContinued(job) { engine, job in
         engine.endings.commitAndRetire(job, .outOfSpace(shortage))
       }
     case .hold(let reason, let delay):
-      job.record.lastError = reason.text
+      job.record.noteError(reason.text)
       commitAndRetire(job, .held(reason, delay.map { .after($0) } ?? .never))
     case .pause:
       job.record.state = .paused

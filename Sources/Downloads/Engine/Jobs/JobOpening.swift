@@ -143,7 +143,7 @@ final class JobOpening: EnginePart {
     }
     let url: ParsedURL
     do throws(NetworkWatch.RefusedURL) { url = try network.validatedURL(specification.url, specification) } catch {
-      return endings.stop(job, then: .fail(TransferFailure(.notAllowed, detail: error.text)))
+      return endings.stop(job, then: .fail(TransferFailure(.notAllowed, cause: error.cause, detail: error.text)))
     }
     let ask = connections.firstAsk(job, url)
     let segment = Segment(

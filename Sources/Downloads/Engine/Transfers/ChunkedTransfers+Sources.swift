@@ -23,7 +23,7 @@ extension ChunkedTransfers {
     for (source, text) in job.sources.urls.enumerated() {
       do throws(NetworkWatch.RefusedURL) { _ = try network.validatedURL(text, job.record.specification) } catch {
         guard job.sources.forbid(source) else {
-          endings.stop(job, then: .fail(TransferFailure(.notAllowed, detail: error.text)))
+          endings.stop(job, then: .fail(TransferFailure(.notAllowed, cause: error.cause, detail: error.text)))
           return false
         }
         events.send(.note(job.id, "one of its sources isn't asked: \(error.text)"))

@@ -57,9 +57,13 @@ extension Connections {
 
   /// Phase 1 failed strictly. Where somebody may be asked, the chain is taken by a handshake that sends no request.
   func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd, _ fault: TLSDiagnosis.Fault) {
-    let (problem, url) = (Printable.text(end.message), segment.request.url)
+    let (problem, url) = (
+      Authenticator.TrustProblem(text: Printable.text(end.message), fault: fault), segment.request.url
+    )
     if fault == .notYetValid {
-      if chunked.switchesSource(job, segment, "\(url.origin): \(problem)", nil) || network.holdForClock(job, problem) {
+      if chunked.switchesSource(job, segment, "\(url.origin): \(problem.text)", nil)
+        || network.holdForClock(job, problem.text)
+      {
         return
       }
     }
@@ -70,8 +74,7 @@ extension Connections {
         isPinned: engine.options.transport.pins[url.host] != nil)
     else {
       return chunked.endTransfer(
-        job, segment,
-        .fail(TransferFailure(.trust, hop: segment.request.visited.count, detail: "\(url.origin): \(problem)")))
+        job, segment, .fail(problem.failure(url.origin, hop: segment.request.visited.count)))
     }
     segment.trustProblem = problem
     segment.plan = nil

@@ -188,12 +188,10 @@ extension Connections {
       return carryOut(plan, job, segment, end)
     }
     switch problem {
-    case .refusedAddress(let why):
+    case .refusedAddress(let refusal):
+      let cause = refusal.cause(of: segment.request.url.host)
       chunked.endTransfer(
-        job, segment,
-        .fail(
-          TransferFailure(
-            .notAllowed, hop: segment.request.visited.count, detail: "\(segment.request.url.host): \(why)")))
+        job, segment, .fail(TransferFailure(.notAllowed, hop: segment.request.visited.count, cause: cause)))
     case .untrusted(let fault): untrusted(job, segment, end, fault)
     case .clientCertificate(let demand): certificateDemanded(job, segment, demand, text)
     case .aborted:

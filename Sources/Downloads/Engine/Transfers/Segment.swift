@@ -19,7 +19,7 @@ final class Segment {
   /// Somebody is asked for a credential or for trust, and until when; no transfer is under way.
   var question: (challenge: AuthenticationChallenge, until: Duration)?
   /// Why the certificate wasn't accepted.
-  var trustProblem: String?
+  var trustProblem: Authenticator.TrustProblem?
   /// More of an allowance is being asked for; its transfer is paused.
   var isWaitingForAllowance = false
   var stall: StallWindow

@@ -1,6 +1,6 @@
 /// How a credential is shown to a server; weaker first. Basic shows a password, Digest lets a listener guess at one, and
 /// Bearer shows no password at all.
-enum AuthScheme: String, Sendable, Comparable, CaseIterable {
+public enum AuthScheme: String, Sendable, Comparable, CaseIterable, Codable {
   case basic, digest, bearer
 
   private var strength: Int {
@@ -11,5 +11,5 @@ enum AuthScheme: String, Sendable, Comparable, CaseIterable {
     }
   }
 
-  static func < (left: Self, right: Self) -> Bool { left.strength < right.strength }
+  public static func < (left: Self, right: Self) -> Bool { left.strength < right.strength }
 }
