@@ -62,7 +62,8 @@ import Testing
   @Test(
     "what is recorded for a library is enough for it, and grants nothing that its tests expect to be denied",
     arguments: [
-      "zlib", "sqlite", "libxml2", "libmagic", "libpng", "libjpeg", "liblua", "libpython3", "libavformat", "imagemagick",
+      "zlib", "sqlite", "libxml2", "libmagic", "libpng", "libjpeg", "liblua", "libpython3", "libavformat",
+      "imagemagick",
     ])
   func recordedExamples(name: String) throws {
     let folder = try Self.folder([:])

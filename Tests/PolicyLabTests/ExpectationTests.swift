@@ -41,10 +41,13 @@ import Testing
       ("deny read /etc/passwd", observed(denials: [open]), true), ("deny read /etc", observed(denials: [open]), true),
       ("deny read /et", observed(denials: [open]), false), ("deny write /etc", observed(denials: [open]), false),
       ("deny write /etc", observed(denials: [written]), true), ("deny read /etc", observed(denials: [written]), false),
-      ("deny execute /usr", observed(denials: [executed]), true), ("deny read /usr", observed(denials: [executed]), false),
+      ("deny execute /usr", observed(denials: [executed]), true),
+      ("deny read /usr", observed(denials: [executed]), false),
       ("allow write /etc", observed(denials: [open]), true), ("allow read /etc", observed(denials: [open]), false),
-      ("allow write $CONTAINER", observed(denials: [own]), false), ("allow read $CONTAINER", observed(denials: [own]), true),
-      ("deny $CONTAINER/x", observed(denials: [own]), true), ("deny unlink $CONTAINER/x", observed(denials: [own]), true),
+      ("allow write $CONTAINER", observed(denials: [own]), false),
+      ("allow read $CONTAINER", observed(denials: [own]), true),
+      ("deny $CONTAINER/x", observed(denials: [own]), true),
+      ("deny unlink $CONTAINER/x", observed(denials: [own]), true),
       ("allow $TMP", observed(denials: [own]), true), ("deny write /", observed(denials: [own]), true),
       ("denied by files", observed(denials: [open]), true), ("denied by seccomp", observed(denials: [open]), false),
       ("memory <= 2MiB", observed(), true), ("memory < 2MiB", observed(), false), ("memory<=1MiB", observed(), false),
@@ -88,7 +91,8 @@ import Testing
 
   @Test("expectations of paths, or of no denials at all, have the host observe") func observation() throws {
     for (text, needs) in [
-      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false), ("deny read $TMP", true), ("allow write /a", true), ("no denials", true),
+      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false),
+      ("deny read $TMP", true), ("allow write /a", true), ("no denials", true),
     ] {
       #expect(try PolicyLab.Expectation(parsing: text).needsObservation == needs, "\(text)")
     }

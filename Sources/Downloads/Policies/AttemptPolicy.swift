@@ -46,7 +46,8 @@ struct AttemptPolicy {
     switch problem.classification {
     case .permanent(let reason):
       return (
-        .fail(TransferFailure(reason, status: problem.status, cause: problem.cause, detail: problem.description)), .closed
+        .fail(TransferFailure(reason, status: problem.status, cause: problem.cause, detail: problem.description)),
+        .closed
       )
     case .publication:
       guard retestsPublication, history.publicationRetests < Self.maxRetests else {

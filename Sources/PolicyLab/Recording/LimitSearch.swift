@@ -17,7 +17,9 @@ struct LimitSearch {
       if ended == .memoryExceeded || denied.contains("mmap") {
         wanted.memory = max(before.memory, min(before.memory * 2, bounds.memory))
       }
-      if ended == .wallTimeExceeded { wanted.wallTime = max(before.wallTime, min(before.wallTime * 2, bounds.wallTime)) }
+      if ended == .wallTimeExceeded {
+        wanted.wallTime = max(before.wallTime, min(before.wallTime * 2, bounds.wallTime))
+      }
       if ended == .cpuTimeExceeded { wanted.cpu = max(before.cpu, min(before.cpu * 2, bounds.wallTime)) }
       if !denied.isDisjoint(with: SystemCalls.opening) {
         wanted.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
