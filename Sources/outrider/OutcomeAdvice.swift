@@ -29,7 +29,7 @@ enum OutcomeAdvice {
   }
 
   private static func gives(_ limit: String, _ value: String) -> String {
-    "--\(limit) gives it more, for example --\(limit) \(value), or in a policy limits: {\(limit): \(value)}"
+    "--\(limit) gives it more, for example --\(limit) \(value)"
   }
 
   private static func size(twice bytes: Int) -> String {

@@ -28,8 +28,8 @@ struct PolicyTestCommand: AsyncParsableCommand {
         no denials                     nothing was tried in vain; absent files and
                                        questions (access, W_OK) don't count
         deny CALL | deny PATH          was denied; deny openat /etc names both
-        deny read|write|execute PATH   that was denied of PATH, or of what lies in it
-        allow PATH                     wasn't denied; also allow read|write|execute PATH
+        deny read|write|execute PATH   was denied of it, or of what lies in it
+        allow PATH                     wasn't denied; also with an access, as deny
         denied by seccomp|files|limits
         memory <= 4MiB, wall <= 2s, cpu < 500ms
         log TEXT, output TEXT|hex:BYTES

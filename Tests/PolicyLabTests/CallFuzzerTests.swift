@@ -74,6 +74,15 @@ import Testing
       outcomes.add(Observed(outcome: Outcome(.crashed, detail)), attempt: attempt, command: "\(attempt)")
     }
     #expect(outcomes.classes.map(\.count) == [2, 1] && outcomes.classes.map(\.command) == ["0", "2"])
+    // How much of a limit was used is no other end.
+    var limited = FuzzOutcomes()
+    for (kind, detail) in [
+      (Outcome.Kind.cpuTimeExceeded, "used 101.2 ms of 100.0 ms"), (.cpuTimeExceeded, "used 103.6 ms of 100.0 ms"),
+      (.wallTimeExceeded, "100 ms"), (.memoryExceeded, "9 MiB"), (.memoryExceeded, "8 MiB"),
+    ] {
+      limited.add(Observed(outcome: Outcome(kind, detail)), attempt: 0, command: "x")
+    }
+    #expect(limited.classes.map(\.count) == [2, 1, 2])
     for attempt in 0..<1000 {
       outcomes.add(Observed(outcome: Outcome(.crashed, "\(attempt)")), attempt: attempt, command: "x")
     }
