@@ -1,12 +1,12 @@
 /// Who may ask.
-package enum Authentication: Sendable, Equatable {
+public enum Authentication: Sendable, Equatable {
   case basic(user: String, password: String)
   /// `usesPerNonce`: after so many requests a nonce is stale.
   case digest(user: String, password: String, algorithm: DigestAlgorithm = .sha256, usesPerNonce: Int? = nil)
   case bearer(token: String)
 
   /// `basic:user:password`, `digest:user:password`, `digest-md5:user:password` or `bearer:token`.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     switch (parts[0], parts.count) {
     case ("basic", 3): self = .basic(user: parts[1], password: parts[2])

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxSystem
 
 /// What is to be wrong with a server's certificate, or with its TLS.
-package enum CertificateFault: String, Sendable, CaseIterable {
+public enum CertificateFault: String, Sendable, CaseIterable {
   case expired, notYetValid, wrongHost, unknownCA, selfSigned
   /// The authority took it back: its revocation list and its status say so.
   case revoked
@@ -13,20 +13,20 @@ package enum CertificateFault: String, Sendable, CaseIterable {
 }
 
 /// An authority of one's own, which issues what development origins present.
-package final class CertificateAuthority: Sendable {
+public final class CertificateAuthority: Sendable {
   private static let day = 86_400
   let authority: Certificate
   /// Where the certificate to be trusted lies; nil for an authority that was never stored.
-  package let path: String?
+  public let path: String?
 
   /// One that is forgotten with the process.
-  package init() throws(OriginError) {
+  public init() throws(OriginError) {
     authority = try Self.make("Outrider development CA")
     path = nil
   }
 
   /// The one that a directory holds (`ca.pem`, `ca-key.pem`); made there at first use, for this user only.
-  package init(directory: String) throws(OriginError) {
+  public init(directory: String) throws(OriginError) {
     let path = directory + "/ca.pem"
     self.path = path
     do throws(SystemCallError) {
@@ -58,10 +58,10 @@ package final class CertificateAuthority: Sendable {
   }
 
   /// The certificate to be trusted, as PEM.
-  package var pem: String { authority.pem }
+  public var pem: String { authority.pem }
 
   /// `$XDG_STATE_HOME/outrider/ca`, or what stands for it.
-  package static var defaultDirectory: String {
+  public static var defaultDirectory: String {
     func variable(_ name: String) -> String? {
       getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -69,7 +69,7 @@ package final class CertificateAuthority: Sendable {
   }
 
   /// What proves a client of that name to origins that demand it, as PEM.
-  package func client(name: String) throws(OriginError) -> (certificate: String, key: String) {
+  public func client(name: String) throws(OriginError) -> (certificate: String, key: String) {
     let now = time(nil)
     let made = try Certificate(
       .init(name: name, notBefore: now - Self.day, notAfter: now + 90 * Self.day, isClient: true), issuer: authority)
@@ -77,7 +77,7 @@ package final class CertificateAuthority: Sendable {
   }
 
   /// Makes `client.pem` and `client-key.pem` in a directory, for this user only. Returns their paths.
-  package func storeClient(in directory: String) throws(OriginError) -> (certificate: String, key: String) {
+  public func storeClient(in directory: String) throws(OriginError) -> (certificate: String, key: String) {
     let made = try client(name: "Outrider development client")
     let paths = (certificate: directory + "/client.pem", key: directory + "/client-key.pem")
     do throws(SystemCallError) {
@@ -91,7 +91,7 @@ package final class CertificateAuthority: Sendable {
 
   /// Makes `crl.pem` in a directory. Returns its path.
   @discardableResult
-  package func storeRevocationList(in directory: String) throws(OriginError) -> String {
+  public func storeRevocationList(in directory: String) throws(OriginError) -> String {
     let list = try revocationList()
     let path = directory + "/crl.pem"
     do throws(SystemCallError) { try Self.write(list, to: path, mode: 0o644) } catch { throw .system(error) }

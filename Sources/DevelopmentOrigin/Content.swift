@@ -4,7 +4,7 @@ internal import Hashing
 internal import LinuxSystem
 
 /// The bytes of one version of a resource. None are stored but those that were given.
-package struct Content: Sendable {
+public struct Content: Sendable {
   enum Source: Sendable {
     case bytes([UInt8])
     case repeating([UInt8], count: Int)
@@ -21,14 +21,14 @@ package struct Content: Sendable {
     self.identity = identity
   }
 
-  package static func bytes(_ bytes: [UInt8]) -> Content {
+  public static func bytes(_ bytes: [UInt8]) -> Content {
     Content(.bytes(bytes), identity: Hexadecimal.text(DigestAlgorithm.sha256.hash(bytes).prefix(12)))
   }
 
-  package static func text(_ text: String) -> Content { bytes(Array(text.utf8)) }
+  public static func text(_ text: String) -> Content { bytes(Array(text.utf8)) }
 
   /// `pattern` over and over, `count` bytes in all.
-  package static func repeating(_ pattern: [UInt8], count: Int) -> Content {
+  public static func repeating(_ pattern: [UInt8], count: Int) -> Content {
     let pattern = pattern.isEmpty ? [0] : pattern
     return Content(
       .repeating(pattern, count: count),
@@ -36,13 +36,13 @@ package struct Content: Sendable {
   }
 
   /// `count` random bytes that depend on `seed` only.
-  package static func pseudoRandom(seed: UInt64, count: Int) -> Content {
+  public static func pseudoRandom(seed: UInt64, count: Int) -> Content {
     Content(.pseudoRandom(seed: seed, count: count), identity: "r\(String(seed, radix: 16))-\(count)")
   }
 
   static func file(_ file: OpenFile) -> Content { Content(.file(file), identity: file.identityText) }
 
-  package var count: Int {
+  public var count: Int {
     switch source {
     case .bytes(let bytes): bytes.count
     case .repeating(_, let count), .pseudoRandom(_, let count): count
@@ -79,16 +79,16 @@ package struct Content: Sendable {
   var isUnchanged: Bool { if case .file(let file) = source { file.isUnchanged } else { true } }
 
   /// The bytes of a range, for comparisons in tests.
-  package func bytes(in range: Range<Int>) -> [UInt8] {
+  public func bytes(in range: Range<Int>) -> [UInt8] {
     var result = [UInt8](repeating: 0, count: range.count)
     let got = result.withUnsafeMutableBytes { (try? read(into: $0, at: range.lowerBound)) ?? 0 }
     return Array(result.prefix(got))
   }
 
-  package var bytes: [UInt8] { bytes(in: 0..<count) }
+  public var bytes: [UInt8] { bytes(in: 0..<count) }
 
   /// The digest of everything, read piece by piece.
-  package func digest(_ algorithm: DigestAlgorithm = .sha256) -> [UInt8] {
+  public func digest(_ algorithm: DigestAlgorithm = .sha256) -> [UInt8] {
     var hasher = RunningHash(algorithm.function)
     var buffer = [UInt8](repeating: 0, count: min(max(count, 1), 1 << 18))
     var offset = 0

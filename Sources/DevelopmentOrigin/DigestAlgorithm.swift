@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Hashing
 
 /// A hash function, by its name in HTTP (RFC 9530 and RFC 7616).
-package enum DigestAlgorithm: String, Sendable, CaseIterable {
+public enum DigestAlgorithm: String, Sendable, CaseIterable {
   case sha256 = "sha-256"
   case sha512 = "sha-512"
   case md5

@@ -1,19 +1,19 @@
 /// Rules that say which request is answered how; the first that matches wins.
-package struct FaultScript: Sendable, Equatable {
+public struct FaultScript: Sendable, Equatable {
   /// All that is random comes from it.
-  package var seed: UInt64
-  package var rules: [Rule]
-  package var connections: [ConnectionRule]
+  public var seed: UInt64
+  public var rules: [Rule]
+  public var connections: [ConnectionRule]
 
-  package init(seed: UInt64 = 0, rules: [Rule] = [], connections: [ConnectionRule] = []) {
+  public init(seed: UInt64 = 0, rules: [Rule] = [], connections: [ConnectionRule] = []) {
     self.seed = seed
     self.rules = rules
     self.connections = connections
   }
 
   /// What happens to a connection before its first request.
-  package struct ConnectionRule: Sendable, Equatable {
-    package enum Action: Sendable, Equatable {
+  public struct ConnectionRule: Sendable, Equatable {
+    public enum Action: Sendable, Equatable {
       case reset
       /// Accepted and never answered: with TLS, a handshake that never ends.
       case silence
@@ -21,12 +21,12 @@ package struct FaultScript: Sendable, Equatable {
       case certificate(CertificateFault)
     }
     /// Which connections, counted from 1: from … until, and of these every nth.
-    package var from = 1
-    package var until: Int?
-    package var every = 1
-    package var action: Action
+    public var from = 1
+    public var until: Int?
+    public var every = 1
+    public var action: Action
 
-    package init(_ action: Action) { self.action = action }
+    public init(_ action: Action) { self.action = action }
   }
 
   func action(forConnection number: Int) -> ConnectionRule.Action? {
@@ -35,18 +35,18 @@ package struct FaultScript: Sendable, Equatable {
     }?.action
   }
 
-  package struct Rule: Sendable, Equatable {
+  public struct Rule: Sendable, Equatable {
     /// `*` is anything within a segment, `**` anything at all, `?` one byte.
-    package var path = "/**"
-    package var method: String?
+    public var path = "/**"
+    public var method: String?
     /// Which requests of a path, counted from 1: from … until, and of these every nth.
-    package var from = 1
-    package var until: Int?
-    package var every = 1
-    package var probability = 1.0
-    package var reply: Reply
+    public var from = 1
+    public var until: Int?
+    public var every = 1
+    public var probability = 1.0
+    public var reply: Reply
 
-    package init(_ path: String = "/**", _ reply: Reply = Reply()) {
+    public init(_ path: String = "/**", _ reply: Reply = Reply()) {
       self.path = path
       self.reply = reply
     }

@@ -1,4 +1,4 @@
-package import StrictYAML
+public import StrictYAML
 internal import Yams
 
 extension FaultScript {
@@ -15,7 +15,7 @@ extension FaultScript {
   ///         retryAfter: 2
   ///
   /// What isn't understood is refused: a misspelt key would be a fault that never comes.
-  package init(parsing text: String, file: String) throws(YAMLFileError) {
+  public init(parsing text: String, file: String) throws(YAMLFileError) {
     self = try FaultScriptReader(nodes: YAMLNodes(file: file)).script(
       YAMLDocument(text, file: file, noun: "a script").root)
   }

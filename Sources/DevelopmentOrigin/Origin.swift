@@ -8,9 +8,9 @@ internal import Synchronization
 ///     defer { origin.stop() }
 ///     // … download origin.url("/a") …
 ///     let requests = await origin.requests(count: 1, within: .seconds(5))
-package final class Origin: Sendable {
-  package let configuration: OriginConfiguration
-  package let port: UInt16
+public final class Origin: Sendable {
+  public let configuration: OriginConfiguration
+  public let port: UInt16
   private let responder: Responder
   private let recorder: Recorder
   private let stopSignal: StopSignal
@@ -18,13 +18,13 @@ package final class Origin: Sendable {
   private let tls: TLSServer?
   private let acceptor = Threads(max: 1)
 
-  package convenience init(_ configure: (inout OriginConfiguration) -> Void) throws(OriginError) {
+  public convenience init(_ configure: (inout OriginConfiguration) -> Void) throws(OriginError) {
     var configuration = OriginConfiguration()
     configure(&configuration)
     try self.init(configuration)
   }
 
-  package init(_ configuration: OriginConfiguration) throws(OriginError) {
+  public init(_ configuration: OriginConfiguration) throws(OriginError) {
     self.configuration = configuration
     var tree: DirectoryTree?
     if let directory = configuration.directory {
@@ -51,18 +51,18 @@ package final class Origin: Sendable {
   deinit { stop() }
 
   /// The base URL, without a slash at its end.
-  package var url: String {
+  public var url: String {
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
     return "\(tls == nil ? "http" : "https")://\(host):\(port)"
   }
 
-  package func url(_ path: String) -> String { url + path }
+  public func url(_ path: String) -> String { url + path }
 
   /// Replaces what a path holds, from the next request on; nil removes it.
-  package func set(_ path: String, _ resource: Resource?) { responder.set(path, resource) }
+  public func set(_ path: String, _ resource: Resource?) { responder.set(path, resource) }
 
   /// Gives a resource one more version, which is served from now on.
-  package func publish(_ path: String, _ content: Content) {
+  public func publish(_ path: String, _ content: Content) {
     var resource = responder.resource(path) ?? Resource(versions: [])
     resource.versions.append(content)
     if resource.versions.count > 1 { resource.lastModified = resource.lastModified.map { $0 + 1 } }
@@ -70,21 +70,21 @@ package final class Origin: Sendable {
   }
 
   /// Every request that was understood, in order.
-  package var requests: [RecordedRequest] { recorder.all }
+  public var requests: [RecordedRequest] { recorder.all }
 
-  package func requests(for path: String) -> [RecordedRequest] { recorder.all.filter { $0.path == path } }
+  public func requests(for path: String) -> [RecordedRequest] { recorder.all.filter { $0.path == path } }
 
   /// All requests as soon as there are `count`, or those that came within the time.
-  package func requests(count: Int, within limit: Duration) async -> [RecordedRequest] {
+  public func requests(count: Int, within limit: Duration) async -> [RecordedRequest] {
     _ = await recorder.wait(count: count, within: limit)
     return recorder.all
   }
 
   /// Forgets the requests; counting starts anew.
-  package func reset() { recorder.reset() }
+  public func reset() { recorder.reset() }
 
   /// Ends all connections and returns when their threads have let go of everything. Again and from any thread.
-  package func stop() {
+  public func stop() {
     stopSignal.raise()
     acceptor.join()
     threads.join()

@@ -1,7 +1,7 @@
-package import LinuxSystem
+public import LinuxSystem
 
 /// Why an origin doesn't start.
-package enum OriginError: Error, Sendable, CustomStringConvertible {
+public enum OriginError: Error, Sendable, CustomStringConvertible {
   case notAnAddress(String)
   case portInUse(address: String, port: UInt16)
   case addressUnavailable(String)
@@ -9,7 +9,7 @@ package enum OriginError: Error, Sendable, CustomStringConvertible {
   case system(SystemCallError)
   case tls(String)
 
-  package var description: String {
+  public var description: String {
     switch self {
     case .notAnAddress(let text): "'\(text)' isn't an IP address, for example 127.0.0.1 or ::1"
     case .portInUse(let address, let port):

@@ -1,33 +1,33 @@
 /// A header field, as it stood on the wire.
-package struct HeaderField: Sendable, Equatable {
-  package var name: String
-  package var value: String
+public struct HeaderField: Sendable, Equatable {
+  public var name: String
+  public var value: String
 
-  package init(_ name: String, _ value: String) {
+  public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
   }
 }
 
 /// A request that the origin could parse, with any answer.
-package struct RecordedRequest: Sendable {
+public struct RecordedRequest: Sendable {
   /// Counted from 0 over the whole origin.
-  package internal(set) var number = 0
+  public internal(set) var number = 0
   /// Counted from 1 among the requests for the same path.
-  package internal(set) var nth = 1
+  public internal(set) var nth = 1
   /// Counted from 1 over the origin's connections.
-  package internal(set) var connection = 0
-  package internal(set) var time = ContinuousClock.now
+  public internal(set) var connection = 0
+  public internal(set) var time = ContinuousClock.now
   /// The common name in the certificate that the client showed.
-  package internal(set) var clientName: String?
-  package let method: String
+  public internal(set) var clientName: String?
+  public let method: String
   /// As it was sent.
-  package let target: String
+  public let target: String
   /// Without query, percent signs decoded.
-  package let path: String
-  package let query: String?
-  package let headers: [HeaderField]
-  package internal(set) var body: [UInt8] = []
+  public let path: String
+  public let query: String?
+  public let headers: [HeaderField]
+  public internal(set) var body: [UInt8] = []
   let pathBytes: [UInt8]
   let isVersion10: Bool
   let bodyLength: Int
@@ -42,10 +42,10 @@ package struct RecordedRequest: Sendable {
   var isForAnother: Bool { method == "CONNECT" || !target.hasPrefix("/") }
 
   /// The value of the first field of that name, in any case.
-  package func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }
+  public func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }
 
   /// All values of that name, in order.
-  package func headers(_ name: String) -> [String] {
+  public func headers(_ name: String) -> [String] {
     headers.filter { $0.name.isEqualIgnoringCase(to: name) }.map(\.value)
   }
 }

@@ -1,78 +1,78 @@
 /// How one request is answered: a base, the resource at its path, and what is to be wrong with it. An empty reply is the
 /// ordinary answer. Everything that a script can say can be said here, and the other way round.
-package struct Reply: Sendable, Equatable {
+public struct Reply: Sendable, Equatable {
   /// What is shown in the log beside the request.
-  package var name: String?
+  public var name: String?
   /// 400 and above: without the resource, unless `body` says otherwise.
-  package var status: Int?
-  package var reason: String?
+  public var status: Int?
+  public var reason: String?
   /// Replaces fields of that name.
-  package var setHeaders: [HeaderField] = []
-  package var removedHeaders: [String] = []
+  public var setHeaders: [HeaderField] = []
+  public var removedHeaders: [String] = []
   /// Sent after all others, as they are; CR LF is added.
-  package var rawHeaderLines: [[UInt8]] = []
+  public var rawHeaderLines: [[UInt8]] = []
   /// Instead of the resource.
-  package var body: Body?
+  public var body: Body?
   /// Instead of everything: exactly these bytes.
-  package var raw: [UInt8]?
+  public var raw: [UInt8]?
   /// Instead of everything: so many random bytes.
-  package var garbage: Int?
-  package var timing = Timing()
-  package var ending: Ending?
-  package var range: RangeFault?
-  package var entity: EntityFault?
-  package var length: LengthFault?
-  package var framing: Framing?
+  public var garbage: Int?
+  public var timing = Timing()
+  public var ending: Ending?
+  public var range: RangeFault?
+  public var entity: EntityFault?
+  public var length: LengthFault?
+  public var framing: Framing?
   /// Coded although identity may have been asked for.
-  package var isGzipped = false
-  package var redirect: Redirect?
-  package var retryAfter: RetryAfter?
-  package var digest: DigestFault?
-  package var flood: HeaderFlood?
+  public var isGzipped = false
+  public var redirect: Redirect?
+  public var retryAfter: RetryAfter?
+  public var digest: DigestFault?
+  public var flood: HeaderFlood?
 
-  package init() {}
+  public init() {}
 
-  package static func status(_ status: Int, _ text: String? = nil) -> Reply {
+  public static func status(_ status: Int, _ text: String? = nil) -> Reply {
     var reply = Reply()
     reply.status = status
     reply.body = text.map { .bytes(Array($0.utf8)) }
     return reply
   }
 
-  package static func raw(_ text: String, ending: Ending.Manner = .close) -> Reply {
+  public static func raw(_ text: String, ending: Ending.Manner = .close) -> Reply {
     var reply = Reply()
     reply.raw = Array(text.utf8)
     reply.ending = Ending(ending)
     return reply
   }
 
-  package static func cut(after position: Ending.Position, _ manner: Ending.Manner = .close) -> Reply {
+  public static func cut(after position: Ending.Position, _ manner: Ending.Manner = .close) -> Reply {
     var reply = Reply()
     reply.ending = Ending(manner, after: position)
     return reply
   }
 
-  package enum Body: Sendable, Equatable {
+  public enum Body: Sendable, Equatable {
     case bytes([UInt8])
     case repeating([UInt8], count: Int)
     /// A file beneath the served directory, or a resource in memory, by its path.
     case resource(String)
   }
 
-  package struct Timing: Sendable, Equatable {
-    package var beforeStatus: Duration?
-    package var beforeBody: Duration?
+  public struct Timing: Sendable, Equatable {
+    public var beforeStatus: Duration?
+    public var beforeBody: Duration?
     /// The body in pieces of that size, with a pause after each.
-    package var slice: Slice?
-    package var bytesPerSecond: Int?
+    public var slice: Slice?
+    public var bytesPerSecond: Int?
     /// The head byte by byte, with a pause after each.
-    package var betweenHeadBytes: Duration?
+    public var betweenHeadBytes: Duration?
 
-    package struct Slice: Sendable, Equatable {
-      package var size: Int
-      package var pause: Duration
+    public struct Slice: Sendable, Equatable {
+      public var size: Int
+      public var pause: Duration
 
-      package init(size: Int, pause: Duration) {
+      public init(size: Int, pause: Duration) {
         self.size = size
         self.pause = pause
       }
@@ -80,15 +80,15 @@ package struct Reply: Sendable, Equatable {
   }
 
   /// The end of the connection, whatever has been promised.
-  package struct Ending: Sendable, Equatable {
-    package enum Position: Sendable, Equatable {
+  public struct Ending: Sendable, Equatable {
+    public enum Position: Sendable, Equatable {
       /// After so many bytes of the body; 0 is after the head.
       case byte(Int)
       /// Somewhere in the body, by the seed.
       case random
       case wholeBody
     }
-    package enum Manner: String, Sendable, CaseIterable {
+    public enum Manner: String, Sendable, CaseIterable {
       case close
       /// RST instead of FIN.
       case reset
@@ -97,16 +97,16 @@ package struct Reply: Sendable, Equatable {
       /// Nothing more until the client goes away.
       case silence
     }
-    package var position: Position
-    package var manner: Manner
+    public var position: Position
+    public var manner: Manner
 
-    package init(_ manner: Manner, after position: Position = .wholeBody) {
+    public init(_ manner: Manner, after position: Position = .wholeBody) {
       self.position = position
       self.manner = manner
     }
   }
 
-  package enum RangeFault: Sendable, Equatable {
+  public enum RangeFault: Sendable, Equatable {
     /// 200 and everything.
     case ignored
     /// The same where the range comes with `If-Range`.
@@ -132,20 +132,20 @@ package struct Reply: Sendable, Equatable {
   }
 
   /// The resource has changed.
-  package struct EntityFault: Sendable, Equatable {
-    package enum Tag: String, Sendable, CaseIterable { case new, same, weak, none }
-    package var version: Int
-    package var lengthChange: Int
-    package var tag: Tag
+  public struct EntityFault: Sendable, Equatable {
+    public enum Tag: String, Sendable, CaseIterable { case new, same, weak, none }
+    public var version: Int
+    public var lengthChange: Int
+    public var tag: Tag
 
-    package init(version: Int, lengthChange: Int = 0, tag: Tag = .new) {
+    public init(version: Int, lengthChange: Int = 0, tag: Tag = .new) {
       self.version = version
       self.lengthChange = lengthChange
       self.tag = tag
     }
   }
 
-  package enum LengthFault: Sendable, Equatable {
+  public enum LengthFault: Sendable, Equatable {
     /// Declared so many bytes more or, negative, fewer than are sent.
     case off(by: Int)
     case twice
@@ -154,7 +154,7 @@ package struct Reply: Sendable, Equatable {
     case withChunked
   }
 
-  package enum Framing: Sendable, Equatable {
+  public enum Framing: Sendable, Equatable {
     case chunked
     /// No length: the end of the connection is the end of the body.
     case untilClose
@@ -163,7 +163,7 @@ package struct Reply: Sendable, Equatable {
     case giantExtension(Int)
   }
 
-  package enum Redirect: Sendable, Equatable {
+  public enum Redirect: Sendable, Equatable {
     /// As it is, CR and LF included; `{host}` and `{path}` are filled in.
     case to(String, status: Int = 302)
     /// To itself.
@@ -172,16 +172,16 @@ package struct Reply: Sendable, Equatable {
     case hops(Int)
   }
 
-  package enum RetryAfter: Sendable, Equatable {
+  public enum RetryAfter: Sendable, Equatable {
     case seconds(Int)
     /// A date so many seconds from now; negative is past.
     case date(Int)
     case text(String)
   }
 
-  package enum DigestFault: String, Sendable, CaseIterable { case wrong, unknownAlgorithm, disagreeing }
+  public enum DigestFault: String, Sendable, CaseIterable { case wrong, unknownAlgorithm, disagreeing }
 
-  package enum HeaderFlood: Sendable, Equatable {
+  public enum HeaderFlood: Sendable, Equatable {
     case many(Int)
     /// One field of so many bytes.
     case huge(Int)

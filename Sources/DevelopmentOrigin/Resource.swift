@@ -1,18 +1,18 @@
 /// What an ETag is made of.
-package enum ETagKind: String, Sendable, CaseIterable {
+public enum ETagKind: String, Sendable, CaseIterable {
   case strong, weak, none
 }
 
 /// What a path holds: one or more versions of some bytes, the last of which is served unless a reply says otherwise.
-package struct Resource: Sendable {
-  package var versions: [Content]
-  package var contentType: String
+public struct Resource: Sendable {
+  public var versions: [Content]
+  public var contentType: String
   /// nil: as the configuration says.
-  package var etag: ETagKind?
+  public var etag: ETagKind?
   /// Seconds since 1970; nil: no `Last-Modified`.
-  package var lastModified: Int?
+  public var lastModified: Int?
 
-  package init(
+  public init(
     versions: [Content], contentType: String = "application/octet-stream", etag: ETagKind? = nil,
     lastModified: Int? = 1_700_000_000
   ) {
@@ -22,7 +22,7 @@ package struct Resource: Sendable {
     self.lastModified = lastModified
   }
 
-  package init(_ content: Content, contentType: String = "application/octet-stream") {
+  public init(_ content: Content, contentType: String = "application/octet-stream") {
     self.init(versions: [content], contentType: contentType)
   }
 

@@ -76,5 +76,5 @@ final class StapledStatus: Sendable {
 
 extension CertificateAuthority {
   /// The list of what was taken back (`CertificateFault.revoked`), as PEM.
-  package func revocationList() throws(OriginError) -> String { try Revocation.list(of: authority) }
+  public func revocationList() throws(OriginError) -> String { try Revocation.list(of: authority) }
 }

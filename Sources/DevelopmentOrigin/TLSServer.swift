@@ -3,20 +3,20 @@ internal import Glibc
 internal import Synchronization
 
 /// How an origin speaks TLS.
-package struct TLSOptions: Sendable {
-  package var authority: CertificateAuthority
+public struct TLSOptions: Sendable {
+  public var authority: CertificateAuthority
   /// Beside localhost, 127.0.0.1, ::1 and the origin's address: DNS names and IP addresses.
-  package var names: [String] = []
+  public var names: [String] = []
   /// Clients have to show a certificate of the authority (`CertificateAuthority.client`).
-  package var demandsClientCertificate = false
+  public var demandsClientCertificate = false
   /// Nothing newer than TLS 1.2.
-  package var isLimitedTo12 = false
+  public var isLimitedTo12 = false
   /// Sends its own certificate's status along (OCSP stapling).
-  package var staplesStatus = false
+  public var staplesStatus = false
   /// On every connection, unless the script says otherwise.
-  package var fault: CertificateFault?
+  public var fault: CertificateFault?
 
-  package init(_ authority: CertificateAuthority) { self.authority = authority }
+  public init(_ authority: CertificateAuthority) { self.authority = authority }
 }
 
 /// The TLS contexts of an origin: one for each fault, made when it is first needed.

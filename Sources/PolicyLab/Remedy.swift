@@ -75,7 +75,7 @@ package struct Remedy: Sendable, Equatable {
     case _ where SocketPairs.isConnecting(denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
         policy,
-        "gives it sockets that reach nobody; the report then names the host and port that it wants, for 'network' to list"
+        "gives it sockets that reach nothing; the report then names the host and port to list instead"
       )
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
