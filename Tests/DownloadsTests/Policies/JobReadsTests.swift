@@ -57,6 +57,20 @@ import Testing
     #expect(answers[0].need.start == nil && answers[0].need.withoutNetwork == nil)
   }
 
+  @Test("what starts unread has others read with it, once for each question")
+  func readsAhead() {
+    var reads = JobReads()
+    _ = reads.start(Self.entry(JobID(1)))
+    #expect(reads.wantsMore(of: 100))
+    reads.readAhead([JobID(2), JobID(3)])
+    #expect(!reads.wantsMore(of: 100))
+    #expect(reads.takeWanted() == [JobID(1), JobID(2), JobID(3)] && !reads.wantsMore(of: 100))
+    _ = reads.answered([JobID(1), JobID(2), JobID(3)])
+    for id in 2...3 { reads.know(Self.record(JobID(Int64(id)))) }
+    // All that wait are known.
+    #expect(!reads.wantsMore(of: 2) && reads.wantsMore(of: 3))
+  }
+
   @Test("every need is answered once, in order, and what is kept is bounded", arguments: 0..<50)
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -15,21 +15,30 @@ struct JobReads {
 
   static let maxKnown = 512
   static let maxAtOnce = 512
-  /// Fewer than that, and the next ones are read.
-  static let lowWater = 32
+  /// Fewer than that, and the next ones are read: small files are through before a busy journal has answered for a few.
+  static let lowWater = 64
+  /// So many of those that wait are looked at then, known or not.
+  static let ahead = 256
 
   /// Records that were read or added, of jobs that wait, as the journal has them.
   private(set) var known: [JobID: JobRecord] = [:]
   private var needs: [JobID: Need] = [:]
   /// Asked for since the journal was asked last.
   private var wanted: [JobID] = []
+  /// Among them are some that are read ahead.
+  private var readsAhead = false
   /// Jobs that the journal is asked for now.
   private(set) var underWay = 0
 
   var isIdle: Bool { needs.isEmpty && underWay == 0 }
 
+  /// Whether more records are to be read, where so many jobs wait.
+  func wantsMore(of waiting: Int) -> Bool {
+    known.count < Self.lowWater && waiting > known.count && !readsAhead && underWay == 0
+  }
+
   /// Whether the journal is asked for it.
-  func isReading(_ id: JobID) -> Bool { needs[id] != nil }
+  func isReading(_ id: JobID) -> Bool { needs.keys.contains(id) }
 
   /// Remembers the record of a waiting job, as long as there is room.
   mutating func know(_ record: JobRecord) { if known.count < Self.maxKnown { known[record.id] = record } }
@@ -47,7 +56,7 @@ struct JobReads {
   /// A job has a slot. The record by which it starts at once; nil: it starts when its record was read, after what was asked
   /// for before.
   mutating func start(_ entry: Scheduler.Entry) -> JobRecord? {
-    if needs[entry.id] == nil, let record = known.removeValue(forKey: entry.id) { return record }
+    if !isReading(entry.id), let record = known.removeValue(forKey: entry.id) { return record }
     need(entry.id) { $0.start = entry }
     return nil
   }
@@ -57,12 +66,13 @@ struct JobReads {
   mutating func fail(_ id: JobID, withoutNetworkSince moment: Duration) { need(id) { $0.withoutNetwork = moment } }
 
   mutating func readAhead(_ ids: [JobID]) {
+    readsAhead = true
     let room = Self.maxKnown - known.count - needs.count
-    for id in ids.filter({ known[$0] == nil && needs[$0] == nil }).prefix(max(0, room)) { need(id) { _ in } }
+    for id in ids.filter({ !known.keys.contains($0) && !isReading($0) }).prefix(max(0, room)) { need(id) { _ in } }
   }
 
   private mutating func need(_ id: JobID, _ change: (inout Need) -> Void) {
-    if needs[id] == nil { wanted.append(id) }
+    if !isReading(id) { wanted.append(id) }
     change(&needs[id, default: Need()])
   }
 
@@ -72,6 +82,7 @@ struct JobReads {
     let ids = Array(wanted.prefix(Self.maxAtOnce))
     wanted.removeFirst(ids.count)
     underWay = ids.count
+    readsAhead = false
     return ids
   }
 

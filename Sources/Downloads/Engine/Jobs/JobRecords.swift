@@ -11,8 +11,8 @@ final class JobRecords: EnginePart {
   /// A job has a slot: it starts at once where its record is known, or when it was read.
   func start(_ entry: Scheduler.Entry, _ now: Duration) {
     if let record = reads.start(entry) { engine.start(entry, record, now) }
-    if reads.known.count < JobReads.lowWater, reads.underWay == 0 {
-      reads.readAhead(engine.scheduler.upcoming(like: entry, atMost: 128))
+    if reads.wantsMore(of: engine.scheduler.waitingCount) {
+      reads.readAhead(engine.scheduler.upcoming(like: entry, atMost: JobReads.ahead))
     }
   }
 
