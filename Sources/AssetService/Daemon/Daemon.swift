@@ -21,7 +21,7 @@ public struct ServiceDaemon: Sendable {
     public var isDevelopment = false
     /// nil: for the journal under systemd, otherwise text.
     public var logFormat: ServiceLog.Format?
-    /// The file that standard error is: at 16 MiB it is put aside as `FILE.1` and begun again. nil: it isn't the service's own.
+    /// The file that standard error is: at 16 MiB it is renamed to `FILE.1` and begun again. nil: it isn't the service's own.
     public var logFile: String?
     /// A pipe from which the starter reads one line: `ready`, or why not.
     public var readyDescriptor: Int32?

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// Standard error as a file that doesn't grow without bound: at its limit it is put aside as `PATH.1`, in place of the one
+/// Standard error as a file that doesn't grow without bound: at its limit it is renamed to `PATH.1`, in place of the one
 /// before, and begun again.
 final class BoundedLogFile: Sendable {
   private let path: String
