@@ -34,7 +34,7 @@ import Testing
     conditions.isOnline = isOnline
     return try await Scene(
       transferClass, clock: TestClock(jumpsWhenIdle: false), conditions: conditions,
-      options: { $0.connectivityPatience = [.foreground: .zero, .essential: .seconds(10)] }, reply: reply)
+      options: { $0.connectivityTimeouts = [.foreground: .zero, .essential: .seconds(10)] }, reply: reply)
   }
 
   private static let offline = {
@@ -57,10 +57,10 @@ import Testing
   @Test("a setting changes how long an essential one waits, at once [L11, L17]") func essentialBySetting() async throws
   {
     let scene = try await Self.scene(.essential, isOnline: false)
-    // Its patience begins when it is held.
+    // Its timeout begins when it is held.
     try await scene.engine.isHeld(scene.id, by: .offline)
     var conditions = Self.offline
-    conditions.essentialPatience = .seconds(60)
+    conditions.essentialTimeout = .seconds(60)
     scene.engine.setConditions(conditions)
     await scene.advance(by: .seconds(50))
     #expect(await scene.engine.explain(scene.id)?.code == .offline)

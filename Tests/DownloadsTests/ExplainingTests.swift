@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ExplainingTests {
   @Test(arguments: TransferFailure.Reason.allCases) func terminal(reason: TransferFailure.Reason) {
     let failure = TransferFailure(reason, status: 418, errno: 5, detail: "so it was")
-    let explanation = Explanation(of: failure)
+    let explanation = Explanation(.failed(failure))
     #expect(explanation.code.rawValue == reason.rawValue)
     #expect(explanation.data == ["detail": "so it was", "status": "418", "errno": "5"])
     #expect(!explanation.remedy.isEmpty && explanation.endsIn == nil)

@@ -285,7 +285,7 @@ import Testing
       $0.handler = { _, _ in .cut(after: .byte(1 << 20), .silence) }
     }
     defer { origin.stop() }
-    let harness = try Harness(clock: clock, files: files) { $0.connectivityPatience = [.essential: .seconds(10)] }
+    let harness = try Harness(clock: clock, files: files) { $0.connectivityTimeouts = [.essential: .seconds(10)] }
     let id = try #require(
       try await harness.engine.add([harness.specification(origin.url(Trial.path), .essential)])[0].job)
     try await harness.engine.received(id, 1 << 20)

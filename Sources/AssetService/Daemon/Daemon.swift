@@ -105,7 +105,7 @@ public struct ServiceDaemon: Sendable {
     hosts.allowsAddressLiterals = options.isDevelopment
     configuration.transfers.transport = TransportOptions(addresses: addresses, hosts: hosts)
     configuration.transfers.transport.authorityFile = options.isDevelopment ? options.authorityFile : nil
-    configuration.transfers.connectivityPatience = [
+    configuration.transfers.connectivityTimeouts = [
       .foreground: .zero, .essential: ServiceSettings.defaultEssentialWait,
     ]
     if let state = options.state { configuration.environment[ServicePaths.stateVariable] = state }

@@ -50,8 +50,8 @@ struct MachineWatch {
     told.isOnline = conditions.isOnline
     told.isBehindPortal = portal.isThere
     told.isSavingPower = conditions.isLowPower
-    told.essentialPatience = settings.essentialWait
-    told.patienceWithoutProgress = settings.backgroundWait
+    told.essentialTimeout = settings.essentialWait
+    told.progressTimeout = settings.backgroundWait
     if settings.isLowPower == nil, let state, let level = state.battery {
       told.isSavingPower = state.savesPower
       told.battery = .init(level: level, threshold: MachineState.lowBattery)

@@ -17,7 +17,7 @@ public final class DownloadEngine: Sendable {
   ///
   /// - Throws: `TransportUnavailable` when this libcurl is too old, `SystemCallError` when there is no thread.
   /// - Parameters:
-  ///   - journal: Where what has to survive is kept. Nobody else may use it while the engine lives.
+  ///   - journal: Keeps what has to survive. Nothing else may use it while the engine lives.
   ///   - options: Limits and what the transport is told.
   ///   - clock: Time, for tests.
   ///   - files: The file system, for tests.

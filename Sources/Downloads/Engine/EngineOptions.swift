@@ -14,7 +14,7 @@ public struct EngineOptions: Sendable {
   /// looked at again then, and otherwise after a while.
   public var makeRoom: (@Sendable (SpaceShortage) async -> Bool)?
   /// Tells this journal's partial files from those of others that download into the same directory, for example the path
-  /// where the journal lies. Whoever loses the journal finds them again only under the same name.
+  /// where the journal lies. When the journal is lost, they are found again only under the same name.
   public var stagingOwner = ""
   /// Directories, by their paths without links, whose trees belong to apps: nothing beneath one is reached by a link or over
   /// another mount. To all other directories the caller's path leads, links and all.
@@ -22,7 +22,7 @@ public struct EngineOptions: Sendable {
   /// After a 404 the file is looked for twice more: a catalogue may be published before its files. Otherwise it fails at
   /// once, as after any other permanent answer.
   public var retestsPublication = true
-  /// Mode of finished files, before the umask of nobody: it is set on the descriptor.
+  /// Mode of finished files, without the umask: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
   /// Whether a finished file may take the place of what has its name, asked just before it would; nil: nothing is ever
   /// replaced. The old file stays until the new one is complete and on the disk, and readers see one of the two.
@@ -37,12 +37,12 @@ public struct EngineOptions: Sendable {
   var rates = Rates()
   var connections = ConnectionPlanner.Limits(foreground: 8, essential: 4)
   /// How long downloads of a class wait for a network before they fail; one that isn't named waits as long as it takes.
-  public var connectivityPatience: [TransferClass: Duration] = [:]
+  public var connectivityTimeouts: [TransferClass: Duration] = [:]
   var challenges = Challenges()
   /// Asked before a download fails for what a login page might have caused: whether the network leads to one. As long as it
-  /// does, everything waits. No answer within `challengeTimeout` means no; nil: nobody is asked.
+  /// does, everything waits. No answer within `challengeTimeout` means no; nil: the question isn't asked.
   public var isBehindPortal: (@Sendable () async -> Bool)?
-  /// Seconds since 1970: a wall clock before this is wrong, whatever keeps it.
+  /// Seconds since 1970: a wall clock before this is wrong.
   public var earliestWallTime = ClockDoubt.release
   /// Where the delays' jitter comes from, for tests that repeat; nil: the system.
   public var seed: UInt64?

@@ -4,7 +4,7 @@ internal import Synchronization
 final class EventHub: Sendable {
   private struct State {
     var listeners: [UInt64: AsyncStream<DownloadEvent>.Continuation] = [:]
-    /// What happened before anybody listened; nil: somebody did.
+    /// What happened before there was a listener; nil: there was one.
     var early: [DownloadEvent]? = []
     var gathered: [DownloadEvent] = []
     var isGathering = false

@@ -19,9 +19,9 @@ public struct MachineConditions: Sendable, Equatable {
   /// What the service is being changed by at the moment, for example a migration; nothing is transferred meanwhile.
   public var upgradeStep: String?
   /// How long an essential download waits for a network; nil: as the options say.
-  public var essentialPatience: Duration?
+  public var essentialTimeout: Duration?
   /// How long a download goes on trying without a byte of progress; nil: 14 days.
-  public var patienceWithoutProgress: Duration?
+  public var progressTimeout: Duration?
   /// Boot time at which background transfers may run again; nil: now.
   public var windowOpensAt: Duration?
 

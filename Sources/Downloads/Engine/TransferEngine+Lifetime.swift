@@ -32,7 +32,7 @@ extension TransferEngine {
     // The journal can't be read within a reading.
     for id in held {
       if let record = try? journal.journal.job(id) { holds[id]?.facts = Hold.Facts(record) }
-      tellWhyHeld(id)
+      reportWait(of: id)
     }
     needsSchedule = true
   }
@@ -77,17 +77,15 @@ extension TransferEngine {
   func close(_ completion: @escaping @Sendable () -> Void) {
     isClosing = true
     whenClosed.append(completion)
-    for job in Array(active.values) where job.machine.phase == .transferring || job.machine.phase == .opening {
-      endings.stop(job, then: .close)
-    }
+    for job in Array(active.values) where job.machine.canStop { endings.stop(job, then: .close) }
     // The last try of each: what the journal doesn't take now is told as lost.
     commands.performDeferred(clock.boot, isLast: true)
-    for id in commands.pendingUpdates.keys.sorted() { release(id) }
+    for id in commands.changes.pending.keys.sorted() { release(id) }
   }
 
   func closed() {
     events.flush()
-    // Idle ones would stay open for as long as somebody keeps the closed engine.
+    // Idle ones would stay open for as long as the closed engine is kept.
     transport.forgetConnections()
     for completion in whenClosed { completion() }
     whenClosed = []

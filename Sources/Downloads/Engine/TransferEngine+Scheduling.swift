@@ -16,9 +16,7 @@ extension TransferEngine {
       switch decision {
       case .start(let entry): begin(entry, now)
       case .yield(let id):
-        if let job = active[id], job.machine.phase == .transferring || job.machine.phase == .opening,
-          continuesAfterYielding(job)
-        {
+        if let job = active[id], job.machine.canStop, continuesAfterYielding(job) {
           endings.stop(job, then: .yield)
         } else {
           // It is about to give its slot back, or looks at what it has, which may take long, or would begin again: others
@@ -33,7 +31,7 @@ extension TransferEngine {
     }
   }
 
-  /// Whether what it has isn't lost when it makes room: nobody would ever finish what takes longer than a turn.
+  /// Whether what it has isn't lost when it makes room: a file that takes longer than a turn would never be finished.
   private func continuesAfterYielding(_ job: ActiveJob) -> Bool {
     job.file.written.offset == 0 || job.record.specification.hasRanges && !origins[job.origin].isRangeless
   }
@@ -60,7 +58,7 @@ extension TransferEngine {
       return hold(entry, standing.reason, until: standing.until, Hold.Facts(record))
     }
     origins.started(entry.origin, job: entry.id, now: now)
-    // It is over, also for whoever reads the journal next.
+    // It is over, also for the next reader of the journal.
     record.wait = nil
     record.forgiveWaiting(entry.idle.inNanoseconds, now: clock.now)
     let job = ActiveJob(record, origin: entry.origin, run: number(), lanes: lanes, now: now)
@@ -84,7 +82,7 @@ extension TransferEngine {
 
   func originNumber(_ url: ParsedURL) -> UInt32 { origins.number(of: url.origin) }
 
-  /// Where the queue counts a job: with whoever may be asked first.
+  /// Where the queue counts a job: with the source that may be asked first.
   func queueOrigin(of record: JobRecord) -> UInt32 {
     let specification = record.specification
     guard !specification.mirrors.isEmpty else { return origins.number(of: Self.origin(of: specification.url)) }

@@ -6,9 +6,7 @@ extension TransferEngine {
   /// Ends a hold: the job may be scheduled again.
   func release(_ id: JobID) {
     guard var hold = holds.removeValue(forKey: id) else { return }
-    if let update = commands.pendingUpdates[id] {
-      return commands.take(update.record, update.record.state, update.disposition)
-    }
+    if commands.changes.pending[id] != nil { return commands.handle(.retry(id)) }
     if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
     scheduler.enqueue(hold.entry, now: clock.boot)
     needsSchedule = true
@@ -18,10 +16,10 @@ extension TransferEngine {
     _ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?, _ facts: Hold.Facts = Hold.Facts()
   ) {
     keepWaiting(entry, reason, until: until, facts)
-    tellWhyHeld(entry.id)
+    reportWait(of: entry.id)
   }
 
-  /// As `hold`, and nobody is told.
+  /// As `hold`, without an event.
   func keepWaiting(
     _ entry: Scheduler.Entry, _ reason: Hold.Reason, until: Duration?, _ facts: Hold.Facts = Hold.Facts()
   ) {
@@ -31,7 +29,7 @@ extension TransferEngine {
     if let until { due.push((until, entry.id, serial)) }
   }
 
-  func tellWhyHeld(_ id: JobID) {
+  func reportWait(of id: JobID) {
     if let standing = explainer.standing(of: id) {
       events.send(.waiting(id, Explanation(standing, now: clock.boot)))
     }
@@ -41,13 +39,13 @@ extension TransferEngine {
   func enter(_ disposition: Disposition, _ record: JobRecord) {
     let now = clock.boot
     switch disposition {
-    case .queued(let isTold):
+    case .queued(let reportsBlock):
       let entry = entry(of: record)
       scheduler.enqueue(entry, now: now)
-      if isTold { additions.tellIfBlocked(record.id, entry.transferClass, entry.origin) }
+      if reportsBlock { additions.reportIfBlocked(record.id, entry.transferClass, entry.origin) }
     case .queuedBehindPortal:
       scheduler.enqueue(entry(of: record), now: now)
-      tellWhyHeld(record.id)
+      reportWait(of: record.id)
     case .held(let reason, let end):
       let until: Duration? =
         switch end {
@@ -70,8 +68,12 @@ extension TransferEngine {
       } else {
         scheduler.enqueue(entry, now: now)
       }
-    case .cancelled: events.send(.cancelled(record.id))
-    case .failed(let failure): events.send(.failed(record.id, failure))
+    case .cancelled:
+      network.proxyHealth.forget(record.id)
+      events.send(.cancelled(record.id))
+    case .failed(let failure):
+      network.proxyHealth.forget(record.id)
+      events.send(.failed(record.id, failure))
     case .unchanged(let size):
       let specification = record.specification
       let path = "\(specification.directory)/\(specification.fileName)"

@@ -85,7 +85,7 @@ final class TransferEngine: EnginePart {
 
   /// Nothing is under way, on any lane.
   private var isIdle: Bool {
-    active.isEmpty && outstanding == 0 && commands.committing.isEmpty && !commands.isTryingJournal
+    active.isEmpty && outstanding == 0 && commands.changes.isEmpty && !commands.isTryingJournal
       && records.reads.isIdle
   }
 
@@ -106,7 +106,7 @@ final class TransferEngine: EnginePart {
     for moment in origins.openings { consider(moment) }
     consider(network.portalCheckAt)
     consider(commands.deferred.retryAt)
-    consider(network.patienceEndsAt)
+    consider(network.connectivityDeadline)
     consider(network.conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
@@ -128,7 +128,7 @@ final class TransferEngine: EnginePart {
     if origins.expire(now) { needsSchedule = true }
     for origin in origins.takeRestored() { scheduler.restore(origin) }
     network.checkPortal(now)
-    if let end = network.patienceEndsAt, end <= now { needsSchedule = true }
+    if let end = network.connectivityDeadline, end <= now { needsSchedule = true }
     if let opening = network.conditions.windowOpensAt, opening <= now {
       network.conditions.windowOpensAt = nil
       needsSchedule = true

@@ -2,7 +2,7 @@ internal import AssetModel
 internal import Basics
 
 /// Cookies that redirects of one download set (RFC 6265, 5): in memory, and for the origin that set them alone, whatever
-/// their `Domain` says. A login or consent page sets one and sends everybody back to where they came from.
+/// their `Domain` says. A login or consent page sets one and redirects back to the first URL.
 struct CookieJar: Sendable, Equatable {
   private struct Cookie: Sendable, Equatable {
     var origin: String
@@ -11,7 +11,7 @@ struct CookieJar: Sendable, Equatable {
     var path: String
   }
 
-  /// Of all origins together. What comes beyond is dropped: a request stays small, whatever servers set.
+  /// Of all origins together. What comes beyond is dropped: a request stays small.
   static let maxCookies = 32
   /// Bytes of one name with its value, and of the `Cookie` field.
   static let longestCookie = 4096

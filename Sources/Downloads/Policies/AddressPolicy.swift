@@ -4,7 +4,7 @@ public struct AddressPolicy: Sendable, Equatable {
   public var allowsLoopback = false
   /// Private, shared, link-local and unique-local networks.
   public var allowsPrivate = false
-  /// Addresses that the administrator names, whatever else they are.
+  /// Addresses that the administrator allows, though they are special.
   public var exceptions: [AddressBlock] = []
 
   /// Creates a policy for public addresses alone.

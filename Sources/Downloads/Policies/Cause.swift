@@ -16,7 +16,7 @@ package enum Cause: Sendable, Equatable {
   case retrying(lastError: String, attempts: Int, limit: Int?)
   case clock(ClockDoubt)
   /// `limit`: how often a file that isn't there is asked for again.
-  case publication(retest: Int, limit: Int)
+  case publication(retest: Int, limit: Int, lastError: String? = nil)
   case disk(SpaceShortage)
   case allowance(budget: String, missing: Int64)
   /// `code`: errno.
@@ -28,6 +28,16 @@ package enum Cause: Sendable, Equatable {
   case originBackoff(origin: String, failures: Int)
   /// `place`: nil: unknown.
   case queued(Place?)
+  /// No engine has it in hand; this is what the journal tells of it.
+  case stored(Stored)
+
+  /// What an engine does with it when it takes it up.
+  package enum Stored: Sendable, Equatable {
+    case publish
+    case fetch(TransferClass, lastError: String?)
+    /// After a wait.
+    case retry(attempts: Int, lastError: String?)
+  }
 
   /// What the machine is like keeps a class from running.
   package struct Gate: Sendable, Equatable {
@@ -57,9 +67,7 @@ extension Explanation {
     switch cause {
     case .finished: return (.finished, [:], "nothing: the file is at its place")
     case .cancelled: return (.cancelled, [:], "add it again")
-    case .failed(let failure):
-      let explanation = Explanation(of: failure)
-      return (explanation.code, explanation.data, explanation.remedy)
+    case .failed(let failure): return rendered(failure)
     case .transferring(let received, let total):
       return (.transferring, ["received": "\(received)", "total": text(total)], "it moves")
     case .verifying(let hashed, let total):
@@ -80,8 +88,9 @@ extension Explanation {
       if attempts > 0 { data["attempt"] = limit.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
       return (.retrying, data, "time, or resume it")
     case .clock(let doubt): return (.clockUnset, doubt.data, "the clock is set, or something keeps it right")
-    case .publication(let retest, let limit):
-      return (.publication, ["retest": "\(retest) of \(limit)"], "the server publishes the file")
+    case .publication(let retest, let limit, let lastError):
+      let data = ["retest": "\(retest) of \(limit)", "lastError": lastError.map { Printable.text($0) }]
+      return (.publication, data.compactMapValues { $0 }, "the server publishes the file")
     case .disk(let shortage): return rendered(shortage)
     case .allowance(let budget, let missing):
       return (
@@ -107,7 +116,46 @@ extension Explanation {
         ["class": place.transferClass.name, "place": "\(place.number)", "waiting": "\(place.waiting)"],
         "the downloads before it end"
       )
+    case .stored(let stored): return rendered(stored)
     }
+  }
+
+  private static func rendered(_ stored: Cause.Stored) -> (Code, [String: String], String) {
+    switch stored {
+    case .publish: return (.delivering, [:], "an engine takes it up and publishes the file")
+    case .fetch(let transferClass, let lastError):
+      let data = ["class": transferClass.name, "lastError": lastError.map { Printable.text($0) }]
+      return (.queued, data.compactMapValues { $0 }, "an engine takes it up: the same fetch, run again")
+    case .retry(let attempts, let lastError):
+      let data = ["attempt": attempts > 0 ? "\(attempts)" : nil, "lastError": lastError.map { Printable.text($0) }]
+      return (.retrying, data.compactMapValues { $0 }, "time, or fetch it again")
+    }
+  }
+
+  private static func rendered(_ failure: TransferFailure) -> (Code, [String: String], String) {
+    var data = ["detail": failure.detail]
+    if let status = failure.status { data["status"] = "\(status)" }
+    if let errno = failure.errno { data["errno"] = "\(errno)" }
+    let code: Code =
+      switch failure.reason {
+      case .noProgress: .noProgress
+      case .sizeMismatch: .sizeMismatch
+      case .digestMismatch: .digestMismatch
+      case .hostileResponse: .hostileResponse
+      case .notAllowed: .notAllowed
+      case .trust: .trust
+      case .gone: .gone
+      case .challenge: .challenge
+      case .volume: .volume
+      case .allowance: .allowance
+      case .refused: .refused
+      case .offline: .offline
+      }
+    let remedy =
+      failure.isForWantOfPlace
+      ? "what is there is moved away, and it is added again: no byte is fetched twice"
+      : "nothing by itself: it failed; add it again"
+    return (code, data, remedy)
   }
 
   private static func text(_ total: Int64?) -> String { total.map { "\($0)" } ?? "unknown" }

@@ -15,7 +15,7 @@ public struct HostRules: Sendable, Equatable {
   /// Addresses that may stand in place of a name. `domains`, where there are any, have to name them too.
   public var listedAddresses: Set<String> = []
 
-  /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to whatever address it
+  /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to any address that it
   /// is given, and that couldn't be checked.
   var proxiedExcept: String?
   /// Behind a proxy: the download itself names a loopback host, which is then the proxy's own. A server that leads there

@@ -37,12 +37,12 @@ struct SourceTable {
   private(set) var failure: Failure?
 
   init(url: String, mirrors: [String], banned: UInt64) {
-    // Whoever is named twice is one source.
+    // A URL that is named twice is one source.
     urls = mirrors.reduce(into: [url]) { urls, mirror in
       if !urls.contains(where: { $0.utf8.elementsEqual(mirror.utf8) }) { urls.append(mirror) }
     }
     self.banned = banned
-    // What a journal says may be anything; nobody left to be asked helps nobody.
+    // A journal may say anything: where it bans every source, none is banned.
     if urls.indices.allSatisfy(isBanned) { self.banned = 0 }
   }
 

@@ -15,7 +15,7 @@ struct SpaceLedger {
   struct Refusal: Equatable {
     /// When the volume is looked at again.
     var until: Duration
-    /// For everybody, where it is news.
+    /// An event, where it is news.
     var report: VolumeReport?
     /// The owner is asked to delete something.
     var asksForRoom: Bool
@@ -63,7 +63,7 @@ struct SpaceLedger {
       need: need, at: place, space: space, lacksInodes: space.freeInodes.map { $0 <= reserved.inodes } ?? false)
   }
 
-  /// A volume refused to take more, whatever it said before. `space`: nil when it doesn't say.
+  /// A volume refused to take more, though it may have said that it had room. `space`: nil when it doesn't say.
   func refusal(need: Int64, at place: Place, space: VolumeSpace?, lacksInodes: Bool) -> SpaceShortage {
     let total = space?.total ?? 0
     return SpaceShortage(

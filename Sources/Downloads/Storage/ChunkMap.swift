@@ -138,7 +138,7 @@ struct ChunkMap {
     prefixes = prefixes.filter { senders[$0.key] != UInt8(source + 1) }
   }
 
-  /// The digest of a written chunk was computed. Whether the file is still worth fetching. `isBlamed`: the fault is somebody's
+  /// The digest of a written chunk was computed. Whether the file is still worth fetching. `isBlamed`: the fault is a server's
   /// who isn't asked again.
   mutating func verified(_ index: Int, isRight: Bool, isBlamed: Bool = false) -> Bool {
     guard states[index] == .written else { return true }

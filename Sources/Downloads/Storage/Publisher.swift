@@ -19,7 +19,7 @@ final class Publisher: Sendable {
   }
 
   enum Failure: Error {
-    /// Its bytes may not be on the disk, whatever a second synchronisation says.
+    /// Its bytes may not be on the disk, even if a second synchronisation succeeds.
     case unsynchronised(SystemCallError)
     /// It is verified, as this record has it; but its name is missing, or may not survive.
     case unnamed(JobRecord, SystemCallError)
@@ -170,7 +170,7 @@ final class Publisher: Sendable {
     let name = item.job.specification.fileName
     do throws(SystemCallError) {
       if item.isReplay, try !destination.stages(item.job, under: item.file.name) {
-        // An earlier run had renamed it, and died before it could say so. Whatever else lies there is nothing to publish.
+        // An earlier run had renamed it, and died before it could say so. Anything else there isn't to be published.
         if try destination.holds(item.job, under: name) { return }
         throw SystemCallError("open", code: ENOENT, subject: name)
       }

@@ -33,14 +33,14 @@ final class StagingFile: @unchecked Sendable {
 
   /// Opens the file, and makes it where there is none yet.
   func open() throws(SystemCallError) -> Int32 {
-    // What comes too late changes nothing, and makes no file that nobody would know of.
+    // What comes too late changes nothing, and makes no file that the journal doesn't know of.
     if isEnded.load(ordering: .acquiring) { throw SystemCallError("open", code: EBADF, subject: name) }
     if let file = opened.withLock({ $0 }) { return file.descriptor.number }
     do {
       return try make()
     } catch {
       guard error.code == EEXIST else { throw error }
-      // Left by a run that never wrote it into its journal: its bytes belong to nobody, unless that run still writes.
+      // Left by a run that never wrote it into its journal: its bytes belong to no job, unless that run still writes.
       try FileLock.with(name, in: destination.staging.number) { () throws(SystemCallError) in
         try files.remove(name, in: destination.staging.number)
       }
@@ -112,7 +112,7 @@ final class StagingFile: @unchecked Sendable {
       guard isSameFile, try holds(partial, chunks, size: identity.size, isIntact: isIntact) else { return nil }
       if identity.size > chunks.totalSize { try files.truncate(number, to: chunks.totalSize) }
       if partial.bootIdentifier == Partial.lostPages { try erase(chunks, besides: partial.verifiedChunks) }
-      // After another boot as well: whatever the disk has kept, the digests say whether it is right.
+      // After another boot as well: the digests say which of the bytes on the disk are right.
       let found = try find(chunks, besides: partial.verifiedChunks)
       return Kept(certain: min(identity.size, chunks.totalSize), found: found)
     }

@@ -82,7 +82,7 @@ final class FileHasher: @unchecked Sendable {
     for index in digests.indices { digests[index].update(bytes) }
   }
 
-  /// Takes a buffer that is next, from memory; whatever lies before it is read from the file.
+  /// Takes a buffer that is next, from memory; what lies before it is read from the file.
   func take(_ buffer: TransferBuffer) throws {
     try catchUp(to: buffer.offset)
     if position == buffer.offset { update(buffer.bytes) }

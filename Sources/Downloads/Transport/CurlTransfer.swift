@@ -216,7 +216,7 @@ final class CurlTransfer {
     headerBytes += Int64(line.count)
     do throws(HeadFailure) {
       if tunnel?.isConnected == false {
-        // Whatever follows is discarded; libcurl ends the transfer by itself.
+        // What follows is discarded; libcurl ends the transfer by itself.
         if let head = try tunnel?.append(line) { _ = client()?.transfer(id, answered: head) }
         return line.count
       }
@@ -304,7 +304,7 @@ final class CurlTransfer {
       end.problem = tunnel?.problem(.truncated) ?? .truncated
       return end
     }
-    // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
+    // An unwanted body that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
     end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: handle.errorText)
@@ -339,7 +339,7 @@ final class CurlTransfer {
   /// A field that libcurl gives up on before it hands it over (100 KB): CURLE_TOO_LARGE, before 8.6 CURLE_OUT_OF_MEMORY.
   private static func isEndlessLine(_ code: CURLcode) -> Bool { code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 }
 
-  /// libcurl repeats such a request by itself, but on whatever connection it has, and counts to five.
+  /// libcurl repeats such a request by itself, but on any connection that it has, and up to five times.
   private static func isGoingAway(_ code: CURLcode, _ detail: String) -> Bool {
     switch code {
     case CURLE_SEND_ERROR: detail.hasPrefix("Connection died")

@@ -19,7 +19,7 @@ enum FetchWords {
       return "waits\(time(explanation)): \(origin) asked to be left alone for that long"
     case .retrying(let error, _, _):
       return "waits\(time(explanation)), then tries again\(error.isEmpty ? "" : ": \(Printable.text(error))")"
-    case .publication(let retest, let limit):
+    case .publication(let retest, let limit, _):
       return
         "waits\(time(explanation)), then asks again (\(retest) of \(limit)): the server answered 404, "
         + "and a new file may take its time"

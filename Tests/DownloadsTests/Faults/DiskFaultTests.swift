@@ -51,8 +51,8 @@ import Testing
   @Test("F-44 a file that is too large for this process or this filesystem") func tooLarge() async throws {
     let trial = try await Trial.run(files: FaultyFiles(.write, 2, EFBIG)) { _, _ in nil }
     #expect(trial.failure == .refused, "not the volume's failure: \(trial.end)")
-    #expect(trial.record.lastError == JobEndings.tooLarge(nil))
-    #expect(JobEndings.tooLarge(1024).contains("beyond 1024 bytes: its file size limit"))
+    #expect(trial.record.lastError == FileObstacle.tooLarge(nil))
+    #expect(FileObstacle.tooLarge(1024).contains("beyond 1024 bytes: its file size limit"))
   }
 
   @Test("F-44 preallocation that isn't supported") func noPreallocation() async throws {

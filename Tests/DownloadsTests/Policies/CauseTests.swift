@@ -23,6 +23,12 @@ import Testing
     (.retrying(lastError: "x", attempts: 2, limit: 6), .retrying, ["lastError": "x", "attempt": "2 of 6"]),
     (.retrying(lastError: "x", attempts: 2, limit: nil), .retrying, ["lastError": "x", "attempt": "2"]),
     (.publication(retest: 1, limit: 2), .publication, ["retest": "1 of 2"]),
+    (.publication(retest: 1, limit: 2, lastError: "x"), .publication, ["retest": "1 of 2", "lastError": "x"]),
+    (.stored(.publish), .delivering, [:]),
+    (.stored(.fetch(.essential, lastError: nil)), .queued, ["class": "essential"]),
+    (.stored(.fetch(.essential, lastError: "x")), .queued, ["class": "essential", "lastError": "x"]),
+    (.stored(.retry(attempts: 0, lastError: nil)), .retrying, [:]),
+    (.stored(.retry(attempts: 2, lastError: "x")), .retrying, ["attempt": "2", "lastError": "x"]),
     (.disk(shortage), .disk, ["volume": "/v", "need": "50", "free": "10", "floor": "5"]),
     (.disk(inodes), .disk, ["volume": "/v", "inodes": "none left"]),
     (.allowance(budget: "b", missing: 7), .allowance, ["budget": "b", "missing": "7"]),
@@ -49,7 +55,9 @@ import Testing
     let hostile = "\u{1b}[2J\u{7}\n" + String(repeating: "x", count: 100_000)
     let causes: [Cause] = [
       .journal(hostile, isOfVolume: true, commands: nil), .retrying(lastError: hostile, attempts: 1, limit: nil),
-      .allowance(budget: hostile, missing: 1), .volume(code: 5, mount: hostile), .lock(file: hostile),
+      .stored(.fetch(.essential, lastError: hostile)), .stored(.retry(attempts: 1, lastError: hostile)),
+      .publication(retest: 1, limit: 2, lastError: hostile), .allowance(budget: hostile, missing: 1),
+      .volume(code: 5, mount: hostile), .lock(file: hostile),
       .disk(SpaceShortage(directory: hostile, device: 1, need: 1, free: 0, floor: 0, purgeUntil: 1)),
     ]
     for cause in causes {

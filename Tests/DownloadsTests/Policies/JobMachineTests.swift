@@ -50,10 +50,11 @@ import Testing
     var machine = JobMachine()
     _ = machine.handle(.began)
     _ = machine.handle(.decided(.pause))
-    #expect(machine.phase == .stopping)
+    #expect(machine.phase == .stopping(next: .pause))
     #expect(machine.handle(.quiet(needsCheckpoint: true)) == [.checkpoint])
     #expect(machine.next == .pause, "it still waits")
-    #expect(machine.handle(.quiet(needsCheckpoint: false)) == [.conclude(.pause)] && machine.next == nil)
+    #expect(machine.handle(.quiet(needsCheckpoint: false)) == [.conclude(.pause)])
+    #expect(machine.next == nil)
     #expect(machine.handle(.quiet(needsCheckpoint: false)).isEmpty, "once")
   }
 
@@ -65,15 +66,26 @@ import Testing
   }
 
   @Test func commandsToAJobThatEndsWaitForItsEnd() {
-    for end in [Event.publishing, .retiring] {
+    for end in [Event.publishing, .ended(Retirement(.paused))] {
       var machine = JobMachine()
       _ = machine.handle(end)
       for command: JobCommand in [.resume, .setClass(.foreground), .pause, .cancel] {
         #expect(machine.handle(.command(command, transferClass: .background)).isEmpty, "\(end), \(command)")
       }
       #expect(machine.commands.commands == [.cancel], "the last word")
-      #expect(machine.handle(.reopened) == [.perform(machineQueue(.cancel))] && machine.commands.isEmpty)
+      let over = end == .publishing ? machine.handle(.over) : machine.handle(.committed(nil))
+      let entered: [JobMachine.Effect] = end == .publishing ? [] : [.enter(.paused)]
+      #expect(over == [.leaveSlot] + entered + [.perform(machineQueue(.cancel))] && machine.commands.isEmpty)
     }
+  }
+
+  @Test func commandsToAJobThatBeginsAgainAreCarriedOutThen() {
+    var machine = JobMachine()
+    _ = machine.handle(.publishing)
+    _ = machine.handle(.command(.pause, transferClass: .background))
+    #expect(machine.handle(.reopened) == [.perform(machineQueue(.pause))])
+    #expect(machine.commands.isEmpty)
+    #expect(machine.phase == .opening(next: nil))
   }
 
   private func machineQueue(_ commands: JobCommand...) -> CommandQueue {
@@ -85,66 +97,209 @@ import Testing
       var machine = JobMachine()
       _ = machine.handle(.began)
       _ = machine.handle(.decided(step))
-      _ = machine.handle(.writeFailed)
-      let isTakenBack =
+      _ = machine.handle(.writeFailed(Self.hold))
+      let giveWay: Bool =
         switch step {
-        case .verify, .retry: true
+        case .verify, .retry, .askOtherwise: true
         default: false
         }
-      #expect(machine.next == (isTakenBack ? nil : step), "\(step)")
+      #expect(machine.next == (giveWay ? Self.hold : step), "\(step)")
     }
   }
 
   @Test func whatWasDecidedWhileAFileWasCheckedComesFirst() {
-    var machine = JobMachine()
-    _ = machine.handle(.began)
-    _ = machine.handle(.verifying)
-    #expect(machine.verified() == nil && machine.phase == .verifying)
+    var machine = Self.verifying
+    #expect(machine.handle(.verified) == [])
+    #expect(machine.phase == .verifying(next: nil), "and it is published")
     _ = machine.handle(.decided(.pause))
-    #expect(machine.verified() == .pause && machine.phase == .stopping)
+    #expect(machine.handle(.verified) == [.stopIfQuiet])
+    #expect(machine.phase == .stopping(next: .pause))
     #expect(machine.handle(.quiet(needsCheckpoint: false)) == [.conclude(.pause)])
   }
 
+  @Test func aCheckThatFailsEndsIt() {
+    for decided in [nil, NextStep.pause, .yield, .cancel] {
+      var machine = Self.verifying
+      if let decided { _ = machine.handle(.decided(decided)) }
+      _ = machine.handle(.failed(Self.hold))
+      #expect(machine.phase == .stopping(next: decided ?? Self.hold), "\(String(describing: decided))")
+    }
+  }
+
+  private static var verifying: JobMachine {
+    after(.began, .decided(.verify), .quiet(needsCheckpoint: false), .verifying)
+  }
+
+  /// Files go first, then the journal is told, then what follows is carried out: in this order and once each.
+  @Test func anEndIsCarriedOutInOrder() {
+    for removal in [Retirement.Removal.nothing, .partial, .everything] {
+      for failure in [nil, JournalFailure(EngineClosed())] {
+        var machine = JobMachine()
+        let attempt = Attempt(wall: 1, duration: 2, bytes: 3, status: 500, outcome: "x")
+        let first = machine.handle(.ended(Retirement(.cancelled, removing: removal, attempt: attempt)))
+        if removal == .nothing {
+          #expect(first == [.commit(attempt)])
+        } else {
+          #expect(first == [.removeFiles(removal)])
+          #expect(machine.handle(.filesRemoved) == [.commit(attempt)])
+        }
+        #expect(machine.handle(.ended(Retirement(.paused))).isEmpty, "it ended already")
+        let end: JobMachine.Effect = failure.map { .keepUpdate(.cancelled, $0) } ?? .enter(.cancelled)
+        #expect(machine.handle(.committed(failure)) == [.leaveSlot, end])
+      }
+    }
+  }
+
+  private static let phases: [(name: String, machine: JobMachine)] = [
+    ("opening", after()), ("opening, then pause", after(.decided(.pause))), ("transferring", after(.began)),
+    ("stopping", after(.began, .decided(.pause))),
+    ("concluding", after(.began, .decided(.verify), .quiet(needsCheckpoint: false))), ("verifying", verifying),
+    (
+      "verifying, then pause",
+      after(.began, .decided(.verify), .quiet(needsCheckpoint: false), .verifying, .decided(.pause))
+    ), ("publishing", after(.publishing)),
+    ("suspecting", after(.suspectedPortal(failure))), ("retiring", after(.ended(Retirement(.cancelled)))),
+  ]
+
+  private static func after(_ events: Event...) -> JobMachine {
+    var machine = JobMachine()
+    for event in events { _ = machine.handle(event) }
+    return machine
+  }
+
+  /// What becomes of each phase by each event: `-` is no change.
+  @Test func transitions() {
+    let events: [(String, Event)] = [
+      ("decided hold", .decided(Self.hold)), ("failed hold", .failed(Self.hold)),
+      ("writeFailed hold", .writeFailed(Self.hold)), ("quiet", .quiet(needsCheckpoint: false)), ("began", .began),
+      ("verifying", .verifying), ("verified", .verified), ("publishing", .publishing),
+      ("suspected", .suspectedPortal(Self.failure)), ("ended", .ended(Retirement(.paused))), ("reopened", .reopened),
+    ]
+    let table: [String: [String]] = [
+      "opening": [
+        "opening:hold", "opening:hold", "opening:hold", "-", "transferring", "-", "-", "publishing", "suspecting",
+        "retiring", "-",
+      ],
+      "opening, then pause": ["-", "-", "-", "concluding", "-", "-", "-", "publishing", "suspecting", "retiring", "-"],
+      "transferring": [
+        "stopping:hold", "stopping:hold", "stopping:hold", "-", "-", "-", "-", "-", "suspecting", "retiring", "opening",
+      ],
+      "stopping": ["-", "-", "-", "concluding", "-", "-", "-", "-", "suspecting", "retiring", "opening:pause"],
+      "concluding": ["-", "-", "-", "-", "-", "verifying", "-", "-", "suspecting", "retiring", "opening"],
+      "verifying": [
+        "verifying:hold", "stopping:hold", "stopping:hold", "-", "-", "-", "-", "publishing", "suspecting", "retiring",
+        "opening",
+      ],
+      "verifying, then pause": [
+        "-", "stopping:pause", "stopping:pause", "-", "-", "-", "stopping:pause", "publishing", "suspecting",
+        "retiring", "opening:pause",
+      ],
+      "publishing": [
+        "-", "stopping:hold", "stopping:hold", "-", "-", "-", "-", "-", "suspecting", "retiring", "opening",
+      ],
+      "suspecting": ["-", "-", "-", "-", "-", "-", "-", "-", "-", "retiring", "opening"],
+      "retiring": ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"],
+    ]
+    for (name, before) in Self.phases {
+      for (index, (event, value)) in events.enumerated() {
+        var machine = before
+        _ = machine.handle(value)
+        let after = machine == before ? "-" : Self.name(machine)
+        #expect(after == table[name]?[index], "\(name): \(event)")
+      }
+    }
+  }
+
+  private static func name(_ machine: JobMachine) -> String {
+    let phase =
+      switch machine.phase {
+      case .opening: "opening"
+      case .transferring: "transferring"
+      case .stopping: "stopping"
+      case .concluding: "concluding"
+      case .verifying: "verifying"
+      case .publishing: "publishing"
+      case .suspectingPortal: "suspecting"
+      case .retiring: "retiring"
+      }
+    switch machine.next {
+    case .hold: return phase + ":hold"
+    case .pause: return phase + ":pause"
+    default: return phase
+    }
+  }
+
   /// Whatever comes in whatever order: transfers end only with a step, every step is concluded at most once, a failure or a
-  /// cancellation is never replaced, nothing is asked of a job that ends, and no command is lost but to a later one.
+  /// cancellation is never replaced, an end is committed once and its slot given back once, nothing is asked of a job that
+  /// ends, and no command is lost but to a later one.
   @Test(arguments: 0..<200) func randomEvents(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var machine = JobMachine()
     let commands: [JobCommand] = [.pause, .resume, .cancel, .setClass(.foreground), .setClass(.background)]
+    let ends = [
+      Event.ended(Retirement(.cancelled, removing: .everything)), .filesRemoved, .committed(nil),
+      .committed(JournalFailure(EngineClosed())),
+    ]
     for round in 0..<200 {
       let before = machine
+      let step = try #require(Self.steps.randomElement(using: &random))
       let event: Event =
-        switch Int.random(in: 0..<10, using: &random) {
+        switch Int.random(in: 0..<12, using: &random) {
         case 0, 1: .command(try #require(commands.randomElement(using: &random)), transferClass: .background)
-        case 2, 3: .decided(try #require(Self.steps.randomElement(using: &random)))
+        case 2, 3: .decided(step)
         case 4, 5: .quiet(needsCheckpoint: .random(using: &random))
         case 6: .began
-        case 7: try #require([Event.verifying, .publishing, .retiring].randomElement(using: &random))
-        case 8: .failedLate
-        default: Bool.random(using: &random) ? .writeFailed : .reopened
+        case 7: try #require([Event.verifying, .verified, .publishing].randomElement(using: &random))
+        case 8: .failed(step)
+        case 9: try #require(ends.randomElement(using: &random))
+        case 10: .suspectedPortal(Self.failure)
+        default: Bool.random(using: &random) ? .writeFailed(step) : .reopened
         }
       let effects = machine.handle(event)
       let context: Comment = "seed \(seed), round \(round): \(event) in \(before)"
-      for effect in effects {
-        switch effect {
-        case .endTransfers(let keepsBytes): #expect(machine.next.map { $0.keepsBytes == keepsBytes } ?? false, context)
-        case .conclude(let step):
-          #expect(before.next == step && machine.next == nil, context)
-          #expect(before.phase == .stopping || before.phase == .opening, context)
-        case .checkpoint: #expect(before.next?.keepsBytes == true && machine == before, context)
-        case .stopIfQuiet: #expect(machine.next != nil, context)
-        case .setClass: #expect(!before.phase.isEnding, context)
-        case .perform(let queue): #expect(queue == before.commands && machine.commands.isEmpty, context)
+      for effect in effects { check(effect, before, machine, context) }
+      let isFinal: Bool =
+        switch before.next {
+        case .cancel, .fail: true
+        default: false
         }
-      }
-      if case .cancel? = before.next, machine.next != before.next { #expect(effects == [.conclude(.cancel)], context) }
-      if case .fail(let failure)? = before.next, machine.next != before.next {
-        #expect(effects == [.conclude(.fail(failure))], context)
-      }
-      if case .command = event, before.phase.isEnding {
+      // Its end, or another beginning, may come first; another step doesn't.
+      if isFinal, let next = machine.next { #expect(next == before.next, context) }
+      if case .command = event, isEnding(before) {
         #expect(effects.isEmpty && machine.phase == before.phase && machine.next == before.next, context)
       }
       #expect(machine.commands.commands.count <= 3, context)
+      if effects.contains(.leaveSlot) { machine = JobMachine() }
+    }
+  }
+
+  private func isEnding(_ machine: JobMachine) -> Bool {
+    switch machine.phase {
+    case .concluding, .publishing, .suspectingPortal, .retiring: true
+    default: false
+    }
+  }
+
+  private func check(_ effect: JobMachine.Effect, _ before: JobMachine, _ machine: JobMachine, _ context: Comment) {
+    switch effect {
+    case .endTransfers(let keepsBytes): #expect(machine.next.map { $0.keepsBytes == keepsBytes } ?? false, context)
+    case .conclude(let step):
+      #expect(before.next == step && machine.phase == .concluding(step), context)
+      #expect(before.isStopping, context)
+    case .checkpoint: #expect(before.next?.keepsBytes == true && machine == before, context)
+    case .stopIfQuiet: #expect(machine.next != nil, context)
+    case .setClass: #expect(!isEnding(before), context)
+    case .removeFiles, .commit:
+      guard case .retiring = machine.phase else {
+        Issue.record(context)
+        return
+      }
+    case .leaveSlot, .enter, .keepUpdate:
+      guard case .retiring = before.phase else {
+        Issue.record(context)
+        return
+      }
+    case .perform(let queue): #expect(queue == before.commands && machine.commands.isEmpty, context)
     }
   }
 }

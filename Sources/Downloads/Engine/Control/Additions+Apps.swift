@@ -41,40 +41,6 @@ extension Additions {
     replies.removeValue(forKey: supersession.request)?(result)
   }
 
-  /// For a job without an activation. `record`: nil: there is no such job.
-  func takeOver(_ record: JobRecord?, _ supersession: Supersession) {
-    let specification = supersession.specification
-    guard !engine.isClosing else { return reply(to: supersession, .failure(EngineClosed())) }
-    guard let record, !record.state.isTerminal, record.state != .verified else {
-      return add(supersession, inheriting: nil)
-    }
-    let id = record.id
-    let inherited = record.specification.provesTheSame(as: specification) ? record.partial : nil
-    let update = commands.pendingUpdates[id]
-    commands.forget(id)
-    commands.committing[id] = CommandQueue()
-    let cancelOld: @Sendable (TransferEngine) -> Void = { engine in
-      let mailbox = engine.mailbox
-      var changed = record
-      changed.state = .cancelled
-      engine.journal.commit([.job(changed)]) { failure in
-        mailbox.post { engine in
-          let commands = engine.commands.committing.removeValue(forKey: id) ?? CommandQueue()
-          if let failure {
-            engine.commands.holdForJournal(engine.entry(of: record), failure)
-            engine.commands.pendingUpdates[id] = update
-            engine.additions.reply(to: supersession, .failure(failure))
-          } else {
-            engine.events.send(.cancelled(id))
-            engine.additions.add(supersession, inheriting: inherited)
-          }
-          engine.commands.perform(commands, on: id)
-        }
-      }
-    }
-    if inherited == nil { commands.removeStaging(of: record, cancelOld) } else { cancelOld(engine) }
-  }
-
   func add(_ supersession: Supersession, inheriting partial: Partial?) {
     let mailbox = mailbox
     let moment = clock.now
@@ -91,31 +57,29 @@ extension Additions {
             return engine.additions.reply(to: supersession, .success(first))
           }
           let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
-          engine.additions.inherit(partial, record) { $0.additions.reply(to: supersession, .success(first)) }
+          engine.additions.inherit(partial, record, for: supersession)
         }
       }
     }
   }
 
-  private func inherit(
-    _ partial: Partial?, _ record: JobRecord, _ completion: @escaping @Sendable (TransferEngine) -> Void
-  ) {
+  private func inherit(_ partial: Partial?, _ record: JobRecord, for supersession: Supersession) {
     var record = record
-    let mailbox = mailbox
     if var partial {
       // Validators belong to the old address; the digest is what identifies the file.
       partial.entity = Entity(
         total: partial.entity.total, coding: partial.entity.coding, finalURL: record.specification.url)
       record.partial = partial
     }
-    let inherited = record
+    let (inherited, mailbox) = (record, mailbox)
     journal.commit([.job(inherited)]) { failure in
       mailbox.post { engine in
         // Without it the new job starts from the first byte, or finds chunks by their digests.
         if let failure { engine.events.send(.note(inherited.id, "nothing was taken over: \(failure)")) }
         engine.scheduler.enqueue(engine.entry(of: inherited), now: engine.clock.boot)
         engine.needsSchedule = true
-        completion(engine)
+        engine.additions.reply(
+          to: supersession, .success(.added(inherited.id, generation: inherited.generation)))
       }
     }
   }

@@ -4,7 +4,7 @@ internal import Basics
 /// New downloads, and apps that are removed or updated while theirs are under way. Network thread only.
 final class Additions: EnginePart {
   unowned let engine: TransferEngine
-  /// Who waits for what comes of an update, by its number.
+  /// Those that wait for the result of an update, by its number.
   var replies: [UInt64: @Sendable (Result<AddResult, any Error>) -> Void] = [:]
 
   init(_ engine: TransferEngine) { self.engine = engine }
@@ -27,7 +27,7 @@ final class Additions: EnginePart {
             engine.additions.added(specification, result, moment)
             // Of very many, each would be looked up for it.
             guard results.count <= Self.maxTold, let id = result.job else { continue }
-            engine.additions.tellIfBlocked(
+            engine.additions.reportIfBlocked(
               id, specification.transferClass, engine.origins.number(of: TransferEngine.origin(of: specification.url)))
           }
           engine.needsSchedule = true
@@ -43,8 +43,8 @@ final class Additions: EnginePart {
 
   private static let maxTold = 64
 
-  /// Of one that can't even begin, somebody is told why. Those that only wait for a slot aren't news.
-  func tellIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
+  /// An event says why a download can't even begin. Those that only wait for a slot aren't news.
+  func reportIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
     let now = clock.boot
     guard engine.scheduler.isWaiting(id),
       engine.origins[origin].isBlocked(now: now) || network.conditions.gate(for: transferClass, now: now) != nil,

@@ -6,45 +6,19 @@ internal import LinuxSystem
 /// remembered, and what is asked for waits.
 extension CommandExecutor {
   /// A job as it is by what was decided last and the journal couldn't take yet; nil: the journal has to be asked.
-  func decidedRecord(_ id: JobID) -> JobRecord? { pendingUpdates[id]?.record }
+  func decidedRecord(_ id: JobID) -> JobRecord? { changes.pending[id]?.record }
 
-  /// Changes a job that isn't running: out of every queue, into the journal, then on.
-  func take(
-    _ record: JobRecord, _ state: JobState, removesFiles: Bool = false, _ disposition: Disposition
-  ) {
-    var record = record
-    record.state = state
-    forget(record.id)
-    committing[record.id] = CommandQueue()
-    guard removesFiles else { return commit(record, disposition) }
-    let changed = record
-    removeStaging(of: record) { $0.commands.commit(changed, disposition) }
-  }
-
-  func commit(_ record: JobRecord, _ disposition: Disposition) {
+  func commit(_ record: JobRecord) {
     let mailbox = mailbox
     journal.commit([.job(record)]) { failure in
       mailbox.post { engine in
-        let commands = engine.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
-        if let failure {
-          engine.commands.holdUpdate(record, failure, disposition)
-        } else {
-          engine.enter(disposition, record)
-        }
-        engine.commands.perform(commands, on: record.id)
-        engine.needsSchedule = true
+        engine.commands.handle(.committed(record.id, failure.map(JournalFailure.init)))
       }
     }
   }
 
-  /// Out of every queue.
-  func forget(_ id: JobID) {
-    engine.scheduler.remove(id)
-    engine.holds[id] = nil
-    records.reads.forget(id)
-    pendingUpdates[id] = nil
-    engine.needsSchedule = true
-  }
+  /// What an activation ended with counts, and is committed as soon as that works.
+  func keep(_ update: PendingUpdate, _ failure: JournalFailure) { handle(.notWritten(update, failure)) }
 
   static let journalDelay: Duration = .seconds(30)
 
@@ -52,11 +26,9 @@ extension CommandExecutor {
     engine.hold(entry, .journal(error), until: clock.boot + Self.journalDelay)
   }
 
-  /// What was decided of a job counts: it is committed as soon as that works.
-  func holdUpdate(_ record: JobRecord, _ failure: any Error, _ disposition: Disposition) {
-    holdForJournal(engine.entry(of: record), failure)
-    pendingUpdates[record.id] = PendingUpdate(record: record, disposition: disposition)
-    guard engine.isClosing else { return }
+  func holdForJournal(_ record: JobRecord, _ failure: JournalFailure) {
+    holdForJournal(engine.entry(of: record), failure.error)
+    guard engine.isClosing, changes.pending[record.id] != nil else { return }
     events.send(.note(record.id, "the journal doesn't have what became of it last: \(Printable.text("\(failure)"))"))
   }
 

@@ -3,12 +3,11 @@ internal import Basics
 internal import Dispatch
 internal import LinuxSystem
 
-/// What the owner of the engine asks of downloads, now or as soon as what hinders it is over. Network thread only.
+/// What the owner of the engine asks of downloads, now or as soon as what hinders it is over. `JobMachine` decides for jobs that
+/// run, `IdleJob` and `JobChanges` for the others. Network thread only.
 final class CommandExecutor: EnginePart {
   unowned let engine: TransferEngine
-  /// Jobs that aren't running of which the journal is just told something, with what was asked for since.
-  var committing: [JobID: CommandQueue] = [:]
-  var pendingUpdates: [JobID: PendingUpdate] = [:]
+  var changes = JobChanges()
   var deferred = DeferredCommands()
   /// A commit that tries the journal for those that wait for it is on its way.
   var isTryingJournal = false
@@ -17,33 +16,8 @@ final class CommandExecutor: EnginePart {
 
   /// Carries a command out, now or as soon as what hinders it is over.
   func perform(_ command: JobCommand, on id: JobID) {
-    if committing[id] == nil, engine.active[id] == nil, !deferred.contains(id), !records.reads.isReading(id) {
-      performIdle(command, on: id)
-    } else {
-      perform(command, on: id, knowing: nil)
-    }
-  }
-
-  /// `record`: of a job without an activation, as the journal has it; nil: it has none.
-  func perform(_ command: JobCommand, on id: JobID, knowing record: JobRecord?) {
-    if committing[id] != nil {
-      committing[id]?.append(command)
-    } else if let job = engine.active[id] {
-      endings.execute(job.machine.handle(.command(command, transferClass: job.record.transferClass)), job)
-    } else if deferred.contains(id) {
-      deferred.append(command, for: id)
-    } else if records.reads.isReading(id) {
-      records.reads.perform(command, on: id)
-    } else {
-      performIdle(command, on: id, record)
-    }
-  }
-
-  func perform(_ queue: CommandQueue, on id: JobID) { for command in queue.commands { perform(command, on: id) } }
-
-  /// For a job without an activation.
-  private func performIdle(_ command: JobCommand, on id: JobID) {
-    if command == .resume, resumesWithoutRecord(id) { return }
+    if keptForLater(command, on: id) { return }
+    if command == .resume, endsWait(of: id) { return }
     if let record = decidedRecord(id) {
       performIdle(command, on: id, record)
     } else {
@@ -51,55 +25,49 @@ final class CommandExecutor: EnginePart {
     }
   }
 
+  /// `record`: of a job without an activation, as the journal has it; nil: it has none.
+  func perform(_ command: JobCommand, on id: JobID, knowing record: JobRecord?) {
+    if keptForLater(command, on: id) { return }
+    if command == .resume, endsWait(of: id) { return }
+    performIdle(command, on: id, record)
+  }
+
+  func perform(_ queue: CommandQueue, on id: JobID) { for command in queue.commands { perform(command, on: id) } }
+
+  /// Whether the job is running, or has something before it that comes first.
+  private func keptForLater(_ command: JobCommand, on id: JobID) -> Bool {
+    if changes.append(command, on: id) { return true }
+    if let job = engine.active[id] {
+      endings.handle(.command(command, transferClass: job.record.transferClass), job)
+    } else if deferred.contains(id) {
+      deferred.append(command, for: id)
+    } else if records.reads.isReading(id) {
+      records.reads.perform(command, on: id)
+    } else {
+      return false
+    }
+    return true
+  }
+
   private func performIdle(_ command: JobCommand, on id: JobID, _ record: JobRecord?) {
-    if case .supersede(let supersession) = command { return additions.takeOver(record, supersession) }
+    if case .supersede(let supersession) = command {
+      if engine.isClosing { return additions.reply(to: supersession, .failure(EngineClosed())) }
+      if record == nil { return additions.add(supersession, inheriting: nil) }
+    }
     guard let record else { return }
-    switch command {
-    case .pause: if record.state == .open { take(record, .paused, .paused) }
-    case .resume: if !resumesWithoutRecord(id) { resumeIdle(record) }
-    case .cancel:
-      if record.state.isTerminal {
-        if record.leftover != nil { removeStaging(of: record) }
-      } else if record.state == .verified {
-        cancelUnlessNamed(record)
-      } else {
-        cancel(record)
-      }
-    case .setClass(let transferClass): setClassOfIdle(record, transferClass)
-    case .supersede: break
+    let job = IdleJob(record: record, hold: engine.holds[id], update: changes.pending[id])
+    switch job.step(for: command, now: clock.now, boot: clock.boot) {
+    case .nothing: break
+    case .change(let change): handle(.begin(change))
+    case .removeLeftover: removeLeftover(of: record)
+    case .enqueue: enqueue(record)
+    case .add(let supersession): additions.add(supersession, inheriting: nil)
     }
   }
 
-  func cancel(_ record: JobRecord) {
-    network.proxyHealth.forget(record.id)
-    take(record, .cancelled, removesFiles: true, .cancelled)
-  }
-
-  /// Of a verified file only the name may be missing. Where an earlier run gave it that already, cancelling is too late.
-  private func cancelUnlessNamed(_ record: JobRecord) {
-    forget(record.id)
-    committing[record.id] = CommandQueue()
-    let (files, roots, mailbox, specification) = (files, engine.options.containerRoots, mailbox, record.specification)
-    lanes.files.async {
-      let destination = try? Destination(
-        specification.directory, app: specification.app, files: files, beneath: roots)
-      let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
-      mailbox.post { engine in
-        let commands = engine.commands.committing.removeValue(forKey: record.id) ?? CommandQueue()
-        if isNamed {
-          engine.scheduler.enqueue(engine.entry(of: record), now: engine.clock.boot)
-          engine.needsSchedule = true
-        } else {
-          engine.commands.cancel(record)
-        }
-        engine.commands.perform(commands, on: record.id)
-      }
-    }
-  }
-
-  /// Whether it waits for its turn already, or for something that ends by this.
-  private func resumesWithoutRecord(_ id: JobID) -> Bool {
-    guard let hold = engine.holds[id], pendingUpdates[id]?.record.state != .paused else {
+  /// Whether the job waits for its turn already, or for something that ends by this.
+  private func endsWait(of id: JobID) -> Bool {
+    guard let hold = engine.holds[id], changes.pending[id]?.record.state != .paused else {
       return engine.scheduler.isWaiting(id) || engine.scheduler.running[id] != nil
     }
     if case .paused = hold.reason { return false }
@@ -108,48 +76,63 @@ final class CommandExecutor: EnginePart {
     return true
   }
 
-  private func resumeIdle(_ record: JobRecord) {
-    guard !record.state.isTerminal else { return }
-    var record = record
-    if let hold = engine.holds[record.id] {
-      record.forgiveWaiting(max(.zero, clock.boot - hold.since).inNanoseconds, now: clock.now)
+  func handle(_ event: JobChanges.Event) {
+    for effect in changes.handle(event) {
+      switch effect {
+      case .leaveQueues(let id): leaveQueues(id)
+      case .removeFiles(let record):
+        removeFiles(of: record) { engine in engine.commands.handle(.filesRemoved(record.id)) }
+      case .lookForName(let record): lookForName(of: record)
+      case .commit(let record): commit(record)
+      case .enter(let disposition, let record): engine.enter(disposition, record)
+      case .hold(let record, let failure): holdForJournal(record, failure)
+      case .enqueue(let record): enqueue(record)
+      case .replace(let replacement):
+        events.send(.cancelled(replacement.record.id))
+        additions.add(replacement.supersession, inheriting: replacement.inherits ? replacement.record.partial : nil)
+      case .refuse(let supersession, let failure): additions.reply(to: supersession, .failure(failure.error))
+      case .perform(let queue, let id): perform(queue, on: id)
+      }
     }
-    if record.state == .verified {
-      engine.scheduler.enqueue(engine.entry(of: record), now: clock.boot)
-      engine.needsSchedule = true
-      return
-    }
-    take(record, .open, .queued(isTold: true))
+    engine.needsSchedule = true
   }
 
-  private func setClassOfIdle(_ record: JobRecord, _ transferClass: TransferClass) {
-    guard !record.state.isTerminal, record.state != .verified, record.transferClass != transferClass else { return }
-    let id = record.id
-    var record = record
-    record.transferClass = transferClass
-    // After what comes first.
-    if let update = pendingUpdates[id] { return take(record, record.state, update.disposition) }
-    let hold = engine.holds[id].flatMap { $0.reason.isOfJournal ? nil : $0 }
-    // A person waits for a foreground download: its waits end, but for those that a server asked for.
-    take(
-      record, record.state,
-      .reclassified(isUrgent: transferClass == .foreground, hold: hold?.reason, until: hold?.until))
+  private func leaveQueues(_ id: JobID) {
+    engine.scheduler.remove(id)
+    engine.holds[id] = nil
+    records.reads.forget(id)
   }
 
-  /// The engine isn't closed before it is done, or whoever looks then would find what nobody removes any more.
-  func removeStaging(of record: JobRecord, _ then: @escaping @Sendable (TransferEngine) -> Void = { _ in }) {
+  private func enqueue(_ record: JobRecord) {
+    engine.scheduler.enqueue(engine.entry(of: record), now: clock.boot)
+    engine.needsSchedule = true
+  }
+
+  private func lookForName(of record: JobRecord) {
+    let (files, roots, mailbox, specification) = (files, engine.options.containerRoots, mailbox, record.specification)
+    lanes.files.async {
+      let destination = try? Destination(
+        specification.directory, app: specification.app, files: files, beneath: roots)
+      let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
+      mailbox.post { engine in engine.commands.handle(.lookedForName(record.id, isNamed: isNamed)) }
+    }
+  }
+
+  /// The engine isn't closed before it is done, or files would stay that no later run removes.
+  private func removeLeftover(of record: JobRecord) {
+    engine.outstanding += 1
+    removeFiles(of: record) { engine in engine.outstanding -= 1 }
+  }
+
+  private func removeFiles(of record: JobRecord, _ then: @escaping Mailbox.Message) {
     let specification = record.specification
     let (files, roots, mailbox) = (files, engine.options.containerRoots, mailbox)
     let names = stagingNames(specification, upTo: record.generation)
-    engine.outstanding += 1
     lanes.files.async {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       for name in names { destination?.removeStaging(name) }
-      mailbox.post { engine in
-        engine.outstanding -= 1
-        then(engine)
-      }
+      mailbox.post(then)
     }
   }
 

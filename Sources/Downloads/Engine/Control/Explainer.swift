@@ -53,7 +53,7 @@ final class Explainer: EnginePart {
     switch job.machine.phase {
     case .verifying: return .verifying(hashed: job.file.hashing.offset, total: job.total)
     case .publishing: return .delivering(generation: job.record.generation)
-    case .opening, .stopping, .transferring, .retiring:
+    case .opening, .transferring, .stopping, .concluding, .suspectingPortal, .retiring:
       if let question = job.segments.compactMap(\.question).first, !job.segments.contains(where: { $0.writer != nil }) {
         return .challenged(
           origin: question.challenge.origin, kind: question.challenge.kind.name,

@@ -16,7 +16,7 @@ public struct Explanation: Sendable, Equatable {
   public var code: Code
   /// For example `origin`, `failures`, `place`; values are fit for a terminal.
   public var data: [String: String]
-  /// The same as a value, for whoever words or decides it; nil where only the journal tells.
+  /// The same as a value, for those who word it or decide by it; nil where only the journal tells.
   package internal(set) var cause: Cause?
   /// Seconds that it has been so, where that is known.
   public var since: Double?

@@ -23,12 +23,12 @@ enum JobCommand: Equatable, Sendable {
 /// Another specification for a job.
 struct Supersession: Equatable, Sendable {
   var specification: DownloadSpecification
-  /// By which whoever waits for what comes of it is found.
+  /// By which the caller that waits for the result is found.
   var request: UInt64
 }
 
 /// Commands for one job that can't be carried out yet, in order. A later one replaces what it makes pointless, so that
-/// the queue doesn't grow while a journal or a disk hangs; of those that somebody waits for none is dropped.
+/// the queue doesn't grow while a journal or a disk hangs; none that a caller waits for is dropped.
 struct CommandQueue: Equatable {
   private(set) var commands: [JobCommand] = []
 
@@ -108,7 +108,7 @@ struct DeferredCommands {
 }
 
 /// A change of a job that the journal couldn't take. It counts all the same, and is committed as soon as that works.
-struct PendingUpdate: Sendable {
+struct PendingUpdate: Equatable, Sendable {
   var record: JobRecord
   /// What follows then.
   var disposition: Disposition

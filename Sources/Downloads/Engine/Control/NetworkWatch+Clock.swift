@@ -2,7 +2,7 @@ internal import AssetModel
 internal import Basics
 internal import LinuxSystem
 
-/// Certificates that aren't valid yet by a clock that nobody believes: not a failure and not an attempt.
+/// Certificates that aren't valid yet by a clock that is in doubt: not a failure and not an attempt.
 extension NetworkWatch {
   /// How often a clock in doubt is looked at; nothing is sent meanwhile.
   static let clockCheck: Duration = .seconds(30)
@@ -12,7 +12,7 @@ extension NetworkWatch {
       wall: clock.wall / 1_000_000_000, isSynchronised: clock.isSynchronised, release: engine.options.earliestWallTime)
   }
 
-  /// How far wall time is ahead of boot time: it changes only when somebody sets the clock.
+  /// How far wall time is ahead of boot time: it changes only when the clock is set.
   private var wallOffset: Int64 { clock.wall - clock.boot.inNanoseconds }
 
   /// Whether the job waits for the clock from now on.

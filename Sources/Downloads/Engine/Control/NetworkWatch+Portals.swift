@@ -10,7 +10,7 @@ extension NetworkWatch {
     else { return false }
     job.hasLookedForPortal = true
     // Commands wait until the slot is free.
-    _ = job.machine.handle(.retiring)
+    endings.handle(.suspectedPortal(failure), job)
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
       mailbox.post { engine in
@@ -36,7 +36,7 @@ extension NetworkWatch {
     }
     job.record.history = job.start.history
     job.record.noteError(failure.detail, failure.cause)
-    endings.commitAndRetire(job, .queuedBehindPortal)
+    endings.handle(.ended(Retirement(.queuedBehindPortal)), job)
     portalCheckAt = clock.boot + Self.portalCheck
     var conditions = conditions
     conditions.isBehindPortal = true

@@ -2,7 +2,7 @@ internal import AssetModel
 internal import Basics
 internal import LinuxSystem
 
-/// What the machine and its network are like: gates, sleep, proxies, clocks that nobody believes, and networks that lead
+/// What the machine and its network are like: gates, sleep, proxies, clocks in doubt, and networks that lead
 /// elsewhere. Network thread only.
 final class NetworkWatch: EnginePart {
   unowned let engine: TransferEngine
@@ -13,8 +13,8 @@ final class NetworkWatch: EnginePart {
   var portalCheckAt: Duration?
   /// Boot time since which there is no network, and at which a download has waited for one long enough.
   var offlineSince: Duration?
-  var patienceEndsAt: Duration?
-  /// The journal couldn't say of a job whose patience is over what it is: it isn't asked before then.
+  var connectivityDeadline: Duration?
+  /// The journal couldn't say of a job whose timeout has passed what it is: it isn't asked before then.
   var readAgainAt: Duration?
   var proxyHealth = ProxyHealth()
 
@@ -29,14 +29,14 @@ final class NetworkWatch: EnginePart {
     let now = clock.boot
     offlineSince = conditions.isOnline ? nil : offlineSince ?? now
     for job in Array(engine.active.values)
-    where job.machine.phase == .transferring && conditions.gate(for: job.record.transferClass, now: now) != nil {
+    where job.machine.isTransferring && conditions.gate(for: job.record.transferClass, now: now) != nil {
       endings.stop(job, then: .yield)
     }
     engine.needsSchedule = true
   }
 
   func networkChanged() {
-    for job in Array(engine.active.values) where job.machine.phase == .transferring { endings.stop(job, then: .yield) }
+    for job in Array(engine.active.values) where job.machine.isTransferring { endings.stop(job, then: .yield) }
     transport.forgetConnections()
     if portalCheckAt != nil { portalCheckAt = clock.boot }
     for (id, hold) in engine.holds {
@@ -46,7 +46,7 @@ final class NetworkWatch: EnginePart {
     engine.needsSchedule = true
   }
 
-  /// Old connections are dead after a sleep, though nobody says so; addresses may be others.
+  /// Old connections are dead after a sleep, though nothing reports it; addresses may be others.
   func noticeSleep() {
     let slept = clock.slept
     // Both clocks are read one after the other, so that less than a second may be the scheduler's doing.
@@ -101,20 +101,20 @@ final class NetworkWatch: EnginePart {
     return url
   }
 
-  /// Somebody wants to know soon that there is no network. What is verified needs none.
+  /// Fails downloads that waited for a network as long as their class may. What is verified needs none.
   func failWithoutNetwork(_ now: Duration) {
-    patienceEndsAt = nil
+    connectivityDeadline = nil
     guard let offlineSince else { return }
     if let moment = readAgainAt, moment <= now { readAgainAt = nil }
-    for (transferClass, patience) in connectivityPatience {
+    for (transferClass, timeout) in connectivityTimeouts {
       for (id, since) in engine.scheduler.waiting(in: transferClass) {
-        let end = max(since, offlineSince) + patience
+        let end = max(since, offlineSince) + timeout
         if end > now {
-          patienceEndsAt = min(end, patienceEndsAt ?? end)
+          connectivityDeadline = min(end, connectivityDeadline ?? end)
         } else if let record = commands.decidedRecord(id) {
           failWithoutNetwork(record)
         } else if let readAgainAt {
-          patienceEndsAt = min(readAgainAt, patienceEndsAt ?? readAgainAt)
+          connectivityDeadline = min(readAgainAt, connectivityDeadline ?? readAgainAt)
         } else {
           records.reads.fail(id, withoutNetworkSince: offlineSince)
         }
@@ -125,12 +125,13 @@ final class NetworkWatch: EnginePart {
   func failWithoutNetwork(_ record: JobRecord) {
     guard record.state == .open, engine.scheduler.isWaiting(record.id) else { return }
     let failure = TransferFailure(.offline, detail: "there is no network")
-    proxyHealth.forget(record.id)
-    commands.take(record, .failed(failure), removesFiles: true, .failed(failure))
+    var record = record
+    record.state = .failed(failure)
+    commands.handle(.begin(.update(PendingUpdate(record: record, disposition: .failed(failure)), removesFiles: true)))
   }
 
-  var connectivityPatience: [TransferClass: Duration] {
-    guard let own = conditions.essentialPatience else { return engine.options.connectivityPatience }
-    return engine.options.connectivityPatience.merging([.essential: own]) { $1 }
+  var connectivityTimeouts: [TransferClass: Duration] {
+    guard let own = conditions.essentialTimeout else { return engine.options.connectivityTimeouts }
+    return engine.options.connectivityTimeouts.merging([.essential: own]) { $1 }
   }
 }

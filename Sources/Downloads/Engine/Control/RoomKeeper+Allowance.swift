@@ -29,7 +29,7 @@ extension RoomKeeper {
     case .success(.granted(let bytes)):
       job.allowance.extended(by: bytes)
       if job.machine.next != nil { return endings.continueStopping(job) }
-      if job.machine.phase == .opening { return opening.admit(job) }
+      if job.machine.isOpening { return opening.admit(job) }
       for segment in job.segments where segment.isWaitingForAllowance {
         segment.isWaitingForAllowance = false
         segment.stall.resumed(at: clock.boot)
@@ -46,7 +46,7 @@ extension RoomKeeper {
     }
   }
 
-  /// An allowance changes by someone's act, who says so; this is for those who forget it.
+  /// A change of an allowance is announced (`allowancesChanged`); this is for one that isn't.
   private static let allowanceDelay: Duration = .seconds(600)
 
   func allowancesChanged() {

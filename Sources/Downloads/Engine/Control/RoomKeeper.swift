@@ -48,7 +48,7 @@ final class RoomKeeper: EnginePart {
     ) { reserved(on: place.device, besides: job.id) }
   }
 
-  /// A volume refused to take more, whatever it said before.
+  /// A volume refused to take more, though it may have said that it had room.
   func shortage(after job: ActiveJob) -> SpaceShortage {
     // What is verified lacks a name, and no byte.
     let allocated = job.file.staging?.allocatedBytes ?? 0

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// One question to somebody else, with the safe answer when that takes too long.
+/// One question to the owner of the engine, with the safe answer when that takes too long.
 struct TimedQuestion<Answer: Sendable>: Sendable {
   let timeout: Duration
   let otherwise: Answer
   let ask: @Sendable () async -> Answer
 
-  /// Calls `completion` once, on whatever thread.
+  /// Calls `completion` once, on any thread.
   func put(_ completion: @escaping @Sendable (Answer) -> Void) {
     let first = First()
     Task {
@@ -19,7 +19,7 @@ struct TimedQuestion<Answer: Sendable>: Sendable {
           guard (try? await Task.sleep(for: timeout)) != nil else { return }
           if first.claim() { completion(otherwise) }
         }
-        // Decided before the other is cancelled: what somebody answers because they are told to stop isn't an answer.
+        // Decided before the other is cancelled: what comes because the question was cancelled isn't an answer.
         await group.next()
         group.cancelAll()
       }

@@ -58,7 +58,7 @@ final class ActiveJob {
 
   var id: JobID { record.id }
 
-  /// Whoever opens the file again trusts what the journal says of it, and nothing else.
+  /// The next activation trusts what the journal says of the file, and nothing else.
   func distrust(_ marker: String) {
     if record.partial?.bootIdentifier != Partial.lostPages { record.partial?.bootIdentifier = marker }
   }

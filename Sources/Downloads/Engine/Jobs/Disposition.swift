@@ -9,12 +9,12 @@ enum Disposition: Equatable, Sendable {
     case at(Duration)
     /// So long after the journal has it.
     case after(Duration)
-    /// Only when somebody says so.
+    /// Only by a command or an event.
     case never
   }
 
-  /// Back to the queue. `isTold`: if it can't begin, somebody is told why.
-  case queued(isTold: Bool)
+  /// Back to the queue. `reportsBlock`: if it can't begin, an event says why.
+  case queued(reportsBlock: Bool)
   /// Back to the queue, where a login page keeps it.
   case queuedBehindPortal
   case held(Hold.Reason, End)

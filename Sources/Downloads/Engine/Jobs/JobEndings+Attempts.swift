@@ -27,13 +27,12 @@ extension JobEndings {
     let attempt = job.attempt(until: clock, problem.status, problem.description)
     let policy = AttemptPolicy(
       retry: retryPolicy(of: job.record.transferClass), retestsPublication: engine.options.retestsPublication,
-      longestWithoutProgress: network.conditions.patienceWithoutProgress ?? RetryPolicy.longestWithoutProgress,
+      longestWithoutProgress: network.conditions.progressTimeout ?? RetryPolicy.longestWithoutProgress,
       random: Double.random(in: 0..<1, using: &engine.random))
     let verdict: AttemptPolicy.Verdict
     if problem.classification == .notAnAttempt {
       let tries = network.proxyHealth.failed(job.id)
       verdict = policy.proxyFailed(problem, tries: tries, failures: network.proxyHealth.failures)
-      if case .fail = verdict { network.proxyHealth.forget(job.id) }
     } else {
       let breaker: AttemptPolicy.BreakerChange
       // The time without progress may be placed anew in the record.
@@ -60,7 +59,7 @@ extension JobEndings {
   func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration, _ attempt: Attempt) {
     job.record.wait = StoredWait(since: clock.now, length: delay.inNanoseconds)
     let until = clock.boot + delay
-    commitAndRetire(job, attempt: attempt, .held(reason, .at(until)))
+    handle(.ended(Retirement(.held(reason, .at(until)), attempt: attempt)), job)
   }
 
   /// How long the job has had no progress, gates, pauses and queues not counted (`JobRecord.forgiveWaiting`), in machines'

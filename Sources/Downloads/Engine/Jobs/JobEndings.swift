@@ -10,7 +10,9 @@ final class JobEndings: EnginePart {
   init(_ engine: TransferEngine) { self.engine = engine }
 
   /// Ends all transfers of a job, unless what was decided before comes first.
-  func stop(_ job: ActiveJob, then next: NextStep) { execute(job.machine.handle(.decided(next)), job) }
+  func stop(_ job: ActiveJob, then next: NextStep) { handle(.decided(next), job) }
+
+  func handle(_ event: JobMachine.Event, _ job: ActiveJob) { execute(job.machine.handle(event), job) }
 
   func execute(_ effects: [JobMachine.Effect], _ job: ActiveJob) {
     for effect in effects {
@@ -20,6 +22,12 @@ final class JobEndings: EnginePart {
       case .checkpoint: bodies.checkpoint(job)
       case .conclude(let next): conclude(job, next)
       case .setClass(let transferClass): job.record.transferClass = transferClass
+      case .removeFiles(let removal): removeFiles(of: job, removal)
+      case .commit(let attempt): commit(job, attempt)
+      case .leaveSlot: engine.retire(job)
+      case .enter(let disposition): engine.enter(disposition, job.record)
+      case .keepUpdate(let disposition, let failure):
+        commands.keep(PendingUpdate(record: job.record, disposition: disposition), failure)
       case .perform(let queue): commands.perform(queue, on: job.id)
       }
     }
@@ -40,13 +48,12 @@ final class JobEndings: EnginePart {
 
   /// Goes on once no buffer, digest or commit of the job is on its way.
   func continueStopping(_ job: ActiveJob) {
-    let phase = job.machine.phase
-    guard let next = job.machine.next, phase == .stopping || phase == .opening, job.file.isQuiet,
-      !job.allowance.isExtending
-    else { return }
+    guard job.machine.isStopping, let next = job.machine.next, job.file.isQuiet, !job.allowance.isExtending else {
+      return
+    }
     job.file.writers = [:]
     let needsCheckpoint = job.file.failure == nil && needsCheckpoint(job, next)
-    execute(job.machine.handle(.quiet(needsCheckpoint: needsCheckpoint)), job)
+    handle(.quiet(needsCheckpoint: needsCheckpoint), job)
   }
 
   func needsCheckpoint(_ job: ActiveJob, _ next: NextStep) -> Bool {
@@ -54,59 +61,25 @@ final class JobEndings: EnginePart {
       && job.file.needsCheckpoint(before: next, worth: BodyReceiver.checkpointBytes)
   }
 
-  func conclude(_ job: ActiveJob, _ next: NextStep) {
-    switch next {
+  private func conclude(_ job: ActiveJob, _ step: NextStep) {
+    if case .askOtherwise = step { job.restarts += 1 }
+    let facts = Conclusion.Facts(
+      restarts: job.restarts, durableBytes: job.durableBytes, firstGeneration: job.start.generation,
+      hasFile: job.file.staging != nil)
+    switch Conclusion(of: step, &job.record, facts) {
     case .verify: publishing.verify(job)
-    case .retry(let problem, let retryAfter): concludeAttempt(job, problem, retryAfter)
-    case .hold(.disk(let shortage), _):
-      job.record.noteError("\(shortage)")
-      forgetWhatCannotBeContinued(job) { engine, job in
-        engine.endings.commitAndRetire(job, .outOfSpace(shortage))
-      }
-    case .hold(let reason, let delay):
-      job.record.noteError(reason.text)
-      commitAndRetire(job, .held(reason, delay.map { .after($0) } ?? .never))
-    case .pause:
-      job.record.state = .paused
-      commitAndRetire(job, .paused)
-    case .yield:
-      commitAndRetire(job, .queued(isTold: false))
-    case .cancel:
-      network.proxyHealth.forget(job.id)
-      job.record.state = .cancelled
-      discard(job) { engine, job in engine.endings.commitAndRetire(job, .cancelled) }
-    case .fail(let failure): fail(job, failure)
+    case .failedAttempt(let problem, let retryAfter): concludeAttempt(job, problem, retryAfter)
+    case .failed(let failure): fail(job, failure)
     case .startAfresh(let reason):
       startAfresh(job, reason: reason, isAnother: true)
       reopen(job)
-    case .askOtherwise(let reason):
-      job.restarts += 1
-      guard job.restarts <= Self.maxOtherwise else {
-        return concludeAttempt(job, .protocolFault(reason), nil)
-      }
+    case .ask:
+      let effects = job.machine.handle(.reopened)
       opening.begin(job)
-    // What was received since the last commit has been charged to nobody yet, or what was given up would be checked again.
-    case .close where job.record.specification.budget != nil || job.record.generation != job.start.generation:
-      commitAndRetire(job, .left)
-    case .close:
-      engine.retire(job)
-      commands.perform(job.machine.commands, on: job.id)
+      execute(effects, job)
+    case .retire(let retirement): handle(.ended(retirement), job)
+    case .leave: handle(.over, job)
     }
-  }
-
-  static let maxOtherwise = 4
-
-  /// Bytes that aren't durable would only take room from others, and a length that nothing was received of is a
-  /// server's word of a moment ago: it is asked again.
-  private func forgetWhatCannotBeContinued(
-    _ job: ActiveJob, _ then: @escaping @Sendable (TransferEngine, ActiveJob) -> Void
-  ) {
-    guard job.record.state != .verified, job.record.partial != nil, job.durableBytes == 0, let file = job.file.staging
-    else {
-      return then(engine, job)
-    }
-    job.record.partial = nil
-    afterFileWork(job, { file.discard() }, then)
   }
 
   /// Asks for the first byte, with nothing in the hand.

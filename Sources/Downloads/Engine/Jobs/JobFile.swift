@@ -74,10 +74,10 @@ final class JobFile {
     /// What the server says of an answer that came to its end.
     var check: ContentCheck?
     /// What the server says of the whole file (`Repr-Digest`).
-    var toldDigests: [ContentDigest] = []
+    var declaredDigests: [ContentDigest] = []
     var isLengthProved = true
     /// What was said of a file that came out otherwise.
-    var unfulfilled: Unfulfilled?
+    var mismatched: MismatchedDigests?
     /// A chunk came wrong: a cache on the way may have it so.
     var hadBadChunk = false
   }
@@ -114,7 +114,7 @@ final class JobFile {
     guard chunks == nil, let staging else { return }
     var expected = hashing.hasher?.expected ?? []
     let before = expected.count
-    for digest in evidence.toldDigests + (known.map { [$0] } ?? []) where !expected.contains(digest) {
+    for digest in evidence.declaredDigests + (known.map { [$0] } ?? []) where !expected.contains(digest) {
       expected.append(digest)
     }
     // What an older one has seen already is read from the file again.
@@ -128,7 +128,7 @@ final class JobFile {
       self.staging = staging
     }
     hashing.hasher = nil
-    evidence.toldDigests = []
+    evidence.declaredDigests = []
     evidence.check = nil
     content = nil
     written.offset = 0

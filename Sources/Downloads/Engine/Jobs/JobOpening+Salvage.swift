@@ -26,7 +26,7 @@ extension JobOpening {
         return (found, try file.identity())
       }
       mailbox.post { engine in
-        guard let job = engine.job(id, run), job.machine.phase == .opening else { return }
+        guard let job = engine.job(id, run), job.machine.isOpening else { return }
         switch result {
         case .success(let found?): engine.opening.salvaged(job, list, found.found, found.identity)
         case .success(nil): engine.opening.opened(job, nil)
@@ -48,7 +48,7 @@ extension JobOpening {
       device: identity.device, inode: identity.inode)
     let bytes = ChunkMap(list, verified: found.verified).verifiedBytes
     events.send(.note(job.id, "\(bytes) bytes were found by their digests"))
-    // Nobody who clears up takes it for an orphan.
+    // Otherwise a cleanup would take it for an orphan.
     journal.commit([.job(job.record)]) { _ in }
     opened(job, StagingFile.Kept(certain: identity.size, found: found))
   }

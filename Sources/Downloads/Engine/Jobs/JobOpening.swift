@@ -53,7 +53,7 @@ final class JobOpening: EnginePart {
         try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
       }
       mailbox.post { engine in
-        guard let job = engine.job(id, run), job.machine.phase == .opening else { return }
+        guard let job = engine.job(id, run), job.machine.isOpening else { return }
         switch result {
         case .success(nil): engine.opening.salvage(job)
         case .success(let kept?): engine.opening.opened(job, kept)
@@ -128,7 +128,7 @@ final class JobOpening: EnginePart {
       return endings.stop(job, then: .yield)
     }
     events.send(.started(job.id))
-    _ = job.machine.handle(.began)
+    endings.handle(.began, job)
     engine.scheduler.transfers(job.id)
     if let chunks = job.file.chunks {
       if chunks.isComplete { return endings.stop(job, then: .verify) }

@@ -7,9 +7,9 @@ internal import LinuxSystem
 /// The digest has the last word.
 extension JobPublishing {
   func verify(_ job: ActiveJob) {
-    _ = job.machine.handle(.verifying)
+    endings.handle(.verifying, job)
     let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
-    // Whatever led here: bytes that nobody has brought aren't there.
+    // Bytes that were never received are missing, however this was reached.
     guard job.file.chunks?.isComplete != false, size == Self.knownSize(of: job) ?? size else {
       return endings.concludeAttempt(job, .truncated, nil)
     }
@@ -73,7 +73,7 @@ extension JobPublishing {
     events.send(.note(job.id, "what came from byte \(offset) on isn't what the server says it sent; it is asked again"))
     job.record.partial?.checkpoints.removeAll { $0.offset > offset }
     job.file.hashing.hasher = nil
-    job.file.evidence.toldDigests = []
+    job.file.evidence.declaredDigests = []
     job.file.written.offset = 0
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     job.file.lane.async {
@@ -86,7 +86,6 @@ extension JobPublishing {
           engine.journal.commit([.job(job.record)]) { _ in }
           engine.endings.reopen(job)
         case .failure(let error):
-          _ = job.machine.handle(.failedLate)
           engine.endings.fileFailed(job, error)
         }
       }
@@ -94,15 +93,15 @@ extension JobPublishing {
   }
 
   func verified(_ job: ActiveJob, _ result: Result<Bool, any Error>) {
+    endings.handle(.verified, job)
     // Paused, cancelled or closed meanwhile; what is there stays as it is.
-    if job.machine.verified() != nil { return endings.continueStopping(job) }
+    guard case .verifying = job.machine.phase else { return }
     let difference = job.file.hashing.hasher?.difference ?? ""
     switch result {
     case .success(true): publish(job, isReplay: false)
     case .success(false) where !job.file.evidence.isLengthProved:
       // No length was told: what is there may be a beginning, and the rest can be asked for.
-      _ = job.machine.handle(.failedLate)
-      endings.stop(job, then: .retry(.truncated, retryAfter: nil))
+      endings.handle(.failed(.retry(.truncated, retryAfter: nil)), job)
     case .success(false) where job.file.chunks != nil:
       endings.fail(
         job,
@@ -111,11 +110,10 @@ extension JobPublishing {
           detail: "all its chunks are right, but not its digest (\(difference)): the chunk list is of another file"))
     case .success(false):
       if mismatched(job, "the file's digest is wrong (\(difference))") { return }
-      job.file.evidence.unfulfilled = Unfulfilled(job)
+      job.file.evidence.mismatched = MismatchedDigests(job)
       endings.startAfresh(job, reason: "its digest was wrong")
       endings.reopen(job)
     case .failure(let error):
-      _ = job.machine.handle(.failedLate)
       endings.fileFailed(
         job, error as? SystemCallError ?? SystemCallError("read", code: EIO, subject: job.file.staging?.name ?? ""))
     }

@@ -12,7 +12,7 @@ final class JobPublishing: EnginePart {
 
   func publish(_ job: ActiveJob, isReplay: Bool) {
     guard let file = job.file.staging else { return }
-    _ = job.machine.handle(.publishing)
+    endings.handle(.publishing, job)
     job.record.wait = nil
     let (id, run, mailbox) = (job.id, job.run, mailbox)
     let content = job.file.content
@@ -41,8 +41,7 @@ final class JobPublishing: EnginePart {
   func published(_ job: ActiveJob, _ result: Result<JobRecord, Publisher.Failure>) {
     switch result {
     case .success(let record):
-      engine.retire(job)
-      commands.perform(job.machine.commands, on: record.id)
+      endings.handle(.over, job)
       let path = "\(record.specification.directory)/\(record.specification.fileName)"
       let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : record.specification.digest
       events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
@@ -62,31 +61,28 @@ final class JobPublishing: EnginePart {
       endings.startAfresh(job, reason: "the verified file is gone")
       endings.reopen(job)
     case .failure(.unsynchronised(let error)):
-      _ = job.machine.handle(.failedLate)
       endings.synchronisationFailed(job, error)
     case .failure(.unnamed(let record, let error)):
       keepVerified(job, record)
-      switch error.code {
-      case ENOSPC, EDQUOT, EIO, EROFS, ENODEV, ENXIO, ESTALE, EMFILE, ENFILE, ENOMEM, EWOULDBLOCK:
-        _ = job.machine.handle(.failedLate)
+      if FileObstacle(error).isPassing {
         endings.fileFailed(job, error)
-      default: failForWantOfPlace(job, TransferFailure(.volume, errno: error.code, detail: "\(error)"))
+      } else {
+        failForWantOfPlace(job, TransferFailure(.volume, errno: error.code, detail: "\(error)"))
       }
     case .failure(.journal(let error, let record)):
       if let record { keepVerified(job, record) }
-      _ = job.machine.handle(.failedLate)
       endings.journalFailed(job, error)
     }
   }
 
-  /// The journal has it so already: the next activation goes on with its name, and nobody touches its bytes any more.
+  /// The journal has it so already: the next activation goes on with its name, and its bytes aren't touched any more.
   private func keepVerified(_ job: ActiveJob, _ record: JobRecord) {
     job.record.state = .verified
     job.record.publishedInode = record.publishedInode
     job.record.finalSize = record.finalSize
   }
 
-  /// All bytes are there and right: they stay for whoever asks for them again.
+  /// All bytes are there and right: they stay for the next request.
   private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
     // Published a second time, it is known already as it was then.
     if job.record.state == .verified, job.record.partial != nil { return endings.failAndKeep(job, failure) }
@@ -118,6 +114,6 @@ final class JobPublishing: EnginePart {
     job.record.wait = nil
     job.record.partial = known.partial
     (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
-    endings.discard(job) { engine, job in engine.endings.commitAndRetire(job, .unchanged(size: known.size)) }
+    endings.handle(.ended(Retirement(.unchanged(size: known.size), removing: .everything)), job)
   }
 }

@@ -1,7 +1,7 @@
 internal import AssetModel
 
 /// What the journal is asked of jobs that aren't running, and what its answers are for. A pure value: the journal is never
-/// read on the network thread, so whoever needs a record asks for it here and goes on when it comes.
+/// read on the network thread, so a part that needs a record asks for it here and goes on when it comes.
 struct JobReads {
   /// What a job's record is needed for. Nothing of these: it will probably start soon, and its record is read ahead.
   struct Need: Equatable {

@@ -41,7 +41,7 @@ final class JobRecords: EnginePart {
   private func answered(_ id: JobID, _ need: JobReads.Need, _ record: JobRecord?) {
     if let since = need.withoutNetwork, since == network.offlineSince, let record { network.failWithoutNetwork(record) }
     for command in need.commands.commands { commands.perform(command, on: id, knowing: record) }
-    let isUntouched = commands.committing[id] == nil && engine.active[id] == nil
+    let isUntouched = !commands.changes.isChanging(id) && engine.active[id] == nil
     if let entry = need.start, engine.scheduler.running[id] != nil, isUntouched {
       engine.start(entry, record, clock.boot)
     } else if let record, isUntouched, engine.scheduler.isWaiting(id) {

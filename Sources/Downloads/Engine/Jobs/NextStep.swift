@@ -4,7 +4,7 @@ internal import AssetModel
 enum NextStep: Equatable, Sendable {
   case verify
   case retry(TransferProblem, retryAfter: Duration?)
-  /// `after`: until it is looked at again; nil: when somebody says so.
+  /// `after`: until it is looked at again; nil: only by a command or an event.
   case hold(Hold.Reason, after: Duration?)
   case pause
   /// Its slot is for others.

@@ -56,7 +56,7 @@ extension BodyReceiver {
     endings.continueStopping(job)
   }
 
-  /// Whatever happens, the file is found again: it may grow.
+  /// The file is found again after a crash from now on, and may grow.
   private func journalKnowsFile(_ job: ActiveJob) {
     job.file.identity.isJournalled = true
     for writer in job.file.writers.values {

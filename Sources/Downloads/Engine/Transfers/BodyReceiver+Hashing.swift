@@ -56,7 +56,7 @@ extension BodyReceiver {
     }
   }
 
-  /// That it can't be read is nobody's fault but the disk's.
+  /// That it can't be read is the disk's fault, and no server's.
   private func chunkUnread(_ index: Int, _ error: SystemCallError, _ job: ActiveJob) {
     job.file.hashing.chunks -= 1
     _ = job.file.chunks?.verified(index, isRight: false, isBlamed: true)
@@ -83,7 +83,7 @@ extension BodyReceiver {
   }
 
   func finishChunksIfDone(_ job: ActiveJob) {
-    guard job.machine.next == nil, job.machine.phase == .transferring, job.segments.isEmpty,
+    guard job.machine.isTransferring, job.segments.isEmpty,
       job.file.hashing.chunks == 0
     else {
       return

@@ -38,9 +38,9 @@ extension BodyReceiver {
   }
 
   /// A job that has the network thread for itself writes where it receives: its bytes stay in one processor's cache, and
-  /// nobody else waits for its disk. Its lane has to be empty, and its disk quick.
+  /// no other job waits for its disk. Its lane has to be empty, and its disk quick.
   private func mayWriteInPlace(_ job: ActiveJob, _ writer: BodyWriter) -> Bool {
-    engine.active.count == 1 && job.machine.phase == .transferring && job.machine.next == nil && !job.file.isSlowToWrite
+    engine.active.count == 1 && job.machine.isTransferring && !job.file.isSlowToWrite
       && job.file.writesInLane == 0
       && !job.file.identity.isOnItsWay && !job.file.checkpoint.isInFlight && writer.check == nil
   }
@@ -75,7 +75,7 @@ extension BodyReceiver {
     if inPlace.bytes >= Self.worthALook { inPlace.bytes = 0 }
   }
 
-  /// As long as pausing, cancelling and everybody's timers may wait for a disk: once for one write, and else in all.
+  /// As long as commands and the timers of all jobs may wait for a disk: once for one write, and else in all.
   private static let slowWrite: Duration = .milliseconds(50)
 
   static let turn: Duration = .milliseconds(20)
@@ -90,7 +90,7 @@ extension BodyReceiver {
     guard engine.active[job.id] === job else { return }
     for writer in job.file.writers.values { writer.waitsForTurn = false }
     // Its body may have ended meanwhile; then all of that is done.
-    if job.machine.phase == .transferring { followWrites(of: job) }
+    if job.machine.isTransferring { followWrites(of: job) }
     for segment in job.segments where segment.writer?.takeResumption() == true {
       resume(segment.transfer, clock.boot)
     }
@@ -110,12 +110,12 @@ extension BodyReceiver {
   }
 
   private func followWrites(of job: ActiveJob) {
-    // The last bytes of an answer may be of chunks that nobody waits for.
+    // The last bytes of an answer may be of chunks that weren't asked for.
     if job.file.chunks == nil { journalIdentity(job) } else { finishChunksIfDone(job) }
     let now = clock.boot
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.
-    if !job.file.isPreallocated, job.machine.phase == .transferring { holdIfShort(job) }
+    if !job.file.isPreallocated, job.machine.isTransferring { holdIfShort(job) }
     tellProgress(job, now)
     endings.continueStopping(job)
   }

@@ -72,7 +72,7 @@ final class BodyReceiver: EnginePart {
     engine.options.bytesPerSecond = all
     engine.options.classBytesPerSecond = classes
     buckets = RateBuckets(engine.options)
-    // Whoever waits for a share of the old ones is told of the new ones' by its next bytes.
+    // A transfer that waits for a share of the old ones learns of the new ones with its next bytes.
     for id in paced.keys { paced[id] = .zero }
   }
 

@@ -1,9 +1,9 @@
 internal import AssetModel
 internal import Basics
 
-/// Mirrors: whoever fails, or sends what is wrong, is left for another that has the same bytes.
+/// Mirrors: a source that fails, or sends wrong bytes, is left for another one.
 extension ChunkedTransfers {
-  /// Whom to ask for the next piece; nil: nobody may be asked, and the job was failed for it.
+  /// The source to ask for the next piece; nil: there is none, and the job failed.
   func nextSource(_ job: ActiveJob) -> (number: Int, url: ParsedURL)? {
     if !job.hasValidatedSources, !validateSources(job) { return nil }
     let urls = job.sources.urls
@@ -32,7 +32,7 @@ extension ChunkedTransfers {
     return true
   }
 
-  /// What follows when whoever might be asked wants to be left alone until then.
+  /// What follows when every source that is left has asked to wait until then.
   func deferral(of job: ActiveJob, to url: ParsedURL, until: Duration) -> NextStep {
     // Another one may be back sooner.
     if let failure = job.sources.failure, failure.isTransient {
@@ -43,7 +43,7 @@ extension ChunkedTransfers {
   }
 
   /// What this source did ends its part in the file, but not the file, if another one has it. Whether that is so.
-  /// `isFailure`: otherwise it may still have the whole, where nobody has parts.
+  /// `isFailure`: otherwise it may still have the whole, where no source has parts.
   func switchesSource(
     _ job: ActiveJob, _ segment: Segment, _ why: String, _ failure: SourceTable.Failure?, isFailure: Bool = true
   ) -> Bool {
@@ -63,7 +63,7 @@ extension ChunkedTransfers {
     return true
   }
 
-  /// Ends the job with `next`, unless somebody else has the file, or had it a moment ago.
+  /// Ends the job with `next`, unless another source has the file, or had it a moment ago.
   func endTransfer(_ job: ActiveJob, _ segment: Segment, _ next: NextStep) {
     guard case .fail(let failure) = next else { return endings.stop(job, then: next) }
     if switchesSource(job, segment, failure.detail, nil) { return }
@@ -79,7 +79,7 @@ extension ChunkedTransfers {
     endings.stop(job, then: next)
   }
 
-  /// Who sent a wrong chunk sends no other of this file. Whether somebody was found out.
+  /// The source of a wrong chunk isn't asked for this file again. Whether it was identified.
   func bansSender(ofChunk index: Int, _ job: ActiveJob) -> Bool {
     guard let source = job.file.chunks?.sender(of: index) else { return false }
     if job.sources.isBanned(source) { return true }

@@ -1,7 +1,7 @@
 internal import AssetModel
 internal import Basics
 
-/// Jobs with a chunk list: one connection, or several side by side, to whoever has the bytes. Network thread only.
+/// Jobs with a chunk list: one connection, or several side by side, to the sources that have the bytes. Network thread only.
 final class ChunkedTransfers: EnginePart {
   unowned let engine: TransferEngine
   /// Those of them that have a chunk list, and so may have several connections.
@@ -43,7 +43,7 @@ final class ChunkedTransfers: EnginePart {
       start: first,
       stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
     segment.chunks = run
-    // What is for the first is for nobody else.
+    // What the first asks for, no other asks for.
     segment.request.dropsCredentials = url.origin != TransferEngine.origin(of: job.record.specification.url)
     job.segments.append(segment)
     engine.scheduler.setConnections(job.segments.count, of: job.id)
@@ -54,7 +54,7 @@ final class ChunkedTransfers: EnginePart {
   /// More connections, where they pay.
   func considerSegment(_ job: ActiveJob, _ now: Duration) {
     let most = maxConnections(job)
-    guard job.machine.phase == .transferring, job.machine.next == nil, job.record.partial != nil,
+    guard job.machine.isTransferring, job.record.partial != nil,
       let chunks = job.file.chunks,
       job.segments.count < most, engine.scheduler.permitsConnection(of: job.id)
     else { return }
@@ -68,7 +68,7 @@ final class ChunkedTransfers: EnginePart {
 
   /// A connection that is far behind isn't waited for.
   func relieveSlowest(_ job: ActiveJob, _ now: Duration) {
-    guard job.machine.phase == .transferring, job.machine.next == nil, !bodies.buckets.isLimited,
+    guard job.machine.isTransferring, !bodies.buckets.isLimited,
       let chunks = job.file.chunks
     else { return }
     let slowest = job.planner.slowest(
@@ -103,7 +103,7 @@ final class ChunkedTransfers: EnginePart {
     noteRate(segment, of: job)
     job.sources.succeeded(segment.source)
     detach(segment, of: job)
-    // Whoever sends everything is asked again when it is known what was wrong.
+    // A source that sends everything is asked again when it is known what was wrong.
     let continues =
       !job.planner.mayBeRangeless && (job.segments.isEmpty || engine.scheduler.permitsConnection(of: job.id))
     engine.needsSchedule = true

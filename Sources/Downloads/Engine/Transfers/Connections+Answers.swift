@@ -31,7 +31,7 @@ extension Connections {
       }
       return .take
     }
-    // A body that nobody wants has as much time as its head had.
+    // An unwanted body has as much time as its head had.
     if plan.verdict == .drain { segment.link.headDeadline = clock.boot + Self.headTimeout }
     return plan.verdict
   }
@@ -87,8 +87,8 @@ extension Connections {
         engine.needsSchedule = engine.needsSchedule || segment.chunks != nil
         takes = true
       case .takeWhole(var entity, let provesLength):
-        let known = job.file.evidence.unfulfilled?.digests(for: entity) ?? []
-        job.file.evidence.toldDigests += known
+        let known = job.file.evidence.mismatched?.digests(for: entity) ?? []
+        job.file.evidence.declaredDigests += known
         entity.reprDigest = entity.reprDigest ?? known.first
         job.file.evidence.isLengthProved = provesLength
         accept(job, segment, entity, interpreter.head, from: 0)
@@ -109,7 +109,7 @@ extension Connections {
     // What the download itself declares needs no word of the server's.
     guard job.record.specification.digest == nil, head.contentCoding == nil else { return }
     let told = DigestField(head.values("repr-digest"))?.known ?? []
-    job.file.evidence.toldDigests += told.filter { !job.file.evidence.toldDigests.contains($0) }
+    job.file.evidence.declaredDigests += told.filter { !job.file.evidence.declaredDigests.contains($0) }
   }
 
   /// Bytes follow that belong at `offset`.

@@ -1,7 +1,7 @@
 internal import AssetModel
 internal import Basics
 
-/// Challenges in two phases: the answer ends, somebody is asked, and the request is made again. Nobody is waited for on the
+/// Challenges in two phases: the answer ends, the owner is asked, and the request is made again. No answer is waited for on the
 /// network thread; no answer means no. `Authenticator` decides.
 extension Connections {
   private func authenticatorRequest(_ job: ActiveJob, _ segment: Segment) -> Authenticator.Request {
@@ -55,7 +55,7 @@ extension Connections {
 
   func cnonce() -> String { String(engine.random.next(), radix: 16) }
 
-  /// Phase 1 failed strictly. Where somebody may be asked, the chain is taken by a handshake that sends no request.
+  /// Phase 1 failed strictly. Where the owner may be asked, the chain is taken by a handshake that sends no request.
   func untrusted(_ job: ActiveJob, _ segment: Segment, _ end: TransportEnd, _ fault: TLSDiagnosis.Fault) {
     let (problem, url) = (
       Authenticator.TrustProblem(text: Printable.text(end.message), fault: fault), segment.request.url

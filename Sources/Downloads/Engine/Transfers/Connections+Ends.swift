@@ -79,7 +79,7 @@ extension Connections {
         return endings.attemptFailed(job, segment, .protocolFault(what), retryAfter: nil)
       }
       if job.file.chunks != nil {
-        // Once more as it was; whoever has no ranges may still have the whole.
+        // Once more as it was; a server without ranges may still have the whole.
         if job.record.history.serverFaults > 1 { job.planner.mayBeRangeless = true }
         return endings.stop(job, then: .askOtherwise(what))
       }
@@ -251,7 +251,7 @@ extension Connections {
   }
 
   /// Connections that may go away under a request, one after the other, before that is a failed attempt. Servers end
-  /// each after so many requests, and what is on its way by then was nobody's fault.
+  /// each after so many requests, and what is on its way by then counts against neither side.
   static let maxTimesTooLate = 3
 
   private static func transient(_ problem: TransportEnd.Problem, _ text: String) -> TransferProblem {

@@ -105,7 +105,7 @@ final class Connections: EnginePart, TransportClient {
     }
   }
 
-  /// No connection or no head came in time, or the rest of an answer that nobody wants: then what it says is enough.
+  /// No connection or no head came in time, or the rest of an unwanted answer: then what it says is enough.
   func timeOut(_ segment: Segment) {
     if segment.plan != nil {
       var end = TransportEnd()
@@ -128,7 +128,7 @@ final class Connections: EnginePart, TransportClient {
 
   func drop(_ segment: Segment) {
     let received = transport.cancel(segment.transfer)
-    // Its head, and bodies that nobody wanted; what was wanted is charged as it goes to the file.
+    // Its head, and bodies that weren't wanted; what was wanted is charged as it goes to the file.
     if let job = engine.active[segment.job], received > segment.received {
       // Never beyond what was reserved: it is given up because there is no more.
       let besides = job.allowance.atMost(received - segment.received)

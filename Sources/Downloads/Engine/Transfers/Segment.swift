@@ -16,7 +16,7 @@ final class Segment {
   var writer: BodyWriter?
   /// It asks only for another version than this one.
   var known: KnownVersion?
-  /// Somebody is asked for a credential or for trust, and until when; no transfer is under way.
+  /// The owner is asked for a credential or for trust, and until when; no transfer is under way.
   var question: (challenge: AuthenticationChallenge, until: Duration)?
   /// Why the certificate wasn't accepted.
   var trustProblem: Authenticator.TrustProblem?
@@ -84,7 +84,7 @@ struct LinkState {
   var mayBeHTTP2 = false
   /// How often, in a row, its request came too late for the connection that it was sent on.
   var timesTooLate = 0
-  /// Alone on its connection: what is done to the socket concerns nobody else.
+  /// Alone on its connection: what is done to the socket concerns no other transfer.
   var hasOwnConnection = false
   var window = ReceiveWindow()
 }

@@ -1,8 +1,8 @@
 internal import AssetModel
 
-/// Digests that a file didn't have. They may have come with an answer for a part only: whoever asks for the same version
-/// again, and is told none, still knows them.
-struct Unfulfilled {
+/// Digests that a file didn't have. They may have come with an answer for a part only: they hold for the next answer of
+/// the same version as well, which may come without.
+struct MismatchedDigests {
   private let entity: Entity
   private let digests: [ContentDigest]
 
