@@ -5,18 +5,26 @@ internal import Sandbox
 
 /// What a person can do about an outcome, where an option or another command is the answer. The host knows of none.
 enum OutcomeAdvice {
-  static func detail(of report: RunReport, _ limits: Limits) -> String {
+  /// `options`: those that the run was given. A limit of its policy file is raised there, unless an option has taken its place.
+  static func detail(of report: RunReport, _ limits: Limits, _ options: SandboxOptions) -> String {
     let outcome = report.outcome
-    guard let advice = advice(for: report, limits) else { return outcome.detail }
+    guard let advice = advice(for: report, limits, options) else { return outcome.detail }
     return outcome.detail.isEmpty ? advice : "\(outcome.detail); \(advice)"
   }
 
-  private static func advice(for report: RunReport, _ limits: Limits) -> String? {
-    switch report.outcome.kind {
+  private static func advice(for report: RunReport, _ limits: Limits, _ options: SandboxOptions) -> String? {
+    func gives(_ limit: String, _ value: String, isOption: Bool) -> String {
+      guard let file = options.policy, !isOption, !PolicyInput.isShipped(file) else {
+        return "--\(limit) gives it more, for example --\(limit) \(value)"
+      }
+      return "policy: limits: {\(limit): \(value)}  # twice as much"
+    }
+    return switch report.outcome.kind {
     // Twice as much is a value that can be tried.
-    case .memoryExceeded: gives("memory", size(twice: max(limits.memory, 1 << 20)))
-    case .wallTimeExceeded: gives("wall", time(twice: limits.wallTime))
-    case .cpuTimeExceeded: gives("cpu", time(twice: limits.cpu))
+    case .memoryExceeded:
+      gives("memory", size(twice: max(limits.memory, 1 << 20)), isOption: options.memory != nil)
+    case .wallTimeExceeded: gives("wall", time(twice: limits.wallTime), isOption: options.wall != nil)
+    case .cpuTimeExceeded: gives("cpu", time(twice: limits.cpu), isOption: options.cpu != nil)
     // What AddressSanitizer says of itself, before it ends the process.
     case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:
       "a sanitizer needs --no-sandbox"
@@ -26,10 +34,6 @@ enum OutcomeAdvice {
       report.plugin.map { "'outrider explore \(Printable.text($0.path, limit: 200))' lists what it has" }
     default: nil
     }
-  }
-
-  private static func gives(_ limit: String, _ value: String) -> String {
-    "--\(limit) gives it more, for example --\(limit) \(value)"
   }
 
   private static func size(twice bytes: Int) -> String {
