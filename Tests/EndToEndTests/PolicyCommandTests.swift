@@ -195,6 +195,16 @@ import Testing
       "granted and not needed: write: /var/tmp",
     ] { #expect(end.output.contains(line), "\(line): \(end)") }
     #expect(!end.output.contains("same") && !end.output.contains("not needed: read: /etc/passwd"), "\(end)")
+    let wide = "version: 2\nenvironment: [MAGIC, LANG]\nlimits: {memory: 512MiB}\n"
+    try wide.write(toFile: "\(folder)/wide.yaml", atomically: true, encoding: .utf8)
+    let excess = try Workspace.run(["policy", "compare"] + files + ["--policy", "\(folder)/wide.yaml"])
+    #expect(
+      excess.output.contains("granted and not needed: environment: MAGIC, which no library that it loads has in it\n"),
+      "\(excess)")
+    // The C library's setlocale(3) reads it.
+    #expect(!excess.output.contains("environment: LANG"), "\(excess)")
+    #expect(
+      excess.output.contains("far above what was used: limits.memory: 512MiB; the largest test used 3"), "\(excess)")
     let back = try Workspace.run(["policy", "compare", files[1], files[0], files[2], "--json"])
     #expect(back.status == 1 && back.output.contains("no longer needs libm.so.6"), "\(back)")
     let same = try Workspace.run(["policy", "compare", files[0], files[0], files[2]])
@@ -266,6 +276,9 @@ import Testing
   func wrongInputs() throws {
     let folder = try Self.folder([
       "good.yaml": "version: 1\n", "bad.yaml": "version: 1\nreed: [/x]\n", "wide.yaml": "version: 1\nread: [/etc]\n",
+      "names.yaml": "version: 2\nfiles:\n  read: [/etc]\nnetwork: pairs\n",
+      "child.yaml": "version: 2\nextends: ./names.yaml\n",
+      "shared.yaml": "version: 1\nwrite: [/var/tmp]\n",
       "t.yaml": "plugin: libc.so.6\ntests: [{call: abs, signature: i32(i32)}]",
       "u.yaml": "plugin: ./none.so\ntests: [{call: a}]",
       "v.yaml": "plugin: libc.so.6\npolicy: none.yaml\ntests: [{call: a}]",
@@ -274,6 +287,10 @@ import Testing
     let cases: [([String], Int32, String)] = [
       (["check", "good.yaml"], 0, "a policy"), (["check", "bad.yaml"], 64, "bad.yaml:2:1: \"reed\" isn't a key"),
       (["check", "none.yaml"], 66, "none.yaml"), (["check", "wide.yaml"], 0, "as a whole"),
+      (["check", "wide.yaml"], 0, "wide.yaml:2:8: warning: /etc as a whole"),
+      (["check", "names.yaml"], 0, "names.yaml:3:10: warning: /etc would hide the plugin's own"),
+      (["check", "child.yaml"], 0, "names.yaml:3:10: warning: /etc would hide the plugin's own"),
+      (["check", "shared.yaml"], 0, "shared.yaml:2:9: warning: /var/tmp is every user's"),
       (["check", "--strict", "wide.yaml"], 65, "as a whole"), (["check", "none.yaml", "bad.yaml"], 64, "reed"),
       (["show", "bad.yaml"], 64, "reed"), (["show", "none.yaml"], 66, "none.yaml"), (["show"], 0, "no network"),
       (["diff", "good.yaml", "wide.yaml"], 1, "+ /etc: read, was nothing"),
