@@ -48,6 +48,30 @@ import Testing
     if format == "table" { #expect(text.contains("expected returned 6; returned 5") && text.contains("t.yaml:4")) }
   }
 
+  @Test("a test that a limit ended is told the line of its policy, or of its own limits, and that works") func limited()
+    throws
+  {
+    let folder = try Self.folder(["p.yaml": "version: 2\nlimits: {memory: 12MiB}\n"])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <stdlib.h>
+      #include <string.h>
+      int fill(int size) { memset(malloc(size), 1, size); return 1; }
+      """, "-O0 -o fill.so", in: folder)
+    let call = "call: fill, signature: i32(i32), arguments: [20000000], expect: [returned 1]"
+    func run(_ own: String) throws -> Workspace.Finished {
+      try "plugin: ./fill.so\npolicy: p.yaml\ntests: [{\(call)\(own)}]\n"
+        .write(toFile: "\(folder)/t.yaml", atomically: true, encoding: .utf8)
+      return try Workspace.run(["policy", "test", "\(folder)/t.yaml"])
+    }
+    let end = try run("")
+    #expect(end.status == 1 && end.output.contains("; policy: limits: {memory: 24MiB}  # twice as much"), "\(end)")
+    let own = try run(", limits: {memory: 14MiB}")
+    #expect(own.status == 1 && own.output.contains("; test: limits: {memory: 28MiB}  # twice as much"), "\(own)")
+    #expect(try run(", limits: {memory: 28MiB}").status == 0)
+  }
+
   @Test("a plugin of one's own is found beside the test file, and its policy, too") func relative() throws {
     let folder = try Self.folder([
       "p.yaml": "version: 1\nonDenied: {socket: kill}\n",
