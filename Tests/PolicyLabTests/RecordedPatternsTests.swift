@@ -70,6 +70,9 @@ import Testing
     // As root that many fit no request; and nothing of the system.
     let many = (0..<400).map { "/data/f\($0).b" } + ["/data/x.b", "/data/y.b"]
     #expect(try Self.record(Self.asked, all: many).policy.patterns.isEmpty)
+    let both = ["/data/a.b", "/data/b.b", "/other/a.c", "/other/b.c"]
+    let halves = (0..<150).flatMap { ["/data/f\($0).b", "/other/f\($0).c"] } + both
+    #expect(try Self.record(both, all: halves).policy.patterns.map(\.pattern.text) == ["/data/*.b"])
     let system = try Self.record(["/etc/shape", "/etc/shadows"], all: ["/etc/shadow", "/etc/shadows", "/etc/shape"])
     #expect(system.policy.patterns.isEmpty && system.policy.read == ["/etc/shadows", "/etc/shape"])
   }

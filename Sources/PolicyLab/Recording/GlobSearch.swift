@@ -16,6 +16,8 @@ struct GlobSearch {
   /// What may be written is named one by one.
   func handle(_ policy: inout Policy, on machine: PolicyRecorder.Machine, _ recording: inout Recording) {
     guard bounds.usesPatterns else { return }
+    let known = policy.patterns.map { machine.matches($0.pattern)?.count ?? 1 }
+    var count = policy.grants.count - policy.patterns.count + known.reduce(0, +)
     for access in [PatternGrant.Access.read, .execute, .list] {
       let list: WritableKeyPath<Policy, [String]> =
         switch access {
@@ -26,21 +28,21 @@ struct GlobSearch {
       // What the base policy has was decided by a person.
       let own = Set(base[keyPath: list])
       for glob in PathGlobs.found(in: policy[keyPath: list].filter { !own.contains($0) }) {
-        replace(glob, list, access, &policy, machine, &recording)
+        replace(glob, list, access, &policy, &count, machine, &recording)
       }
     }
   }
 
   private func replace(
     _ glob: PathGlobs.Glob, _ list: WritableKeyPath<Policy, [String]>, _ access: PatternGrant.Access,
-    _ policy: inout Policy, _ machine: PolicyRecorder.Machine, _ recording: inout Recording
+    _ policy: inout Policy, _ count: inout Int, _ machine: PolicyRecorder.Machine, _ recording: inout Recording
   ) {
     guard let all = machine.matches(glob.pattern) else {
       return recording.leave(glob.pattern.text, "it stands for more than a policy can have")
     }
     let others = all.filter { !glob.paths.contains($0) }
     // As root, all of them have to fit a request.
-    guard policy.grants.count + others.count <= GrantRoom.maxOfPolicy else {
+    guard count + others.count <= GrantRoom.maxOfPolicy else {
       return recording.leave(glob.pattern.text, "it stands for \(all.count) paths, more than fit as root")
     }
     if let reason = reason(against: glob, others, access, machine) {
@@ -48,6 +50,7 @@ struct GlobSearch {
     }
     policy[keyPath: list].removeAll(where: glob.paths.contains)
     policy.patterns.append(PatternGrant(access, glob.pattern))
+    count += others.count
     recording.replace(glob.paths, by: glob.pattern.text, others: others.count)
   }
 
