@@ -89,15 +89,29 @@ import Testing
       "zlib", "sqlite", "libxml2", "libmagic", "libpng", "libjpeg", "liblua", "libpython3", "libavformat",
       "imagemagick",
     ])
-  func recordedExamples(name: String) throws {
-    let folder = try Self.folder([:])
+  func recordedExamples(name: String) throws { _ = try Self.record(name) }
+
+  @Test(
+    "with --glob as well, where a library reads many files of one kind they have one line",
+    arguments: [("imagemagick", "/etc/ImageMagick-6/*.xml\"  # "), ("libpython3", ".so\"  # ")])
+  func recordedPatterns(name: String, line: String) throws {
+    let (plain, patterns) = (try Self.record(name), try Self.record(name, ["--glob"]))
+    #expect(!plain.contains("in the place of") && patterns.contains("in the place of"), "\(patterns)")
+    func grants(_ policy: String) -> Int { policy.matches(of: #/(?m)^ +- "?\//#).count }
+    #expect(patterns.contains(line) && grants(patterns) < grants(plain), "\(patterns)")
+  }
+
+  /// The policy of an example, which its tests are then run under.
+  private static func record(_ name: String, _ options: [String] = []) throws -> String {
+    let folder = try folder([:])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let examples = Workspace.root + "/Examples/policies"
     let tests = try String(contentsOfFile: "\(examples)/\(name).test.yaml", encoding: .utf8)
     try tests.replacing(#/(?m)^policy: .*$/#, with: "policy: recorded.yaml")
       .write(toFile: "\(folder)/t.yaml", atomically: true, encoding: .utf8)
     // Which names what is to be written.
-    let end = try Workspace.run(["policy", "record", "--output", "\(folder)/recorded.yaml", "\(folder)/t.yaml"])
+    let end = try Workspace.run(
+      ["policy", "record", "--output", "\(folder)/recorded.yaml"] + options + ["\(folder)/t.yaml"])
     // What these two ask of /proc and /sys no policy grants unless its author says so, and they do without.
     let isDenied = ["libavformat", "imagemagick"].contains(name)
     #expect(end.status == (isDenied ? 1 : 0), "\(end)")
@@ -106,6 +120,7 @@ import Testing
     #expect(proof.status == 0, "\(proof) with \(policy)")
     let strict = try Workspace.run(["policy", "check", "--strict", "\(folder)/recorded.yaml"])
     #expect(strict.status == 0, "\(strict) with \(policy)")
+    return policy
   }
 
   @Test("a wake and a call are recorded until they get what one file after the other leads them to") func recorded()
